@@ -1,0 +1,71 @@
+# Everything a developer runs. `make help` lists it.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+MEMBERS := $(wildcard libs/*/pyproject.toml) $(wildcard services/*/pyproject.toml) cli/pyproject.toml
+STAMP := $(VENV)/.ready
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo up down test test-fast lint format stubs lock bench chaos clean
+
+help:  ## what can be made
+	@grep -hE '^[a-z-]+%?:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+setup: $(STAMP)  ## make .venv with what requirements.lock pins, and the workspace in it
+
+$(VENV)/.tools:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@touch $@
+
+$(STAMP): $(VENV)/.tools requirements.lock $(MEMBERS)
+	$(BIN)/uv pip sync --quiet --require-hashes requirements.lock
+	$(BIN)/uv pip install --quiet --no-deps --no-build-isolation $(foreach m,$(MEMBERS),-e $(dir $(m)))
+	@touch $@
+
+demo: setup  ## load a sample feed into the whole suite, show what became of it, stop
+	$(BIN)/classifeed demo
+
+up: setup  ## start the whole suite and leave it running
+	$(BIN)/classifeed up --detach
+
+down: setup  ## stop what `make up` started
+	$(BIN)/classifeed down
+
+test: setup  ## every test
+	$(BIN)/python -m pytest
+
+test-fast: setup  ## the tests that take no more than a few seconds each
+	$(BIN)/python -m pytest -m "not slow and not e2e"
+
+lint: setup  ## ruff, mypy, import-linter, buf, stubs up to date
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy libs/common/src libs/jobs/src libs/client/src cli/src $(wildcard services/*/src) tools
+	$(BIN)/lint-imports
+	$(BIN)/buf lint
+	$(BIN)/python tools/breaking.py
+	$(BIN)/python tools/genproto.py --check
+
+format: setup  ## let ruff rewrite what it can
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format --quiet .
+
+stubs: setup  ## generate libs/contracts from proto/
+	$(BIN)/python tools/genproto.py
+
+lock: $(VENV)/.tools  ## resolve pyproject.toml into requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --group dev --universal --generate-hashes --no-header --no-annotate --quiet -o requirements.lock
+
+bench-%: setup  ## one folder of bench/, e.g. bench-feeds
+	$(BIN)/python -m bench.$*
+
+bench: $(patsubst bench/%/__main__.py,bench-%,$(wildcard bench/*/__main__.py))  ## every benchmark
+
+chaos: setup  ## the long fault campaigns
+	CLASSIFEED_CAMPAIGN=long $(BIN)/python -m pytest -m "slow or e2e"
+
+clean:  ## remove what make and the tools made
+	rm -rf $(VENV) .classifeed .pytest_cache .mypy_cache .ruff_cache .hypothesis build
