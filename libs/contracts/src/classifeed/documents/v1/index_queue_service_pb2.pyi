@@ -1,0 +1,95 @@
+from buf.validate import validate_pb2 as _validate_pb2
+from classifeed.documents.v1 import document_pb2 as _document_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class IndexQueue(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    INDEX_QUEUE_UNSPECIFIED: _ClassVar[IndexQueue]
+    INDEX_QUEUE_MAIN: _ClassVar[IndexQueue]
+    INDEX_QUEUE_EMERGENCY: _ClassVar[IndexQueue]
+    INDEX_QUEUE_FAILED: _ClassVar[IndexQueue]
+INDEX_QUEUE_UNSPECIFIED: IndexQueue
+INDEX_QUEUE_MAIN: IndexQueue
+INDEX_QUEUE_EMERGENCY: IndexQueue
+INDEX_QUEUE_FAILED: IndexQueue
+
+class QueueCursor(_message.Message):
+    __slots__ = ("queue", "shard", "idx")
+    QUEUE_FIELD_NUMBER: _ClassVar[int]
+    SHARD_FIELD_NUMBER: _ClassVar[int]
+    IDX_FIELD_NUMBER: _ClassVar[int]
+    queue: IndexQueue
+    shard: int
+    idx: int
+    def __init__(self, queue: _Optional[_Union[IndexQueue, str]] = ..., shard: _Optional[int] = ..., idx: _Optional[int] = ...) -> None: ...
+
+class QueueElement(_message.Message):
+    __slots__ = ("position", "document")
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    DOCUMENT_FIELD_NUMBER: _ClassVar[int]
+    position: QueueCursor
+    document: _document_pb2.RawDocument
+    def __init__(self, position: _Optional[_Union[QueueCursor, _Mapping]] = ..., document: _Optional[_Union[_document_pb2.RawDocument, _Mapping]] = ...) -> None: ...
+
+class ReadElementsRequest(_message.Message):
+    __slots__ = ("client", "cursors", "limit", "max_wait_ms")
+    CLIENT_FIELD_NUMBER: _ClassVar[int]
+    CURSORS_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    MAX_WAIT_MS_FIELD_NUMBER: _ClassVar[int]
+    client: str
+    cursors: _containers.RepeatedCompositeFieldContainer[QueueCursor]
+    limit: int
+    max_wait_ms: int
+    def __init__(self, client: _Optional[str] = ..., cursors: _Optional[_Iterable[_Union[QueueCursor, _Mapping]]] = ..., limit: _Optional[int] = ..., max_wait_ms: _Optional[int] = ...) -> None: ...
+
+class ReadElementsResponse(_message.Message):
+    __slots__ = ("elements", "next")
+    ELEMENTS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
+    elements: _containers.RepeatedCompositeFieldContainer[QueueElement]
+    next: _containers.RepeatedCompositeFieldContainer[QueueCursor]
+    def __init__(self, elements: _Optional[_Iterable[_Union[QueueElement, _Mapping]]] = ..., next: _Optional[_Iterable[_Union[QueueCursor, _Mapping]]] = ...) -> None: ...
+
+class FailedElement(_message.Message):
+    __slots__ = ("position", "pk", "reason")
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    PK_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    position: QueueCursor
+    pk: str
+    reason: str
+    def __init__(self, position: _Optional[_Union[QueueCursor, _Mapping]] = ..., pk: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class AppendFailedRequest(_message.Message):
+    __slots__ = ("client", "elements")
+    CLIENT_FIELD_NUMBER: _ClassVar[int]
+    ELEMENTS_FIELD_NUMBER: _ClassVar[int]
+    client: str
+    elements: _containers.RepeatedCompositeFieldContainer[FailedElement]
+    def __init__(self, client: _Optional[str] = ..., elements: _Optional[_Iterable[_Union[FailedElement, _Mapping]]] = ...) -> None: ...
+
+class AppendFailedResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ReportProgressRequest(_message.Message):
+    __slots__ = ("group", "client", "cursors")
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    CLIENT_FIELD_NUMBER: _ClassVar[int]
+    CURSORS_FIELD_NUMBER: _ClassVar[int]
+    group: str
+    client: str
+    cursors: _containers.RepeatedCompositeFieldContainer[QueueCursor]
+    def __init__(self, group: _Optional[str] = ..., client: _Optional[str] = ..., cursors: _Optional[_Iterable[_Union[QueueCursor, _Mapping]]] = ...) -> None: ...
+
+class ReportProgressResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...

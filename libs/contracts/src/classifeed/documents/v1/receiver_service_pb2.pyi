@@ -1,0 +1,76 @@
+from buf.validate import validate_pb2 as _validate_pb2
+from classifeed.documents.v1 import document_pb2 as _document_pb2
+from google.rpc import error_details_pb2 as _error_details_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class PushOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PUSH_OUTCOME_UNSPECIFIED: _ClassVar[PushOutcome]
+    PUSH_OUTCOME_ACK: _ClassVar[PushOutcome]
+    PUSH_OUTCOME_STALE: _ClassVar[PushOutcome]
+    PUSH_OUTCOME_INVALID: _ClassVar[PushOutcome]
+    PUSH_OUTCOME_EPOCH_TOO_OLD: _ClassVar[PushOutcome]
+    PUSH_OUTCOME_RETRY: _ClassVar[PushOutcome]
+PUSH_OUTCOME_UNSPECIFIED: PushOutcome
+PUSH_OUTCOME_ACK: PushOutcome
+PUSH_OUTCOME_STALE: PushOutcome
+PUSH_OUTCOME_INVALID: PushOutcome
+PUSH_OUTCOME_EPOCH_TOO_OLD: PushOutcome
+PUSH_OUTCOME_RETRY: PushOutcome
+
+class PushResult(_message.Message):
+    __slots__ = ("outcome", "violations", "current_epoch")
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
+    CURRENT_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    outcome: PushOutcome
+    violations: _error_details_pb2.BadRequest
+    current_epoch: int
+    def __init__(self, outcome: _Optional[_Union[PushOutcome, str]] = ..., violations: _Optional[_Union[_error_details_pb2.BadRequest, _Mapping]] = ..., current_epoch: _Optional[int] = ...) -> None: ...
+
+class ShardPosition(_message.Message):
+    __slots__ = ("shard", "idx")
+    SHARD_FIELD_NUMBER: _ClassVar[int]
+    IDX_FIELD_NUMBER: _ClassVar[int]
+    shard: int
+    idx: int
+    def __init__(self, shard: _Optional[int] = ..., idx: _Optional[int] = ...) -> None: ...
+
+class PushRequest(_message.Message):
+    __slots__ = ("client", "document")
+    CLIENT_FIELD_NUMBER: _ClassVar[int]
+    DOCUMENT_FIELD_NUMBER: _ClassVar[int]
+    client: str
+    document: _document_pb2.RawDocument
+    def __init__(self, client: _Optional[str] = ..., document: _Optional[_Union[_document_pb2.RawDocument, _Mapping]] = ...) -> None: ...
+
+class PushResponse(_message.Message):
+    __slots__ = ("result", "position")
+    RESULT_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    result: PushResult
+    position: ShardPosition
+    def __init__(self, result: _Optional[_Union[PushResult, _Mapping]] = ..., position: _Optional[_Union[ShardPosition, _Mapping]] = ...) -> None: ...
+
+class PushBatchRequest(_message.Message):
+    __slots__ = ("client", "documents")
+    CLIENT_FIELD_NUMBER: _ClassVar[int]
+    DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
+    client: str
+    documents: _containers.RepeatedCompositeFieldContainer[_document_pb2.RawDocument]
+    def __init__(self, client: _Optional[str] = ..., documents: _Optional[_Iterable[_Union[_document_pb2.RawDocument, _Mapping]]] = ...) -> None: ...
+
+class PushBatchResponse(_message.Message):
+    __slots__ = ("results", "positions")
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    POSITIONS_FIELD_NUMBER: _ClassVar[int]
+    results: _containers.RepeatedCompositeFieldContainer[PushResult]
+    positions: _containers.RepeatedCompositeFieldContainer[ShardPosition]
+    def __init__(self, results: _Optional[_Iterable[_Union[PushResult, _Mapping]]] = ..., positions: _Optional[_Iterable[_Union[ShardPosition, _Mapping]]] = ...) -> None: ...

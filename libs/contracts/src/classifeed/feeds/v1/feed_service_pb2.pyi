@@ -1,0 +1,67 @@
+import datetime
+
+from buf.validate import validate_pb2 as _validate_pb2
+from classifeed.feeds.v1 import load_pb2 as _load_pb2
+from classifeed.feeds.v1 import task_pb2 as _task_pb2
+from classifeed.feeds.v1 import task_service_pb2 as _task_service_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class UploadSpec(_message.Message):
+    __slots__ = ("seller_id", "namespace", "mode", "disposition", "file_name", "request_id", "force")
+    SELLER_ID_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    DISPOSITION_FIELD_NUMBER: _ClassVar[int]
+    FILE_NAME_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    FORCE_FIELD_NUMBER: _ClassVar[int]
+    seller_id: str
+    namespace: str
+    mode: _load_pb2.LoadMode
+    disposition: _load_pb2.Disposition
+    file_name: str
+    request_id: str
+    force: bool
+    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., mode: _Optional[_Union[_load_pb2.LoadMode, str]] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ..., file_name: _Optional[str] = ..., request_id: _Optional[str] = ..., force: _Optional[bool] = ...) -> None: ...
+
+class UploadFeedRequest(_message.Message):
+    __slots__ = ("spec", "chunk")
+    SPEC_FIELD_NUMBER: _ClassVar[int]
+    CHUNK_FIELD_NUMBER: _ClassVar[int]
+    spec: UploadSpec
+    chunk: bytes
+    def __init__(self, spec: _Optional[_Union[UploadSpec, _Mapping]] = ..., chunk: _Optional[bytes] = ...) -> None: ...
+
+class Upload(_message.Message):
+    __slots__ = ("name", "upload_id", "seller_id", "namespace", "sha256", "bytes", "file_name", "task", "create_time")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    UPLOAD_ID_FIELD_NUMBER: _ClassVar[int]
+    SELLER_ID_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    FILE_NAME_FIELD_NUMBER: _ClassVar[int]
+    TASK_FIELD_NUMBER: _ClassVar[int]
+    CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    upload_id: str
+    seller_id: str
+    namespace: str
+    sha256: str
+    bytes: int
+    file_name: str
+    task: str
+    create_time: _timestamp_pb2.Timestamp
+    def __init__(self, name: _Optional[str] = ..., upload_id: _Optional[str] = ..., seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., sha256: _Optional[str] = ..., bytes: _Optional[int] = ..., file_name: _Optional[str] = ..., task: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class GetUploadRequest(_message.Message):
+    __slots__ = ("name",)
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...

@@ -1,0 +1,88 @@
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class LoadMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LOAD_MODE_UNSPECIFIED: _ClassVar[LoadMode]
+    LOAD_MODE_REPLACE: _ClassVar[LoadMode]
+    LOAD_MODE_PATCH: _ClassVar[LoadMode]
+
+class Disposition(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DISPOSITION_UNSPECIFIED: _ClassVar[Disposition]
+    DISPOSITION_DELETE: _ClassVar[Disposition]
+    DISPOSITION_MAKE_MANUAL: _ClassVar[Disposition]
+
+class IssueLevel(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ISSUE_LEVEL_UNSPECIFIED: _ClassVar[IssueLevel]
+    ISSUE_LEVEL_ERROR: _ClassVar[IssueLevel]
+    ISSUE_LEVEL_WARNING: _ClassVar[IssueLevel]
+
+class IssueKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ISSUE_KIND_UNSPECIFIED: _ClassVar[IssueKind]
+    ISSUE_KIND_VALIDATION: _ClassVar[IssueKind]
+    ISSUE_KIND_CATEGORY: _ClassVar[IssueKind]
+    ISSUE_KIND_GEOCODING: _ClassVar[IssueKind]
+    ISSUE_KIND_BANNED: _ClassVar[IssueKind]
+    ISSUE_KIND_DUPLICATE: _ClassVar[IssueKind]
+    ISSUE_KIND_PICTURE: _ClassVar[IssueKind]
+LOAD_MODE_UNSPECIFIED: LoadMode
+LOAD_MODE_REPLACE: LoadMode
+LOAD_MODE_PATCH: LoadMode
+DISPOSITION_UNSPECIFIED: Disposition
+DISPOSITION_DELETE: Disposition
+DISPOSITION_MAKE_MANUAL: Disposition
+ISSUE_LEVEL_UNSPECIFIED: IssueLevel
+ISSUE_LEVEL_ERROR: IssueLevel
+ISSUE_LEVEL_WARNING: IssueLevel
+ISSUE_KIND_UNSPECIFIED: IssueKind
+ISSUE_KIND_VALIDATION: IssueKind
+ISSUE_KIND_CATEGORY: IssueKind
+ISSUE_KIND_GEOCODING: IssueKind
+ISSUE_KIND_BANNED: IssueKind
+ISSUE_KIND_DUPLICATE: IssueKind
+ISSUE_KIND_PICTURE: IssueKind
+
+class OfferError(_message.Message):
+    __slots__ = ("task", "error_id", "external_id", "ordinal", "level", "kind", "code", "field", "line", "column", "path", "excerpt", "value", "expected", "title", "message", "suggestion")
+    TASK_FIELD_NUMBER: _ClassVar[int]
+    ERROR_ID_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    ORDINAL_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    FIELD_FIELD_NUMBER: _ClassVar[int]
+    LINE_FIELD_NUMBER: _ClassVar[int]
+    COLUMN_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    EXCERPT_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    SUGGESTION_FIELD_NUMBER: _ClassVar[int]
+    task: str
+    error_id: str
+    external_id: str
+    ordinal: int
+    level: IssueLevel
+    kind: IssueKind
+    code: str
+    field: str
+    line: int
+    column: int
+    path: str
+    excerpt: str
+    value: str
+    expected: str
+    title: str
+    message: str
+    suggestion: str
+    def __init__(self, task: _Optional[str] = ..., error_id: _Optional[str] = ..., external_id: _Optional[str] = ..., ordinal: _Optional[int] = ..., level: _Optional[_Union[IssueLevel, str]] = ..., kind: _Optional[_Union[IssueKind, str]] = ..., code: _Optional[str] = ..., field: _Optional[str] = ..., line: _Optional[int] = ..., column: _Optional[int] = ..., path: _Optional[str] = ..., excerpt: _Optional[str] = ..., value: _Optional[str] = ..., expected: _Optional[str] = ..., title: _Optional[str] = ..., message: _Optional[str] = ..., suggestion: _Optional[str] = ...) -> None: ...

@@ -1,0 +1,80 @@
+from buf.validate import validate_pb2 as _validate_pb2
+from classifeed.feeds.v1 import load_pb2 as _load_pb2
+from classifeed.feeds.v1 import task_pb2 as _task_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class CreateTaskRequest(_message.Message):
+    __slots__ = ("seller_id", "namespace", "upload_id", "source_sha256", "source_bytes", "file_name", "mode", "disposition")
+    SELLER_ID_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    UPLOAD_ID_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_SHA256_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    FILE_NAME_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    DISPOSITION_FIELD_NUMBER: _ClassVar[int]
+    seller_id: str
+    namespace: str
+    upload_id: str
+    source_sha256: str
+    source_bytes: int
+    file_name: str
+    mode: _load_pb2.LoadMode
+    disposition: _load_pb2.Disposition
+    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., upload_id: _Optional[str] = ..., source_sha256: _Optional[str] = ..., source_bytes: _Optional[int] = ..., file_name: _Optional[str] = ..., mode: _Optional[_Union[_load_pb2.LoadMode, str]] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ...) -> None: ...
+
+class GetTaskRequest(_message.Message):
+    __slots__ = ("name",)
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class ListTasksRequest(_message.Message):
+    __slots__ = ("parent", "page_size", "page_token")
+    PARENT_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    parent: str
+    page_size: int
+    page_token: str
+    def __init__(self, parent: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListTasksResponse(_message.Message):
+    __slots__ = ("tasks", "next_page_token")
+    TASKS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    tasks: _containers.RepeatedCompositeFieldContainer[_task_pb2.Task]
+    next_page_token: str
+    def __init__(self, tasks: _Optional[_Iterable[_Union[_task_pb2.Task, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class ListOfferErrorsRequest(_message.Message):
+    __slots__ = ("parent", "page_size", "page_token", "level", "kind", "code", "external_id")
+    PARENT_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    parent: str
+    page_size: int
+    page_token: str
+    level: _load_pb2.IssueLevel
+    kind: _load_pb2.IssueKind
+    code: str
+    external_id: str
+    def __init__(self, parent: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., level: _Optional[_Union[_load_pb2.IssueLevel, str]] = ..., kind: _Optional[_Union[_load_pb2.IssueKind, str]] = ..., code: _Optional[str] = ..., external_id: _Optional[str] = ...) -> None: ...
+
+class ListOfferErrorsResponse(_message.Message):
+    __slots__ = ("errors", "next_page_token")
+    ERRORS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    errors: _containers.RepeatedCompositeFieldContainer[_load_pb2.OfferError]
+    next_page_token: str
+    def __init__(self, errors: _Optional[_Iterable[_Union[_load_pb2.OfferError, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...

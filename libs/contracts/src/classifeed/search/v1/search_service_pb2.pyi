@@ -1,0 +1,103 @@
+from buf.validate import validate_pb2 as _validate_pb2
+from classifeed.documents.v1 import document_pb2 as _document_pb2
+from classifeed.documents.v1 import receiver_service_pb2 as _receiver_service_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Filter(_message.Message):
+    __slots__ = ("field", "terms", "range")
+    FIELD_FIELD_NUMBER: _ClassVar[int]
+    TERMS_FIELD_NUMBER: _ClassVar[int]
+    RANGE_FIELD_NUMBER: _ClassVar[int]
+    field: str
+    terms: Terms
+    range: Range
+    def __init__(self, field: _Optional[str] = ..., terms: _Optional[_Union[Terms, _Mapping]] = ..., range: _Optional[_Union[Range, _Mapping]] = ...) -> None: ...
+
+class Terms(_message.Message):
+    __slots__ = ("values",)
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    values: _containers.RepeatedCompositeFieldContainer[_document_pb2.Value]
+    def __init__(self, values: _Optional[_Iterable[_Union[_document_pb2.Value, _Mapping]]] = ...) -> None: ...
+
+class Range(_message.Message):
+    __slots__ = ("to",)
+    FROM_FIELD_NUMBER: _ClassVar[int]
+    TO_FIELD_NUMBER: _ClassVar[int]
+    to: _document_pb2.Value
+    def __init__(self, to: _Optional[_Union[_document_pb2.Value, _Mapping]] = ..., **kwargs) -> None: ...
+
+class Sort(_message.Message):
+    __slots__ = ("field", "descending")
+    FIELD_FIELD_NUMBER: _ClassVar[int]
+    DESCENDING_FIELD_NUMBER: _ClassVar[int]
+    field: str
+    descending: bool
+    def __init__(self, field: _Optional[str] = ..., descending: _Optional[bool] = ...) -> None: ...
+
+class SearchRequest(_message.Message):
+    __slots__ = ("client", "query", "filters", "sort", "page_size", "page_token", "at_least")
+    CLIENT_FIELD_NUMBER: _ClassVar[int]
+    QUERY_FIELD_NUMBER: _ClassVar[int]
+    FILTERS_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
+    client: str
+    query: str
+    filters: _containers.RepeatedCompositeFieldContainer[Filter]
+    sort: Sort
+    page_size: int
+    page_token: str
+    at_least: _containers.RepeatedCompositeFieldContainer[_receiver_service_pb2.ShardPosition]
+    def __init__(self, client: _Optional[str] = ..., query: _Optional[str] = ..., filters: _Optional[_Iterable[_Union[Filter, _Mapping]]] = ..., sort: _Optional[_Union[Sort, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., at_least: _Optional[_Iterable[_Union[_receiver_service_pb2.ShardPosition, _Mapping]]] = ...) -> None: ...
+
+class Hit(_message.Message):
+    __slots__ = ("pk", "version", "score", "fields")
+    PK_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    SCORE_FIELD_NUMBER: _ClassVar[int]
+    FIELDS_FIELD_NUMBER: _ClassVar[int]
+    pk: str
+    version: int
+    score: float
+    fields: _containers.RepeatedCompositeFieldContainer[_document_pb2.Field]
+    def __init__(self, pk: _Optional[str] = ..., version: _Optional[int] = ..., score: _Optional[float] = ..., fields: _Optional[_Iterable[_Union[_document_pb2.Field, _Mapping]]] = ...) -> None: ...
+
+class SearchResponse(_message.Message):
+    __slots__ = ("hits", "total", "next_page_token")
+    HITS_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    hits: _containers.RepeatedCompositeFieldContainer[Hit]
+    total: int
+    next_page_token: str
+    def __init__(self, hits: _Optional[_Iterable[_Union[Hit, _Mapping]]] = ..., total: _Optional[int] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class GetDocumentRequest(_message.Message):
+    __slots__ = ("client", "pk")
+    CLIENT_FIELD_NUMBER: _ClassVar[int]
+    PK_FIELD_NUMBER: _ClassVar[int]
+    client: str
+    pk: str
+    def __init__(self, client: _Optional[str] = ..., pk: _Optional[str] = ...) -> None: ...
+
+class GetIndexStatusRequest(_message.Message):
+    __slots__ = ("client",)
+    CLIENT_FIELD_NUMBER: _ClassVar[int]
+    client: str
+    def __init__(self, client: _Optional[str] = ...) -> None: ...
+
+class IndexStatus(_message.Message):
+    __slots__ = ("documents", "positions")
+    DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
+    POSITIONS_FIELD_NUMBER: _ClassVar[int]
+    documents: int
+    positions: _containers.RepeatedCompositeFieldContainer[_receiver_service_pb2.ShardPosition]
+    def __init__(self, documents: _Optional[int] = ..., positions: _Optional[_Iterable[_Union[_receiver_service_pb2.ShardPosition, _Mapping]]] = ...) -> None: ...
