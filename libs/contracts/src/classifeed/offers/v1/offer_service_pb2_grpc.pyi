@@ -1,0 +1,18 @@
+from collections.abc import AsyncIterator, Awaitable
+from typing import Any
+
+import grpc.aio
+
+import classifeed.offers.v1.offer_pb2
+import classifeed.offers.v1.offer_service_pb2
+
+class OfferServiceStub:
+    def __init__(self, channel: grpc.aio.Channel) -> None: ...
+    GetOffer: grpc.aio.UnaryUnaryMultiCallable[classifeed.offers.v1.offer_service_pb2.GetOfferRequest, classifeed.offers.v1.offer_pb2.Offer]
+    ListOffers: grpc.aio.UnaryUnaryMultiCallable[classifeed.offers.v1.offer_service_pb2.ListOffersRequest, classifeed.offers.v1.offer_service_pb2.ListOffersResponse]
+
+class OfferServiceServicer:
+    def GetOffer(self, request: classifeed.offers.v1.offer_service_pb2.GetOfferRequest, context: grpc.aio.ServicerContext[Any, Any], /) -> Awaitable[classifeed.offers.v1.offer_pb2.Offer]: ...
+    def ListOffers(self, request: classifeed.offers.v1.offer_service_pb2.ListOffersRequest, context: grpc.aio.ServicerContext[Any, Any], /) -> Awaitable[classifeed.offers.v1.offer_service_pb2.ListOffersResponse]: ...
+
+def add_OfferServiceServicer_to_server(servicer: OfferServiceServicer, server: grpc.aio.Server) -> None: ...

@@ -1,0 +1,71 @@
+"""Refuses a change of proto/ that breaks whoever speaks the protos before it (`buf breaking` against git's history).
+
+The base is `--against`; else the merge base with origin/main; else the last commit (while proto/ differs from it) or
+the one before. Without a base (no git, first commit, shallow clone) there is nothing to break and the check passes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def git(*arguments: str) -> bytes | None:
+    """Returns what git prints, or None when it refuses (not a repository, no such commit)."""
+    try:
+        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=False)
+    except FileNotFoundError:
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def find_base() -> str | None:
+    """Returns the commit to compare with, or None."""
+    head = git("rev-parse", "--verify", "--quiet", "HEAD")
+    if head is None:
+        return None
+    fork = git("merge-base", "HEAD", "origin/main")
+    if fork is not None and fork != head:
+        return fork.decode().strip()
+    if git("status", "--porcelain", "--", "proto"):
+        return "HEAD"
+    return "HEAD^" if git("rev-parse", "--verify", "--quiet", "HEAD^") is not None else None
+
+
+def main() -> int:
+    """Runs the command line."""
+    parser = argparse.ArgumentParser(description="Compares proto/ with an earlier commit by `buf breaking`.")
+    parser.add_argument("--against", metavar="COMMIT", help="commit to compare with")
+    asked = parser.parse_args().against
+    base = asked or find_base()
+    archive = git("archive", "--format=tar", base, "--", "proto/classifeed", "proto/buf") if base else None
+    if archive is None:
+        if asked:
+            sys.exit(
+                f"breaking: commit {asked} is unknown here or has no proto/; name one that `git log -- proto` shows"
+            )
+        print("breaking: no earlier protos to compare with")
+        return 0
+    with tempfile.TemporaryDirectory() as scratch:
+        with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+            tar.extractall(scratch, filter="data")
+        # Vendored Google protos: the copies of today serve both sides, and an older commit may have had none.
+        Path(scratch, "proto", "google").symlink_to(ROOT / "proto" / "google")
+        Path(scratch, "buf.yaml").write_bytes((ROOT / "buf.yaml").read_bytes())
+        buf = (
+            shutil.which("buf", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}") or "buf"
+        )
+        return subprocess.run([buf, "breaking", "--against", scratch], cwd=ROOT, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,181 @@
+"""Generates the stubs in libs/contracts from proto/, or checks that they are what proto/ says (`--check`).
+
+Besides what protoc makes, each service gets a `_pb2_grpc.pyi`: protoc's own Python plugin writes no types for stubs and
+servicers, and without them every call of a service would be an Any (docs/adr/0002). The Google protos that ours import
+are copied from the installed package to proto/google, because buf reads no other place without a network.
+"""
+
+from __future__ import annotations
+
+import argparse
+import filecmp
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from importlib.metadata import distribution, version
+from pathlib import Path
+
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet, MethodDescriptorProto
+
+ROOT = Path(__file__).resolve().parent.parent
+PROTO = ROOT / "proto"
+OUT = ROOT / "libs" / "contracts" / "src"
+PACKAGES = ("classifeed", "buf")
+VENDORED = ("google/api/", "google/rpc/", "google/type/")
+COMMON_PROTOS = Path(str(distribution("googleapis-common-protos").locate_file("")))
+
+
+def list_protos() -> list[str]:
+    """Returns our protos and the vendored one, relative to proto/, in a stable order."""
+    return sorted(path.relative_to(PROTO).as_posix() for name in PACKAGES for path in (PROTO / name).rglob("*.proto"))
+
+
+def run_protoc(arguments: Iterable[str]) -> None:
+    """Runs protoc; a fault of a proto is printed by protoc and ends the program."""
+    command = [sys.executable, "-m", "grpc_tools.protoc", f"--proto_path={PROTO}", f"--proto_path={COMMON_PROTOS}"]
+    if subprocess.run([*command, *arguments], check=False).returncode != 0:
+        sys.exit("genproto: protoc refused the protos in proto/; see its message above")
+
+
+def generate(target: Path) -> None:
+    """Writes every stub below `target`/src and every vendored proto below `target`/proto."""
+    protos = list_protos()
+    stubs = target / "src"
+    stubs.mkdir()
+    described = target / "descriptors"
+    kinds = [f"--python_out={stubs}", f"--pyi_out={stubs}"]
+    run_protoc([*kinds, f"--descriptor_set_out={described}", "--include_imports", *protos])
+    files = FileDescriptorSet.FromString(described.read_bytes()).file
+    with_services = [file.name for file in files if file.service and file.name in set(protos)]
+    if with_services:
+        run_protoc([f"--grpc_python_out={stubs}", *with_services])
+    types = {name: module for file in files for name, module in list_types(file)}
+    for file in files:
+        if file.name in set(with_services):
+            (stubs / f"{module_path(file.name)}_grpc.pyi").write_text(render_grpc_types(file, types))
+    for package in PACKAGES:
+        (stubs / package / "py.typed").touch()
+    for name in (file.name for file in files if file.name.startswith(VENDORED)):
+        copy = target / "proto" / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(COMMON_PROTOS / name, copy)
+
+
+def module_path(proto: str) -> str:
+    """Returns `classifeed/feeds/v1/task_pb2` for `classifeed/feeds/v1/task.proto`."""
+    return proto.removesuffix(".proto") + "_pb2"
+
+
+def list_types(file: FileDescriptorProto) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yields `.package.Message` → (module, class) for the top-level messages of a file."""
+    for message in file.message_type:
+        yield f".{file.package}.{message.name}", (module_path(file.name).replace("/", "."), message.name)
+
+
+def render_grpc_types(file: FileDescriptorProto, types: dict[str, tuple[str, str]]) -> str:
+    """Returns the `.pyi` of a file's stubs (for grpc.aio channels) and servicers."""
+    methods = [method for service in file.service for method in service.method]
+    imported = {types[name][0] for method in methods for name in (method.input_type, method.output_type)}
+
+    def name_of(proto_type: str) -> str:
+        module, name = types[proto_type]
+        return f"{module}.{name}"
+
+    lines = [
+        "from collections.abc import AsyncIterator, Awaitable",
+        "from typing import Any",
+        "",
+        "import grpc.aio",
+        "",
+    ]
+    lines += [f"import {module}" for module in sorted(imported)]
+    for service in file.service:
+        lines += ["", f"class {service.name}Stub:", "    def __init__(self, channel: grpc.aio.Channel) -> None: ..."]
+        lines += [f"    {m.name}: {stub_type(m, name_of)}" for m in service.method]
+        lines += ["", f"class {service.name}Servicer:"]
+        for m in service.method:
+            request, answer = name_of(m.input_type), name_of(m.output_type)
+            if m.client_streaming:
+                request = f"AsyncIterator[{request}]"
+            answer = f"AsyncIterator[{answer}]" if m.server_streaming else f"Awaitable[{answer}]"
+            context = "grpc.aio.ServicerContext[Any, Any]"
+            lines.append(f"    def {m.name}(self, request: {request}, context: {context}, /) -> {answer}: ...")
+        lines += [
+            "",
+            f"def add_{service.name}Servicer_to_server(servicer: {service.name}Servicer, server: grpc.aio.Server)"
+            " -> None: ...",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def stub_type(method: MethodDescriptorProto, name_of: object) -> str:
+    """Returns the type of a stub's method by its two kinds of streaming."""
+    assert callable(name_of)
+    sides = ("Stream" if method.client_streaming else "Unary") + ("Stream" if method.server_streaming else "Unary")
+    return f"grpc.aio.{sides}MultiCallable[{name_of(method.input_type)}, {name_of(method.output_type)}]"
+
+
+def list_made(stubs: Path, protos: Path) -> dict[str, Path]:
+    """Returns every file that is made from proto/, by the name that a person sees."""
+    made = {f"libs/contracts/src/{path.relative_to(stubs).as_posix()}": path for path in list_files(stubs, PACKAGES)}
+    copied = {f"proto/{path.relative_to(protos).as_posix()}": path for path in list_files(protos, ("google",))}
+    return made | copied
+
+
+def list_files(root: Path, folders: Iterable[str]) -> Iterator[Path]:
+    """Yields the files below some folders of `root`."""
+    for folder in folders:
+        yield from (path for path in (root / folder).rglob("*") if path.is_file() and path.suffix != ".pyc")
+
+
+def compare() -> Iterator[tuple[str, str, Path | None]]:
+    """Yields (what is wrong, name, fresh file or None where it should not be) while the fresh files exist."""
+    with tempfile.TemporaryDirectory() as scratch:
+        generate(Path(scratch))
+        fresh, kept = list_made(Path(scratch) / "src", Path(scratch) / "proto"), list_made(OUT, PROTO)
+        for name in sorted(fresh | kept):
+            if name not in fresh:
+                yield "no proto asks for it", name, None
+            elif name not in kept:
+                yield "missing", name, fresh[name]
+            elif not filecmp.cmp(fresh[name], kept[name], shallow=False):
+                yield "differs", name, fresh[name]
+
+
+def replace_made() -> None:
+    """Swaps in what differs, file by file, so that whatever runs meanwhile sees whole files."""
+    for _, name, fresh in compare():
+        target = ROOT / name
+        if fresh is None:
+            target.unlink()
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = target.with_name(f".{target.name}.partial")
+        shutil.copyfile(fresh, partial)
+        partial.replace(target)
+
+
+def check_made() -> int:
+    """Prints each difference between what is committed and what proto/ says, and returns the exit code."""
+    faults = [f"{name}: {fault}" for fault, name, _ in compare()]
+    if not faults:
+        return 0
+    print("\n".join(faults))
+    print(f"This is not what proto/ says. Run `make stubs` and commit (grpcio-tools here: {version('grpcio-tools')}).")
+    return 1
+
+
+def main() -> int:
+    """Runs the command line."""
+    parser = argparse.ArgumentParser(description="Generates the stubs of libs/contracts from proto/.")
+    parser.add_argument("--check", action="store_true", help="compare instead of writing; exit code 1 on a difference")
+    if parser.parse_args().check:
+        return check_made()
+    replace_made()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
