@@ -1,0 +1,36 @@
+"""The processor's TaskService."""
+
+from __future__ import annotations
+
+import grpc
+
+from classifeed.feeds.v1 import task_service_pb2
+from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
+from classifeed_api.domain.uploads import Upload
+
+
+class ProcessorClient:
+    """Makes tasks at the processor."""
+
+    def __init__(self, channel: grpc.aio.Channel) -> None:
+        self.stub = TaskServiceStub(channel)
+
+    async def create_task(self, upload: Upload) -> int:
+        """Returns the id of the task that loads the upload; idempotent by the upload's id.
+
+        Raises:
+            grpc.aio.AioRpcError: as the processor answered.
+        """
+        task = await self.stub.CreateTask(
+            task_service_pb2.CreateTaskRequest(
+                seller_id=upload.seller_id,
+                namespace=upload.namespace,
+                upload_id=str(upload.upload_id),
+                source_sha256=upload.sha256,
+                source_bytes=upload.size_bytes,
+                file_name=upload.file_name,
+                mode=upload.mode,
+                disposition=upload.disposition,
+            )
+        )
+        return int(task.task_id)

@@ -1,0 +1,1 @@
+"""What an upload is, without any store or wire."""

@@ -1,0 +1,1 @@
+"""The gRPC door: translates and calls, nothing else."""

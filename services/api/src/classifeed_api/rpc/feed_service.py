@@ -1,0 +1,146 @@
+"""FeedService: what a seller can do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+import grpc
+
+from classifeed.feeds.v1 import feed_service_pb2, load_pb2, task_pb2, task_service_pb2
+from classifeed.feeds.v1.feed_service_pb2_grpc import FeedServiceServicer
+from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
+from classifeed_api.app.store_upload import StoreUpload
+from classifeed_api.domain.uploads import NewUpload, Upload, namespace_for_upload
+from classifeed_api.rpc.spool import Spool
+from classifeed_api.settings import ApiSettings
+from classifeed_api.store import uploads
+from classifeed_common.db import Database
+from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
+
+_RESTING = frozenset(task_pb2.TaskStatus.values()) - {
+    task_pb2.TASK_STATUS_UNSPECIFIED,
+    task_pb2.TASK_STATUS_IN_PROGRESS,
+}
+
+
+class FeedService(FeedServiceServicer):
+    """Uploads are kept here; everything about tasks is asked of the processor."""
+
+    def __init__(self, settings: ApiSettings, db: Database, store_upload: StoreUpload, tasks: TaskServiceStub) -> None:
+        self._settings = settings
+        self._db = db
+        self._store_upload = store_upload
+        self._tasks = tasks
+
+    async def UploadFeed(
+        self, request_iterator: AsyncIterator[feed_service_pb2.UploadFeedRequest], context: grpc.aio.ServicerContext
+    ) -> feed_service_pb2.Upload:
+        """Spools the pieces, stores the file, answers once it is safe."""
+        spec: feed_service_pb2.UploadSpec | None = None
+        namespace = ""
+        settings = self._settings
+        with Spool(
+            settings.spool_dir, limit_bytes=settings.upload_limit_bytes, reserve_bytes=settings.spool_reserve_bytes
+        ) as spool:
+            async for request in request_iterator:
+                part = request.WhichOneof("part")
+                if (part == "spec") is not (spec is None):
+                    raise _wrong_order(part)
+                if part == "spec":
+                    spec = request.spec
+                    namespace = namespace_for_upload(spec.namespace)
+                else:
+                    await spool.write(request.chunk)
+            if spec is None:
+                raise _wrong_order("nothing")
+            sha256 = spool.finish()
+            upload = await self._store_upload(
+                NewUpload(
+                    seller_id=spec.seller_id,
+                    namespace=namespace,
+                    mode=spec.mode or load_pb2.LOAD_MODE_REPLACE,
+                    disposition=spec.disposition or load_pb2.DISPOSITION_DELETE,
+                    file_name=spec.file_name,
+                    request_id=spec.request_id or None,
+                    sha256=sha256,
+                    size_bytes=spool.size_bytes,
+                ),
+                spool.path,
+            )
+        return _upload_message(upload)
+
+    async def GetUpload(
+        self, request: feed_service_pb2.GetUploadRequest, context: grpc.aio.ServicerContext
+    ) -> feed_service_pb2.Upload:
+        """Answers from the uploads."""
+        try:
+            upload_id = UUID(request.name.removeprefix("uploads/"))
+        except ValueError as error:
+            raise InvalidArgument(
+                "UPLOAD_NAME_INVALID",
+                f"{request.name!r} names no upload. Names look like uploads/<uuid>.",
+                violations=[FieldViolation("name", "must end in a UUID")],
+            ) from error
+        async with self._db.transaction() as tx:
+            upload = await uploads.get(tx, upload_id)
+        if upload is None:
+            raise NotFound("UPLOAD_NOT_FOUND", f"There is no {request.name}.")
+        return _upload_message(upload)
+
+    async def GetTask(
+        self, request: task_service_pb2.GetTaskRequest, context: grpc.aio.ServicerContext
+    ) -> task_pb2.Task:
+        """Asks the processor."""
+        return await self._tasks.GetTask(request)
+
+    async def ListTasks(
+        self, request: task_service_pb2.ListTasksRequest, context: grpc.aio.ServicerContext
+    ) -> task_service_pb2.ListTasksResponse:
+        """Asks the processor."""
+        return await self._tasks.ListTasks(request)
+
+    async def ListOfferErrors(
+        self, request: task_service_pb2.ListOfferErrorsRequest, context: grpc.aio.ServicerContext
+    ) -> task_service_pb2.ListOfferErrorsResponse:
+        """Asks the processor."""
+        return await self._tasks.ListOfferErrors(request)
+
+    async def WatchTask(
+        self, request: task_service_pb2.GetTaskRequest, context: grpc.aio.ServicerContext
+    ) -> AsyncIterator[task_pb2.Task]:
+        """Asks the processor again and again, and passes on what changed."""
+        last = None
+        while True:
+            task = await self._tasks.GetTask(request)
+            if task != last:
+                yield task
+                last = task
+            if task.status in _RESTING:
+                return
+            await asyncio.sleep(self._settings.watch_interval_s)
+
+
+def _wrong_order(part: str) -> InvalidArgument:
+    return InvalidArgument(
+        "UPLOAD_OUT_OF_ORDER",
+        f"An upload is one spec and then the pieces of the file; got {part} out of turn.",
+        violations=[FieldViolation("part", "the first message must be `spec`, all others `chunk`")],
+    )
+
+
+def _upload_message(upload: Upload) -> feed_service_pb2.Upload:
+    message = feed_service_pb2.Upload(
+        name=f"uploads/{upload.upload_id}",
+        upload_id=str(upload.upload_id),
+        seller_id=upload.seller_id,
+        namespace=upload.namespace,
+        sha256=upload.sha256,
+        bytes=upload.size_bytes,
+        file_name=upload.file_name,
+    )
+    if upload.task_id is not None:
+        message.task = f"sellers/{upload.seller_id}/feeds/{upload.namespace}/tasks/{upload.task_id}"
+    message.create_time.FromDatetime(upload.created_at)
+    return message

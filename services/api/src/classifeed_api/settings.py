@@ -1,0 +1,28 @@
+"""Settings of the api."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import SettingsConfigDict
+
+from classifeed_common.settings import ServiceSettings
+
+
+class ApiSettings(ServiceSettings):
+    """What the api needs to know, from variables CLASSIFEED_API_*."""
+
+    model_config = SettingsConfigDict(env_prefix="CLASSIFEED_API_", frozen=True)
+
+    processor_address: str = Field(description="gRPC address of the processor, host:port.")
+    spool_dir: Path | None = Field(
+        default=None, description="Folder for uploads on their way to the object store; unset: the system's."
+    )
+    upload_limit_bytes: int = Field(default=2 * 1024**3, gt=0, description="Largest file that is taken, in bytes.")
+    spool_reserve_bytes: int = Field(
+        default=256 * 1024**2, ge=0, description="Free space that an upload must leave in the spool folder, in bytes."
+    )
+    watch_interval_s: float = Field(
+        default=0.25, gt=0, description="How often WatchTask looks for a change, in seconds."
+    )

@@ -1,0 +1,1 @@
+"""Everything that the api keeps, and all SQL about it."""
