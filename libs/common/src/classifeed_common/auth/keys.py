@@ -1,0 +1,114 @@
+"""Keys of tickets on disk: one private key per caller, and the public halves of all in one JWKS file (RFC 7517).
+
+Each public key carries the member `owner`: a key signs for its owner only, so that a service whose key leaks cannot
+speak as another one.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+JWKS_FILE = "jwks.json"
+_CALLER = re.compile(r"^[a-z][a-z0-9_-]{0,63}$")
+
+
+def write_keys(directory: Path, callers: Iterable[str]) -> None:
+    """Makes a key for each caller that has none; folder 0700, files 0600. Idempotent: keys that exist stay.
+
+    Raises:
+        ValueError: a caller's name could not be a file name.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    directory.chmod(0o700)
+    missing = [caller for caller in callers if not _private_file(directory, caller).exists()]
+    made = {caller: _new_key(caller) for caller in missing}
+    # A verifier must know a key before anybody signs with it, and a crash in between must not leave a signer unknown:
+    # private halves are written last.
+    if made or not (directory / JWKS_FILE).exists():
+        _write_public_keys(directory, [*read_public_keys(directory), *(key for key, _ in made.values())])
+    for caller, (_, private) in made.items():
+        _write_secret(_private_file(directory, caller), private)
+
+
+def rotate_key(directory: Path, caller: str, *, keep: int = 1) -> None:
+    """Gives a caller a new key; its `keep` newest old keys still verify, so that tickets under way stay valid.
+
+    Running processes see the change by themselves. Withdraw a leaked key with `keep=0`.
+    """
+    published = read_public_keys(directory)
+    own = [key for key in published if key["owner"] == caller]
+    dropped = own[: max(0, len(own) - keep)]
+    key, private = _new_key(caller)
+    _write_public_keys(directory, [*(k for k in published if k not in dropped), key])
+    _write_secret(_private_file(directory, caller), private)
+
+
+def read_public_keys(directory: Path) -> list[dict[str, Any]]:
+    """Returns the entries of the JWKS file, oldest first; none when there is no file."""
+    try:
+        document = json.loads((directory / JWKS_FILE).read_text())
+    except FileNotFoundError:
+        return []
+    keys: list[dict[str, Any]] = document["keys"]
+    return keys
+
+
+def key_id(public_x: str) -> str:
+    """Returns the RFC 7638 thumbprint of an Ed25519 key, given its `x`."""
+    canonical = json.dumps({"crv": "Ed25519", "kty": "OKP", "x": public_x}, separators=(",", ":"))
+    return _base64url(hashlib.sha256(canonical.encode()).digest())
+
+
+def public_x(key: Ed25519PrivateKey) -> str:
+    """Returns the public half as in a JWKS file."""
+    raw = key.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
+    return _base64url(raw)
+
+
+def _new_key(caller: str) -> tuple[dict[str, Any], bytes]:
+    key = Ed25519PrivateKey.generate()
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    x = public_x(key)
+    return {
+        "kty": "OKP",
+        "crv": "Ed25519",
+        "alg": "EdDSA",
+        "use": "sig",
+        "kid": key_id(x),
+        "x": x,
+        "owner": caller,
+    }, pem
+
+
+def _private_file(directory: Path, caller: str) -> Path:
+    if not _CALLER.match(caller):
+        raise ValueError(f"{caller!r} cannot be the name of a caller: lower-case letters, digits, _ and - only")
+    return directory / f"{caller}.pem"
+
+
+def _write_public_keys(directory: Path, keys: Sequence[dict[str, Any]]) -> None:
+    _write_secret(directory / JWKS_FILE, json.dumps({"keys": list(keys)}, indent=1).encode())
+
+
+def _write_secret(path: Path, content: bytes) -> None:
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+def _base64url(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()

@@ -1,0 +1,181 @@
+"""Tickets: EdDSA JWTs that say who calls (`iss` = `sub`), whom (`aud`) and until when (`exp`)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+import jwt
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from classifeed_common.auth.keys import JWKS_FILE, key_id, public_x, read_public_keys
+from classifeed_common.errors import Unauthenticated
+
+DEFAULT_TTL_S: Final = 120.0
+MAX_TTL_S: Final = 3600.0
+LEEWAY_S: Final = 5.0
+_CACHED_TICKETS: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """A ticket that was verified."""
+
+    caller: str
+    audience: str
+    expires_at: float
+    ticket_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Signer:
+    stamp: tuple[int, int]
+    key: Ed25519PrivateKey
+    kid: str
+
+
+class KeyStore:
+    """Signs and verifies tickets with the keys of a folder; changed files are read again by themselves.
+
+    Cheap to call: a signed ticket is used for half its life, a verified one is remembered until it expires or the
+    public keys change. For one event loop; it blocks only to read a few kilobytes after a change.
+
+    Args:
+        directory: what `write_keys` made.
+        now: seconds since 1970.
+    """
+
+    def __init__(self, directory: Path, *, now: Callable[[], float] = time.time) -> None:
+        self._directory = directory
+        self._now = now
+        self._signers: dict[str, _Signer] = {}
+        self._issued: dict[tuple[str, str, float], tuple[str, float, str]] = {}
+        self._jwks_stamp: tuple[int, int] | None = None
+        self._public: dict[str, tuple[str, jwt.PyJWK]] = {}
+        self._verified: dict[str, Ticket] = {}
+
+    @property
+    def directory(self) -> Path:
+        """The folder of the keys."""
+        return self._directory
+
+    def issue(self, caller: str, audience: str, ttl_s: float = DEFAULT_TTL_S) -> str:
+        """Returns a ticket that is valid for at least half of `ttl_s`, as the string that goes behind `Bearer`.
+
+        Raises:
+            Unauthenticated: this folder holds no private key of the caller.
+        """
+        signer = self._signer(caller)
+        now = self._now()
+        place = (caller, audience, ttl_s)
+        token, use_until, kid = self._issued.get(place, ("", 0.0, ""))
+        if kid == signer.kid and now < use_until:
+            return token
+        claims = {
+            "iss": caller,
+            "sub": caller,
+            "aud": audience,
+            "iat": int(now),
+            "exp": int(now + ttl_s),
+            "jti": uuid4().hex,
+        }
+        token = jwt.encode(claims, signer.key, algorithm="EdDSA", headers={"kid": signer.kid})
+        self._issued[place] = (token, now + ttl_s / 2, signer.kid)
+        return token
+
+    def verify(self, token: str, audience: str) -> Ticket:
+        """Returns what a ticket says, for the one it is made for.
+
+        Raises:
+            Unauthenticated: signature, key, owner of the key, audience or time are wrong.
+        """
+        self._reload_public_keys()
+        ticket = self._verified.get(token)
+        if ticket is None:
+            ticket = self._decode(token)
+            if len(self._verified) >= _CACHED_TICKETS:
+                self._verified.clear()
+            self._verified[token] = ticket
+        now = self._now()
+        if ticket.audience != audience:
+            raise Unauthenticated(
+                "TICKET_FOR_ANOTHER",
+                f"The ticket is for {ticket.audience}, this is {audience}. Ask for one of its own.",
+            )
+        if ticket.expires_at + LEEWAY_S < now:
+            raise Unauthenticated("TICKET_EXPIRED", "The ticket has expired. Send a new one; check both clocks.")
+        if ticket.expires_at - now > MAX_TTL_S + LEEWAY_S:
+            raise Unauthenticated("TICKET_TOO_LONG", f"Tickets live {MAX_TTL_S:.0f} s at most. Send a shorter one.")
+        return ticket
+
+    def _decode(self, token: str) -> Ticket:
+        try:
+            kid = jwt.get_unverified_header(token).get("kid", "")
+            owner, key = self._public[kid]
+            claims = jwt.decode(
+                token,
+                key,
+                algorithms=["EdDSA"],
+                options={
+                    "require": ["iss", "sub", "aud", "exp", "jti"],
+                    # Audience and time are checked at each use, by our clock: a verified ticket is remembered.
+                    "verify_aud": False,
+                    "verify_exp": False,
+                    "verify_iat": False,
+                    "verify_nbf": False,
+                },
+            )
+        except KeyError as error:
+            raise Unauthenticated(
+                "TICKET_KEY_UNKNOWN", "The ticket's key is not known here. Sign with a key that jwks.json lists."
+            ) from error
+        except jwt.InvalidTokenError as error:
+            raise Unauthenticated("TICKET_INVALID", f"The ticket cannot be verified: {error}.") from error
+        if not owner == claims["iss"] == claims["sub"]:
+            raise Unauthenticated(
+                "TICKET_KEY_OF_ANOTHER", f"The ticket says {claims['sub']!r}, its key belongs to another caller."
+            )
+        if not isinstance(claims["aud"], str) or not isinstance(claims["exp"], int):
+            raise Unauthenticated("TICKET_INVALID", "The ticket needs one audience and a time in whole seconds.")
+        return Ticket(owner, claims["aud"], float(claims["exp"]), str(claims["jti"]))
+
+    def _signer(self, caller: str) -> _Signer:
+        path = self._directory / f"{caller}.pem"
+        try:
+            stamp = _stamp(path)
+            signer = self._signers.get(caller)
+            if signer is not None and signer.stamp == stamp:
+                return signer
+            key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+        except FileNotFoundError as error:
+            raise Unauthenticated(
+                "CALLER_HAS_NO_KEY", f"There is no key {path.name} in the keys folder, so {caller} cannot call anybody."
+            ) from error
+        if not isinstance(key, Ed25519PrivateKey):
+            raise Unauthenticated("CALLER_HAS_NO_KEY", f"{path.name} is no Ed25519 key. Make it anew with write_keys.")
+        signer = _Signer(stamp, key, key_id(public_x(key)))
+        self._signers[caller] = signer
+        return signer
+
+    def _reload_public_keys(self) -> None:
+        try:
+            stamp = _stamp(self._directory / JWKS_FILE)
+        except FileNotFoundError:
+            stamp = (0, 0)
+        if stamp == self._jwks_stamp:
+            return
+        keys = read_public_keys(self._directory)
+        self._public = {key["kid"]: (key["owner"], jwt.PyJWK(key, algorithm="EdDSA")) for key in keys}
+        self._verified.clear()
+        self._jwks_stamp = stamp
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """Tells two states of a file apart; files are replaced whole, so a change has another inode or another time."""
+    status = path.stat()
+    return status.st_mtime_ns, status.st_ino

@@ -1,0 +1,139 @@
+"""Settings from the environment: typed, frozen, and refused in words when they are wrong."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, Literal, NoReturn, Self, TypeVar, cast
+
+from pydantic import Field, SecretStr, ValidationError, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+
+ADDRESS = r"^(unix:.+|(\[[0-9a-fA-F:]+\]|[^:\s]+):\d{1,5})$"
+
+
+class ServiceSettings(BaseSettings):
+    """What every service needs to know; a subclass sets `env_prefix` to CLASSIFEED_<SERVICE>_ and adds its fields."""
+
+    model_config = SettingsConfigDict(frozen=True, env_ignore_empty=True, extra="ignore", hide_input_in_errors=True)
+
+    environment: str = Field(default="dev", description="Name of the installation, shown in logs and traces.")
+    grpc_listen: str = Field(
+        default="127.0.0.1:0", pattern=ADDRESS, description="Where gRPC listens, host:port; port 0: any free one."
+    )
+    http_listen: str = Field(
+        default="127.0.0.1:0", pattern=ADDRESS, description="Where HTTP listens, host:port; port 0: any free one."
+    )
+    roles: str = Field(default="", description="Roles to run besides serving, comma-separated; empty: all.")
+    run_file: Path | None = Field(
+        default=None, description="File that gets the addresses as JSON once the process listens; unset: none."
+    )
+    drain_grace_s: float = Field(
+        default=10, ge=0, le=600, description="How long calls and roles may take to end on SIGTERM, in seconds."
+    )
+    drain_notice_s: float = Field(
+        default=0.5, ge=0, le=60, description="How long health says NOT_SERVING before calls are refused, in seconds."
+    )
+    dsn: SecretStr = Field(default=SecretStr(""), description="PostgreSQL, as a libpq URI or keyword string.")
+    db_schema: str = Field(
+        default="", pattern="^[a-z][a-z0-9_]{0,62}$", description="Schema of the tables; empty: name of the service."
+    )
+    db_pool_max: int = Field(default=4, ge=1, le=100, description="Connections to PostgreSQL, at most.")
+    kafka_bootstrap: str = Field(default="", description="Kafka brokers, host:port, comma-separated.")
+    s3_endpoint: str = Field(default="", description="S3, as http(s)://host:port.")
+    s3_access_key: str = Field(default="", description="Access key of S3.")
+    s3_secret_key: SecretStr = Field(default=SecretStr(""), description="Secret key of S3.")
+    s3_bucket: str = Field(default="classifeed", description="Bucket for files.")
+    keys_dir: Path | None = Field(
+        default=None,
+        description="Folder of ticket keys: jwks.json and <service>.pem; unset: loopback only, no tickets.",
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")
+    log_json: bool = Field(default=True, description="Logs as JSON; otherwise for reading on a terminal.")
+    telemetry_file: Path | None = Field(
+        default=None, description="File that gets the spans, one JSON a line; unset: spans are dropped."
+    )
+
+    @classmethod
+    def service_name(cls) -> str:
+        """Returns the name of the service, from the prefix of its variables."""
+        prefix = cls.model_config.get("env_prefix") or ""
+        return prefix.removeprefix("CLASSIFEED_").rstrip("_").lower() or "service"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_schema(cls, values: Any) -> Any:
+        if isinstance(values, dict) and not values.get("db_schema"):
+            return {**values, "db_schema": cls.service_name()}
+        return values
+
+    @property
+    def selected_roles(self) -> frozenset[str]:
+        """Returns the roles asked for; empty means all."""
+        return frozenset(role.strip() for role in self.roles.split(",") if role.strip())
+
+    def with_roles(self, roles: str) -> Self:
+        """Returns the same settings with other roles, for `--role`."""
+        return self.model_copy(update={"roles": roles})
+
+
+SettingsT = TypeVar("SettingsT", bound=ServiceSettings)
+
+
+def load_settings(cls: type[SettingsT]) -> SettingsT:
+    """Returns the settings that the environment gives.
+
+    A wrong or missing value ends the process with exit code 2 and one line for each: variable, value, what is allowed.
+    The value of a secret is never printed.
+    """
+    try:
+        return cls()
+    except ValidationError as error:
+        _refuse([_describe_fault(cls, cast(dict[str, Any], fault)) for fault in error.errors(include_url=False)])
+    except SettingsError as error:
+        _refuse([f"{error}; give it as JSON"])
+
+
+def _refuse(lines: list[str]) -> NoReturn:
+    for line in lines:
+        print(line, file=sys.stderr)  # noqa: T201 the process ends before there is a log
+    sys.exit(2)
+
+
+def _describe_fault(cls: type[ServiceSettings], fault: dict[str, Any]) -> str:
+    path = [str(part) for part in fault["loc"]]
+    if not path:
+        return f"{cls.__name__}: {fault['msg']}"
+    field = cls.model_fields.get(path[0])
+    variable = variable_of(cls, path[0])
+    allowed = f" ({field.description})" if field is not None and field.description else ""
+    if fault["type"] == "missing":
+        return f"{variable} is not set and has no default{allowed}"
+    value = "***" if field is None or _is_secret(field) else repr(fault.get("input"))
+    return f"{variable}={value} is refused: {fault['msg'][:1].lower()}{fault['msg'][1:]}{allowed}"
+
+
+def variable_of(cls: type[ServiceSettings], field: str) -> str:
+    """Returns the environment variable of a field."""
+    return f"{cls.model_config.get('env_prefix') or ''}{field}".upper()
+
+
+def _is_secret(field: FieldInfo) -> bool:
+    return "Secret" in str(field.annotation)
+
+
+def describe_settings(cls: type[ServiceSettings]) -> str:
+    """Returns the text of `--help-settings`: each variable with its default and what it means."""
+    lines = []
+    for name, field in cls.model_fields.items():
+        default = field.get_default(call_default_factory=False)
+        if default is PydanticUndefined or field.is_required():
+            shown = "required"
+        elif _is_secret(field) or default is None or default == "":
+            shown = "unset"
+        else:
+            shown = f"default {default}"
+        lines.append(f"{variable_of(cls, name)}  [{shown}]\n    {field.description or ''}".rstrip())
+    return "\n".join(lines)
