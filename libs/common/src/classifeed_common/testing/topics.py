@@ -1,1 +1,51 @@
-"""Fixtures; to be filled."""
+"""Topics for tests: names that no other test has, made on the session's Kafka and removed at the end of the test."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Protocol
+
+import pytest
+
+from classifeed_common.embedded.kafka import EmbeddedKafka
+from classifeed_common.kafka import Cluster, Topic, dlq
+
+_RETENTION_MS = 60 * 60 * 1000
+
+
+class MakeTopic(Protocol):
+    """Makes a topic and its dead letter topic; returns the topic's name, known to one test alone."""
+
+    def __call__(self, name: str = "records", *, partitions: int = 1) -> Awaitable[str]:
+        """Make the topic `name` below the test's prefix."""
+        ...
+
+
+@pytest.fixture
+def topic_prefix() -> str:
+    """What the names of this test's topics and groups begin with."""
+    return f"t{uuid.uuid4().hex[:12]}."
+
+
+@pytest.fixture
+def unique_topic(topic_prefix: str) -> Callable[[str], str]:
+    """A factory of topic names that no other test has; nothing is made."""
+    return lambda name: topic_prefix + name
+
+
+@pytest.fixture
+async def make_topic(kafka: EmbeddedKafka, topic_prefix: str) -> AsyncIterator[MakeTopic]:
+    """A factory of topics: `await make_topic(partitions=4)`; they and their dead letter topics go with the test."""
+    cluster = Cluster(kafka.bootstrap, client_id="make-topic")
+    made: list[str] = []
+
+    async def make(name: str = "records", *, partitions: int = 1) -> str:
+        topic = Topic(topic_prefix + name, partitions, _RETENTION_MS)
+        letters = Topic(dlq(topic.name), 1, _RETENTION_MS)
+        made.extend((topic.name, letters.name))
+        await cluster.ensure([topic, letters])
+        return topic.name
+
+    yield make
+    await cluster.remove(made)

@@ -1,0 +1,13 @@
+-- Messages to Kafka, written in the transaction of what they tell, removed once acknowledged (ADR 0005). Rows live for
+-- milliseconds, so the dead ones are cleared early: the relay reads from the front of the key.
+CREATE TABLE outbox (
+    shard smallint NOT NULL,
+    id bigint GENERATED ALWAYS AS IDENTITY,
+    topic text NOT NULL,
+    partition integer,
+    key bytea,
+    value bytea NOT NULL,
+    headers json NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (shard, id)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);

@@ -1,0 +1,69 @@
+"""Kafka for every service: messages, producer, topics, and the consumer whose effects hold exactly once."""
+
+from __future__ import annotations
+
+from classifeed_common.kafka.cluster import Cluster, ensure_topics
+from classifeed_common.kafka.consumer import OrderedConsumer
+from classifeed_common.kafka.dead_letters import DeadLetters, Poison
+from classifeed_common.kafka.positions import (
+    GroupPartition,
+    LogLost,
+    OffsetOutsideLog,
+    Position,
+    Positions,
+    TopicRecreated,
+    ZombieConsumer,
+)
+from classifeed_common.kafka.producer import KafkaProducer
+from classifeed_common.kafka.records import (
+    MAX_MESSAGE_BYTES,
+    TYPE_HEADER,
+    Message,
+    Record,
+    message_of,
+    trace_context,
+    trace_headers,
+    type_of,
+)
+from classifeed_common.kafka.table_positions import TablePositions
+from classifeed_common.kafka.topics import (
+    FEEDS_OFFER_REQUESTS,
+    FEEDS_OFFER_RESULTS,
+    INDEX_SHARDS,
+    OFFERS_CHANGED,
+    Topic,
+    dlq,
+    index_documents,
+)
+
+__all__ = [
+    "FEEDS_OFFER_REQUESTS",
+    "FEEDS_OFFER_RESULTS",
+    "INDEX_SHARDS",
+    "MAX_MESSAGE_BYTES",
+    "OFFERS_CHANGED",
+    "TYPE_HEADER",
+    "Cluster",
+    "DeadLetters",
+    "GroupPartition",
+    "KafkaProducer",
+    "LogLost",
+    "Message",
+    "OffsetOutsideLog",
+    "OrderedConsumer",
+    "Poison",
+    "Position",
+    "Positions",
+    "Record",
+    "TablePositions",
+    "Topic",
+    "TopicRecreated",
+    "ZombieConsumer",
+    "dlq",
+    "ensure_topics",
+    "index_documents",
+    "message_of",
+    "trace_context",
+    "trace_headers",
+    "type_of",
+]

@@ -1,0 +1,170 @@
+"""Cluster: what the brokers say about topics (ids, partitions, ends of logs), and the making of declared topics."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Collection, Iterable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.cimpl import NewTopic
+
+from classifeed_common.errors import FailedPrecondition, Unavailable
+from classifeed_common.kafka.records import KAFKA_UNAVAILABLE
+from classifeed_common.kafka.topics import Topic, declared, dlq
+
+K = TypeVar("K")
+
+_REQUEST_LIMIT_S: Final = 15.0
+_SETTLE_PAUSE_S: Final = 0.02
+_BROKER_DEFAULT: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class TopicState:
+    """A topic as the brokers have it now."""
+
+    topic_id: str
+    partitions: int
+
+
+class Cluster:
+    """Questions to the brokers. Holds one connection; cheap enough to ask before every effect (about 1 ms)."""
+
+    def __init__(self, bootstrap: str, *, client_id: str) -> None:
+        self._bootstrap = bootstrap
+        # Kept for as long as this object lives: requests of a collected AdminClient never answer.
+        self._admin = AdminClient(
+            {"bootstrap.servers": bootstrap, "client.id": client_id, "reconnect.backoff.max.ms": 1000, "log_level": 3}
+        )
+
+    async def topics(self, names: Collection[str]) -> dict[str, TopicState]:
+        """Return the state of the topics that exist.
+
+        Raises:
+            Unavailable: the brokers did not answer.
+        """
+        if not names:
+            return {}
+        futures = self._admin.describe_topics(TopicCollection(list(names)), request_timeout=_REQUEST_LIMIT_S)
+        found: dict[str, TopicState] = {}
+        for name, answer in (await self._answers(futures)).items():
+            if isinstance(answer, KafkaException):
+                if answer.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise self._unavailable(answer)
+            else:
+                found[name] = TopicState(str(answer.topic_id), len(answer.partitions))
+        return found
+
+    async def starts(self, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        """Return the first offset that each partition's log still has.
+
+        Raises:
+            Unavailable: the brokers did not answer for one of them.
+        """
+        return await self._offsets(partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+
+    async def ends(self, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        """Return the offset after the last record of each partition.
+
+        Raises:
+            Unavailable: the brokers did not answer for one of them.
+        """
+        return await self._offsets(partitions, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+
+    async def ensure(self, topics: Iterable[Topic]) -> None:
+        """Create those of `topics` that are missing. Idempotent; existing ones keep their configuration.
+
+        Raises:
+            FailedPrecondition: a topic exists with other partitions than declared.
+            Unavailable: the brokers did not answer.
+        """
+        wanted = {topic.name: topic for topic in topics}
+        if not wanted:
+            return
+        futures = self._admin.create_topics([_new_topic(topic) for topic in wanted.values()])
+        for answer in (await self._answers(futures)).values():
+            if isinstance(answer, KafkaException) and answer.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise self._unavailable(answer)
+        for name, state in (await self._settled(wanted)).items():
+            if state.partitions != wanted[name].partitions:
+                raise FailedPrecondition(
+                    "TOPIC_DIFFERS",
+                    f"topic {name} has {state.partitions} partitions, declared are {wanted[name].partitions}; "
+                    "a change moves keys between partitions: stop its producers, let its consumers come to lag 0, "
+                    "then change it",
+                )
+
+    async def remove(self, names: Collection[str]) -> None:
+        """Delete topics with all they hold. Idempotent.
+
+        Raises:
+            Unavailable: the brokers did not answer.
+        """
+        if not names:
+            return
+        for answer in (await self._answers(self._admin.delete_topics(list(names)))).values():
+            if isinstance(answer, KafkaException) and answer.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise self._unavailable(answer)
+
+    async def _settled(self, names: Collection[str]) -> dict[str, TopicState]:
+        # A created topic shows a moment later in the brokers' metadata.
+        deadline = time.monotonic() + _REQUEST_LIMIT_S
+        while True:
+            states = await self.topics(names)
+            if len(states) == len(names):
+                return states
+            if time.monotonic() > deadline:
+                missing = ", ".join(sorted(set(names) - set(states)))
+                raise Unavailable(KAFKA_UNAVAILABLE, f"topics {missing} were created and do not show; try again")
+            await asyncio.sleep(_SETTLE_PAUSE_S)
+
+    async def _offsets(self, partitions: Iterable[tuple[str, int]], at: OffsetSpec) -> dict[tuple[str, int], int]:
+        wanted = {TopicPartition(topic, partition): at for topic, partition in partitions}
+        if not wanted:
+            return {}
+        futures = self._admin.list_offsets(wanted, request_timeout=_REQUEST_LIMIT_S)
+        found: dict[tuple[str, int], int] = {}
+        for place, answer in (await self._answers(futures)).items():
+            if isinstance(answer, KafkaException):
+                raise self._unavailable(answer)
+            found[place.topic, place.partition] = answer.offset
+        return found
+
+    async def _answers(self, futures: Mapping[K, Future[Any]]) -> dict[K, Any]:
+        waiting = asyncio.gather(*map(asyncio.wrap_future, futures.values()), return_exceptions=True)
+        answers = dict(zip(futures, await waiting, strict=True))
+        for answer in answers.values():
+            if isinstance(answer, BaseException) and not isinstance(answer, KafkaException):
+                raise answer
+        return answers
+
+    def _unavailable(self, error: KafkaException) -> Unavailable:
+        return Unavailable(KAFKA_UNAVAILABLE, f"Kafka at {self._bootstrap}: {error.args[0].str()}")
+
+
+async def ensure_topics(bootstrap: str, topics: Iterable[Topic | str]) -> None:
+    """Create the topics that are missing, each with its dead letter topic. Idempotent; for the migrate step.
+
+    Args:
+        bootstrap: addresses of brokers, comma separated.
+        topics: declarations, or names that the table of topics declares.
+
+    Raises:
+        FailedPrecondition: a topic exists with other partitions than declared.
+        Unavailable: the brokers did not answer.
+        KeyError: a name that is declared nowhere.
+    """
+    wanted = [declared(topic) if isinstance(topic, str) else topic for topic in topics]
+    letters = [declared(dlq(topic.name)) for topic in wanted]
+    await Cluster(bootstrap, client_id="ensure-topics").ensure([*wanted, *letters])
+
+
+def _new_topic(topic: Topic) -> NewTopic:
+    config = {"retention.ms": str(topic.retention_ms), "cleanup.policy": "compact" if topic.compacted else "delete"}
+    # Replication is the cluster's setting (default.replication.factor), not a property of our topics.
+    return NewTopic(topic.name, topic.partitions, _BROKER_DEFAULT, config=config)

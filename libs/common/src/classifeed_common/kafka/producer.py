@@ -1,0 +1,197 @@
+"""KafkaProducer: asyncio over librdkafka's synchronous producer, pipelined and idempotent.
+
+`send` hands all messages to librdkafka at once and waits once. librdkafka keeps messages until they are acknowledged,
+without a time limit of its own: giving up on a single one would leave a hole in the order of its key, with later
+messages already through. The time limit is the caller's wait; what was handed over may still arrive after it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+import structlog
+from confluent_kafka import KafkaError, KafkaException, Producer
+
+from classifeed_common.errors import InvalidArgument, Unavailable
+from classifeed_common.kafka.records import KAFKA_UNAVAILABLE, MAX_MESSAGE_BYTES, Message
+
+_log = structlog.get_logger(__name__)
+
+DEFAULT_LIMIT_S: Final = 60.0
+_POLL_S: Final = 0.1
+_QUEUE_FULL_PAUSE_S: Final = 0.005
+
+
+class _Batch:
+    """Counts down the delivery reports of one `send` and resolves its future once."""
+
+    __slots__ = ("_left", "_loop", "error", "producer", "settled")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, producer: Producer, size: int) -> None:
+        self._loop = loop
+        self.producer = producer
+        self._left = size
+        self.error: KafkaError | None = None
+        self.settled: asyncio.Future[None] = loop.create_future()
+
+    def report(self, error: KafkaError | None, _message: Any) -> None:
+        """One delivery report. Only the poll thread comes here, so that the count needs no lock."""
+        self._left -= 1
+        if error is not None and self.error is None:
+            self.error = error
+        if self._left == 0:
+            with suppress(RuntimeError):  # the sender's loop is closed: nobody waits any more
+                self._loop.call_soon_threadsafe(self._settle)
+
+    def _settle(self) -> None:
+        if not self.settled.done():
+            self.settled.set_result(None)
+
+
+class KafkaProducer:
+    """Sends messages; acknowledged means written by all in-sync replicas. One per process is enough."""
+
+    def __init__(self, bootstrap: str, *, client_id: str, linger_ms: int = 2) -> None:
+        """Prepare a producer; nothing is connected before `start`.
+
+        Args:
+            bootstrap: addresses of brokers, comma separated.
+            client_id: the name under which the broker's logs know us.
+            linger_ms: how long librdkafka gathers messages for a request.
+        """
+        self._bootstrap = bootstrap
+        self._config: dict[str, Any] = {
+            "bootstrap.servers": bootstrap,
+            "client.id": client_id,
+            "enable.idempotence": True,
+            "acks": "all",
+            "message.timeout.ms": 0,  # none: see the module's text
+            "linger.ms": linger_ms,
+            "compression.type": "lz4",
+            "partitioner": "murmur2_random",  # as Java clients choose, so that other tools agree on partitions
+            "message.max.bytes": MAX_MESSAGE_BYTES,
+            "queue.buffering.max.kbytes": 64 * 1024,
+            "reconnect.backoff.max.ms": 1000,
+            "topic.metadata.propagation.max.ms": 10_000,
+            "log_level": 3,
+        }
+        self._producer: Producer | None = None
+        self._retired: list[Producer] = []
+        self._thread: threading.Thread | None = None
+        self._closing = threading.Event()
+
+    async def start(self) -> None:
+        """Start the delivery thread. Does not wait for a broker: an absent one shows at the first `send`."""
+        self._producer = Producer(self._config)
+        self._thread = threading.Thread(target=self._serve_reports, name="kafka-delivery", daemon=True)
+        self._thread.start()
+
+    async def send(self, messages: Sequence[Message], *, limit_s: float | None = DEFAULT_LIMIT_S) -> None:
+        """Return when every one of `messages` is acknowledged; those of one partition arrive in the order given.
+
+        At least once: after `Unavailable` some or all may have arrived, or may yet.
+
+        Args:
+            messages: any number, of any topics.
+            limit_s: how long to wait for the acknowledgements; None waits for as long as it takes.
+
+        Raises:
+            Unavailable: not acknowledged in time, or refused by the broker (a topic that does not exist); try again.
+            InvalidArgument: a message is larger than Kafka takes; nothing was sent.
+        """
+        if not messages:
+            return
+        for message in messages:
+            check_size(message)
+        if self._producer is None:
+            raise Unavailable(KAFKA_UNAVAILABLE, "the Kafka producer is not running: start it before the first send")
+        batch = _Batch(asyncio.get_running_loop(), self._producer, len(messages))
+        try:
+            async with asyncio.timeout(limit_s):
+                await self._hand_over(messages, batch)
+                await batch.settled
+        except TimeoutError:
+            raise Unavailable(
+                KAFKA_UNAVAILABLE,
+                f"Kafka at {self._bootstrap} did not acknowledge {len(messages)} messages to "
+                f"{messages[0].topic} within {limit_s:g} s; they may still arrive",
+            ) from None
+        if batch.error is not None:
+            self._retire_if_fatal(batch.producer, batch.error)
+            raise Unavailable(
+                KAFKA_UNAVAILABLE,
+                f"Kafka at {self._bootstrap} refused messages to {messages[0].topic}: {batch.error.str()}",
+            )
+
+    async def close(self) -> None:
+        """Stop; what was not acknowledged is dropped (its `send` still waits or has failed). Idempotent."""
+        if self._thread is None:
+            return
+        self._closing.set()
+        await asyncio.to_thread(self._thread.join)
+        self._thread = None
+        if self._producer is not None:
+            self._producer.purge()
+            self._producer.poll(0)
+        self._producer = None
+
+    async def _hand_over(self, messages: Sequence[Message], batch: _Batch) -> None:
+        for message in messages:
+            while not self._produce(message, batch):  # noqa: ASYNC110 - librdkafka tells nobody of room in its buffer
+                await asyncio.sleep(_QUEUE_FULL_PAUSE_S)
+
+    def _produce(self, message: Message, batch: _Batch) -> bool:
+        arguments: dict[str, Any] = {} if message.partition is None else {"partition": message.partition}
+        try:
+            batch.producer.produce(
+                message.topic,
+                message.value,
+                message.key,
+                on_delivery=batch.report,
+                headers=list(message.headers.items()),
+                **arguments,
+            )
+        except BufferError:
+            return False
+        except KafkaException as error:
+            self._retire_if_fatal(batch.producer, error.args[0])
+            raise Unavailable(
+                KAFKA_UNAVAILABLE, f"Kafka at {self._bootstrap}: {message.topic}: {error.args[0].str()}"
+            ) from error
+        return True
+
+    def _retire_if_fatal(self, producer: Producer, error: KafkaError) -> None:
+        # A fatal error (the broker lost our sequence) ends this librdkafka instance; the next send gets a new one.
+        if error.fatal() and producer is self._producer:
+            _log.warning("the Kafka producer is renewed after a fatal error", error=error.str())
+            producer.purge()
+            self._retired.append(producer)
+            self._producer = Producer(self._config)
+
+    def _serve_reports(self) -> None:
+        while not self._closing.is_set():
+            producer = self._producer
+            if producer is not None:
+                producer.poll(_POLL_S)
+            for retired in list(self._retired):
+                retired.poll(0)
+                if len(retired) == 0:
+                    self._retired.remove(retired)
+
+
+def check_size(message: Message) -> None:
+    """Refuse a message that Kafka never takes.
+
+    Raises:
+        InvalidArgument: it is too large; the text names topic, size and limit.
+    """
+    if message.size_bytes > MAX_MESSAGE_BYTES:
+        raise InvalidArgument(
+            "MESSAGE_TOO_LARGE",
+            f"a message to {message.topic} has {message.size_bytes} bytes, the limit is {MAX_MESSAGE_BYTES}; "
+            "cut it smaller before sending",
+        )

@@ -1,0 +1,205 @@
+"""PartitionReader: librdkafka's consumer, driven from asyncio through one thread of its own.
+
+It knows the partitions that are ours and reads them from where it is told; it decides nothing. The group gives the
+assignment (eager, so that each rebalance starts clean), or all partitions of the topics are taken without a group.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, TypeVar
+
+import structlog
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+from classifeed_common.kafka.positions import OffsetOutsideLog
+from classifeed_common.kafka.records import Record, headers_of
+
+_log = structlog.get_logger(__name__)
+
+R = TypeVar("R")
+Partition = tuple[str, int]
+
+_OUTSIDE_LOG: Final = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
+
+
+class PartitionReader:
+    """Reads the partitions that are ours. Every method runs to its end before the next may be called."""
+
+    def __init__(
+        self,
+        *,
+        bootstrap: str,
+        group: str,
+        topics: Sequence[str],
+        subscribed: bool,
+        session_timeout_s: float,
+        max_poll_interval_s: float,
+    ) -> None:
+        """Prepare a reader; `open` connects it."""
+        self._group = group
+        self._topics = list(topics)
+        self._subscribed = subscribed
+        self._config: dict[str, Any] = {
+            "bootstrap.servers": bootstrap,
+            "group.id": group,
+            "client.id": group,
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "auto.offset.reset": "error",  # a position outside the log must stop us, not move us
+            "partition.assignment.strategy": "range",
+            "session.timeout.ms": int(session_timeout_s * 1000),
+            "heartbeat.interval.ms": int(session_timeout_s * 1000 / 5),
+            "max.poll.interval.ms": int(max_poll_interval_s * 1000),
+            "topic.metadata.refresh.interval.ms": 30_000,  # grown partitions are found by this
+            "queued.max.messages.kbytes": 16 * 1024,
+            "fetch.queue.backoff.ms": 20,
+            "reconnect.backoff.max.ms": 1000,
+            "allow.auto.create.topics": False,
+            "on_commit": self._on_commit,
+            "log_level": 3,
+        }
+        self._consumer: Consumer | None = None
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"kafka-{group}")
+        self.assigned: frozenset[Partition] = frozenset()
+        self.generation = 0  # grows whenever `assigned` changes hands
+        self.held = False  # fetching is paused, or not begun: `read_from` is due
+
+    async def open(self) -> None:
+        """Connect and, with a group, join it. The first assignment shows in a later `poll`."""
+        await self._in_thread(self._open)
+
+    async def poll(self, max_records: int, timeout_s: float) -> list[Record]:
+        """Return what has come, at once when something is there; serve the group's rebalances on the way.
+
+        Records polled across a rebalance are dropped: `generation` has grown, and `read_from` begins anew.
+
+        Raises:
+            OffsetOutsideLog: the brokers no longer have (or do not have yet) the offset that is next.
+        """
+        return await self._in_thread(lambda: self._poll(max_records, timeout_s))
+
+    async def stay(self, timeout_s: float) -> None:
+        """Keep the membership alive while nothing may be read: pause all partitions, serve the group, drop the rest."""
+        await self._in_thread(lambda: self._stay(timeout_s))
+
+    async def take(self, partitions: frozenset[Partition]) -> None:
+        """Make `partitions` ours, without a group."""
+        if partitions != self.assigned:
+            self.assigned, self.held = partitions, True
+            self.generation += 1
+
+    async def read_from(self, offsets: Mapping[Partition, int]) -> None:
+        """Read every assigned partition from its offset on; whatever was fetched before is dropped."""
+        await self._in_thread(lambda: self._read_from(offsets))
+
+    async def show(self, offsets: Mapping[Partition, int]) -> None:
+        """Commit offsets to Kafka, for lag displays only: not waited for, a failure is only logged."""
+        if self._subscribed and offsets:
+            await self._in_thread(lambda: self._show(offsets))
+
+    async def highs(self) -> dict[Partition, int]:
+        """Return the ends of the logs as the last fetches told them; partitions not fetched yet are left out."""
+        return await self._in_thread(self._highs)
+
+    async def close(self) -> None:
+        """Leave the group, so that others take over at once. Idempotent."""
+        if self._consumer is not None:
+            await self._in_thread(self._consumer.close)
+            self._consumer = None
+        self._thread.shutdown(wait=False)
+
+    async def _in_thread(self, call: Callable[[], R]) -> R:
+        # librdkafka's calls cannot be broken off; a cancelled one ends in the thread, and the next queues behind it.
+        return await asyncio.wrap_future(self._thread.submit(call))
+
+    def _open(self) -> None:
+        self._consumer = Consumer(self._config)
+        if self._subscribed:
+            self._consumer.subscribe(
+                self._topics, on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_revoke
+            )
+
+    @property
+    def _client(self) -> Consumer:
+        if self._consumer is None:
+            raise RuntimeError("the reader is not open")
+        return self._consumer
+
+    def _poll(self, max_records: int, timeout_s: float) -> list[Record]:
+        generation = self.generation
+        first = self._client.poll(timeout_s)
+        if first is None:
+            return []
+        messages = [first]
+        if max_records > 1:
+            messages += self._client.consume(max_records - 1, 0)
+        records = [record for message in messages if (record := self._record(message)) is not None]
+        return records if generation == self.generation else []
+
+    def _stay(self, timeout_s: float) -> None:
+        if not self.held:
+            self._client.pause(self._client.assignment())
+            self.held = True
+        self._client.poll(timeout_s)
+
+    def _read_from(self, offsets: Mapping[Partition, int]) -> None:
+        self._client.assign([TopicPartition(topic, partition, at) for (topic, partition), at in offsets.items()])
+        self.held = False
+
+    def _show(self, offsets: Mapping[Partition, int]) -> None:
+        places = [TopicPartition(topic, partition, at) for (topic, partition), at in offsets.items()]
+        try:
+            self._client.commit(offsets=places, asynchronous=True)
+        except KafkaException as error:
+            _log.debug("offsets not shown in Kafka", group=self._group, error=str(error))
+
+    def _highs(self) -> dict[Partition, int]:
+        found: dict[Partition, int] = {}
+        for topic, partition in self.assigned:
+            marks = self._client.get_watermark_offsets(TopicPartition(topic, partition), cached=True)
+            if marks is not None and marks[1] >= 0:
+                found[topic, partition] = marks[1]
+        return found
+
+    def _record(self, message: Any) -> Record | None:
+        error = message.error()
+        if error is not None:
+            self._judge(message, error)
+            return None
+        return Record(
+            message.topic(),
+            message.partition(),
+            message.offset(),
+            message.key(),
+            message.value() or b"",
+            headers_of(message.headers()),
+            message.timestamp()[1],
+        )
+
+    def _judge(self, message: Any, error: KafkaError) -> None:
+        if error.code() in _OUTSIDE_LOG:
+            raise OffsetOutsideLog(f"{message.topic()}[{message.partition()}]: {error.str()}")
+        # The rest passes by itself: a topic not there yet, a coordinator moving, a poll interval exceeded.
+        _log.warning(
+            "Kafka reports an error to the consumer", group=self._group, topic=message.topic(), error=error.str()
+        )
+
+    def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        # Nothing is fetched until the positions are loaded: an empty assignment keeps the membership alone.
+        consumer.assign([])
+        self._changed(frozenset((place.topic, place.partition) for place in partitions))
+
+    def _on_revoke(self, consumer: Consumer, _partitions: list[TopicPartition]) -> None:
+        consumer.unassign()
+        self._changed(frozenset())
+
+    def _changed(self, partitions: frozenset[Partition]) -> None:
+        self.assigned, self.held = partitions, True
+        self.generation += 1
+
+    def _on_commit(self, error: KafkaError | None, _places: list[TopicPartition]) -> None:
+        if error is not None:
+            _log.debug("offsets not shown in Kafka", group=self._group, error=error.str())

@@ -1,0 +1,94 @@
+"""What goes to Kafka (Message) and what comes from it (Record), with the two headers that every message carries.
+
+`type` names the protobuf message of the value, so that one topic may carry several. `traceparent` (and `tracestate`)
+carry the trace across the topic, as W3C Trace Context defines them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from google.protobuf.message import Message as ProtobufMessage
+from opentelemetry import propagate
+from opentelemetry.context import Context
+
+TYPE_HEADER: Final = "type"
+TRACEPARENT_HEADER: Final = "traceparent"
+TRACESTATE_HEADER: Final = "tracestate"
+
+KAFKA_UNAVAILABLE: Final = "KAFKA_UNAVAILABLE"  # the reason of every Unavailable that Kafka causes
+
+# librdkafka refuses a message above this locally; a message that can never leave is refused where it is made.
+MAX_MESSAGE_BYTES: Final = 1_000_000
+_OVERHEAD_BYTES: Final = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record read from a partition; the value is not decoded yet."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes
+    headers: Mapping[str, bytes]
+    timestamp_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message to send. Without a partition the key's hash chooses it, as Kafka's Java clients do."""
+
+    topic: str
+    key: bytes | None
+    value: bytes
+    headers: Mapping[str, bytes] = field(default_factory=dict)
+    partition: int | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """The size that counts against `MAX_MESSAGE_BYTES`, a little overestimated."""
+        headers = sum(len(name) + len(value) for name, value in self.headers.items())
+        return len(self.key or b"") + len(self.value) + headers + _OVERHEAD_BYTES
+
+
+def message_of(topic: str, key: bytes | None, proto: ProtobufMessage, *, partition: int | None = None) -> Message:
+    """Return `proto` as a message, with its type and the current trace in the headers."""
+    headers = {TYPE_HEADER: proto.DESCRIPTOR.full_name.encode()}
+    headers.update(trace_headers())
+    return Message(topic, key, proto.SerializeToString(), headers, partition)
+
+
+def type_of(record: Record) -> str:
+    """Return the full name of the record's protobuf message, or "" where its sender named none."""
+    return record.headers.get(TYPE_HEADER, b"").decode("utf-8", "replace")
+
+
+def trace_headers(context: Context | None = None) -> dict[str, bytes]:
+    """Return the headers that carry `context` (the current one unless given); empty outside any trace."""
+    carrier: dict[str, str] = {}
+    propagate.inject(carrier, context)
+    return {name: value.encode() for name, value in carrier.items()}
+
+
+def trace_context(record: Record) -> Context:
+    """Return the trace context that the record's sender was in; an empty one where there was none."""
+    carrier = {
+        name: value.decode("ascii", "replace")
+        for name, value in record.headers.items()
+        if name in (TRACEPARENT_HEADER, TRACESTATE_HEADER)
+    }
+    return propagate.extract(carrier, Context())
+
+
+def headers_of(pairs: Sequence[tuple[str, bytes | None]] | None) -> Mapping[str, bytes]:
+    """Return librdkafka's list of headers as a mapping; of a repeated name the last value holds."""
+    if not pairs:
+        return _NO_HEADERS
+    return {name: value or b"" for name, value in pairs}
+
+
+_NO_HEADERS: Final[Mapping[str, bytes]] = {}

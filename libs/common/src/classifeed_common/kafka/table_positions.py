@@ -1,0 +1,79 @@
+"""Positions in the table `consumer_offsets` of the service's own schema, moved in the transaction of the effects."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from classifeed_common.db import Database, Tx, load_queries
+from classifeed_common.kafka.positions import GroupPartition, Position, ZombieConsumer
+
+_SQL = load_queries(__package__)
+_LOAD = _SQL["load_positions"]
+_BEGIN = _SQL["begin_positions"]
+_MOVE = _SQL["move_positions"]
+
+
+class TablePositions:
+    """`Positions` whose effect is one database transaction; handlers get the open connection."""
+
+    def __init__(self, db: Database) -> None:
+        """Keep positions in `db`, whose schema has the table (`ddl("consumer_offsets", 1)`).
+
+        The database ends a transaction whose process stands still, so that the next owner of the partitions does not
+        wait behind its locks for ever.
+        """
+        self._db = db
+
+    @property
+    def place(self) -> str:
+        """Where an operator finds the positions."""
+        return f"table {self._db.schema}.consumer_offsets"
+
+    async def load(self, parts: Collection[GroupPartition]) -> dict[GroupPartition, Position]:
+        """Return the stored positions of `parts`; those never begun are left out."""
+        async with self._db.connection() as connection:
+            cursor = await connection.execute(_LOAD, _columns(parts))
+            rows = await cursor.fetchall()
+        return {GroupPartition(*row[:3]): Position(*row[3:]) for row in rows}
+
+    async def begin(self, starts: Mapping[GroupPartition, Position]) -> None:
+        """Write first positions; rows that are there stay as they are. Idempotent."""
+        parameters = _columns(starts) | {
+            "topic_ids": [position.topic_id for position in starts.values()],
+            "nexts": [position.next for position in starts.values()],
+        }
+        async with self._db.transaction() as tx:
+            await tx.execute(_BEGIN, parameters)
+
+    @asynccontextmanager
+    async def effect(
+        self, expected: Mapping[GroupPartition, Position], new: Mapping[GroupPartition, Position]
+    ) -> AsyncIterator[Tx]:
+        """Open a transaction that has moved the positions; committing it makes the effects and the move hold together.
+
+        Raises:
+            ZombieConsumer: another consumer moved one of the positions; the transaction is rolled back.
+        """
+        parameters = _columns(expected) | {
+            "expected_ids": [position.topic_id for position in expected.values()],
+            "expected": [position.next for position in expected.values()],
+            "new_next": [new[part].next for part in expected],
+        }
+        async with self._db.transaction() as tx:
+            cursor = await tx.execute(_MOVE, parameters)
+            if cursor.rowcount != len(expected):
+                raise ZombieConsumer(
+                    f"{len(expected) - cursor.rowcount} of {len(expected)} partitions were moved by another consumer: "
+                    + ", ".join(f"{part.topic}[{part.partition}] from {at.next}" for part, at in expected.items())
+                )
+            yield tx
+
+
+def _columns(parts: Collection[GroupPartition]) -> dict[str, Any]:
+    return {
+        "groups": [part.group for part in parts],
+        "topics": [part.topic for part in parts],
+        "partitions": [part.partition for part in parts],
+    }

@@ -1,0 +1,190 @@
+"""Relay: sends a shard of the outbox to Kafka by id and removes what was acknowledged; one at a time, by a lease."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+import structlog
+from prometheus_client import Counter, Gauge
+
+from classifeed_common.db import Database, load_queries
+from classifeed_common.kafka.producer import KafkaProducer
+from classifeed_common.kafka.records import Message
+from classifeed_common.lease import Lease, LeaseLost, Leases
+from classifeed_common.outbox.outbox import Outbox
+
+_log = structlog.get_logger(__name__)
+
+_SQL: Final = load_queries("classifeed_common.outbox")
+_READ: Final = _SQL["read_front"]
+_REMOVE: Final = _SQL["remove_sent"]
+_COUNT: Final = _SQL["count_waiting"]
+
+_FIRST_PAUSE_S: Final = 0.01
+_STOP_GRACE_S: Final = 2.0
+
+SENT: Final = Counter("classifeed_outbox_sent_messages", "Messages acknowledged by Kafka", ("schema", "shard"))
+OLDEST_AGE: Final = Gauge(
+    "classifeed_outbox_oldest_age_seconds", "Age of the oldest message that waits to be sent", ("schema", "shard")
+)
+
+
+class Relay:
+    """Sends the messages of one shard in the order of their ids, at least once each, while it holds the shard's lease.
+
+    A relay that stood still past its lease may still send what it had read: a late duplicate, never a loss.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        producer: KafkaProducer,
+        leases: Leases,
+        shard: int = 0,
+        *,
+        outbox: Outbox | None = None,
+        max_messages: int = 1000,
+        max_idle_s: float = 0.25,
+        max_backoff_s: float = 5.0,
+    ) -> None:
+        """Prepare; `run` works.
+
+        Args:
+            db: the database whose outbox is sent.
+            producer: started by the caller.
+            leases: leases in the same database.
+            shard: the shard of the outbox.
+            outbox: the outbox of this process, if it has one: its `wake` spares the wait for the next poll.
+            max_messages: how many messages are sent and removed at a time.
+            max_idle_s: the longest pause between two looks at an empty outbox.
+            max_backoff_s: the longest pause after a fault.
+        """
+        self._db = db
+        self._producer = producer
+        self._leases = leases
+        self._shard = shard
+        self._arrival = outbox.arrival(shard) if outbox is not None else asyncio.Event()
+        self._max_messages = max_messages
+        self._max_idle_s = max_idle_s
+        self._max_backoff_s = max_backoff_s
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Send until `stop` is set; wait for the lease when another process has it. Faults are retried for ever."""
+        while not stop.is_set():
+            lease = await self._acquire(stop)
+            if lease is not None:
+                await self._work(lease, stop)
+
+    async def backlog(self) -> int:
+        """Return how many messages wait to be sent. No effect."""
+        async with self._db.connection() as connection:
+            row = await (await connection.execute(_COUNT, {"shard": self._shard})).fetchone()
+        return int(row[0]) if row else 0
+
+    async def _acquire(self, stop: asyncio.Event) -> Lease | None:
+        try:
+            lease = await self._leases.acquire(self._lease_name)
+        except Exception as error:  # noqa: BLE001 - a database away is back some time; nothing else ends a relay
+            _log.warning("the relay's lease cannot be asked for", lease=self._lease_name, error=repr(error))
+            lease = None
+        if lease is None:
+            await _wait_for(stop, self._leases.ttl_s / 3)
+        return lease
+
+    async def _work(self, lease: Lease, stop: asyncio.Event) -> None:
+        _log.info("relay begins", lease=lease.name, fence=lease.fence)
+        ending = asyncio.Event()
+        renewing = asyncio.create_task(self._renew(lease, ending))
+        stopping = asyncio.create_task(self._pass_on(stop, ending))
+        try:
+            await self._send_until(lease, ending)
+        finally:
+            for task in (renewing, stopping):
+                task.cancel()
+            await asyncio.wait({renewing, stopping})
+            with suppress(Exception):  # it runs out by itself
+                await self._leases.release(lease)
+
+    async def _renew(self, lease: Lease, ending: asyncio.Event) -> None:
+        """Keep the lease until it is lost, which sets `ending`."""
+        kept_at = asyncio.get_running_loop().time()
+        while asyncio.get_running_loop().time() < kept_at + self._leases.ttl_s:
+            await asyncio.sleep(self._leases.ttl_s / 3)
+            asked_at = asyncio.get_running_loop().time()
+            try:
+                if lease.name not in await self._leases.renew([lease]):
+                    break
+                kept_at = asked_at
+            except Exception as error:  # noqa: BLE001 - until the lease runs out there is time to try again
+                _log.warning("the relay's lease was not renewed", lease=lease.name, error=repr(error))
+        _log.warning("relay lost its lease", lease=lease.name, fence=lease.fence)
+        ending.set()
+
+    async def _pass_on(self, stop: asyncio.Event, ending: asyncio.Event) -> None:
+        await stop.wait()
+        ending.set()
+
+    async def _send_until(self, lease: Lease, ending: asyncio.Event) -> None:
+        pause_s = _FIRST_PAUSE_S
+        while not ending.is_set():
+            self._arrival.clear()
+            limit_s, failed = self._max_idle_s, False
+            try:
+                if await _unless(ending, self._send_front(lease)):
+                    pause_s = _FIRST_PAUSE_S
+                    continue
+            except LeaseLost:
+                return
+            except Exception as error:  # noqa: BLE001 - messages must not be skipped, whatever it is
+                _log.warning("relay blocked, trying again", lease=lease.name, pause_s=pause_s, error=repr(error))
+                limit_s, failed = self._max_backoff_s, True
+            # After a fault new messages are no reason to hurry.
+            await _wait_for(ending if failed else self._arrival, pause_s)
+            pause_s = min(pause_s * 2, limit_s)
+
+    async def _send_front(self, lease: Lease) -> int:
+        """Send and remove the first messages; return how many there were."""
+        async with self._db.transaction() as tx:
+            await self._leases.guard(tx, lease)
+            cursor = await tx.execute(_READ, {"shard": self._shard, "limit": self._max_messages})
+            rows = await cursor.fetchall()
+        OLDEST_AGE.labels(self._db.schema, str(self._shard)).set(rows[0][-1] if rows else 0.0)
+        if not rows:
+            return 0
+        await self._producer.send([_message(row) for row in rows], limit_s=None)
+        # Without the lease's guard: these are acknowledged, and a successor would only send them once more.
+        async with self._db.connection() as connection:
+            await connection.execute(_REMOVE, {"shard": self._shard, "ids": [row[0] for row in rows]})
+        SENT.labels(self._db.schema, str(self._shard)).inc(len(rows))
+        return len(rows)
+
+    @property
+    def _lease_name(self) -> str:
+        return f"outbox:{self._shard}"
+
+
+async def _unless(ending: asyncio.Event, work: Coroutine[Any, Any, int]) -> int:
+    """Return what `work` returns; once `ending` is set it has a short grace to end in, then it is cancelled."""
+    task = asyncio.create_task(work)
+    waiting = asyncio.create_task(ending.wait())
+    try:
+        await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({task}, timeout=_STOP_GRACE_S)
+        return task.result() if task.done() else 0
+    finally:
+        for each in (task, waiting):
+            each.cancel()
+        await asyncio.wait({task, waiting})
+
+
+async def _wait_for(event: asyncio.Event, limit_s: float) -> None:
+    with suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), limit_s)
+
+
+def _message(row: Sequence[Any]) -> Message:
+    _, topic, partition, key, value, headers, _ = row
+    return Message(topic, key, value, {name: text.encode("latin-1") for name, text in headers.items()}, partition)
