@@ -1,0 +1,64 @@
+"""Turns itself into the given program, bound to its parent's life; run by path with `python -I -S`.
+
+A separate little process image, because what it does must happen between fork and exec, where a parent with threads
+(grpc, librdkafka) may run no Python of its own. Standard library only, and no import of this package: it starts in
+about 10 ms. The process id stays the same through exec.
+
+    child.py --parent PID --signal N [--uid N --gid N] -- PROGRAM ARG...
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import os
+import struct
+import sys
+
+_PR_SET_PDEATHSIG, _PR_SET_KEEPCAPS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE = 1, 8, 47, 2
+_CAP_DAC_READ_SEARCH = 2
+_CAPABILITY_VERSION_3 = 0x20080522
+
+
+def _become(libc: ctypes.CDLL, uid: int, gid: int) -> None:
+    """Drop root for good, but keep the right to pass through folders of mode 0700 above the data and the binaries.
+
+    Without it every folder up to / would have to be opened for all users, as the PostgreSQL wheel does it. A kernel
+    that refuses is no error here: the program then says itself what it cannot reach.
+    """
+    libc.prctl(_PR_SET_KEEPCAPS, 1, 0, 0, 0)
+    os.setgroups([])
+    os.setgid(gid)
+    os.setuid(uid)
+    mask = 1 << _CAP_DAC_READ_SEARCH
+    header = struct.pack("II", _CAPABILITY_VERSION_3, 0)
+    data = struct.pack("IIIIII", mask, mask, mask, 0, 0, 0)
+    if libc.capset(header, data) == 0:
+        libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE, _CAP_DAC_READ_SEARCH, 0, 0)
+
+
+def main() -> None:
+    """Prepare the process and exec the program; returns never."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--parent", type=int, required=True)
+    parser.add_argument("--signal", type=int, required=True)
+    parser.add_argument("--uid", type=int)
+    parser.add_argument("--gid", type=int)
+    parser.add_argument("program", nargs="+")
+    args = parser.parse_args()
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None, use_errno=True)
+        if args.uid is not None:
+            _become(libc, args.uid, args.gid)
+        # After the change of user, which clears it.
+        libc.prctl(_PR_SET_PDEATHSIG, args.signal, 0, 0, 0)
+        if os.getppid() != args.parent:
+            sys.exit(1)  # the parent died before the line above
+    try:
+        os.execvp(args.program[0], args.program)  # noqa: S606 - no shell wanted
+    except OSError as error:
+        sys.exit(f"cannot start {args.program[0]}: {error.strerror}")
+
+
+if __name__ == "__main__":
+    main()

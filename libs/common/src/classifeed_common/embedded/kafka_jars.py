@@ -1,0 +1,106 @@
+"""The class path of Apache Kafka: pinned coordinates with hashes, fetched by jgo once and kept in a cache folder."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from .process import ServerError, explain_os_error
+
+_LOCK_FILE = Path(__file__).with_name("kafka_jars.lock")
+CACHE_VARIABLE = "CLASSIFEED_CACHE_DIR"
+
+
+@dataclass(frozen=True, slots=True)
+class Jar:
+    """One line of kafka_jars.lock."""
+
+    group: str
+    artifact: str
+    version: str
+    sha256: str
+
+    @property
+    def file_name(self) -> str:
+        """Name inside the cache folder; carries the hash, so that a folder may serve several versions."""
+        return f"{self.artifact}-{self.version}-{self.sha256[:12]}.jar"
+
+
+def cache_dir() -> Path:
+    """Where fetched files are kept: CLASSIFEED_CACHE_DIR, else classifeed in the user's cache folder."""
+    chosen = os.environ.get(CACHE_VARIABLE)
+    if chosen:
+        return Path(chosen).absolute()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "classifeed"
+
+
+@cache
+def pinned_jars() -> tuple[Jar, ...]:
+    """The jars of one Kafka release, as resolved when the release was chosen."""
+    rows = (line.split() for line in _LOCK_FILE.read_text().splitlines() if line.strip())
+    return tuple(Jar(*coordinates.split(":"), digest) for coordinates, digest in rows)
+
+
+def kafka_class_path(folder: Path | None = None, progress: Callable[[str], None] | None = None) -> list[Path]:
+    """The jars of Kafka, fetched when they are not in the cache yet (45 MB, about 10 s).
+
+    Idempotent and safe between processes: one fetches, others wait. A file is in its place only with the right hash.
+
+    Args:
+        folder: where the jars lie; `cache_dir()/kafka` when None.
+        progress: told once, in words, when something must be fetched.
+
+    Raises:
+        ServerError: a jar cannot be fetched or has another hash than the pinned one.
+    """
+    folder = folder or cache_dir() / "kafka"
+    paths = [folder / jar.file_name for jar in pinned_jars()]
+    if all(path.exists() for path in paths):
+        return paths
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _exclusive(folder / ".lock"):
+            missing = [jar for jar in pinned_jars() if not (folder / jar.file_name).exists()]
+            if missing and progress is not None:
+                progress(f"fetching {len(missing)} files of Apache Kafka into {folder} (once)")
+            with ThreadPoolExecutor(8) as pool:
+                list(pool.map(lambda jar: _fetch(jar, folder), missing))
+    except OSError as error:
+        raise ServerError(f"kafka: {explain_os_error(error, folder)}") from error
+    return paths
+
+
+@contextlib.contextmanager
+def _exclusive(path: Path) -> Iterator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _fetch(jar: Jar, folder: Path) -> None:
+    try:
+        from jgo.maven import MavenContext
+    except ImportError:
+        raise ServerError("kafka: package jgo is missing: run `make setup`") from None
+    context = MavenContext(repo_cache=folder / "repository", timeout=60)
+    coordinates = f"{jar.group}:{jar.artifact}:{jar.version}"
+    try:
+        artifact = context.project(jar.group, jar.artifact).at_version(jar.version).artifact()
+        source = Path(artifact.resolve())
+    except Exception as error:
+        raise ServerError(
+            f"kafka: cannot fetch {coordinates}: {error}: Kafka comes from Maven Central once; check the network, "
+            f"or copy a filled cache folder and name it in {CACHE_VARIABLE}"
+        ) from error
+    digest = hashlib.sha256(source.read_bytes()).hexdigest()
+    if digest != jar.sha256:
+        source.unlink()
+        raise ServerError(f"kafka: {coordinates} has SHA-256 {digest}, expected {jar.sha256}: not used, start again")
+    source.replace(folder / jar.file_name)

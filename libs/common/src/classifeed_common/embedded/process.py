@@ -1,0 +1,154 @@
+"""Processes that die with the one that started them, and their identity across pid reuse."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_HAS_PROC = Path("/proc/self/stat").exists()
+_LAUNCHER = Path(__file__).with_name("child.py")
+
+
+class ServerError(Exception):
+    """An embedded server cannot be started, in one line that says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessIdentity:
+    """A process id with the process's start time: the pair that no later process can have."""
+
+    pid: int
+    started: str
+
+    @classmethod
+    def of(cls, pid: int) -> ProcessIdentity | None:
+        """The identity of a running process, None when there is no such process (or only its zombie)."""
+        started = _start_time(pid)
+        return None if started is None else cls(pid, started)
+
+    def is_running(self) -> bool:
+        """True while exactly this process lives; a zombie does not."""
+        return _start_time(self.pid) == self.started
+
+    def send(self, number: signal.Signals) -> bool:
+        """Signal this process and no other. False when it is gone."""
+        if not self.is_running():
+            return False
+        try:
+            os.kill(self.pid, number)
+        except ProcessLookupError:
+            return False
+        return True
+
+    def wait_gone(self, timeout_s: float) -> bool:
+        """Block until the process is gone (also when it is not our child); False on time-out."""
+        deadline = time.monotonic() + timeout_s
+        while self.is_running():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.02)
+        return True
+
+
+def _start_time(pid: int) -> str | None:
+    if not _HAS_PROC:
+        command = ["ps", "-o", "lstart=", "-p", str(pid)]
+        listed = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        return listed.stdout.strip() or None
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    fields = stat.rpartition(")")[2].split()  # the name in brackets may hold spaces
+    return None if fields[0] in "ZX" else fields[19]
+
+
+def children_of(pid: int) -> list[ProcessIdentity]:
+    """The direct children of a process; empty where the system does not tell."""
+    try:
+        listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
+    found = (ProcessIdentity.of(int(child)) for child in listed)
+    return [child for child in found if child is not None]
+
+
+def spawn_bound(
+    command: Sequence[str],
+    *,
+    log: Path,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    user: tuple[int, int] | None = None,
+    death_signal: signal.Signals = signal.SIGKILL,
+) -> subprocess.Popen[bytes]:
+    """Start `command` so that it gets `death_signal` when the calling thread's process dies, even by SIGKILL.
+
+    The kernel ties a child to the *thread* that made it: call this from a thread that lives as long as the process,
+    in practice the main one. The child leads its own session, so that Ctrl-C reaches only the parent. Standard output
+    and error are appended to `log`.
+
+    Args:
+        command: program and arguments.
+        log: file that gets the output; made with mode 0600.
+        env: the whole environment of the child (None: ours).
+        cwd: working folder.
+        user: (uid, gid) to run as; only root may ask for it.
+        death_signal: what the child gets when we die.
+    """
+    launcher = [sys.executable, "-I", "-S", str(_LAUNCHER)]
+    launcher += ["--parent", str(os.getpid()), "--signal", str(int(death_signal))]
+    if user is not None:
+        launcher += ["--uid", str(user[0]), "--gid", str(user[1])]
+    sink = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        return subprocess.Popen(  # noqa: S603 - every command is ours
+            [*launcher, "--", *command],
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=subprocess.STDOUT,
+            env=None if env is None else dict(env),
+            cwd=cwd,
+            start_new_session=True,
+        )
+    finally:
+        os.close(sink)
+
+
+def stop_process(process: subprocess.Popen[bytes], number: signal.Signals, timeout_s: float) -> bool:
+    """Signal `process`, wait, and kill it when it does not go. True when it went by itself. May be called twice."""
+    if process.poll() is None:
+        process.send_signal(number)
+        try:
+            process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            return False
+    return True
+
+
+def tail(log: Path, lines: int = 20) -> str:
+    """The last lines of a log file; empty when there is none. Reads at most the last 16 KiB."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - 16384))
+            return "\n".join(file.read().decode(errors="replace").splitlines()[-lines:])
+    except FileNotFoundError:
+        return ""
+
+
+def explain_os_error(error: OSError, path: Path) -> str:
+    """One line for the faults of a machine that people meet: full disk, missing rights, anything else by its name."""
+    if error.errno == errno.ENOSPC:
+        return f"the disk that holds {path} is full: free some space or choose another folder with --data"
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return f"no right to write {error.filename or path}: choose another folder with --data"
+    return f"{error.filename or path}: {error.strerror or error}"

@@ -1,0 +1,115 @@
+"""What the three embedded servers have in common."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import time
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Self
+
+from .ports import is_free, pick_free_port
+from .process import ServerError, explain_os_error, stop_process, tail
+
+
+class EmbeddedServer(ABC):
+    """One server process over one data folder.
+
+    `start` is `prepare` (may take seconds, may run in any thread, idempotent), `spawn` (returns at once; from a
+    thread that lives as long as the process, see `spawn_bound`) and `wait_ready` (blocks). After `stop` or `kill` the
+    same object starts again on the same port and data.
+    """
+
+    name = "server"
+    stop_signal = signal.SIGTERM
+    death_signal = signal.SIGKILL
+
+    def __init__(self, data_dir: Path, port: int | None = None, *, log: Path | None = None) -> None:
+        """Nothing happens yet. Without `port` a free one is taken; without `log` it lies beside the data."""
+        self.data_dir = data_dir.absolute()
+        self.port = port if port is not None else pick_free_port()
+        self.log = (log or self.data_dir.with_name(f"{self.data_dir.name}.log")).absolute()
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Make the data folder ready; does nothing when it is. Raises ServerError."""
+
+    @abstractmethod
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        """Start the process."""
+
+    @abstractmethod
+    def is_ready(self) -> bool:
+        """One quick probe: does the server answer a real request?"""
+
+    @property
+    def address(self) -> str:
+        """Host and port."""
+        return f"127.0.0.1:{self.port}"
+
+    def spawn(self) -> None:
+        """Start the process and return at once.
+
+        Raises:
+            ServerError: the port is in use, or the log cannot be written.
+        """
+        if not is_free(self.port):
+            raise ServerError(f"{self.name}: port {self.port} is in use: stop what listens there or choose another")
+        try:
+            self.process = self._spawn()
+        except OSError as error:
+            raise ServerError(f"{self.name}: {explain_os_error(error, self.log)}") from error
+
+    def wait_ready(self, timeout_s: float = 60) -> None:
+        """Block until the server answers.
+
+        Raises:
+            ServerError: it ended, or did not answer in time; with the end of its log.
+        """
+        deadline = time.monotonic() + timeout_s
+        while not self.is_ready():
+            if self.process is None or self.process.poll() is not None:
+                raise ServerError(f"{self.name} ended while starting; its log ({self.log}) ends:\n{tail(self.log)}")
+            if time.monotonic() > deadline:
+                raise ServerError(
+                    f"{self.name} is not ready after {timeout_s:g} s; its log ({self.log}) ends:\n{tail(self.log)}"
+                )
+            time.sleep(0.03)
+
+    def start(self, timeout_s: float = 60) -> Self:
+        """Prepare, spawn and wait; what most callers want."""
+        self.prepare()
+        self.spawn()
+        self.wait_ready(timeout_s)
+        return self
+
+    def stop(self, timeout_s: float = 20) -> None:
+        """Stop cleanly, kill when that takes longer than `timeout_s`. May be called twice."""
+        if self.process is not None:
+            stop_process(self.process, self.stop_signal, timeout_s)
+
+    def kill(self) -> None:
+        """SIGKILL, as a fault test does it; returns when the process is gone."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+    def restart(self, timeout_s: float = 60) -> None:
+        """Stop when still running, then start again on the same port and data."""
+        self.stop()
+        self.start(timeout_s)
+
+    @property
+    def pid(self) -> int | None:
+        """Process id while it runs."""
+        return self.process.pid if self.process is not None and self.process.poll() is None else None
+
+    def _port_answers(self) -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=1):
+                return True
+        except OSError:
+            return False
