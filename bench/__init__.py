@@ -1,0 +1,1 @@
+"""Benchmarks: one folder a subject; each prints a table and one JSON line."""

@@ -1,0 +1,72 @@
+"""Feeds of any size, the same bytes for the same arguments: for benchmarks and for tests of size."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+_KINDS = (
+    ("Диван", "угловой"),
+    ("Стол", "обеденный"),
+    ("Кресло", "садовое"),
+    ("Шкаф", "двухдверный"),
+    ("Полка", "настенная"),
+    ("Lamp", "brass"),
+    ("Chair", "folding"),
+    ("Картридж", "лазерный"),
+)
+_VENDORS = ("Nordhem", "Дубрава", "Лоза", "Glasso", "Мастер")
+_CATEGORIES = 40
+
+
+def offer_ids(count: int, *, prefix: str = "G") -> Iterator[str]:
+    """Yields the external ids of a feed of `count` offers, in its order."""
+    return (f"{prefix}-{number:07d}" for number in range(count))
+
+
+def write_feed(
+    path: Path, count: int, *, prefix: str = "G", revision: int = 0, skip: frozenset[str] = frozenset()
+) -> Path:
+    """Writes a YML feed of `count` sound offers, about 1 KB each, and returns its path.
+
+    Args:
+        path: the file to write.
+        count: offers, those in `skip` left out.
+        prefix: begins each external id.
+        revision: another number changes the price of every offer.
+        skip: external ids to leave out.
+    """
+    with path.open("w", encoding="utf-8") as file:
+        file.write('<?xml version="1.0" encoding="UTF-8"?>\n<yml_catalog date="2026-11-01 10:00">\n<shop>\n')
+        file.write("<name>Generated</name><company>Generated</company><url>https://shop.example</url>\n")
+        file.write('<currencies><currency id="RUB" rate="1"/></currencies>\n<categories>\n')
+        for category in range(1, _CATEGORIES + 1):
+            file.write(f'<category id="{category}">Категория {category}</category>\n')
+        file.write("</categories>\n<offers>\n")
+        for number, external_id in enumerate(offer_ids(count, prefix=prefix)):
+            if external_id not in skip:
+                file.write(_offer(number, external_id, revision))
+        file.write("</offers>\n</shop>\n</yml_catalog>\n")
+    return path
+
+
+def _offer(number: int, external_id: str, revision: int) -> str:
+    noise = hashlib.blake2b(external_id.encode(), digest_size=8).hexdigest()
+    kind, adjective = _KINDS[number % len(_KINDS)]
+    vendor = _VENDORS[number % len(_VENDORS)]
+    price = 100 + number % 9000 + revision
+    description = f"{kind} {adjective} серии {noise}. Размер {number % 200 + 40} см, вес {number % 50 + 1} кг. " * 3
+    pictures = "".join(
+        f"<picture>https://shop.example/pictures/{noise}-{view}.jpg</picture>\n" for view in range(number % 3 + 1)
+    )
+    return (
+        f'<offer id="{external_id}" available="true">\n'
+        f"<url>https://shop.example/offers/{external_id}</url>\n"
+        f"<price>{price}</price>\n<currencyId>RUB</currencyId>\n"
+        f"<categoryId>{number % _CATEGORIES + 1}</categoryId>\n{pictures}"
+        f"<name>{kind} {adjective} {noise}</name>\n<vendor>{vendor}</vendor>\n"
+        f"<vendorCode>{noise[:6].upper()}</vendorCode>\n<description>{description}</description>\n"
+        f'<param name="Цвет">{("серый", "белый", "синий")[number % 3]}</param>\n'
+        f'<param name="Ширина" unit="см">{number % 200 + 40}</param>\n</offer>\n'
+    )

@@ -1,0 +1,89 @@
+{{- define "classifeed.plumbing" -}}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ include "classifeed.fullname" . }}
+  labels:
+    {{- include "classifeed.labels" . | nindent 4 }}
+automountServiceAccountToken: false
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ include "classifeed.fullname" . }}
+  labels:
+    {{- include "classifeed.labels" . | nindent 4 }}
+data:
+  {{ include "classifeed.env" . }}GRPC_LISTEN: {{ printf "0.0.0.0:%v" .Values.ports.grpc | quote }}
+  {{ include "classifeed.env" . }}HTTP_LISTEN: {{ printf "0.0.0.0:%v" .Values.ports.http | quote }}
+  {{- range $name, $value := .Values.config }}
+  {{ include "classifeed.env" $ }}{{ $name }}: {{ tpl (toString $value) $ | quote }}
+  {{- end }}
+---
+apiVersion: v1
+kind: Service
+metadata:
+  name: {{ include "classifeed.fullname" . }}
+  labels:
+    {{- include "classifeed.labels" . | nindent 4 }}
+spec:
+  # Headless: gRPC clients see every pod and balance their calls themselves.
+  clusterIP: None
+  selector:
+    {{- include "classifeed.selector" . | nindent 4 }}
+    app.kubernetes.io/component: {{ .Values.servedBy }}
+  ports:
+    - name: grpc
+      port: {{ .Values.ports.grpc }}
+      targetPort: grpc
+      appProtocol: grpc
+    - name: http
+      port: {{ .Values.ports.http }}
+      targetPort: http
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  name: {{ include "classifeed.fullname" . }}
+  labels:
+    {{- include "classifeed.labels" . | nindent 4 }}
+spec:
+  podSelector:
+    matchLabels:
+      {{- include "classifeed.selector" . | nindent 6 }}
+  policyTypes: ["Ingress"]
+  ingress:
+    - from:
+        {{- range .Values.networkPolicy.callers }}
+        - podSelector:
+            matchLabels:
+              app.kubernetes.io/name: {{ . }}
+        {{- end }}
+        {{- with .Values.networkPolicy.extraFrom }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      ports:
+        - port: grpc
+    - from:
+        {{- toYaml .Values.networkPolicy.httpFrom | nindent 8 }}
+      ports:
+        - port: http
+{{- if .Values.serviceMonitor.enabled }}
+---
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata:
+  name: {{ include "classifeed.fullname" . }}
+  labels:
+    {{- include "classifeed.labels" . | nindent 4 }}
+spec:
+  selector:
+    matchLabels:
+      {{- include "classifeed.selector" . | nindent 6 }}
+  endpoints:
+    - port: http
+      path: /metrics
+      interval: 30s
+{{- end }}
+{{- end -}}

@@ -1,0 +1,116 @@
+{{/* Environment shared by every container of the service. */}}
+{{- define "classifeed.environment" -}}
+- name: {{ include "classifeed.env" . }}KEYS_DIR
+  value: /var/run/classifeed/keys
+- name: {{ include "classifeed.env" . }}LOG_JSON
+  value: "true"
+{{- range $name, $from := .Values.secrets.env }}
+- name: {{ include "classifeed.env" $ }}{{ $name }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ required (printf "secrets.name must name the Secret that holds %s" $from) $.Values.secrets.name }}
+      key: {{ $from }}
+{{- end }}
+{{- end -}}
+
+{{- define "classifeed.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 10001
+runAsGroup: 10001
+fsGroup: 10001
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
+{{- define "classifeed.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: ["ALL"]
+{{- end -}}
+
+{{/* Pod of one role. Takes a dict: root, role (name), spec (values of the role). */}}
+{{- define "classifeed.pod" -}}
+{{- $root := .root -}}
+{{- $role := .role -}}
+{{- $spec := .spec -}}
+metadata:
+  labels:
+    {{- include "classifeed.labels" $root | nindent 4 }}
+    app.kubernetes.io/component: {{ $role }}
+  annotations:
+    checksum/config: {{ toJson $root.Values.config | sha256sum }}
+    {{- with $root.Values.podAnnotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  serviceAccountName: {{ include "classifeed.fullname" $root }}
+  automountServiceAccountToken: false
+  terminationGracePeriodSeconds: {{ $root.Values.terminationGracePeriodSeconds }}
+  securityContext:
+    {{- include "classifeed.podSecurity" $root | nindent 4 }}
+  topologySpreadConstraints:
+    - maxSkew: 1
+      topologyKey: kubernetes.io/hostname
+      whenUnsatisfiable: ScheduleAnyway
+      labelSelector:
+        matchLabels:
+          {{- include "classifeed.selector" $root | nindent 10 }}
+          app.kubernetes.io/component: {{ $role }}
+  containers:
+    - name: {{ include "classifeed.name" $root }}
+      image: {{ include "classifeed.image" $root }}
+      imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+      {{- with $spec.args }}
+      args: {{ toJson . }}
+      {{- end }}
+      envFrom:
+        - configMapRef:
+            name: {{ include "classifeed.fullname" $root }}
+      env:
+        {{- include "classifeed.environment" $root | nindent 8 }}
+      ports:
+        - name: grpc
+          containerPort: {{ $root.Values.ports.grpc }}
+        - name: http
+          containerPort: {{ $root.Values.ports.http }}
+      startupProbe:
+        grpc:
+          port: {{ $root.Values.ports.grpc }}
+        periodSeconds: 2
+        failureThreshold: 60
+      readinessProbe:
+        grpc:
+          port: {{ $root.Values.ports.grpc }}
+        periodSeconds: 5
+        timeoutSeconds: 3
+      livenessProbe:
+        httpGet:
+          path: /health/live
+          port: http
+        periodSeconds: 10
+        timeoutSeconds: 3
+        failureThreshold: 3
+      resources:
+        {{- toYaml $spec.resources | nindent 8 }}
+      securityContext:
+        {{- include "classifeed.containerSecurity" $root | nindent 8 }}
+      volumeMounts:
+        - name: keys
+          mountPath: /var/run/classifeed/keys
+          readOnly: true
+        - name: tmp
+          mountPath: /tmp
+        {{- if $spec.storage }}
+        - name: data
+          mountPath: /var/lib/classifeed
+        {{- end }}
+  volumes:
+    - name: keys
+      secret:
+        secretName: {{ required "keys.name must name the Secret with the service's ticket keys" $root.Values.keys.name }}
+        defaultMode: 0440
+    - name: tmp
+      emptyDir:
+        sizeLimit: {{ $root.Values.tmpSizeLimit }}
+{{- end -}}

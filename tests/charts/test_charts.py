@@ -1,0 +1,128 @@
+"""What the charts put into a cluster."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+
+from tests.charts.conftest import SERVICES, Manifests
+
+Render = Callable[..., Manifests]
+pytestmark = pytest.mark.slow
+_SETS = ((), ("serviceMonitor.enabled=true", "migrations.hooks=false", "image.digest=sha256:" + "a" * 64))
+
+
+def workloads(manifests: Manifests) -> list[dict[str, Any]]:
+    return [each for each in manifests if each["kind"] in {"Deployment", "StatefulSet", "Job"}]
+
+
+def containers(workload: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(workload["spec"]["template"]["spec"]["containers"])
+
+
+@pytest.mark.parametrize("chart", [*SERVICES, "classifeed"])
+def test_chart_passes_strict_lint(helm: Path, charts: Path, chart: str) -> None:
+    result = subprocess.run(
+        [helm, "lint", "--strict", charts / chart], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.parametrize("settings", _SETS, ids=["defaults", "everything"])
+@pytest.mark.parametrize("chart", SERVICES)
+def test_manifests_fit_the_schemas_of_kubernetes(render: Render, chart: str, settings: tuple[str, ...]) -> None:
+    manifests = render(chart, *settings)
+    for manifest in manifests:
+        if manifest["kind"] != "ServiceMonitor":  # not one of Kubernetes' own
+            kubernetes_validate.validate(manifest, "1.34", strict=True)
+    kinds = {manifest["kind"] for manifest in manifests}
+    assert {"ServiceAccount", "ConfigMap", "Service", "NetworkPolicy", "PodDisruptionBudget"} <= kinds
+
+
+@pytest.mark.parametrize("chart", SERVICES)
+def test_pods_are_probed_bounded_and_unprivileged(render: Render, chart: str) -> None:
+    for workload in workloads(render(chart)):
+        pod = workload["spec"]["template"]["spec"]
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["automountServiceAccountToken"] is False
+        for container in containers(workload):
+            assert container["securityContext"]["readOnlyRootFilesystem"] is True
+            assert container["securityContext"]["capabilities"]["drop"] == ["ALL"]
+            assert set(container["resources"]["requests"]) >= {"cpu", "memory"}
+            assert "memory" in container["resources"]["limits"]
+            if workload["kind"] != "Job":
+                assert container["readinessProbe"]["grpc"]["port"] == 9090
+                assert container["startupProbe"]["grpc"]["port"] == 9090
+                assert container["livenessProbe"]["httpGet"]["path"] == "/health/live"
+
+
+@pytest.mark.parametrize("chart", [name for name in SERVICES if name != "searcher"])
+def test_migrations_run_before_the_pods_and_after(render: Render, chart: str) -> None:
+    jobs = {each["metadata"]["name"]: each for each in render(chart) if each["kind"] == "Job"}
+    assert set(jobs) == {f"shop-{chart}-migrate-pre", f"shop-{chart}-migrate-post"}
+    pre = jobs[f"shop-{chart}-migrate-pre"]
+    assert pre["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
+    assert containers(pre)[0]["args"] == ["migrate", "--phase", "pre"]
+    plain = [each for each in render(chart, "migrations.hooks=false") if each["kind"] == "Job"]
+    assert {each["metadata"]["name"] for each in plain} == {f"shop-{chart}-migrate-{p}-1" for p in ("pre", "post")}
+    assert all("annotations" not in each["metadata"] for each in plain)
+
+
+def test_searcher_keeps_its_index(render: Render) -> None:
+    [searcher] = workloads(render("searcher"))
+    assert searcher["kind"] == "StatefulSet"
+    [claim] = searcher["spec"]["volumeClaimTemplates"]
+    mounts = {mount["name"]: mount["mountPath"] for mount in containers(searcher)[0]["volumeMounts"]}
+    config = next(each for each in render("searcher") if each["kind"] == "ConfigMap")
+    assert mounts[claim["metadata"]["name"]] == config["data"]["CLASSIFEED_SEARCHER_DATA_DIR"]
+
+
+@pytest.mark.parametrize("chart", SERVICES)
+def test_settings_that_a_chart_names_exist_in_the_code(render: Render, chart: str) -> None:
+    module = __import__(f"classifeed_{chart}.settings", fromlist=["settings"])
+    [settings] = [
+        kind for name, kind in vars(module).items() if name.endswith("Settings") and kind.__module__ == module.__name__
+    ]
+    known = {f"CLASSIFEED_{chart.upper()}_{field.upper()}" for field in settings.model_fields}
+    manifests = render(chart)
+    named = {name for each in manifests if each["kind"] == "ConfigMap" for name in each["data"]}
+    for workload in workloads(manifests):
+        named |= {variable["name"] for container in containers(workload) for variable in container.get("env", [])}
+    assert named <= known
+
+
+@pytest.mark.parametrize(
+    ("setting", "field"),
+    [
+        ("roles.serve.replicas=lots", "replicas"),
+        ("ports.grpc=80", "grpc"),
+        ("image.pullPolicy=Sometimes", "pullPolicy"),
+        ("tmpSizeLimit=big", "tmpSizeLimit"),
+        ("colour=red", "colour"),
+    ],
+)
+def test_wrong_value_is_refused_by_its_name(render: Render, setting: str, field: str) -> None:
+    with pytest.raises(ValueError, match=field):
+        render("receiver", setting)
+
+
+def test_missing_secret_is_said(render: Render) -> None:
+    with pytest.raises(ValueError, match=r"secrets\.name"):
+        render("receiver", "secrets.name=")
+
+
+def test_umbrella_brings_every_service_and_joins_them(render: Render) -> None:
+    manifests = render("classifeed")
+    services = {each["metadata"]["name"] for each in manifests if each["kind"] == "Service"}
+    assert services == {f"shop-{name}" for name in SERVICES}
+    for each in manifests:
+        if each["kind"] == "ConfigMap":
+            for name, value in each["data"].items():
+                if name.endswith("_ADDRESS"):
+                    assert value.removeprefix("dns:///").removesuffix(":9090") in services
+    assert not [each for each in render("classifeed", "searcher.enabled=false") if each["kind"] == "StatefulSet"]
