@@ -1,0 +1,167 @@
+"""Apply a poll of requests: batches and ends of runs of several sellers, in their order, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from google.protobuf.message import Message as ProtobufMessage
+
+from classifeed.feeds.v1.load_pb2 import DISPOSITION_MAKE_MANUAL, LOAD_MODE_PATCH
+from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, TaskEnd
+from classifeed.feeds.v1.offer_results_pb2 import (
+    TASK_END_OUTCOME_COMPLETED,
+    TASK_END_OUTCOME_INCOMPLETE,
+    TASK_END_OUTCOME_STALE,
+    TaskEndResult,
+)
+from classifeed_common.db import Tx
+from classifeed_offers.domain.admission import (
+    Admission,
+    BatchKey,
+    Request,
+    RunKey,
+    admit,
+    batch_key_of,
+    namespace_of,
+    run_key_of,
+)
+from classifeed_offers.domain.answers import BatchAnswer, run_ended, stale_batch
+from classifeed_offers.domain.decide import decide
+from classifeed_offers.domain.ending import check_whole
+from classifeed_offers.domain.moderation import Moderation
+from classifeed_offers.domain.offers import Namespace, OfferState
+from classifeed_offers.store import applying
+
+
+class Sweeps(Protocol):
+    """Starts the sweep of a run once the transaction commits."""
+
+    async def start(self, tx: Tx, run: RunKey) -> None:
+        """Enqueue the sweep of `run` in the caller's transaction."""
+        ...
+
+
+class _Applied(NamedTuple):
+    key: BatchKey
+    batch: OfferBatch
+    answer: BatchAnswer
+    seen: list[str] | None  # external ids: a new offer has no id of its own until it is stored
+
+
+async def apply_requests(
+    tx: Tx, requests: Sequence[Request], *, moderation: Moderation, sweeps: Sweeps
+) -> list[ProtobufMessage]:
+    """Apply `requests` and return the answers to send, in the order of the requests.
+
+    The answers belong into the outbox within the same transaction. May run any number of times with requests that were
+    applied before: those change nothing and get no second answer. A whole REPLACE run gets its answer from the sweep
+    that is started here. Takes a fixed number of round trips, plus two for each namespace and one for each end.
+    """
+    heads = await applying.lock_heads(tx, {namespace_of(request) for request in requests})
+    applied = await applying.find_applied(tx, [batch_key_of(it) for it in requests if isinstance(it, OfferBatch)])
+    ended = await applying.find_ended(tx, {run_key_of(request) for request in requests})
+    admissions, moved = admit(requests, heads, applied, ended)
+    admitted = [it for it, admission in zip(requests, admissions, strict=True) if admission is Admission.APPLY]
+    answers = await _apply_batches(tx, [it for it in admitted if isinstance(it, OfferBatch)], moderation)
+    if moved:
+        await applying.move_heads(tx, moved)
+    messages: list[ProtobufMessage] = []
+    for request, admission in zip(requests, admissions, strict=True):
+        if admission is Admission.REPEATED:
+            continue
+        if isinstance(request, OfferBatch):
+            stale = admission is Admission.STALE
+            messages.append(stale_batch(request) if stale else answers[batch_key_of(request)].applied())
+        elif admission is Admission.STALE:
+            messages.append(run_ended(run_key_of(request), TASK_END_OUTCOME_STALE))
+        elif (answer := await _end_run(tx, request, sweeps)) is not None:
+            messages.append(answer)
+    return messages
+
+
+async def _apply_batches(tx: Tx, batches: Sequence[OfferBatch], moderation: Moderation) -> dict[BatchKey, BatchAnswer]:
+    if not batches:
+        return {}
+    states = await _load_states(tx, batches)
+    written: dict[Namespace, dict[str, OfferState]] = {namespace: {} for namespace in states}
+    done: list[_Applied] = []
+    for batch in batches:
+        namespace = namespace_of(batch)
+        done.append(_apply_batch(batch, states[namespace], written[namespace], moderation))
+    for namespace, offers in written.items():
+        await _write(tx, namespace, offers, states[namespace])
+    await applying.insert_batches(
+        tx,
+        [
+            (
+                it.key,
+                it.batch.digest,
+                None if it.seen is None else [states[it.key.namespace][name].offer_id for name in it.seen],
+            )
+            for it in done
+        ],
+    )
+    return {it.key: it.answer for it in done}
+
+
+async def _load_states(tx: Tx, batches: Sequence[OfferBatch]) -> dict[Namespace, dict[str, OfferState]]:
+    wanted: dict[Namespace, set[str]] = {}
+    patched: set[Namespace] = set()
+    for batch in batches:
+        namespace = namespace_of(batch)
+        wanted.setdefault(namespace, set()).update(record.external_id for record in batch.records)
+        if batch.mode == LOAD_MODE_PATCH:
+            patched.add(namespace)
+    return {
+        namespace: await applying.load_offers(tx, namespace, external_ids, with_content=namespace in patched)
+        for namespace, external_ids in wanted.items()
+    }
+
+
+def _apply_batch(
+    batch: OfferBatch, states: dict[str, OfferState], written: dict[str, OfferState], moderation: Moderation
+) -> _Applied:
+    """Decide about each record; later batches of the poll see what earlier ones made of an offer."""
+    answer = BatchAnswer(batch)
+    seen: list[str] = []
+    for record in batch.records:
+        external_id = record.external_id
+        decision = decide(
+            record, states.get(external_id), task_id=batch.task_id, mode=batch.mode, moderation=moderation
+        )
+        if decision.state is not None:
+            states[external_id] = written[external_id] = decision.state
+        if decision.seen:
+            seen.append(external_id)
+        answer.add(record, decision.fate, decision.finding)
+    return _Applied(batch_key_of(batch), batch, answer, None if batch.mode == LOAD_MODE_PATCH else seen)
+
+
+async def _write(tx: Tx, namespace: Namespace, written: dict[str, OfferState], states: dict[str, OfferState]) -> None:
+    new = {external_id: state for external_id, state in written.items() if not state.offer_id}
+    changed = [state for state in written.values() if state.offer_id]
+    if new:
+        for external_id, offer_id in (await applying.insert_offers(tx, namespace, new)).items():
+            states[external_id] = states[external_id]._replace(offer_id=offer_id)
+    if changed:
+        await applying.update_offers(tx, changed)
+
+
+async def _end_run(tx: Tx, end: TaskEnd, sweeps: Sweeps) -> TaskEndResult | None:
+    key = run_key_of(end)
+    disposition = "MAKE_MANUAL" if end.disposition == DISPOSITION_MAKE_MANUAL else "DELETE"
+    wholeness = check_whole(end, await applying.list_batches(tx, key))
+    outcome: str | None = None
+    answer: TaskEndResult | None = None
+    if not wholeness.whole:
+        # In an ordered partition what is missing never comes: nothing is removed, and the task must run again.
+        outcome = "INCOMPLETE"
+        answer = run_ended(key, TASK_END_OUTCOME_INCOMPLETE, missing=wholeness.missing)
+    elif end.mode == LOAD_MODE_PATCH:
+        outcome = "COMPLETED"
+        answer = run_ended(key, TASK_END_OUTCOME_COMPLETED)
+    await applying.insert_end(tx, key, batch_count=end.batch_count, disposition=disposition, outcome=outcome)
+    if outcome is None:
+        await sweeps.start(tx, key)
+    return answer

@@ -1,0 +1,53 @@
+"""Sweep what a whole load lacks: planned once, then slice by slice, each step a transaction of its own."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from classifeed.feeds.v1.offer_results_pb2 import (
+    TASK_END_OUTCOME_COMPLETED,
+    TASK_END_OUTCOME_STALE,
+    TaskEndResult,
+)
+from classifeed_common.db import Tx
+from classifeed_offers.domain.admission import RunKey
+from classifeed_offers.domain.answers import run_ended
+from classifeed_offers.domain.ending import Removals, decide_removals
+from classifeed_offers.store import sweeping
+
+
+class Step(NamedTuple):
+    """What a step came to: `more` is left to do, and the answer to send when this step ended the run."""
+
+    more: bool
+    answer: TaskEndResult | None = None
+
+
+async def sweep_step(tx: Tx, run: RunKey, *, slice_offers: int = sweeping.SLICE_OFFERS) -> Step:
+    """Do the next step of a run's sweep. Call it again, in a new transaction, while `more`.
+
+    The caller's transaction holds a guard against a second process, and the answer goes into the outbox with it. May
+    die between any two steps and go on: what is done is forgotten in the transaction that does it. Each step looks at
+    the head again: once a higher run has begun, what this one has seen is no ground to remove anything.
+    """
+    end = await sweeping.lock_end(tx, run)
+    if end is None or end.outcome is not None:
+        return Step(more=False)
+    if end.head != run.run:
+        await sweeping.finish(tx, run, "STALE")
+        return Step(more=False, answer=run_ended(run, TASK_END_OUTCOME_STALE))
+    if not end.planned:
+        plan = await sweeping.plan(tx, run, slice_offers)
+        removals = decide_removals(plan.present, plan.lacking)
+        assert removals is Removals.SWEEP
+        return Step(more=True)
+    offer_ids = await sweeping.take_slice(tx, run)
+    if offer_ids is None:
+        await sweeping.finish(tx, run, "COMPLETED")
+        answer = run_ended(run, TASK_END_OUTCOME_COMPLETED, removed=end.removed, made_manual=end.made_manual)
+        return Step(more=False, answer=answer)
+    if end.disposition == "MAKE_MANUAL":
+        await sweeping.make_manual(tx, run, offer_ids)
+    else:
+        await sweeping.remove_offers(tx, run, offer_ids)
+    return Step(more=True)

@@ -1,0 +1,93 @@
+"""Which requests of a poll count: in their order, each once, and none below the highest run of its namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple, TypeAlias
+
+from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, TaskEnd
+from classifeed_offers.domain.offers import Namespace, Run
+
+Request: TypeAlias = OfferBatch | TaskEnd
+
+
+class BatchKey(NamedTuple):
+    """What makes a batch the same batch."""
+
+    namespace: Namespace
+    run: Run
+    batch_id: int
+
+
+class RunKey(NamedTuple):
+    """What makes a run the same run."""
+
+    namespace: Namespace
+    run: Run
+
+
+class Admission(Enum):
+    """How a request is taken."""
+
+    APPLY = "apply"
+    STALE = "stale"  # a higher run was seen, or its own run has ended: answered, and changes nothing
+    REPEATED = "repeated"  # handled before: its answer is in the outbox already
+
+
+def namespace_of(request: Request) -> Namespace:
+    """The namespace that a request is about."""
+    return Namespace(request.seller_id, request.namespace)
+
+
+def run_key_of(request: Request) -> RunKey:
+    """The run that a request belongs to."""
+    return RunKey(namespace_of(request), Run(request.task_id, request.run))
+
+
+def batch_key_of(batch: OfferBatch) -> BatchKey:
+    """What a batch is known by."""
+    return BatchKey(*run_key_of(batch), batch.batch_id)
+
+
+def admit(
+    requests: Sequence[Request],
+    heads: Mapping[Namespace, Run],
+    applied: Collection[BatchKey],
+    ended: Collection[RunKey],
+) -> tuple[list[Admission], dict[Namespace, Run]]:
+    """Return how each request is taken, and the heads that moved.
+
+    Args:
+        requests: in the order of their partition.
+        heads: highest run seen in each namespace of the requests; (0, 0) for a namespace without loads.
+        applied: those of the requests' batches that were applied before.
+        ended: those of the requests' runs whose end was recorded before.
+    """
+    now_heads = dict(heads)
+    now_applied = set(applied)
+    now_ended = set(ended)
+    admissions = []
+    for request in requests:
+        key = run_key_of(request)
+        if isinstance(request, OfferBatch):
+            batch_key = BatchKey(*key, request.batch_id)
+            if batch_key in now_applied:
+                admissions.append(Admission.REPEATED)
+                continue
+            if key.run < now_heads[key.namespace] or key in now_ended:
+                admissions.append(Admission.STALE)
+                continue
+            now_applied.add(batch_key)
+        else:
+            if key in now_ended:
+                admissions.append(Admission.REPEATED)
+                continue
+            if key.run < now_heads[key.namespace]:
+                admissions.append(Admission.STALE)
+                continue
+            now_ended.add(key)
+        now_heads[key.namespace] = key.run
+        admissions.append(Admission.APPLY)
+    moved = {namespace: run for namespace, run in now_heads.items() if run != heads[namespace]}
+    return admissions, moved

@@ -1,0 +1,82 @@
+"""Words of the domain: where an offer stands, who keeps it, what last happened to it."""
+
+from __future__ import annotations
+
+import hashlib
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from classifeed.offers.v1.offer_pb2 import OfferContent
+
+HASH_BYTES = 16
+
+
+class Status(StrEnum):
+    """Where an offer stands; the names are those of the contract's OfferStatus."""
+
+    PENDING = "PENDING"
+    ACTIVE = "ACTIVE"
+    REJECTED = "REJECTED"
+    BANNED = "BANNED"
+    REMOVED = "REMOVED"
+
+
+class Origin(StrEnum):
+    """Who keeps an offer alive: the namespace's feed, or a person."""
+
+    FEED = "FEED"
+    MANUAL = "MANUAL"
+
+
+class Change(StrEnum):
+    """What the task named in `last_task_id` did to the offer."""
+
+    ADDED = "ADDED"
+    UPDATED = "UPDATED"
+    REMOVED = "REMOVED"
+    MADE_MANUAL = "MADE_MANUAL"
+
+
+class Namespace(NamedTuple):
+    """One seller's namespace: offers, loads and errors of two namespaces never touch each other."""
+
+    seller_id: str
+    namespace: str
+
+
+class Run(NamedTuple):
+    """One try of one task of a namespace. Within a namespace a greater run rules over a smaller one."""
+
+    task_id: int
+    run: int
+
+
+class OfferState(NamedTuple):
+    """What a load has to know about an offer. `offer_id` is 0 for one that is not stored yet; `content` is None where
+    nothing needs it and it was not read.
+    """
+
+    offer_id: int
+    content_hash: bytes
+    origin: Origin
+    status: Status
+    last_task_id: int
+    last_change: Change
+    moderation: str
+    content: bytes | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether the offer is there for its seller: a removed one only keeps its place."""
+        return self.status is not Status.REMOVED
+
+
+def digest_of(data: bytes) -> bytes:
+    """The 16 bytes of BLAKE2b that the protocol uses for contents, batches and runs."""
+    return hashlib.blake2b(data, digest_size=HASH_BYTES).digest()
+
+
+def hash_of(content: OfferContent) -> bytes:
+    """The hash of what an offer says, for offers that are changed here and not by a whole record of a feed."""
+    return digest_of(content.SerializeToString(deterministic=True))

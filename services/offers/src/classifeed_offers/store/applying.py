@@ -1,0 +1,149 @@
+"""Reads and writes of a poll of requests: one statement for all of them wherever that is possible."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from classifeed_common.db import Tx, load_queries
+from classifeed_offers.domain.admission import BatchKey, RunKey
+from classifeed_offers.domain.offers import Change, Namespace, OfferState, Origin, Run, Status
+
+SQL = load_queries(__package__, "applying.sql")
+_LOCK_HEADS = SQL["lock_heads"]
+_CREATE_HEADS = SQL["create_heads"]
+_MOVE_HEADS = SQL["move_heads"]
+_FIND_APPLIED = SQL["find_applied"]
+_FIND_ENDED = SQL["find_ended"]
+_LOAD_OFFERS = SQL["load_offers"]
+_LOAD_OFFERS_WITH_CONTENT = SQL["load_offers_with_content"]
+_INSERT_OFFERS = SQL["insert_offers"]
+_UPDATE_OFFERS = SQL["update_offers"]
+_INSERT_BATCHES = SQL["insert_batches"]
+_LIST_BATCHES = SQL["list_batches"]
+_INSERT_END = SQL["insert_end"]
+
+_ORIGINS = {origin.value: origin for origin in Origin}
+_STATUSES = {status.value: status for status in Status}
+_CHANGES = {change.value: change for change in Change}
+
+
+async def lock_heads(tx: Tx, namespaces: Collection[Namespace]) -> dict[Namespace, Run]:
+    """Return the head of each namespace, locked until the transaction ends; (0, 0) for one without loads.
+
+    Whoever changes offers of a namespace by its feed holds this lock: what it reads afterwards stays true until it
+    commits.
+    """
+    parameters = {
+        "sellers": [key.seller_id for key in namespaces],
+        "namespaces": [key.namespace for key in namespaces],
+    }
+    rows = await (await tx.execute(_LOCK_HEADS, parameters)).fetchall()
+    if len(rows) < len(namespaces):
+        await tx.execute(_CREATE_HEADS, parameters)
+        rows = await (await tx.execute(_LOCK_HEADS, parameters)).fetchall()
+    return {Namespace(*row[:2]): Run(*row[2:]) for row in rows}
+
+
+async def move_heads(tx: Tx, moved: Mapping[Namespace, Run]) -> None:
+    """Write the heads that moved."""
+    await tx.execute(_MOVE_HEADS, _run_columns(RunKey(namespace, run) for namespace, run in moved.items()))
+
+
+async def find_applied(tx: Tx, batches: Sequence[BatchKey]) -> set[BatchKey]:
+    """Return those of `batches` that were applied before."""
+    parameters = _run_columns(RunKey(key.namespace, key.run) for key in batches)
+    parameters["batches"] = [key.batch_id for key in batches]
+    rows = await (await tx.execute(_FIND_APPLIED, parameters)).fetchall()
+    return {BatchKey(Namespace(*row[:2]), Run(*row[2:4]), row[4]) for row in rows}
+
+
+async def find_ended(tx: Tx, runs: Collection[RunKey]) -> set[RunKey]:
+    """Return those of `runs` whose end was recorded before."""
+    rows = await (await tx.execute(_FIND_ENDED, _run_columns(runs))).fetchall()
+    return {RunKey(Namespace(*row[:2]), Run(*row[2:])) for row in rows}
+
+
+async def load_offers(
+    tx: Tx, namespace: Namespace, external_ids: Collection[str], *, with_content: bool
+) -> dict[str, OfferState]:
+    """Return what the namespace has of `external_ids`, removed offers too."""
+    parameters = {
+        "seller": namespace.seller_id,
+        "namespace": namespace.namespace,
+        "external_ids": list(external_ids),
+    }
+    rows = await (await tx.execute(_LOAD_OFFERS_WITH_CONTENT if with_content else _LOAD_OFFERS, parameters)).fetchall()
+    return {
+        row[0]: OfferState(row[1], row[2], _ORIGINS[row[3]], _STATUSES[row[4]], row[5], _CHANGES[row[6]], *row[7:])
+        for row in rows
+    }
+
+
+async def insert_offers(tx: Tx, namespace: Namespace, offers: Mapping[str, OfferState]) -> dict[str, int]:
+    """Store new offers and return their ids. The caller holds the namespace's head."""
+    parameters = _state_columns(offers.values())
+    parameters["seller"] = namespace.seller_id
+    parameters["namespace"] = namespace.namespace
+    parameters["external_ids"] = list(offers)
+    cursor = await tx.execute(_INSERT_OFFERS, parameters)
+    return dict(await cursor.fetchall())
+
+
+async def update_offers(tx: Tx, offers: Collection[OfferState]) -> None:
+    """Store what changed offers have become. The caller holds the heads of their namespaces."""
+    parameters = _state_columns(offers)
+    parameters["offer_ids"] = [state.offer_id for state in offers]
+    await tx.execute(_UPDATE_OFFERS, parameters)
+
+
+async def insert_batches(tx: Tx, batches: Sequence[tuple[BatchKey, bytes, Sequence[int] | None]]) -> None:
+    """Note batches as applied, each with its digest and the ids of its offers."""
+    parameters = _run_columns(RunKey(key.namespace, key.run) for key, _, _ in batches)
+    parameters["batches"] = [key.batch_id for key, _, _ in batches]
+    parameters["digests"] = [digest for _, digest, _ in batches]
+    parameters["seen"] = [None if seen is None else "{" + ",".join(map(str, seen)) + "}" for _, _, seen in batches]
+    await tx.execute(_INSERT_BATCHES, parameters)
+
+
+async def list_batches(tx: Tx, run: RunKey) -> list[tuple[int, bytes]]:
+    """Return (number, digest) of the batches applied in a run, in order of the numbers."""
+    cursor = await tx.execute(_LIST_BATCHES, _run_values(run))
+    return [(row[0], row[1]) for row in await cursor.fetchall()]
+
+
+async def insert_end(tx: Tx, run: RunKey, *, batch_count: int, disposition: str, outcome: str | None) -> None:
+    """Record the end of a run; without an outcome while its sweep is still to come."""
+    parameters = _run_values(run) | {"batch_count": batch_count, "disposition": disposition, "outcome": outcome}
+    await tx.execute(_INSERT_END, parameters)
+
+
+def _run_values(key: RunKey) -> dict[str, Any]:
+    return {
+        "seller": key.namespace.seller_id,
+        "namespace": key.namespace.namespace,
+        "task": key.run.task_id,
+        "run": key.run.run,
+    }
+
+
+def _run_columns(runs: Iterable[RunKey]) -> dict[str, Any]:
+    keys = list(runs)
+    return {
+        "sellers": [key.namespace.seller_id for key in keys],
+        "namespaces": [key.namespace.namespace for key in keys],
+        "tasks": [key.run.task_id for key in keys],
+        "runs": [key.run.run for key in keys],
+    }
+
+
+def _state_columns(states: Collection[OfferState]) -> dict[str, Any]:
+    return {
+        "contents": [state.content for state in states],
+        "hashes": [state.content_hash for state in states],
+        "origins": [state.origin.value for state in states],
+        "statuses": [state.status.value for state in states],
+        "tasks": [state.last_task_id for state in states],
+        "changes": [state.last_change.value for state in states],
+        "moderations": [state.moderation for state in states],
+    }

@@ -1,0 +1,83 @@
+-- name: lock_heads
+-- In one order, so that two consumers with several namespaces never wait for each other in a circle.
+SELECT h.seller_id, h.namespace, h.task_id, h.run
+FROM task_heads h
+JOIN unnest(%(sellers)s::text[], %(namespaces)s::text[]) AS n(seller_id, namespace) USING (seller_id, namespace)
+ORDER BY h.seller_id, h.namespace
+FOR NO KEY UPDATE OF h
+
+-- name: create_heads
+INSERT INTO task_heads (seller_id, namespace, task_id, run)
+SELECT seller_id, namespace, 0, 0
+FROM unnest(%(sellers)s::text[], %(namespaces)s::text[]) AS n(seller_id, namespace)
+ORDER BY seller_id, namespace
+ON CONFLICT DO NOTHING
+
+-- name: move_heads
+UPDATE task_heads h
+SET task_id = n.task_id, run = n.run
+FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(tasks)s::bigint[], %(runs)s::integer[])
+     AS n(seller_id, namespace, task_id, run)
+WHERE h.seller_id = n.seller_id AND h.namespace = n.namespace
+
+-- name: find_applied
+SELECT b.seller_id, b.namespace, b.task_id, b.run, b.batch_id
+FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(tasks)s::bigint[], %(runs)s::integer[], %(batches)s::bigint[])
+     AS n(seller_id, namespace, task_id, run, batch_id)
+JOIN applied_batches b USING (seller_id, namespace, task_id, run, batch_id)
+
+-- name: find_ended
+SELECT e.seller_id, e.namespace, e.task_id, e.run
+FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(tasks)s::bigint[], %(runs)s::integer[])
+     AS n(seller_id, namespace, task_id, run)
+JOIN task_ends e USING (seller_id, namespace, task_id, run)
+
+-- name: load_offers
+SELECT external_id, offer_id, content_hash, origin, status, last_task_id, last_change, moderation
+FROM offers
+WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND external_id = ANY(%(external_ids)s::text[])
+
+-- name: load_offers_with_content
+SELECT external_id, offer_id, content_hash, origin, status, last_task_id, last_change, moderation, content
+FROM offers
+WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND external_id = ANY(%(external_ids)s::text[])
+
+-- name: insert_offers
+INSERT INTO offers (seller_id, namespace, external_id, content, content_hash, origin, status, last_task_id, last_change,
+                    moderation, version)
+SELECT %(seller)s, %(namespace)s, external_id, content, content_hash, origin, status, last_task_id, last_change,
+       moderation, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+FROM unnest(%(external_ids)s::text[], %(contents)b::bytea[], %(hashes)b::bytea[], %(origins)s::text[],
+            %(statuses)s::text[], %(tasks)s::bigint[], %(changes)s::text[], %(moderations)s::text[])
+     AS n(external_id, content, content_hash, origin, status, last_task_id, last_change, moderation)
+RETURNING external_id, offer_id
+
+-- name: update_offers
+UPDATE offers o
+SET content = n.content, content_hash = n.content_hash, origin = n.origin, status = n.status,
+    last_task_id = n.last_task_id, last_change = n.last_change, moderation = n.moderation,
+    version = greatest(o.version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint),
+    updated_at = clock_timestamp()
+FROM unnest(%(offer_ids)s::bigint[], %(contents)b::bytea[], %(hashes)b::bytea[], %(origins)s::text[],
+            %(statuses)s::text[], %(tasks)s::bigint[], %(changes)s::text[], %(moderations)s::text[])
+     AS n(offer_id, content, content_hash, origin, status, last_task_id, last_change, moderation)
+WHERE o.offer_id = n.offer_id
+
+-- name: insert_batches
+-- `seen` travels as text: an array of arrays of different lengths has no other form.
+INSERT INTO applied_batches (seller_id, namespace, task_id, run, batch_id, digest, seen)
+SELECT seller_id, namespace, task_id, run, batch_id, digest, seen::bigint[]
+FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(tasks)s::bigint[], %(runs)s::integer[], %(batches)s::bigint[],
+            %(digests)b::bytea[], %(seen)s::text[])
+     AS n(seller_id, namespace, task_id, run, batch_id, digest, seen)
+
+-- name: list_batches
+SELECT batch_id, digest
+FROM applied_batches
+WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND task_id = %(task)s AND run = %(run)s
+ORDER BY batch_id
+
+-- name: insert_end
+INSERT INTO task_ends (seller_id, namespace, task_id, run, batch_count, disposition, outcome, ended_at)
+VALUES (%(seller)s, %(namespace)s, %(task)s, %(run)s, %(batch_count)s, %(disposition)s, %(outcome)s::text,
+        CASE WHEN %(outcome)s::text IS NOT NULL THEN clock_timestamp() END)

@@ -1,0 +1,95 @@
+"""Tables of the schema `offers`."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, DateTime, Identity, Index, Integer, LargeBinary, MetaData, Table, Text, text
+from sqlalchemy.dialects.postgresql import ARRAY
+
+metadata = MetaData()
+_NOW = text("clock_timestamp()")
+
+offers = Table(
+    "offers",
+    metadata,
+    Column("seller_id", Text, primary_key=True),
+    Column("namespace", Text, primary_key=True),
+    Column("external_id", Text, primary_key=True),
+    # Stands for the offer in `seen` and in the sweep: 8 bytes instead of three texts.
+    Column("offer_id", BigInteger, Identity(always=True), nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("content_hash", LargeBinary, nullable=False),
+    # What the search shows while `content` waits for its verdict; null: the same.
+    Column("published_content", LargeBinary),
+    Column("origin", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("last_task_id", BigInteger, nullable=False),
+    Column("last_change", Text, nullable=False),
+    Column("moderation", Text, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("published_version", BigInteger, nullable=False, server_default=text("0")),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+)
+Index("offers_offer_id", offers.c.offer_id, unique=True)
+# By version: first changed, first published, whoever the seller is.
+Index("offers_due", offers.c.version, postgresql_where=offers.c.version > offers.c.published_version)
+
+# The highest run seen in a namespace. Its row lock is what everything that changes a namespace's offers stands on.
+task_heads = Table(
+    "task_heads",
+    metadata,
+    Column("seller_id", Text, primary_key=True),
+    Column("namespace", Text, primary_key=True),
+    Column("task_id", BigInteger, nullable=False),
+    Column("run", Integer, nullable=False),
+)
+
+applied_batches = Table(
+    "applied_batches",
+    metadata,
+    Column("seller_id", Text, primary_key=True),
+    Column("namespace", Text, primary_key=True),
+    Column("task_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("run", Integer, primary_key=True, autoincrement=False),
+    Column("batch_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("digest", LargeBinary, nullable=False),
+    # offer_id of each offer that the batch has; null in PATCH loads and once the task has ended.
+    Column("seen", ARRAY(BigInteger)),
+    Column("applied_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+)
+Index(
+    "applied_batches_seen",
+    applied_batches.c.seller_id,
+    applied_batches.c.namespace,
+    postgresql_where=applied_batches.c.seen.is_not(None),
+)
+
+# One row for each terminal message that was taken; `outcome` is null while its sweep runs.
+task_ends = Table(
+    "task_ends",
+    metadata,
+    Column("seller_id", Text, primary_key=True),
+    Column("namespace", Text, primary_key=True),
+    Column("task_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("run", Integer, primary_key=True, autoincrement=False),
+    Column("batch_count", BigInteger, nullable=False),
+    Column("disposition", Text, nullable=False),
+    Column("outcome", Text),
+    Column("planned_at", DateTime(timezone=True)),
+    Column("removed", BigInteger, nullable=False, server_default=text("0")),
+    Column("made_manual", BigInteger, nullable=False, server_default=text("0")),
+    Column("received_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    Column("ended_at", DateTime(timezone=True)),
+)
+
+# What a sweep has still to do; a slice is deleted in the transaction that applies it.
+sweep_slices = Table(
+    "sweep_slices",
+    metadata,
+    Column("seller_id", Text, primary_key=True),
+    Column("namespace", Text, primary_key=True),
+    Column("task_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("run", Integer, primary_key=True, autoincrement=False),
+    Column("slice", Integer, primary_key=True, autoincrement=False),
+    Column("offer_ids", ARRAY(BigInteger), nullable=False),
+)

@@ -1,0 +1,188 @@
+"""A stand-in for the processor (cuts loads into messages) and for the roles around the use cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from classifeed.feeds.v1.load_pb2 import (
+    DISPOSITION_DELETE,
+    ISSUE_LEVEL_ERROR,
+    LOAD_MODE_REPLACE,
+    OfferError,
+)
+from classifeed.feeds.v1.offer_requests_pb2 import (
+    RECORD_KIND_DUPLICATE,
+    RECORD_KIND_OFFER,
+    RECORD_KIND_UNIDENTIFIED,
+    OfferBatch,
+    OfferRecord,
+    TaskEnd,
+)
+from classifeed.offers.v1.offer_pb2 import OfferContent, Price
+from classifeed_common.db import Database
+from classifeed_offers.app.apply_requests import apply_requests
+from classifeed_offers.app.sweep_run import sweep_step
+from classifeed_offers.domain.admission import RunKey
+from classifeed_offers.domain.moderation import ApprovedBySetting
+from classifeed_offers.domain.offers import Namespace, digest_of, hash_of
+
+
+def content_of(title: str, price: int = 100) -> OfferContent:
+    return OfferContent(title=title, price=Price(amount_micros=price * 1_000_000, currency_code="RUB"), available=True)
+
+
+class Records:
+    """Makes records as the processor would."""
+
+    def good(self, external_id: str, title: str | None = None, price: int = 100) -> OfferRecord:
+        content = content_of(title or f"offer {external_id}", price)
+        return OfferRecord(
+            kind=RECORD_KIND_OFFER, external_id=external_id, content=content, content_hash=hash_of(content)
+        )
+
+    def broken(self, external_id: str) -> OfferRecord:
+        error = OfferError(
+            error_id=f"e-{external_id}", external_id=external_id, level=ISSUE_LEVEL_ERROR, code="PRICE_INVALID"
+        )
+        return OfferRecord(kind=RECORD_KIND_OFFER, external_id=external_id, errors=[error])
+
+    def kept(self, external_id: str) -> OfferRecord:
+        return OfferRecord(kind=RECORD_KIND_OFFER, external_id=external_id, keep_existing=True)
+
+    def patch(self, external_id: str, price: int) -> OfferRecord:
+        content = content_of("", price)
+        return OfferRecord(
+            kind=RECORD_KIND_OFFER,
+            external_id=external_id,
+            content=content,
+            content_hash=hash_of(content),
+            named_fields=["price"],
+        )
+
+    def duplicate(self, ordinal: int) -> OfferRecord:
+        return OfferRecord(kind=RECORD_KIND_DUPLICATE, external_id=f"record:{ordinal}", ordinal=ordinal)
+
+    def unidentified(self, ordinal: int) -> OfferRecord:
+        return OfferRecord(kind=RECORD_KIND_UNIDENTIFIED, external_id=f"record:{ordinal}", ordinal=ordinal)
+
+
+@dataclass
+class Load:
+    """One run of one task: its messages, in order, the end last."""
+
+    records: Sequence[OfferRecord]
+    task: int = 1
+    run: int = 1
+    seller: str = "seller"
+    namespace: str = "default"
+    mode: int = LOAD_MODE_REPLACE
+    disposition: int = DISPOSITION_DELETE
+    batch_size: int = 2
+    batches: list[OfferBatch] = field(init=False)
+    end: TaskEnd = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.batches = []
+        for start in range(0, len(self.records), self.batch_size):
+            records = self.records[start : start + self.batch_size]
+            digest = digest_of(b"".join(record.SerializeToString(deterministic=True) for record in records))
+            batch_id = start // self.batch_size + 1
+            self.batches.append(
+                OfferBatch(**self.address, batch_id=batch_id, mode=self.mode, digest=digest, records=records)
+            )
+        self.end = TaskEnd(
+            **self.address,
+            batch_count=len(self.batches),
+            digest=digest_of(b"".join(batch.digest for batch in self.batches)),
+            mode=self.mode,
+            disposition=self.disposition,
+        )
+
+    @property
+    def address(self) -> dict[str, object]:
+        return {"seller_id": self.seller, "namespace": self.namespace, "task_id": self.task, "run": self.run}
+
+    @property
+    def messages(self) -> list[OfferBatch | TaskEnd]:
+        return [*self.batches, self.end]
+
+
+class Owner:
+    """Takes requests and steps sweeps, each in a transaction of its own, as consumer and job do."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+        self.sweeps: list[RunKey] = []
+
+    async def start(self, tx: object, run: RunKey) -> None:
+        self.sweeps.append(run)
+
+    async def take(self, requests: Iterable[OfferBatch | TaskEnd]) -> list:
+        async with self.db.transaction() as tx:
+            return await apply_requests(tx, list(requests), moderation=ApprovedBySetting(), sweeps=self)
+
+    async def step(self, run: RunKey, *, slice_offers: int = 1000):
+        async with self.db.transaction() as tx:
+            step = await sweep_step(tx, run, slice_offers=slice_offers)
+        if not step.more:
+            self.sweeps.remove(run)
+        return step
+
+    async def sweep(self) -> list:
+        """Run all sweeps to their ends and return the answers."""
+        answers = []
+        while self.sweeps:
+            step = await self.step(self.sweeps[0])
+            if step.answer is not None:
+                answers.append(step.answer)
+        return answers
+
+    async def load(self, load: Load) -> list:
+        """Take a whole run in one poll and sweep."""
+        return [*await self.take(load.messages), *await self.sweep()]
+
+    async def rows(self, load: Load | None = None) -> dict[str, tuple]:
+        """external_id → (status, origin, title, price, last_task_id, last_change, version) of a namespace."""
+        namespace = Namespace(load.seller, load.namespace) if load else Namespace("seller", "default")
+        async with self.db.connection() as connection:
+            cursor = await connection.execute(
+                "SELECT external_id, status, origin, content, last_task_id, last_change, version FROM offers"
+                " WHERE seller_id = %s AND namespace = %s",
+                namespace,
+            )
+            rows = {}
+            for external_id, status, origin, content, *rest in await cursor.fetchall():
+                said = OfferContent.FromString(content)
+                rows[external_id] = (status, origin, said.title, said.price.amount_micros // 1_000_000, *rest)
+            return rows
+
+    async def alive(self, load: Load | None = None) -> set[str]:
+        return {external_id for external_id, row in (await self.rows(load)).items() if row[0] != "REMOVED"}
+
+
+@pytest.fixture
+async def db(migrated_database) -> Database:
+    return await migrated_database("classifeed_offers", "offers")
+
+
+@pytest.fixture
+def owner(db: Database) -> Owner:
+    return Owner(db)
+
+
+@pytest.fixture(scope="session")
+def records() -> Records:
+    return Records()
+
+
+@pytest.fixture(scope="session")
+def new_load() -> type[Load]:
+    return Load
+
+
+@pytest.fixture(scope="session")
+def new_owner() -> type[Owner]:
+    return Owner

@@ -1,0 +1,301 @@
+"""Loads against the real tables: counts, each batch once, runs and tasks that overtake each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from classifeed.feeds.v1.load_pb2 import DISPOSITION_MAKE_MANUAL, LOAD_MODE_PATCH
+from classifeed.feeds.v1.offer_results_pb2 import (
+    BATCH_OUTCOME_APPLIED,
+    BATCH_OUTCOME_STALE,
+    TASK_END_OUTCOME_COMPLETED,
+    TASK_END_OUTCOME_INCOMPLETE,
+    TASK_END_OUTCOME_STALE,
+    OfferBatchResult,
+    OfferCounts,
+    TaskEndResult,
+)
+
+
+def counts_of(answers) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for answer in answers:
+        if isinstance(answer, OfferBatchResult):
+            for field, value in answer.counts.ListFields():
+                total[field.name] = total.get(field.name, 0) + value
+    return total
+
+
+def end_of(answers) -> TaskEndResult:
+    (end,) = [answer for answer in answers if isinstance(answer, TaskEndResult)]
+    return end
+
+
+async def test_first_load_adds_everything_and_the_second_changes_only_what_differs(owner, records, new_load):
+    first = await owner.load(new_load([records.good(str(i)) for i in range(5)]))
+    assert counts_of(first) == {"added": 5}
+    assert [answer.batch_id for answer in first if isinstance(answer, OfferBatchResult)] == [1, 2, 3]
+    assert end_of(first).outcome == TASK_END_OUTCOME_COMPLETED
+    before = await owner.rows()
+
+    second = [records.good("0"), records.good("1", price=200), records.good("3"), records.good("new")]
+    answers = await owner.load(new_load(second, task=2))
+
+    assert counts_of(answers) == {"unchanged": 2, "updated": 1, "added": 1}
+    assert (end_of(answers).removed, end_of(answers).made_manual) == (2, 0)
+    rows = await owner.rows()
+    assert await owner.alive() == {"0", "1", "3", "new"}
+    assert rows["0"] == before["0"]
+    assert rows["1"][3] == 200
+    assert rows["1"][6] > before["1"][6]
+    assert rows["2"][0] == "REMOVED"
+    assert rows["2"][6] > before["2"][6]
+
+
+async def test_unchanged_offers_are_never_written(owner, records, new_load):
+    offers = [records.good(str(i)) for i in range(300)]
+    await owner.load(new_load(offers, batch_size=100))
+
+    async def footprint():
+        async with owner.db.connection() as connection:
+            await connection.execute("SELECT pg_stat_force_next_flush()")
+            stats = await (
+                await connection.execute(
+                    "SELECT n_tup_ins, n_tup_upd, n_tup_del FROM pg_stat_user_tables WHERE relname = 'offers'"
+                )
+            ).fetchone()
+            rows = await (
+                await connection.execute("SELECT xmin::text, ctid::text FROM offers ORDER BY offer_id")
+            ).fetchall()
+        return stats, rows
+
+    # Statistics of the loading connection arrive once it has flushed them.
+    async with owner.db.transaction() as tx:
+        await tx.execute("SELECT pg_stat_force_next_flush()")
+    before = await footprint()
+    answers = await owner.load(new_load(offers, task=2, batch_size=100))
+    rerun = await owner.load(new_load(offers, task=2, run=2, batch_size=100))
+    async with owner.db.transaction() as tx:
+        await tx.execute("SELECT pg_stat_force_next_flush()")
+
+    assert counts_of(answers) == {"unchanged": 300}
+    assert counts_of(rerun) == {"unchanged": 300}
+    assert before[0][0] == 300
+    assert await footprint() == before
+
+
+async def test_every_kind_of_record_is_counted_once(owner, records, new_load):
+    await owner.load(new_load([records.good("a"), records.good("b"), records.good("c")]))
+    load = new_load(
+        [
+            records.broken("a"),
+            records.broken("unknown"),
+            records.kept("b"),
+            records.kept("unknown too"),
+            records.duplicate(5),
+            records.unidentified(6),
+            records.good("d"),
+        ],
+        task=2,
+        batch_size=100,
+    )
+    answers = await owner.load(load)
+
+    assert answers[0].counts == OfferCounts(added=1, unchanged=1, rejected_validation=3, skipped=1, duplicates=1)
+    assert {(error.external_id, error.code) for error in answers[0].errors} == {
+        ("a", "PRICE_INVALID"),
+        ("unknown", "PRICE_INVALID"),
+        ("unknown too", "SKIPPED_TILL_NEXT_LOAD"),
+    }
+    # A broken offer and one to keep are in the load: they stay as they were. Only c is lacking.
+    assert await owner.alive() == {"a", "b", "d"}
+    assert end_of(answers).removed == 1
+
+
+async def test_a_duplicate_is_ignored_even_after_the_end(owner, records, new_load):
+    load = new_load([records.good("a"), records.good("b"), records.good("c")])
+    await owner.load(load)
+    await owner.load(new_load([records.good("z")], task=2))
+    before = await owner.rows()
+
+    assert await owner.take([*load.messages, *load.messages]) == []
+    assert await owner.rows() == before
+    assert owner.sweeps == []
+
+
+async def test_a_duplicate_within_a_poll_is_answered_once(owner, records, new_load):
+    load = new_load([records.good("a"), records.good("b")])
+    answers = await owner.take([*load.batches, *load.messages, load.end])
+    assert counts_of(answers) == {"added": 2}
+    assert len(owner.sweeps) == 1
+
+
+async def test_a_run_below_the_head_is_stale(owner, records, new_load):
+    old = new_load([records.good("a", price=1), records.good("b", price=1)], batch_size=1)
+    new = new_load([records.good("a", price=2)], run=2, batch_size=1)
+    await owner.take(old.batches[:1])
+    await owner.take(new.batches[:1])
+
+    answers = await owner.take([*old.batches[1:], old.end])
+
+    assert [answer.outcome for answer in answers] == [BATCH_OUTCOME_STALE, TASK_END_OUTCOME_STALE]
+    assert owner.sweeps == []
+    assert await owner.alive() == {"a"}
+    # Added by this very task's first run, changed by its second: added, for the task.
+    assert (await owner.rows())["a"][3:6] == (2, 1, "ADDED")
+
+
+async def test_a_batch_after_the_end_of_its_run_is_stale(owner, records, new_load):
+    load = new_load([records.good("a"), records.good("b")], batch_size=1)
+    await owner.take([load.batches[0], load.end])
+    (answer,) = await owner.take([load.batches[1]])
+    assert answer.outcome == BATCH_OUTCOME_STALE
+    assert await owner.alive() == {"a"}
+
+
+@pytest.mark.parametrize("lost", [0, 1, 2])
+async def test_a_missing_batch_ends_the_run_incomplete_and_removes_nothing(owner, records, new_load, lost):
+    await owner.load(new_load([records.good("old")]))
+    load = new_load([records.good(str(i)) for i in range(3)], task=2, batch_size=1)
+    del load.batches[lost]
+
+    answers = await owner.load(load)
+
+    assert end_of(answers).outcome == TASK_END_OUTCOME_INCOMPLETE
+    assert list(end_of(answers).missing_batches) == [lost + 1]
+    assert "old" in await owner.alive()
+
+
+async def test_a_batch_of_other_content_ends_the_run_incomplete(owner, records, new_load):
+    await owner.load(new_load([records.good("old")]))
+    load = new_load([records.good("a"), records.good("b")], task=2, batch_size=1)
+    other = new_load([records.good("a"), records.good("c")], task=2, batch_size=1)
+
+    answers = await owner.load(type("Mixed", (), {"messages": [load.batches[0], other.batches[1], load.end]}))
+
+    assert end_of(answers).outcome == TASK_END_OUTCOME_INCOMPLETE
+    assert list(end_of(answers).missing_batches) == []
+    assert "old" in await owner.alive()
+
+
+async def test_a_run_after_a_crash_counts_what_its_earlier_run_did(owner, records, new_load):
+    await owner.load(new_load([records.good("same"), records.good("changes"), records.good("goes")]))
+    file = [records.good("same"), records.good("changes", price=5), records.good("comes")]
+    first = new_load(file, task=2, batch_size=1)
+    await owner.take(first.batches)  # and its end is lost
+
+    answers = await owner.load(new_load(file, task=2, run=2, batch_size=1))
+
+    assert counts_of(answers) == {"unchanged": 1, "updated": 1, "added": 1}
+    assert end_of(answers).removed == 1
+
+
+async def test_a_run_after_a_sweep_was_overtaken_counts_its_removals(owner, records, new_load):
+    await owner.load(new_load([records.good(str(i)) for i in range(10)]))
+    file = [records.good("0")]
+    await owner.take(new_load(file, task=2).messages)
+    (sweep,) = owner.sweeps
+    for _ in range(3):  # planned, and two slices of two
+        assert (await owner.step(sweep, slice_offers=2)).more
+    assert len(await owner.alive()) == 6
+
+    rerun = new_load(file, task=2, run=2)
+    taken = await owner.take(rerun.batches)
+    overtaken = await owner.step(sweep)
+    answers = [*await owner.take([rerun.end]), *await owner.sweep()]
+
+    assert overtaken.answer.outcome == TASK_END_OUTCOME_STALE
+    assert counts_of(taken) == {"unchanged": 1}
+    assert end_of(answers).outcome == TASK_END_OUTCOME_COMPLETED
+    assert end_of(answers).removed == 9
+    assert await owner.alive() == {"0"}
+
+
+async def test_made_manual_offers_stay_and_are_taken_back(owner, records, new_load):
+    await owner.load(new_load([records.good("a"), records.good("b")]))
+    kept = await owner.load(new_load([records.good("a")], task=2, disposition=DISPOSITION_MAKE_MANUAL))
+    assert (end_of(kept).removed, end_of(kept).made_manual) == (0, 1)
+    assert (await owner.rows())["b"][:2] == ("ACTIVE", "MANUAL")
+
+    # A load without it leaves it alone, as it is the feed's no more.
+    without = await owner.load(new_load([records.good("a")], task=3))
+    assert end_of(without).removed == 0
+    assert (await owner.rows())["b"][:2] == ("ACTIVE", "MANUAL")
+
+    back = await owner.load(new_load([records.good("a"), records.good("b")], task=4))
+    assert counts_of(back) == {"unchanged": 1, "updated": 1}
+    assert (await owner.rows())["b"][:2] == ("ACTIVE", "FEED")
+
+
+async def test_an_offer_that_comes_back_is_added(owner, records, new_load):
+    await owner.load(new_load([records.good("a"), records.good("b")]))
+    await owner.load(new_load([records.good("a")], task=2))
+    removed = await owner.rows()
+    answers = await owner.load(new_load([records.good("a"), records.good("b")], task=3))
+    assert counts_of(answers) == {"unchanged": 1, "added": 1}
+    rows = await owner.rows()
+    assert rows["b"][0] == "ACTIVE"
+    assert rows["b"][6] > removed["b"][6]
+
+
+async def test_a_patch_changes_named_fields_of_existing_offers_only(owner, records, new_load):
+    await owner.load(new_load([records.good("a"), records.good("b"), records.good("c")]))
+    patch = new_load(
+        [records.patch("a", 7), records.patch("b", 100), records.patch("x", 7)],
+        task=2,
+        mode=LOAD_MODE_PATCH,
+        batch_size=9,
+    )
+    answers = await owner.load(patch)
+
+    assert counts_of(answers) == {"updated": 1, "unchanged": 1, "skipped": 1}
+    assert [error.code for error in answers[0].errors] == ["PATCH_UNKNOWN_OFFER"]
+    assert end_of(answers).outcome == TASK_END_OUTCOME_COMPLETED
+    assert end_of(answers).removed == 0
+    rows = await owner.rows()
+    assert set(rows) == {"a", "b", "c"}
+    assert rows["a"][2:4] == ("offer a", 7)
+    # What the full feed says next is a change again, although its hash is that of the load before.
+    again = await owner.load(new_load([records.good("a"), records.good("b"), records.good("c")], task=3))
+    assert counts_of(again) == {"updated": 1, "unchanged": 2}
+
+
+async def test_namespaces_and_sellers_of_one_poll_are_apart(owner, records, new_load):
+    loads = [
+        new_load([records.good("a", f"{seller} {namespace}")], seller=seller, namespace=namespace)
+        for seller in ("s1", "s2")
+        for namespace in ("default", "cars")
+    ]
+    for load in loads:
+        await owner.load(new_load([records.good("gone")], task=0, seller=load.seller, namespace=load.namespace))
+    answers = await owner.take([message for load in loads[:3] for message in load.messages])
+    await owner.sweep()
+
+    assert [answer.outcome for answer in answers] == [BATCH_OUTCOME_APPLIED] * 3
+    for load in loads[:3]:
+        assert await owner.alive(load) == {"a"}
+        assert (await owner.rows(load))["a"][2] == f"{load.seller} {load.namespace}"
+    assert await owner.alive(loads[3]) == {"gone"}
+
+
+async def test_tasks_of_one_poll_see_what_the_earlier_one_did(owner, records, new_load):
+    first = new_load([records.good("a"), records.good("b")])
+    second = new_load([records.good("a"), records.good("b", price=2), records.good("c")], task=2)
+    answers = await owner.take([*first.batches, *second.messages])
+    assert counts_of(answers) == {"added": 3, "unchanged": 1, "updated": 1}
+    await owner.sweep()
+    rows = await owner.rows()
+    assert rows["a"][4:6] == (1, "ADDED")
+    assert rows["b"][4:6] == (2, "UPDATED")
+
+
+async def test_the_end_of_a_task_drops_what_it_has_seen(owner, records, new_load):
+    await owner.take(new_load([records.good("a")]).batches)  # this run never ends
+    await owner.load(new_load([records.good("a"), records.good("b")], run=2))
+    async with owner.db.connection() as connection:
+        row = await (
+            await connection.execute(
+                "SELECT count(*), count(seen), (SELECT count(*) FROM sweep_slices) FROM applied_batches"
+            )
+        ).fetchone()
+    assert row == (2, 0, 0)
