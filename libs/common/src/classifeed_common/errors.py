@@ -94,6 +94,10 @@ class Unavailable(DomainError):
     is_expected = False
 
 
+class DeadlineExceeded(DomainError):
+    """The caller's time ran out; whether the effect took place is unknown."""
+
+
 class Unimplemented(DomainError):
     """The method exists in the contract and not in this service."""
 
@@ -116,6 +120,7 @@ KINDS: Final[Mapping[type[DomainError], tuple[StatusCode, int]]] = {
     Internal: (StatusCode.INTERNAL, 500),
     Unimplemented: (StatusCode.UNIMPLEMENTED, 501),
     Unavailable: (StatusCode.UNAVAILABLE, 503),
+    DeadlineExceeded: (StatusCode.DEADLINE_EXCEEDED, 504),
 }
 
 

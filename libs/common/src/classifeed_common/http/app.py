@@ -1,0 +1,91 @@
+"""The HTTP application of every service: health, metrics, backlog, and the service's own routes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Protocol
+
+import structlog
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from classifeed_common.errors import DomainError
+from classifeed_common.http.problems import answer_error
+from classifeed_common.metrics import BACKLOG
+
+BACKLOG_TIMEOUT_S = 5.0
+_log = structlog.get_logger("http")
+
+BacklogSource = Callable[[], Awaitable[Mapping[str, int]]]
+
+
+class State(Protocol):
+    """What the runner says about itself."""
+
+    def describe(self) -> dict[str, object]:
+        """Returns name, version, roles and the state of each dependency."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether traffic may come."""
+
+
+def build_app(state: State, backlogs: Mapping[str, BacklogSource], routes: Sequence[BaseRoute] = ()) -> Starlette:
+    """Returns the application.
+
+    Args:
+        state: asked at each request.
+        backlogs: by role, what counts the work that waits.
+        routes: what the service has besides.
+    """
+
+    async def live(_: Request) -> Response:
+        return JSONResponse({"status": "live"})
+
+    async def ready(_: Request) -> Response:
+        return JSONResponse(state.describe(), status_code=200 if state.is_ready else 503)
+
+    async def metrics(_: Request) -> Response:
+        try:
+            await count_backlog(backlogs)
+        except Exception as error:  # noqa: BLE001 a scrape without backlog is better than none
+            _log.warning("backlog cannot be counted", error=str(error))
+        return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+
+    async def backlog(_: Request) -> Response:
+        items = await count_backlog(backlogs)
+        return JSONResponse({"items": items, "total": sum(items.values())})
+
+    return Starlette(
+        routes=[
+            Route("/health", ready),
+            Route("/health/live", live),
+            Route("/health/ready", ready),
+            Route("/metrics", metrics),
+            Route("/backlog", backlog),
+            *routes,
+        ],
+        exception_handlers={DomainError: answer_error, Exception: answer_error},
+    )
+
+
+async def count_backlog(backlogs: Mapping[str, BacklogSource]) -> dict[str, int]:
+    """Returns what waits, by `<role>.<item>`, and moves the gauge.
+
+    A source that fails makes the whole count fail: an unknown backlog must never be read as none.
+    """
+    async with asyncio.timeout(BACKLOG_TIMEOUT_S):
+        counted = await asyncio.gather(*(source() for source in backlogs.values()))
+    items = {
+        f"{role}.{item}": number
+        for role, found in zip(backlogs, counted, strict=True)
+        for item, number in found.items()
+    }
+    BACKLOG.clear()
+    for item, number in items.items():
+        BACKLOG.labels(item).set(number)
+    return items

@@ -1,0 +1,38 @@
+"""Errors as problem documents (RFC 9457), from the same table as the gRPC statuses."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from classifeed_common.errors import DomainError, kind_of
+from classifeed_common.rpc.faults import explain
+
+
+def problem_of(error: DomainError, *, instance: str) -> JSONResponse:
+    """Returns the answer for an error; `type` is a URN of the reason, stable and without an address to resolve."""
+    _, status = kind_of(error)
+    body: dict[str, Any] = {
+        "type": f"urn:classifeed:error:{error.reason}",
+        "title": type(error).__name__,
+        "status": status,
+        "detail": error.message,
+        "instance": instance,
+        "reason": error.reason,
+    }
+    if error.metadata:
+        body["metadata"] = error.metadata
+    if error.violations:
+        body["violations"] = [{"field": v.field, "description": v.description} for v in error.violations]
+    headers = {}
+    if error.retry_after_s is not None:
+        headers["Retry-After"] = str(max(1, math.ceil(error.retry_after_s)))
+    return JSONResponse(body, status_code=status, headers=headers, media_type="application/problem+json")
+
+
+async def answer_error(request: Request, error: Exception) -> Response:
+    """Answers whatever a route raised; for starlette's `exception_handlers`."""
+    return problem_of(explain(error, f"{request.method} {request.url.path}"), instance=request.url.path)

@@ -1,0 +1,68 @@
+"""Uvicorn inside a process that somebody else directs: own socket, no signal handlers, stopped by a call."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Iterator
+
+import uvicorn
+from starlette.applications import Starlette
+
+
+class HttpServer:
+    """Serves an application on a socket that is bound before anything else starts, so that its port is known."""
+
+    def __init__(self, app: Starlette, listening: socket.socket) -> None:
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=5, server_header=False
+        )
+        self._server = _QuietServer(config)
+        self._socket = listening
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begins to serve; returns at once."""
+        self._task = asyncio.create_task(self._server.serve(sockets=[self._socket]), name="http")
+
+    async def stop(self) -> None:
+        """Stops accepting, lets requests end for up to 5 s, and returns."""
+        self._server.should_exit = True
+        if self._task is not None:
+            await self._task
+        self._socket.close()
+
+
+class _QuietServer(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leaves signals to the runner, which drains gRPC, roles and HTTP in this order."""
+        yield
+
+
+def bind(address: str) -> socket.socket:
+    """Returns a listening socket for host:port.
+
+    Raises:
+        OSError: the address is in use or not ours.
+    """
+    host, _, port = address.rpartition(":")
+    host = host.strip("[]")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, int(port)))
+        listening.listen(128)
+        listening.setblocking(False)
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+def address_of(listening: socket.socket) -> str:
+    """Returns host:port of a bound socket."""
+    host, port = listening.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,0 +1,169 @@
+"""Channels to other services: every call carries a ticket, the trace and the caller's deadline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from types import TracebackType
+from typing import Any, Final, Self
+from uuid import uuid4
+
+import grpc
+import grpc.aio
+from google.protobuf.descriptor_pb2 import MethodOptions
+
+from classifeed_common.auth.tickets import KeyStore
+from classifeed_common.rpc.call import REQUEST_ID_KEY, bounded_timeout_s, current_call
+from classifeed_common.rpc.contracts import list_methods
+from classifeed_common.rpc.server import MAX_MESSAGE_BYTES
+from classifeed_common.telemetry import CallSpan, client_span
+
+DEFAULT_TIMEOUT_S: Final = 10.0
+
+_REPEATABLE: Final = (MethodOptions.IDEMPOTENT, MethodOptions.NO_SIDE_EFFECTS)
+
+
+@cache
+def service_config() -> str:
+    """Returns the gRPC service config: unary calls whose proto says that they may be repeated are, on UNAVAILABLE."""
+    names = []
+    for full_method, method in list_methods():
+        streaming = method.client_streaming or method.server_streaming
+        if not streaming and method.GetOptions().idempotency_level in _REPEATABLE:
+            _, service, name = full_method.split("/")
+            names.append({"service": service, "method": name})
+    retry = {
+        "maxAttempts": 4,
+        "initialBackoff": "0.1s",
+        "maxBackoff": "2s",
+        "backoffMultiplier": 2,
+        "retryableStatusCodes": ["UNAVAILABLE"],
+    }
+    return json.dumps(
+        {
+            "loadBalancingConfig": [{"round_robin": {}}],
+            "methodConfig": [{"name": names, "retryPolicy": retry}],
+            "retryThrottling": {"maxTokens": 20, "tokenRatio": 0.2},
+        }
+    )
+
+
+def open_channel(
+    target: str,
+    *,
+    caller: str,
+    audience: str,
+    keys: KeyStore | None,
+    default_timeout_s: float = DEFAULT_TIMEOUT_S,
+) -> grpc.aio.Channel:
+    """Returns a channel; it connects by itself and again after a loss (at most 2 s apart). Close it at the end.
+
+    Args:
+        target: host:port, or unix:path.
+        caller: our own name, as in the tickets.
+        audience: name of the service behind `target`.
+        keys: signs the tickets; None: calls carry none.
+        default_timeout_s: deadline of unary calls that name none. Whoever answers a call himself never waits longer
+            than his own caller does, streams included.
+    """
+    options: list[tuple[str, Any]] = [
+        ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+        ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+        ("grpc.keepalive_time_ms", 30_000),
+        ("grpc.keepalive_timeout_ms", 10_000),
+        ("grpc.initial_reconnect_backoff_ms", 100),
+        ("grpc.min_reconnect_backoff_ms", 100),
+        ("grpc.max_reconnect_backoff_ms", 2_000),
+        ("grpc.enable_retries", 1),
+        ("grpc.service_config", service_config()),
+    ]
+    inner = grpc.aio.insecure_channel(target, options=options)
+
+    def sign() -> str | None:
+        return None if keys is None else keys.issue(caller, audience)
+
+    return SigningChannel(inner, sign, default_timeout_s)
+
+
+class SigningChannel(grpc.aio.Channel):
+    """A channel whose calls are given ticket, deadline, request id and trace as they start.
+
+    Not made of grpc.aio's client interceptors: those run each call in further tasks and, for streams, in wrappers that
+    lose cancellation.
+    """
+
+    def __init__(self, inner: grpc.aio.Channel, sign: Callable[[], str | None], default_timeout_s: float) -> None:
+        self._inner = inner
+        self._sign = sign
+        self._default_timeout_s = default_timeout_s
+
+    async def __aenter__(self) -> Self:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._inner.close()
+
+    async def close(self, grace: float | None = None) -> None:
+        """Ends the calls under way, after `grace` seconds."""
+        await self._inner.close(grace)
+
+    def get_state(self, try_to_connect: bool = False) -> grpc.ChannelConnectivity:
+        """Returns the state of the connection."""
+        return self._inner.get_state(try_to_connect)
+
+    async def wait_for_state_change(self, last_observed_state: grpc.ChannelConnectivity) -> None:
+        """Waits until the state is another one."""
+        await self._inner.wait_for_state_change(last_observed_state)
+
+    async def channel_ready(self) -> None:
+        """Waits until the channel is connected."""
+        await self._inner.channel_ready()
+
+    def unary_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        """Returns the callable of a method; stubs call this."""
+        return self._signed(self._inner.unary_unary(method, *args, **kwargs), method, self._default_timeout_s)
+
+    def unary_stream(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        """Returns the callable of a method; stubs call this."""
+        return self._signed(self._inner.unary_stream(method, *args, **kwargs), method, None)
+
+    def stream_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        """Returns the callable of a method; stubs call this."""
+        return self._signed(self._inner.stream_unary(method, *args, **kwargs), method, None)
+
+    def stream_stream(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        """Returns the callable of a method; stubs call this."""
+        return self._signed(self._inner.stream_stream(method, *args, **kwargs), method, None)
+
+    def _signed(self, start: Callable[..., Any], method: str, default_timeout_s: float | None) -> Callable[..., Any]:
+        name = method.removeprefix("/")
+
+        def call(request: Any = None, *, timeout: float | None = None, metadata: Any = None, **options: Any) -> Any:
+            carrier: dict[str, str] = {}
+            ticket = self._sign()
+            if ticket is not None:
+                carrier["authorization"] = f"Bearer {ticket}"
+            answered = current_call()
+            carrier[REQUEST_ID_KEY] = answered.request_id if answered is not None else uuid4().hex
+            span = client_span(name, carrier)
+            started = start(
+                request,
+                timeout=bounded_timeout_s(default_timeout_s if timeout is None else timeout),
+                metadata=(*(metadata or ()), *carrier.items()),
+                **options,
+            )
+            started.add_done_callback(_ending(span))
+            return started
+
+        return call
+
+
+def _ending(span: CallSpan) -> Callable[[Any], None]:
+    def end(call: Any) -> None:
+        span.end("CANCELLED" if call.cancelled() else "DONE")
+
+    return end

@@ -1,0 +1,45 @@
+"""Whatever a servicer raises, as an error that a caller can be told."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import grpc.aio
+import structlog
+
+from classifeed_common.db.faults import is_passing_fault
+from classifeed_common.errors import DomainError, Internal, Unavailable, Unimplemented
+from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.status import deadline_exceeded, from_upstream
+
+_log = structlog.get_logger("rpc")
+
+
+def explain(error: Exception, where: str) -> DomainError:
+    """Returns the error for the caller; faults of ours are logged, under an id that the caller gets."""
+    if isinstance(error, DomainError):
+        _log.info("call refused", reason=error.reason, where=where)
+        return error
+    if isinstance(error, NotImplementedError):
+        return Unimplemented(
+            "METHOD_NOT_IMPLEMENTED", f"{where} is in the contract, but this service has no answer yet."
+        )
+    if isinstance(error, TimeoutError) or remaining_s() == 0:
+        return deadline_exceeded()
+    if is_passing_fault(error):
+        _log.warning("database away", where=where, error=str(error).strip())
+        return Unavailable(
+            "DATABASE_UNAVAILABLE", "The database of this service does not answer. Try again.", retry_after_s=1
+        )
+    if isinstance(error, grpc.aio.AioRpcError):
+        passed_on = from_upstream(error)
+        if isinstance(passed_on, Internal):
+            _log.error("service behind refused", where=where, code=error.code().name, details=error.details())
+        return passed_on
+    incident = uuid4().hex[:12]
+    _log.error("call failed", where=where, incident=incident, exc_info=error)
+    return Internal(
+        "INTERNAL",
+        f"The service failed. Nothing is wrong with the request as such; its log explains incident {incident}.",
+        metadata={"incident": incident},
+    )

@@ -1,0 +1,73 @@
+"""Standard gRPC health, per service and overall.
+
+Ours instead of grpcio's: that one starts as SERVING, writes to watchers while it holds the lock that a change needs
+(one stuck watcher stops the drain), and its watches never end, so that a server waits out its whole grace for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+import grpc
+import grpc.aio
+from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
+from grpc_health.v1.health_pb2_grpc import HealthServicer
+
+OVERALL = ""
+
+
+class Health(HealthServicer):
+    """NOT_SERVING until `set_serving(True)`, and for good once `drain` was called; watches end then."""
+
+    def __init__(self, services: Iterable[str]) -> None:
+        self._services = frozenset((OVERALL, *services))
+        self._serving = False
+        self._draining = False
+        self._changed = asyncio.Event()
+
+    @property
+    def is_serving(self) -> bool:
+        """What probes are told now."""
+        return self._serving
+
+    def set_serving(self, serving: bool) -> None:
+        """Changes what probes are told; without effect while draining."""
+        if serving != self._serving and not (serving and self._draining):
+            self._serving = serving
+            self._changed.set()
+            self._changed = asyncio.Event()
+
+    def drain(self) -> None:
+        """Says NOT_SERVING from now on and ends all watches."""
+        self._draining = True
+        self.set_serving(False)
+        self._changed.set()
+
+    async def Check(
+        self, request: HealthCheckRequest, context: grpc.aio.ServicerContext[Any, Any]
+    ) -> HealthCheckResponse:
+        """Answers at once; NOT_FOUND for a service that is not here."""
+        if request.service not in self._services:
+            await context.abort(grpc.StatusCode.NOT_FOUND, f"{request.service} is not served here")
+        return self._response()
+
+    async def Watch(
+        self, request: HealthCheckRequest, context: grpc.aio.ServicerContext[Any, Any]
+    ) -> AsyncIterator[HealthCheckResponse]:
+        """Answers at once and at each change."""
+        if request.service not in self._services:
+            yield HealthCheckResponse(status=HealthCheckResponse.SERVICE_UNKNOWN)
+            await asyncio.Event().wait()
+        while True:
+            changed, draining = self._changed, self._draining
+            yield self._response()
+            if draining:
+                return
+            await changed.wait()
+
+    def _response(self) -> HealthCheckResponse:
+        return HealthCheckResponse(
+            status=HealthCheckResponse.SERVING if self._serving else HealthCheckResponse.NOT_SERVING
+        )

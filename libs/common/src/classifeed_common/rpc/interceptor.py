@@ -1,0 +1,181 @@
+"""What happens to every call before and after its servicer: admitted, checked, measured, traced, explained.
+
+One interceptor instead of a chain: the order matters (a call that is refused is still measured; nothing is validated
+for someone who may not call), and the wrapped handler of a method is made once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from typing import Any, cast
+from uuid import uuid4
+
+import grpc
+import grpc.aio
+import structlog
+
+from classifeed_common.auth.policy import Policy
+from classifeed_common.auth.tickets import KeyStore
+from classifeed_common.errors import Unauthenticated, Unavailable
+from classifeed_common.metrics import RPC_SERVER_ACTIVE, RPC_SERVER_DURATION
+from classifeed_common.rpc.call import REQUEST_ID_KEY, enter_call
+from classifeed_common.rpc.faults import explain
+from classifeed_common.rpc.status import DETAILS_KEY, to_status
+from classifeed_common.rpc.validation import check_request, check_requests
+from classifeed_common.telemetry import server_span
+
+_UNSIGNED = "-"
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class CallInterceptor(grpc.aio.ServerInterceptor):
+    """Wraps every method except standard health and reflection.
+
+    Args:
+        audience: name of this service, which tickets must be made for.
+        keys: how tickets are verified; None: callers are not asked (loopback without keys).
+        policy: who may call what.
+        is_started: whether the servicers have what they work with; until then calls are Unavailable.
+    """
+
+    def __init__(
+        self, *, audience: str, keys: KeyStore | None, policy: Policy, is_started: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._is_started = is_started
+        self._audience = audience
+        self._keys = keys
+        self._policy = policy
+        self._wrapped: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHandler[Any, Any] | None]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> grpc.RpcMethodHandler[Any, Any] | None:
+        """Returns the wrapped handler of the method."""
+        method = handler_call_details.method
+        handler = self._wrapped.get(method)
+        if handler is None:
+            found = await continuation(handler_call_details)
+            if found is None or self._policy.is_open(method):
+                return found
+            handler = self._wrapped[method] = self._wrap(method, found)
+        return handler
+
+    def _wrap(self, method: str, handler: Any) -> grpc.RpcMethodHandler[Any, Any]:
+        kinds = {
+            (False, False): grpc.unary_unary_rpc_method_handler,
+            (False, True): grpc.unary_stream_rpc_method_handler,
+            (True, False): grpc.stream_unary_rpc_method_handler,
+            (True, True): grpc.stream_stream_rpc_method_handler,
+        }
+        behavior = handler.unary_unary or handler.unary_stream or handler.stream_unary or handler.stream_stream
+        answer = self._answer_stream if handler.response_streaming else self._answer_unary
+        make = kinds[handler.request_streaming, handler.response_streaming]
+        return make(
+            cast(Any, answer(method, behavior, streaming=handler.request_streaming)),
+            request_deserializer=handler.request_deserializer,
+            response_serializer=handler.response_serializer,
+        )
+
+    def _answer_unary(self, method: str, behavior: Callable[..., Any], *, streaming: bool) -> Callable[..., Any]:
+        async def answer(request: Any, context: Context) -> Any:
+            async with self._around(method, context):
+                result = behavior(_checked(request, streaming=streaming), context)
+                return await result if inspect.isawaitable(result) else result
+
+        return answer
+
+    def _answer_stream(self, method: str, behavior: Callable[..., Any], *, streaming: bool) -> Callable[..., Any]:
+        async def answer(request: Any, context: Context) -> AsyncIterator[Any]:
+            async with self._around(method, context):
+                result = behavior(_checked(request, streaming=streaming), context)
+                if inspect.isawaitable(result):
+                    await result  # a servicer that writes to the context by itself
+                    return
+                async with aclosing(result) as messages:
+                    async for message in messages:
+                        yield message
+
+        return answer
+
+    @asynccontextmanager
+    async def _around(self, method: str, context: Context) -> AsyncIterator[None]:
+        metadata = {str(key): value for key, value in context.invocation_metadata() or ()}
+        name = method.removeprefix("/")
+        code = grpc.StatusCode.OK
+        started = time.perf_counter()
+        RPC_SERVER_ACTIVE.labels(name).inc()
+        with server_span(name, metadata) as span:
+            try:
+                self._admit(method, metadata, context)
+                yield
+                code = _set_code(context) or code
+            except grpc.aio.AbortError:
+                code = _set_code(context) or grpc.StatusCode.UNKNOWN
+                raise
+            except (asyncio.CancelledError, GeneratorExit):
+                code = _why_cancelled(context)
+                raise
+            except Exception as error:  # noqa: BLE001 nothing may leave a servicer unexplained
+                domain_error = explain(error, method)
+                status = to_status(domain_error)
+                code = _code(status.code)
+                span.fail(domain_error.reason)
+                await context.abort(code, status.message, ((DETAILS_KEY, status.SerializeToString()),))
+            finally:
+                RPC_SERVER_ACTIVE.labels(name).dec()
+                RPC_SERVER_DURATION.labels(name, code.name).observe(time.perf_counter() - started)
+                span.end(code.name)
+
+    def _admit(self, method: str, metadata: dict[str, Any], context: Context) -> None:
+        caller = _UNSIGNED
+        try:
+            caller = self._authenticate(metadata)
+        finally:
+            request_id = str(metadata.get(REQUEST_ID_KEY) or uuid4().hex)[:64]
+            call = enter_call(method, caller=caller, request_id=request_id, time_left_s=context.time_remaining())
+            structlog.contextvars.bind_contextvars(rpc_method=method, caller=caller, request_id=call.request_id)
+        if self._keys is not None:
+            self._policy.check(method, caller)
+        if not self._is_started():
+            raise Unavailable("STARTING", f"{self._audience} is still starting. Try again.", retry_after_s=1)
+
+    def _authenticate(self, metadata: dict[str, Any]) -> str:
+        if self._keys is None:
+            return _UNSIGNED
+        scheme, _, token = str(metadata.get("authorization", "")).partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            raise Unauthenticated(
+                "TICKET_MISSING",
+                f"Calls of {self._audience} need a ticket: send it as metadata `authorization: Bearer <ticket>`.",
+            )
+        return self._keys.verify(token, self._audience).caller
+
+
+def _checked(request: Any, *, streaming: bool) -> Any:
+    if streaming:
+        return check_requests(request)
+    check_request(request)
+    return request
+
+
+def _set_code(context: Context) -> grpc.StatusCode | None:
+    """Returns the code that the servicer set by itself; grpc.aio gives None or a number, whatever its types say."""
+    code: object = context.code()
+    if isinstance(code, grpc.StatusCode):
+        return code
+    return _code(code) if isinstance(code, int) else None
+
+
+def _why_cancelled(context: Context) -> grpc.StatusCode:
+    left = context.time_remaining()
+    return grpc.StatusCode.DEADLINE_EXCEEDED if left is not None and left <= 0 else grpc.StatusCode.CANCELLED
+
+
+def _code(number: int) -> grpc.StatusCode:
+    return next(code for code in grpc.StatusCode if code.value[0] == number)

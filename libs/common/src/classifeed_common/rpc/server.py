@@ -1,0 +1,68 @@
+"""Makes gRPC servers that all behave alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeVar
+
+import grpc.aio
+
+from classifeed_common.auth.policy import Policy
+from classifeed_common.auth.tickets import KeyStore
+from classifeed_common.rpc.interceptor import CallInterceptor
+from classifeed_common.settings import ServiceSettings
+
+ServicerT = TypeVar("ServicerT")
+
+MAX_MESSAGE_BYTES: Final = 16 * 1024 * 1024
+
+OPTIONS: Final[tuple[tuple[str, int], ...]] = (
+    ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.keepalive_time_ms", 60_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+    # Two processes that share a port would each get half the calls, and nobody would be told.
+    ("grpc.so_reuseport", 0),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Servicer:
+    """A servicer on its way to a server: full name of its gRPC service, and what adds it."""
+
+    name: str
+    add: Callable[[grpc.aio.Server], None]
+
+    @classmethod
+    def of(cls, add: Callable[[ServicerT, grpc.aio.Server], None], implementation: ServicerT) -> Servicer:
+        """Returns the servicer of a generated `add_<Service>Servicer_to_server` function and an implementation."""
+        package = add.__module__.rpartition(".")[0]
+        service = add.__name__.removeprefix("add_").removesuffix("Servicer_to_server")
+        return cls(f"{package}.{service}", partial(add, implementation))
+
+
+def build_server(
+    settings: ServiceSettings,
+    policy: Policy | None = None,
+    *,
+    keys: KeyStore | None = None,
+    is_started: Callable[[], bool] = lambda: True,
+) -> grpc.aio.Server:
+    """Returns a server with the interceptor of every service; the caller adds servicers and ports, and starts it.
+
+    Args:
+        settings: names the service (the tickets' audience) and its folder of keys.
+        policy: who may call what; the table of the repository unless given.
+        keys: verifies tickets; unless given, the keys of `settings.keys_dir`; neither: callers are not asked.
+        is_started: whether the servicers have what they work with; until then calls are Unavailable.
+    """
+    if keys is None and settings.keys_dir is not None:
+        keys = KeyStore(settings.keys_dir)
+    interceptor = CallInterceptor(
+        audience=settings.service_name(), keys=keys, policy=policy or Policy(), is_started=is_started
+    )
+    return grpc.aio.server(interceptors=(interceptor,), options=OPTIONS)

@@ -1,0 +1,144 @@
+"""`python -m classifeed_<service>`: the verbs that every service has."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import inspect
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import NoReturn, TypeVar
+
+import structlog
+
+from classifeed_common.logging import configure_logging
+from classifeed_common.runner.listening import ListenError, say
+from classifeed_common.runner.service import SERVE, ServiceRunner
+from classifeed_common.settings import ServiceSettings, describe_settings, load_settings
+from classifeed_common.telemetry import configure_tracing
+
+SettingsT = TypeVar("SettingsT", bound=ServiceSettings)
+
+_EPILOG = (
+    "serve: answer calls; work: the other roles; without a verb: both. migrate: bring the schema up to date; "
+    "check: say what is missing. Settings come from the environment, see --help-settings."
+)
+_log = structlog.get_logger("runner")
+
+
+def main(
+    service: str,
+    settings_cls: type[SettingsT],
+    bootstrap: Callable[[SettingsT], ServiceRunner | Awaitable[ServiceRunner]],
+    migrations_package: str | None,
+    *,
+    prepare: Callable[[SettingsT], Awaitable[None]] | None = None,
+    argv: Sequence[str] | None = None,
+) -> NoReturn:
+    """Runs the command line of a service and ends the process.
+
+    Exit codes: 0 ended in order; 1 failed while running (start it again); 2 cannot start as it is set up.
+
+    Args:
+        service: name of the service.
+        settings_cls: its settings.
+        bootstrap: builds the runner out of them; inside the event loop, before anything is opened.
+        migrations_package: package with the Alembic history; None: the service has no tables.
+        prepare: what `migrate` makes besides, such as topics; idempotent.
+        argv: arguments; those of the process unless given.
+    """
+    parser = argparse.ArgumentParser(prog=f"classifeed_{service}", epilog=_EPILOG)
+    parser.add_argument("verb", nargs="?", choices=("serve", "work", "migrate", "check"))
+    parser.add_argument("--role", action="append", default=[], help="run this role alone; may be given again")
+    parser.add_argument("--phase", choices=("pre", "post", "all"), default="all", help="of migrate")
+    parser.add_argument("--help-settings", action="store_true", help="list the environment variables and exit")
+    arguments = parser.parse_args(argv)
+    if arguments.help_settings:
+        print(describe_settings(settings_cls))  # noqa: T201 that is what was asked for
+        sys.exit(0)
+    settings = load_settings(settings_cls)
+    configure_logging(service, level=settings.log_level, as_json=settings.log_json)
+    tracing = configure_tracing(service, environment=settings.environment, file=settings.telemetry_file)
+    try:
+        if arguments.verb == "migrate":
+            code = _migrate(settings, migrations_package, arguments.phase, prepare)
+        else:
+            code = asyncio.run(_run(settings, bootstrap, arguments.verb, arguments.role))
+    except ListenError as error:
+        say(str(error))
+        code = 2
+    finally:
+        tracing.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    sys.exit(code)
+
+
+def version_of(service: str) -> str:
+    """Returns the version of a service's distribution; 0 when it is not installed."""
+    try:
+        return version(f"classifeed-{service}")
+    except PackageNotFoundError:
+        return "0"
+
+
+def _migrate(
+    settings: SettingsT,
+    package: str | None,
+    phase: str,
+    prepare: Callable[[SettingsT], Awaitable[None]] | None,
+) -> int:
+    if package is not None:
+        from classifeed_common.db.migrations import migrate
+
+        migrate(package, settings.dsn.get_secret_value(), settings.db_schema, phase)  # type: ignore[arg-type]
+    if prepare is not None:
+        asyncio.run(_await(prepare(settings)))
+    return 0
+
+
+async def _await(awaitable: Awaitable[None]) -> None:
+    await awaitable
+
+
+async def _run(
+    settings: SettingsT,
+    bootstrap: Callable[[SettingsT], ServiceRunner | Awaitable[ServiceRunner]],
+    verb: str | None,
+    asked: Sequence[str],
+) -> int:
+    built = bootstrap(settings)
+    runner = await built if inspect.isawaitable(built) else built
+    if verb == "check":
+        missing = await runner.check()
+        for name, fault in missing.items():
+            say(f"{name}: {fault}")
+        return 1 if missing else 0
+    selected = select_roles(runner.role_names, verb=verb, asked=asked or sorted(settings.selected_roles))
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    try:
+        return await runner.run(stop, selected)
+    except ListenError:
+        raise
+    except Exception:  # noqa: BLE001 whatever it was, the log has it and the supervisor starts us again
+        _log.exception("failed while starting or stopping", pid=os.getpid())
+        return 1
+
+
+def select_roles(known: Sequence[str], *, verb: str | None, asked: Sequence[str]) -> frozenset[str]:
+    """Returns the roles to run: those asked for, of those that the verb allows.
+
+    Raises:
+        ListenError: a role is asked for that the service does not have.
+    """
+    unknown = [name for name in asked if name not in known]
+    if unknown:
+        raise ListenError(f"there is no role {', '.join(unknown)}; roles are: {', '.join(known)}")
+    allowed = {SERVE} if verb == "serve" else {name for name in known if verb is None or name != SERVE}
+    return frozenset(allowed & set(asked) if asked else allowed)

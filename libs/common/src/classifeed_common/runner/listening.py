@@ -1,0 +1,61 @@
+"""Where a service listens: what it may listen on without keys, and the file that tells others the ports."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from classifeed_common.settings import ServiceSettings, variable_of
+
+
+class ListenError(Exception):
+    """The service cannot or must not listen there; the text is one line for a person."""
+
+
+def is_loopback(address: str) -> bool:
+    """Whether nobody outside of this machine can reach host:port (or a unix socket)."""
+    if address.startswith("unix:"):
+        return True
+    host = address.rpartition(":")[0].strip("[]")
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def require_keys(settings: ServiceSettings) -> None:
+    """Passes when callers are asked for tickets, or can only be on this machine.
+
+    Raises:
+        ListenError: anybody could call.
+    """
+    if settings.keys_dir is not None:
+        return
+    for field in ("grpc_listen", "http_listen"):
+        address = getattr(settings, field)
+        if not is_loopback(address):
+            cls = type(settings)
+            raise ListenError(
+                f"{variable_of(cls, field)}={address} would be open to anybody: set {variable_of(cls, 'keys_dir')} "
+                "to the folder of ticket keys, or listen on 127.0.0.1."
+            )
+
+
+def write_run_file(path: Path, *, service: str, grpc: str, http: str, roles: Iterable[str]) -> None:
+    """Writes pid and addresses; a reader sees the whole file or none."""
+    content = {"service": service, "pid": os.getpid(), "grpc": grpc, "http": http, "roles": sorted(roles)}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_text(json.dumps(content) + "\n")
+    partial.replace(path)
+
+
+def say(line: str) -> None:
+    """Prints one line for whoever started the process."""
+    print(line, file=sys.stderr)  # noqa: T201 there may be no log yet, and this is for a person

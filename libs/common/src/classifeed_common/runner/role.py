@@ -1,0 +1,52 @@
+"""Roles: what a service does by itself, besides answering calls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+import structlog
+
+from classifeed_common.metrics import ROLE_FAILURES
+
+_log = structlog.get_logger("runner")
+
+
+@dataclass(frozen=True)
+class Role:
+    """A loop of a service, under the name by which it can be run alone.
+
+    Attributes:
+        name: unique in the service; also the name of its Deployment.
+        run: works until the event is set, then ends what it has begun and returns. It is cancelled when it does not
+            within the drain grace, and must bear that at any await: whatever counts is in a transaction.
+        backlog: counts what waits for it, by item; raises rather than guess.
+    """
+
+    name: str
+    run: Callable[[asyncio.Event], Awaitable[None]]
+    backlog: Callable[[], Awaitable[Mapping[str, int]]] | None = None
+
+
+class RoleEndedError(Exception):
+    """A role ended although nobody asked it to; the process ends with it, so that its supervisor starts it afresh."""
+
+
+async def run_role(role: Role, stop: asyncio.Event) -> None:
+    """Runs a role to its end.
+
+    Raises:
+        RoleEndedError: it failed, or returned before `stop` was set: a loop that died in silence is never acceptable.
+    """
+    structlog.contextvars.bind_contextvars(role=role.name)
+    try:
+        await role.run(stop)
+    except Exception as error:
+        ROLE_FAILURES.labels(role.name).inc()
+        _log.exception("role failed", role=role.name)
+        raise RoleEndedError(role.name) from error
+    if not stop.is_set():
+        ROLE_FAILURES.labels(role.name).inc()
+        _log.error("role ended before it was asked to", role=role.name)
+        raise RoleEndedError(role.name)

@@ -1,0 +1,221 @@
+"""One process of a service: serves, works, says how it is, and ends in order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import time
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from typing import Any, Final
+
+import grpc.aio
+import structlog
+from grpc_health.v1 import health_pb2
+from grpc_health.v1.health_pb2_grpc import add_HealthServicer_to_server
+from grpc_reflection.v1alpha import reflection
+from starlette.routing import BaseRoute
+
+from classifeed_common.auth.policy import Policy
+from classifeed_common.auth.tickets import KeyStore
+from classifeed_common.http.app import BacklogSource, build_app
+from classifeed_common.http.server import HttpServer, address_of, bind
+from classifeed_common.rpc.health import Health
+from classifeed_common.rpc.server import Servicer, build_server
+from classifeed_common.runner.listening import ListenError, require_keys, write_run_file
+from classifeed_common.runner.readiness import Check, Readiness
+from classifeed_common.runner.role import Role, RoleEndedError, run_role
+from classifeed_common.settings import ServiceSettings
+
+SERVE: Final = "serve"
+_log = structlog.get_logger("runner")
+
+
+async def _nothing() -> None:
+    return
+
+
+class ServiceRunner:
+    """Runs what a service declares; one `run` per object.
+
+    Args:
+        settings: where to listen, keys, drain times, roles.
+        service: name of the service.
+        version: what is running, shown on /health.
+        roles: its loops; they start once `on_start` has returned and are all asked to end together.
+        servicers: what it answers over gRPC; without `serve` only health and reflection are.
+        readiness: dependencies that it cannot work without, by name; each check raises while its one is missing.
+        on_start: opens pools and producers; a failure ends the process.
+        on_stop: closes them; called even when `on_start` failed half-way.
+        routes: HTTP routes besides the standard ones.
+        policy: who may call what; the table of the repository unless given.
+        keys: verifies tickets; unless given, those of `settings.keys_dir`.
+    """
+
+    def __init__(
+        self,
+        settings: ServiceSettings,
+        service: str,
+        version: str,
+        *,
+        roles: Sequence[Role] = (),
+        servicers: Sequence[Servicer] = (),
+        readiness: Mapping[str, Check] | None = None,
+        on_start: Callable[[], Coroutine[Any, Any, None]] = _nothing,
+        on_stop: Callable[[], Coroutine[Any, Any, None]] = _nothing,
+        routes: Sequence[BaseRoute] = (),
+        policy: Policy | None = None,
+        keys: KeyStore | None = None,
+    ) -> None:
+        names = [role.name for role in roles]
+        if len({SERVE, *names}) != len(names) + 1:
+            raise ValueError(f"roles of {service} must have different names, none of them {SERVE!r}: {names}")
+        self.settings = settings
+        self.service = service
+        self._version = version
+        self._roles = {role.name: role for role in roles}
+        self._servicers = list(servicers)
+        self._on_start, self._on_stop = on_start, on_stop
+        self._routes, self._policy, self._keys = routes, policy, keys
+        self._health = Health(servicer.name for servicer in self._servicers)
+        self._readiness = Readiness(readiness or {}, self._health.set_serving)
+        self._started = False
+        self._selected: frozenset[str] = frozenset()
+        self.grpc_address = ""
+        self.http_address = ""
+
+    @property
+    def role_names(self) -> list[str]:
+        """Every role that can be asked for, `serve` first."""
+        return [SERVE, *self._roles]
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether traffic may come."""
+        return self._health.is_serving
+
+    def describe(self) -> dict[str, object]:
+        """Returns the answer of /health."""
+        return {
+            "service": self.service,
+            "version": self._version,
+            "status": "ready" if self.is_ready else "not ready",
+            "roles": sorted(self._selected),
+            "missing": dict(self._readiness.faults),
+        }
+
+    async def check(self) -> dict[str, str]:
+        """Opens everything, asks each dependency once, closes; returns what is missing, by name."""
+        try:
+            await self._on_start()
+            await self._readiness.check()
+            return dict(self._readiness.faults)
+        finally:
+            await self._on_stop()
+
+    async def run(self, stop: asyncio.Event, selected: Collection[str] | None = None) -> int:
+        """Runs until `stop` is set or a role fails, drains, and returns the exit code: 0, or 1 after a failure.
+
+        Args:
+            stop: ends the process in order: health says NOT_SERVING, then roles end what they have begun, then no
+                more calls are accepted, and those under way may end within the grace.
+            selected: roles to run, `serve` among them to answer calls; None: all.
+
+        Raises:
+            ListenError: an address is in use, or would be open to anybody.
+        """
+        self._selected = frozenset(self.role_names if selected is None else selected)
+        require_keys(self.settings)
+        roles = [role for name, role in self._roles.items() if name in self._selected]
+        backlogs: dict[str, BacklogSource] = {role.name: role.backlog for role in roles if role.backlog is not None}
+        async with contextlib.AsyncExitStack() as stack:
+            http = HttpServer(build_app(self, backlogs, self._routes), self._bind_http())
+            await http.start()
+            stack.push_async_callback(http.stop)
+            server = self._build_server()
+            await server.start()
+            stack.push_async_callback(server.stop, 0)
+            if self.settings.run_file is not None:
+                self._write_run_file()
+                stack.callback(self.settings.run_file.unlink, missing_ok=True)
+            stack.push_async_callback(self._on_stop)
+            failed = False
+            if await self._open(stop):
+                _log.info("started", grpc=self.grpc_address, http=self.http_address, roles=sorted(self._selected))
+                failed = await self._work(roles, stop, server)
+        _log.info("stopped", failed=failed)
+        return 1 if failed else 0
+
+    async def _open(self, stop: asyncio.Event) -> bool:
+        """Opens what the service works with; False when it was asked to end meanwhile (a database can be slow)."""
+        opening = asyncio.create_task(self._on_start(), name="open")
+        asked = asyncio.create_task(stop.wait(), name="stop")
+        await asyncio.wait([opening, asked], return_when=asyncio.FIRST_COMPLETED)
+        asked.cancel()
+        if not opening.done():
+            opening.cancel()
+            await asyncio.wait([opening])
+            return False
+        opening.result()
+        self._started = True
+        return True
+
+    async def _work(self, roles: Sequence[Role], stop: asyncio.Event, server: grpc.aio.Server) -> bool:
+        ending = asyncio.Event()
+        tasks = [asyncio.create_task(run_role(role, ending), name=f"role {role.name}") for role in roles]
+        watch = asyncio.create_task(self._readiness.watch(ending), name="readiness")
+        asked = asyncio.create_task(stop.wait(), name="stop")
+        await asyncio.wait([asked, watch, *tasks], return_when=asyncio.FIRST_COMPLETED)
+        failed = not stop.is_set()
+        asked.cancel()
+        started = time.monotonic()
+        _log.info("draining", asked=stop.is_set())
+        self._health.drain()
+        ending.set()
+        if not failed:
+            # Whoever balances load needs a moment to see NOT_SERVING before calls are refused.
+            await asyncio.sleep(self.settings.drain_notice_s)
+        await server.stop(self.settings.drain_grace_s)
+        left_s = max(0.0, self.settings.drain_grace_s - (time.monotonic() - started))
+        _, late = await asyncio.wait([watch, *tasks], timeout=left_s)
+        for task in late:
+            _log.warning("cancelled at the end of the grace", task=task.get_name())
+            task.cancel()
+        ended = await asyncio.gather(watch, *tasks, return_exceptions=True)
+        return failed or any(isinstance(outcome, RoleEndedError) for outcome in ended)
+
+    def _bind_http(self) -> socket.socket:
+        address = self.settings.http_listen
+        try:
+            listening = bind(address)
+        except OSError as error:
+            raise ListenError(f"HTTP cannot listen on {address}: {error.strerror}. Choose another port.") from error
+        self.http_address = address_of(listening)
+        return listening
+
+    def _build_server(self) -> grpc.aio.Server:
+        server = build_server(self.settings, self._policy, keys=self._keys, is_started=lambda: self._started)
+        add_HealthServicer_to_server(self._health, server)
+        names = [health_pb2.DESCRIPTOR.services_by_name["Health"].full_name, reflection.SERVICE_NAME]
+        if SERVE in self._selected:
+            for servicer in self._servicers:
+                servicer.add(server)
+                names.append(servicer.name)
+        reflection.enable_server_reflection(names, server)
+        address = self.settings.grpc_listen
+        try:
+            port = server.add_insecure_port(address)
+        except RuntimeError as error:
+            raise ListenError(f"gRPC cannot listen on {address}: is the port in use? Choose another one.") from error
+        self.grpc_address = address if address.startswith("unix:") else f"{address.rpartition(':')[0]}:{port}"
+        return server
+
+    def _write_run_file(self) -> None:
+        assert self.settings.run_file is not None
+        write_run_file(
+            self.settings.run_file,
+            service=self.service,
+            grpc=self.grpc_address,
+            http=self.http_address,
+            roles=self._selected,
+        )
