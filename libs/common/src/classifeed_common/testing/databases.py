@@ -1,1 +1,103 @@
-"""Fixtures; to be filled."""
+"""Fresh databases for tests: each test has its own, on the session's embedded server, dropped at its end."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, suppress
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from classifeed_common.db import Database
+from classifeed_common.db.migrations import migrate
+from classifeed_common.embedded.postgres import EmbeddedPostgres
+
+MigratedDatabase = Callable[..., Awaitable[Database]]
+
+
+class DatabaseServer:
+    """Creates and drops databases on one server; a migrated schema is made once and then copied."""
+
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+        self._made: list[str] = []
+        self._templates: dict[tuple[str, str], str] = {}
+
+    def create(self, template: str = "template0") -> str:
+        """The DSN of a new database that only the caller knows."""
+        name = f"t_{uuid.uuid4().hex[:16]}"
+        with psycopg.connect(self._dsn, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        self._made.append(name)
+        return make_conninfo(self._dsn, dbname=name)
+
+    def create_migrated(self, package: str, schema: str) -> str:
+        """The DSN of a new database with the package's newest schema in it."""
+        if (package, schema) not in self._templates:
+            dsn = self.create()
+            migrate(package, dsn, schema)
+            self._templates[package, schema] = self._made[-1]
+        return self.create(self._templates[package, schema])
+
+    def drop(self, dsn: str) -> None:
+        """Drop a database made here, ending the sessions still in it."""
+        name = str(psycopg.conninfo.conninfo_to_dict(dsn)["dbname"])
+        with psycopg.connect(self._dsn, autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        self._made.remove(name)
+
+    def drop_all(self) -> None:
+        """Drop what is left, templates included."""
+        with psycopg.connect(self._dsn, autocommit=True) as connection:
+            for name in self._made:
+                connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        self._made.clear()
+        self._templates.clear()
+
+
+@pytest.fixture(scope="session")
+def database_server(postgres: EmbeddedPostgres) -> Iterator[DatabaseServer]:
+    """The session's server, as a maker of databases."""
+    server = DatabaseServer(postgres.dsn)
+    yield server
+    with suppress(psycopg.OperationalError):  # a test may have stopped the server for good
+        server.drop_all()
+
+
+@pytest.fixture
+def database_dsn(database_server: DatabaseServer) -> Iterator[str]:
+    """The DSN of a fresh, empty database; for tests that start processes or run migrations."""
+    dsn = database_server.create()
+    yield dsn
+    with suppress(psycopg.OperationalError):
+        database_server.drop(dsn)
+
+
+@pytest.fixture
+async def database(database_dsn: str) -> AsyncIterator[Database]:
+    """An open Database on a fresh database with an empty schema `test`."""
+    with psycopg.connect(database_dsn, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA test")
+    database = Database(database_dsn, schema="test", application_name="test")
+    await database.open()
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+async def migrated_database(database_server: DatabaseServer) -> AsyncIterator[MigratedDatabase]:
+    """A factory: `await migrated_database("classifeed_offers", "offers")` is an open Database, freshly migrated."""
+    async with AsyncExitStack() as stack:
+
+        async def make(package: str, schema: str | None = None, *, max_size: int = 4) -> Database:
+            schema = schema or package.removeprefix("classifeed_")
+            dsn = database_server.create_migrated(package, schema)
+            stack.callback(database_server.drop, dsn)
+            database = Database(dsn, schema=schema, application_name="test", max_size=max_size)
+            await database.open()
+            stack.push_async_callback(database.close)
+            return database
+
+        yield make

@@ -1,0 +1,77 @@
+"""Time inside one process. What several processes must agree on uses the database's clock instead."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Now, for this process alone."""
+
+    def now(self) -> datetime:
+        """The wall time in UTC; may step."""
+
+    def monotonic_s(self) -> float:
+        """Seconds from some fixed point; never falls."""
+
+    async def sleep(self, duration_s: float) -> None:
+        """Return once `duration_s` seconds have passed."""
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        """The wall time in UTC; may step."""
+        return datetime.now(UTC)
+
+    def monotonic_s(self) -> float:
+        """Seconds from some fixed point; never falls."""
+        return time.monotonic()
+
+    async def sleep(self, duration_s: float) -> None:
+        """Return once `duration_s` seconds have passed."""
+        await asyncio.sleep(duration_s)
+
+
+class FakeClock:
+    """A clock that a test moves: sleepers wake when `advance` passes their time, in order of their times."""
+
+    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        self._start = start
+        self._elapsed_s = 0.0
+        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._order = itertools.count()
+
+    def now(self) -> datetime:
+        """The start plus what was advanced."""
+        return self._start + timedelta(seconds=self._elapsed_s)
+
+    def monotonic_s(self) -> float:
+        """The seconds advanced."""
+        return self._elapsed_s
+
+    async def sleep(self, duration_s: float) -> None:
+        """Return once the test has advanced the clock by `duration_s`."""
+        if duration_s <= 0:
+            await asyncio.sleep(0)
+            return
+        woken = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._sleepers, (self._elapsed_s + duration_s, next(self._order), woken))
+        await woken
+
+    async def advance(self, duration_s: float) -> None:
+        """Move the clock, letting each sleeper run at its own time, in order."""
+        end_s = self._elapsed_s + duration_s
+        while self._sleepers and self._sleepers[0][0] <= end_s:
+            self._elapsed_s, _, woken = heapq.heappop(self._sleepers)
+            if not woken.done():
+                woken.set_result(None)
+            await asyncio.sleep(0)
+        self._elapsed_s = end_s
+        await asyncio.sleep(0)

@@ -1,0 +1,10 @@
+"""PostgreSQL for every service: a small pool, named SQL, shared tables and migrations inside the wheel (ADR 0003)."""
+
+from __future__ import annotations
+
+from classifeed_common.db.database import Database, Tx
+from classifeed_common.db.faults import is_passing_fault
+from classifeed_common.db.queries import Queries, load_queries
+from classifeed_common.db.shared_ddl import ddl
+
+__all__ = ["Database", "Queries", "Tx", "ddl", "is_passing_fault", "load_queries"]

@@ -1,0 +1,130 @@
+"""Database: a bounded pool of connections that all work in one schema."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg_pool import AsyncConnectionPool
+
+Tx: TypeAlias = psycopg.AsyncConnection[tuple[Any, ...]]
+"""A connection inside BEGIN … COMMIT, its search path set to the service's schema, its rows tuples."""
+
+_IDENTIFIER = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+
+
+def checked_schema(schema: str) -> str:
+    """The schema's name, fit to be put into SQL without quotes.
+
+    Raises:
+        ValueError: the name is not a plain lower-case identifier.
+    """
+    if _IDENTIFIER.fullmatch(schema) is None:
+        raise ValueError(f"schema {schema!r} is no plain lower-case name: use letters, digits and _ (at most 63)")
+    return schema
+
+
+def session_dsn(dsn: str, schema: str, application_name: str, settings: dict[str, str] | None = None) -> str:
+    """The DSN with the search path and the given server settings as start-up options: no extra round trip."""
+    options = [str(conninfo_to_dict(dsn).get("options") or "")]
+    wanted = {"search_path": checked_schema(schema), **(settings or {})}
+    options += [f"-c {name}={value}" for name, value in wanted.items()]
+    return make_conninfo(dsn, options=" ".join(filter(None, options)), application_name=application_name)
+
+
+class Database:
+    """Transactions on one PostgreSQL schema, through at most `max_size` connections.
+
+    Nothing is sent before `open()`. After a restart of the server each pooled connection fails once and is then
+    replaced; `is_passing_fault` tells such errors from lasting ones. A transaction whose process stands still is
+    ended by the server after `idle_in_transaction_s`, so that a paused process cannot keep its row locks for ever.
+
+    Args:
+        dsn: any libpq connection string.
+        schema: set as the search path; the tables of the service live there.
+        application_name: shown in pg_stat_activity.
+        min_size: connections kept open.
+        max_size: upper bound; further callers wait for `acquire_timeout_s`, then get `psycopg_pool.PoolTimeout`.
+        acquire_timeout_s: how long a caller waits for a free connection.
+        idle_in_transaction_s: how long a transaction may send nothing.
+    """
+
+    def __init__(
+        self,
+        dsn: str,
+        *,
+        schema: str,
+        application_name: str,
+        min_size: int = 1,
+        max_size: int = 4,
+        acquire_timeout_s: float = 30.0,
+        idle_in_transaction_s: float = 30.0,
+    ) -> None:
+        self.dsn = dsn
+        self.schema = checked_schema(schema)
+        idle_ms = int(idle_in_transaction_s * 1000)
+        self._session_dsn = session_dsn(
+            dsn, schema, application_name, {"idle_in_transaction_session_timeout": str(idle_ms)}
+        )
+        self._pool: AsyncConnectionPool[Tx] = AsyncConnectionPool(
+            self._session_dsn,
+            kwargs={"autocommit": True},
+            min_size=min_size,
+            max_size=max_size,
+            timeout=acquire_timeout_s,
+            name=application_name,
+            open=False,
+        )
+
+    async def open(self) -> None:
+        """Connect and wait until `min_size` connections stand. Twice does no harm.
+
+        Raises:
+            psycopg_pool.PoolTimeout: the server cannot be reached.
+        """
+        await self._pool.open(wait=True, timeout=30.0)
+
+    async def close(self) -> None:
+        """Give all connections back. Callers still waiting get an error. Twice does no harm."""
+        await self._pool.close()
+
+    @asynccontextmanager
+    async def transaction(self, *, timeout_s: float | None = None) -> AsyncIterator[Tx]:
+        """A transaction, committed when the block ends and rolled back when it raises.
+
+        READ COMMITTED. When the block ends without an error the changes are durable; when the commit itself raises,
+        they may or may not be.
+
+        Args:
+            timeout_s: bound of each statement in it (statement_timeout); none when left out.
+
+        Raises:
+            psycopg.errors.QueryCanceled: a statement took longer than `timeout_s`.
+            psycopg_pool.PoolTimeout: no connection became free.
+        """
+        async with self._pool.connection() as connection, connection.transaction():
+            if timeout_s is not None:
+                milliseconds = max(1, int(timeout_s * 1000))
+                await connection.execute(f"SET LOCAL statement_timeout = {milliseconds}")
+            yield connection
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Tx]:
+        """A pooled connection in autocommit, for single statements; keep it for a short time only."""
+        async with self._pool.connection() as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def dedicated_connection(self) -> AsyncIterator[Tx]:
+        """A connection of its own beside the pool, in autocommit: for LISTEN, session locks and long COPYs."""
+        connection = await psycopg.AsyncConnection.connect(self._session_dsn, autocommit=True)
+        async with connection:
+            yield connection
+
+    def pool_stats(self) -> dict[str, int]:
+        """Figures of the pool (size, waiting callers, errors) by their psycopg_pool names, for metrics."""
+        return self._pool.get_stats()

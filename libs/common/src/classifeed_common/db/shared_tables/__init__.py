@@ -1,0 +1,10 @@
+"""SQLAlchemy tables of the shared mechanisms, one module each beside its DDL, for a service's metadata (drift test)."""
+
+from __future__ import annotations
+
+from classifeed_common.db.shared_tables.blob_refs import add_blob_refs
+from classifeed_common.db.shared_tables.consumer_offsets import add_consumer_offsets
+from classifeed_common.db.shared_tables.leases import add_leases
+from classifeed_common.db.shared_tables.outbox import add_outbox
+
+__all__ = ["add_blob_refs", "add_consumer_offsets", "add_leases", "add_outbox"]
