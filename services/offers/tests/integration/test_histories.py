@@ -1,0 +1,415 @@
+"""Random histories of loads against a simple model: crashes, reruns, zombies, duplicates, lost messages, sweeps between.
+
+After each poll and each step of a sweep the table must be what the model says. A sweep's step may only touch what a
+whole load lacks while that load is the newest; the model takes from the table how far the step went.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from dataclasses import dataclass, replace
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from classifeed.feeds.v1.load_pb2 import (
+    DISPOSITION_DELETE,
+    DISPOSITION_MAKE_MANUAL,
+    ISSUE_LEVEL_ERROR,
+    LOAD_MODE_PATCH,
+    LOAD_MODE_REPLACE,
+)
+from classifeed.feeds.v1.offer_requests_pb2 import (
+    RECORD_KIND_DUPLICATE,
+    RECORD_KIND_UNIDENTIFIED,
+    OfferBatch,
+)
+from classifeed.feeds.v1.offer_results_pb2 import BatchOutcome, OfferBatchResult, TaskEndOutcome
+from classifeed_common.db import Database
+from classifeed_offers.app import apply_requests as apply_module
+from classifeed_offers.app import sweep_run as sweep_module
+from classifeed_offers.domain import decide as decide_module
+from classifeed_offers.domain.admission import run_key_of
+from classifeed_offers.domain.ending import Wholeness
+from classifeed_offers.domain.offers import Run
+from classifeed_offers.store import sweeping
+
+IDS = "abcdef"
+FEED_KINDS = ("good", "good", "good", "broken", "kept")
+
+
+@dataclass(frozen=True)
+class Row:
+    status: str
+    origin: str
+    price: int
+    task: int
+    change: str
+    writes: int
+
+
+class Model:
+    """The rules once more, one record at a time, with sets of external ids instead of arrays of surrogates."""
+
+    def __init__(self) -> None:
+        self.rows: dict[tuple, dict[str, Row]] = {}
+        self.heads: dict[tuple, tuple] = {}
+        self.applied: dict[tuple, dict[int, bytes]] = {}
+        self.batches: set[tuple] = set()
+        self.ended: set[tuple] = set()
+        self.seen: dict[tuple, set[str]] = {}
+        self.whole: dict[tuple, int] = {}
+        self.swept: set[tuple] = set()
+
+    def take(self, message):
+        space = (message.seller_id, message.namespace)
+        run = (message.task_id, message.run)
+        key = (*space, *run)
+        self.rows.setdefault(space, {})
+        if isinstance(message, OfferBatch):
+            if (key, message.batch_id) in self.batches:
+                return None
+            if run < self.heads.get(space, (0, 0)) or key in self.ended:
+                return ("STALE", {})
+            self.heads[space] = run
+            self.batches.add((key, message.batch_id))
+            self.applied.setdefault(key, {})[message.batch_id] = message.digest
+            counts: dict[str, int] = {}
+            for record in message.records:
+                fate = self.record(space, key, message, record)
+                counts[fate] = counts.get(fate, 0) + 1
+            return ("APPLIED", counts)
+        if key in self.ended:
+            return None
+        if run < self.heads.get(space, (0, 0)):
+            return ("STALE", 0, 0, [])
+        self.heads[space] = run
+        self.ended.add(key)
+        missing = [n for n in range(1, message.batch_count + 1) if n not in self.applied.get(key, {})]
+        if missing:
+            return ("INCOMPLETE", 0, 0, missing)
+        if message.mode == LOAD_MODE_PATCH:
+            return ("COMPLETED", 0, 0, [])
+        self.whole[key] = message.disposition
+        return None
+
+    def record(self, space, key, batch, record) -> str:
+        if record.kind == RECORD_KIND_DUPLICATE:
+            return "duplicates"
+        if record.kind == RECORD_KIND_UNIDENTIFIED:
+            return "rejected_validation"
+        rows, name, task = self.rows[space], record.external_id, batch.task_id
+        old = rows.get(name)
+        there = old is not None and old.status != "REMOVED"
+        seen = self.seen.setdefault(key, set())
+        if there:
+            seen.add(name)
+        if any(error.level == ISSUE_LEVEL_ERROR for error in record.errors):
+            return "rejected_validation"
+        patch = batch.mode == LOAD_MODE_PATCH
+        if not there and (patch or record.keep_existing):
+            return "skipped"
+        price = record.content.price.amount_micros // 1_000_000
+        as_it_was = there and (record.keep_existing or (old.price == price and (patch or old.origin == "FEED")))
+        in_this_task = there and old.task == task and old.change in ("ADDED", "UPDATED")
+        if as_it_was:
+            return old.change.lower() if in_this_task else "unchanged"
+        seen.add(name)
+        change = "ADDED" if not there or (in_this_task and old.change == "ADDED") else "UPDATED"
+        origin = old.origin if patch else "FEED"
+        rows[name] = Row("ACTIVE", origin, price, task, change, old.writes + 1 if old else 1)
+        return change.lower()
+
+    def lacking(self, key) -> set[str]:
+        space = key[:2]
+        if key not in self.whole or self.heads[space] != key[2:]:
+            return set()
+        rows = self.rows[space]
+        return {
+            name
+            for name, row in rows.items()
+            if row.origin == "FEED" and row.status != "REMOVED" and name not in self.seen.get(key, set())
+        }
+
+    def without(self, key, row: Row) -> Row:
+        if self.whole[key] == DISPOSITION_MAKE_MANUAL:
+            return replace(row, origin="MANUAL", task=key[2], change="MADE_MANUAL", writes=row.writes + 1)
+        return replace(row, status="REMOVED", task=key[2], change="REMOVED", writes=row.writes + 1)
+
+    def swept_counts(self, key) -> tuple[int, int]:
+        of_task = [row for row in self.rows[key[:2]].values() if row.task == key[2]]
+        return (
+            sum(row.change == "REMOVED" and row.status == "REMOVED" for row in of_task),
+            sum(row.change == "MADE_MANUAL" and row.origin == "MANUAL" for row in of_task),
+        )
+
+
+class Player:
+    """Plays a history to the owner and compares with the model all the way."""
+
+    def __init__(self, owner, random: Random, seller: str, records, new_load) -> None:
+        self.owner, self.random, self.seller = owner, random, seller
+        self.records, self.new_load = records, new_load
+        self.model = Model()
+        self.versions: dict[tuple, tuple[int, int]] = {}
+
+    def file(self, mode: int) -> list:
+        made = []
+        for name in self.random.sample(IDS, self.random.randint(0, len(IDS))):
+            kind = self.random.choice(FEED_KINDS)
+            price = self.random.randint(1, 2)
+            if kind == "broken":
+                made.append(self.records.broken(name))
+            elif kind == "kept":
+                made.append(self.records.kept(name))
+            elif mode == LOAD_MODE_PATCH:
+                made.append(self.records.patch(name, price))
+            else:
+                made.append(self.records.good(name, price=price))
+        if made and self.random.random() < 0.2:
+            made.append(self.records.duplicate(len(made) + 1))
+            made.append(self.records.unidentified(len(made) + 1))
+        return made
+
+    def stream(self, seller: str, namespace: str) -> list:
+        """The messages of some tasks of a namespace as a faulty world delivers them."""
+        random, sent = self.random, []
+        for task in range(1, random.randint(2, 4)):
+            mode = LOAD_MODE_PATCH if random.random() < 0.15 else LOAD_MODE_REPLACE
+            disposition = random.choice((DISPOSITION_DELETE, DISPOSITION_DELETE, DISPOSITION_MAKE_MANUAL))
+            file = self.file(mode)
+            for run in range(1, random.randint(2, 4)):
+                load = self.new_load(
+                    file,
+                    task,
+                    run,
+                    seller,
+                    namespace,
+                    mode=mode,
+                    disposition=disposition,
+                    batch_size=random.randint(1, 3),
+                )
+                messages = load.messages
+                fault = random.random()
+                if fault < 0.25:  # the sender dies, and what it had in its hands may arrive later, or never
+                    cut = random.randrange(len(messages) + 1)
+                    late = messages[cut:]
+                    messages = messages[:cut]
+                    sent.append((messages, late if random.random() < 0.5 else []))
+                    continue
+                if fault < 0.4 and len(messages) > 1:  # one batch is lost
+                    messages = [*messages]
+                    del messages[random.randrange(len(messages) - 1)]
+                sent.append((messages, []))
+        delivered: list = []
+        waiting: list = []
+        for messages, late in sent:
+            for message in messages:
+                while waiting and random.random() < 0.3:
+                    delivered.append(waiting.pop(0))
+                delivered.append(message)
+                if random.random() < 0.1:
+                    delivered.append(random.choice(delivered))
+            waiting.extend(late)
+        return [*delivered, *waiting]
+
+    async def play(self) -> None:
+        random = self.random
+        spaces = [(self.seller, "default"), (self.seller, "cars"), (f"{self.seller}-b", "default")]
+        spaces = spaces[: random.randint(1, 3)]
+        streams = [self.stream(*space) for space in spaces]
+        while any(streams):
+            poll = []
+            for _ in range(random.randint(1, 6)):
+                stream = random.choice([stream for stream in streams if stream] or [[]])
+                if stream:
+                    poll.append(stream.pop(0))
+            await self.poll(poll)
+            while self.owner.sweeps and random.random() < 0.5:
+                await self.step(random.choice(self.owner.sweeps))
+        await self.finish()
+        for space in spaces:
+            await self.last_load(space)
+
+    async def last_load(self, space) -> None:
+        """A whole load on top: whatever went before, what is there now is what it says, and what is kept by hand."""
+        manual = {
+            name
+            for name, row in self.model.rows.get(space, {}).items()
+            if row.origin == "MANUAL" and row.status != "REMOVED"
+        }
+        names = self.random.sample(IDS, 4)
+        load = self.new_load([self.records.good(name, price=3) for name in names], 99, 1, *space)
+        await self.poll(load.messages)
+        await self.finish()
+        assert await self.owner.alive(load) == {*names, *manual}
+
+    async def finish(self) -> None:
+        while self.owner.sweeps:
+            await self.step(self.owner.sweeps[0])
+
+    async def poll(self, messages) -> None:
+        expected = [answer for answer in map(self.model.take, messages) if answer is not None]
+        answers = await self.owner.take(messages)
+        assert [spoken(answer) for answer in answers] == expected
+        for space in {(message.seller_id, message.namespace) for message in messages}:
+            assert await self.table(space) == self.model.rows[space]
+
+    async def step(self, run) -> None:
+        key = (*run.namespace, *run.run)
+        space = key[:2]
+        assert key in self.model.whole, "a load that is not whole is swept"
+        lacking = self.model.lacking(key)
+        rows = self.model.rows[space]
+        step = await self.owner.step(run, slice_offers=2)
+        table = await self.table(space)
+        for name in lacking:
+            gone = self.model.without(key, rows[name])
+            if replace(table[name], writes=0) == replace(gone, writes=0):
+                rows[name] = gone
+        assert await self.table(space) == rows
+        if step.answer is not None:
+            if self.model.heads[space] == key[2:]:
+                assert self.model.lacking(key) == set()
+                assert spoken(step.answer) == ("COMPLETED", *self.model.swept_counts(key), [])
+            else:
+                assert spoken(step.answer) == ("STALE", 0, 0, [])
+
+    async def table(self, space) -> dict[str, Row]:
+        """The rows as the model knows them; a version that moves without a write, or falls, shows as writes = -1."""
+        load = self.new_load([], seller=space[0], namespace=space[1])
+        found = {}
+        for name, (status, origin, _, price, task, change, version) in (await self.owner.rows(load)).items():
+            expected = self.model.rows[space].get(name)
+            writes = expected.writes if expected else -1
+            before_writes, before_version = self.versions.get((*space, name), (0, 0))
+            honest = version == before_version if writes == before_writes else version > before_version
+            if honest:
+                self.versions[*space, name] = (writes, version)
+            found[name] = Row(status, origin, price, task, change, writes if honest else -1)
+        return found
+
+
+def spoken(answer) -> tuple:
+    if isinstance(answer, OfferBatchResult):
+        outcome = BatchOutcome.Name(answer.outcome).removeprefix("BATCH_OUTCOME_")
+        return (outcome, {field.name: value for field, value in answer.counts.ListFields()})
+    outcome = TaskEndOutcome.Name(answer.outcome).removeprefix("TASK_END_OUTCOME_")
+    return (outcome, answer.removed, answer.made_manual, list(answer.missing_batches))
+
+
+@pytest.fixture
+def play(database_server, records, new_load, new_owner):
+    """Plays random histories; each has sellers of its own in one database."""
+    dsn = database_server.create_migrated("classifeed_offers", "offers")
+    sellers = (f"seller{number}" for number in itertools.count())
+
+    def check(examples: int, *phases: Phase) -> None:
+        with asyncio.Runner() as runner:
+            db = Database(dsn, schema="offers", application_name="histories")
+            runner.run(db.open())
+
+            @settings(
+                max_examples=examples,
+                deadline=None,
+                derandomize=True,
+                database=None,
+                phases=phases,
+                suppress_health_check=list(HealthCheck),
+            )
+            @given(st.randoms(use_true_random=False))
+            def histories(random: Random) -> None:
+                runner.run(Player(new_owner(db), random, next(sellers), records, new_load).play())
+
+            try:
+                histories()
+            finally:
+                runner.run(db.close())
+
+    yield check
+    database_server.drop(dsn)
+
+
+@pytest.mark.slow
+def test_histories(play):
+    play(250, Phase.generate, Phase.shrink)
+
+
+BY_LAST_TASK = sweeping._PLAN_SLICES.replace(
+    sweeping._PLAN_SLICES[
+        sweeping._PLAN_SLICES.index("SELECT offer_id FROM present") : sweeping._PLAN_SLICES.index(") AS unseen")
+    ],
+    "SELECT p.offer_id FROM present p JOIN offers o USING (offer_id) WHERE o.last_task_id <> %(task)s",
+)
+
+
+def remove_what_this_task_did_not_write(patch) -> None:
+    patch.setattr(sweeping, "_PLAN_SLICES", BY_LAST_TASK)
+
+
+def apply_without_looking_at_the_head(patch) -> None:
+    real = apply_module.admit
+
+    def admit(requests, heads, applied, ended):
+        return real(requests, dict.fromkeys(heads, Run(0, 0)), applied, ended)
+
+    patch.setattr(apply_module, "admit", admit)
+
+
+def finish_with_a_missing_batch(patch) -> None:
+    patch.setattr(apply_module, "check_whole", lambda end, batches: Wholeness(whole=True, missing=[]))
+
+
+def sweep_without_looking_at_the_head(patch) -> None:
+    real = sweeping.lock_end
+
+    async def lock_end(tx, key):
+        end = await real(tx, key)
+        return end and end._replace(head=key.run)
+
+    patch.setattr(sweep_module.sweeping, "lock_end", lock_end)
+
+
+def forget_offers_with_errors(patch) -> None:
+    real = apply_module.decide
+
+    def decide(record, *args, **kwargs):
+        decision = real(record, *args, **kwargs)
+        return decision._replace(seen=decision.seen and not record.errors)
+
+    patch.setattr(apply_module, "decide", decide)
+
+
+def count_a_rerun_as_unchanged(patch) -> None:
+    patch.setattr(decide_module, "_fate_of_unwritten", lambda existing, task_id: decide_module.Fate.UNCHANGED)
+
+
+def write_what_did_not_change(patch) -> None:
+    real = apply_module.applying.load_offers
+
+    async def load_offers(*args, **kwargs):
+        return {name: state._replace(content_hash=b"") for name, state in (await real(*args, **kwargs)).items()}
+
+    patch.setattr(apply_module.applying, "load_offers", load_offers)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "naive",
+    [
+        remove_what_this_task_did_not_write,
+        apply_without_looking_at_the_head,
+        finish_with_a_missing_batch,
+        sweep_without_looking_at_the_head,
+        forget_offers_with_errors,
+        count_a_rerun_as_unchanged,
+        write_what_did_not_change,
+    ],
+)
+def test_the_model_finds_the_naive_way(play, monkeypatch, naive):
+    naive(monkeypatch)
+    with pytest.raises(AssertionError):
+        play(250, Phase.generate)
