@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import grpc
@@ -19,6 +20,7 @@ from classifeed_api.store import uploads
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
 
+Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _RESTING = frozenset(task_pb2.TaskStatus.values()) - {
     task_pb2.TASK_STATUS_UNSPECIFIED,
     task_pb2.TASK_STATUS_IN_PROGRESS,
@@ -35,7 +37,7 @@ class FeedService(FeedServiceServicer):
         self._tasks = tasks
 
     async def UploadFeed(
-        self, request_iterator: AsyncIterator[feed_service_pb2.UploadFeedRequest], context: grpc.aio.ServicerContext
+        self, request_iterator: AsyncIterator[feed_service_pb2.UploadFeedRequest], context: Context
     ) -> feed_service_pb2.Upload:
         """Spools the pieces, stores the file, answers once it is safe."""
         spec: feed_service_pb2.UploadSpec | None = None
@@ -71,9 +73,7 @@ class FeedService(FeedServiceServicer):
             )
         return _upload_message(upload)
 
-    async def GetUpload(
-        self, request: feed_service_pb2.GetUploadRequest, context: grpc.aio.ServicerContext
-    ) -> feed_service_pb2.Upload:
+    async def GetUpload(self, request: feed_service_pb2.GetUploadRequest, context: Context) -> feed_service_pb2.Upload:
         """Answers from the uploads."""
         try:
             upload_id = UUID(request.name.removeprefix("uploads/"))
@@ -89,26 +89,24 @@ class FeedService(FeedServiceServicer):
             raise NotFound("UPLOAD_NOT_FOUND", f"There is no {request.name}.")
         return _upload_message(upload)
 
-    async def GetTask(
-        self, request: task_service_pb2.GetTaskRequest, context: grpc.aio.ServicerContext
-    ) -> task_pb2.Task:
+    async def GetTask(self, request: task_service_pb2.GetTaskRequest, context: Context) -> task_pb2.Task:
         """Asks the processor."""
         return await self._tasks.GetTask(request)
 
     async def ListTasks(
-        self, request: task_service_pb2.ListTasksRequest, context: grpc.aio.ServicerContext
+        self, request: task_service_pb2.ListTasksRequest, context: Context
     ) -> task_service_pb2.ListTasksResponse:
         """Asks the processor."""
         return await self._tasks.ListTasks(request)
 
     async def ListOfferErrors(
-        self, request: task_service_pb2.ListOfferErrorsRequest, context: grpc.aio.ServicerContext
+        self, request: task_service_pb2.ListOfferErrorsRequest, context: Context
     ) -> task_service_pb2.ListOfferErrorsResponse:
         """Asks the processor."""
         return await self._tasks.ListOfferErrors(request)
 
     async def WatchTask(
-        self, request: task_service_pb2.GetTaskRequest, context: grpc.aio.ServicerContext
+        self, request: task_service_pb2.GetTaskRequest, context: Context
     ) -> AsyncIterator[task_pb2.Task]:
         """Asks the processor again and again, and passes on what changed."""
         last = None

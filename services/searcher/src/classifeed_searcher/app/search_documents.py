@@ -1,0 +1,154 @@
+"""Answers a search."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import tantivy
+
+from classifeed.documents.v1 import receiver_service_pb2
+from classifeed.search.v1 import search_service_pb2
+from classifeed_common.errors import FieldViolation, InvalidArgument, Unavailable
+from classifeed_searcher.domain.query import QueryError
+from classifeed_searcher.domain.query_text import parse_query
+from classifeed_searcher.engine.fields import WrongValue, native_value
+from classifeed_searcher.engine.index import TantivyIndex
+from classifeed_searcher.store.catalogue import IndexCatalogue
+
+_DEFAULT_PAGE = 20
+# The engine keeps this many best hits for a deep page; beyond, a filter serves the user better than more pages.
+_DEEPEST_HIT = 10_000
+_POLL_S = 0.02
+
+
+class SearchDocuments:
+    """Searches the active index of a client."""
+
+    def __init__(self, catalogues: dict[str, IndexCatalogue], *, at_least_wait_s: float) -> None:
+        self._catalogues = catalogues
+        self._wait_s = at_least_wait_s
+
+    async def __call__(self, request: search_service_pb2.SearchRequest) -> search_service_pb2.SearchResponse:
+        """Returns a page of hits.
+
+        Raises:
+            InvalidArgument: the query, a filter, the sort or the page token cannot be read; it says which and where.
+            Unavailable: the index has not come as far as the request asks.
+        """
+        catalogue = self.catalogue(request.client)
+        await self._reach(catalogue, request.at_least)
+        index = catalogue.active
+        if index is None:
+            return search_service_pb2.SearchResponse()
+        offset = _offset_of(request)
+        limit = request.page_size or _DEFAULT_PAGE
+        try:
+            node = parse_query(request.query, frozenset(index.fields))
+            filters = [_filter_query(index, each, at) for at, each in enumerate(request.filters)]
+            sort_field = _sort_field(index, request.sort.field)
+            found = await asyncio.to_thread(
+                index.search,
+                node,
+                filters,
+                sort_field=sort_field,
+                descending=request.sort.descending,
+                offset=offset,
+                limit=limit,
+            )
+        except QueryError as error:
+            raise InvalidArgument(
+                "QUERY_INVALID",
+                f"The query cannot be read at character {error.position}: {error}.",
+                metadata={"position": str(error.position)},
+                violations=[FieldViolation("query", f"character {error.position}: {error}")],
+            ) from error
+        response = search_service_pb2.SearchResponse(hits=found.hits, total=found.total)
+        if offset + limit < min(found.total, _DEEPEST_HIT):
+            response.next_page_token = _token(request, offset + limit)
+        return response
+
+    def catalogue(self, client: str) -> IndexCatalogue:
+        """Returns the indexes of a client.
+
+        Raises:
+            InvalidArgument: this searcher indexes no such client.
+        """
+        if client not in self._catalogues:
+            known = ", ".join(sorted(self._catalogues))
+            raise InvalidArgument(
+                "CLIENT_UNKNOWN",
+                f"There is no index of client {client!r}; there are: {known}.",
+                violations=[FieldViolation("client", f"must be one of: {known}")],
+            )
+        return self._catalogues[client]
+
+    async def _reach(self, catalogue: IndexCatalogue, positions: Sequence[receiver_service_pb2.ShardPosition]) -> None:
+        ends_at = asyncio.get_running_loop().time() + self._wait_s
+        while any(catalogue.searchable(position.shard) < position.idx for position in positions):
+            if asyncio.get_running_loop().time() > ends_at:
+                raise Unavailable(
+                    "INDEX_BEHIND",
+                    f"The index has not come as far as `at_least` asks within {self._wait_s:g} s. Ask again.",
+                    retry_after_s=1,
+                )
+            await asyncio.sleep(_POLL_S)
+
+
+def _filter_query(index: TantivyIndex, each: search_service_pb2.Filter, at: int) -> tantivy.Query:
+    field = index.fields.get(each.field)
+    if field is None:
+        raise _wrong(f"filters[{at}].field", f"{each.field} is not searched; there are: {', '.join(index.fields)}")
+    try:
+        if each.WhichOneof("condition") == "terms":
+            terms = [index.translator.term(field.name, native_value(value)) for value in each.terms.values]
+            return tantivy.Query.boolean_query([(tantivy.Occur.Should, term) for term in terms])
+        bounds: list[Any] = [
+            native_value(bound) if present else None
+            for bound, present in (
+                (getattr(each.range, "from"), each.range.HasField("from")),
+                (each.range.to, each.range.HasField("to")),
+            )
+        ]
+        return index.translator.range(field, *bounds)
+    except (WrongValue, ValueError, TypeError) as error:
+        raise _wrong(f"filters[{at}]", str(error)) from error
+
+
+def _sort_field(index: TantivyIndex, name: str) -> str:
+    if name and (name not in index.fields or not index.fields[name].sortable):
+        sortable = ", ".join(sorted(each.name for each in index.fields.values() if each.sortable))
+        raise _wrong("sort.field", f"hits cannot be sorted by {name}; they can by: {sortable}")
+    return name
+
+
+def _wrong(field: str, message: str) -> InvalidArgument:
+    return InvalidArgument("SEARCH_INVALID", f"{field}: {message}.", violations=[FieldViolation(field, message)])
+
+
+def _fingerprint(request: search_service_pb2.SearchRequest) -> str:
+    same = search_service_pb2.SearchRequest()
+    same.CopyFrom(request)
+    for field in ("page_token", "page_size", "at_least"):
+        same.ClearField(field)
+    return f"{binascii.crc32(same.SerializeToString(deterministic=True)):08x}"
+
+
+def _token(request: search_service_pb2.SearchRequest, offset: int) -> str:
+    return base64.urlsafe_b64encode(json.dumps([offset, _fingerprint(request)]).encode()).decode()
+
+
+def _offset_of(request: search_service_pb2.SearchRequest) -> int:
+    if not request.page_token:
+        return 0
+    try:
+        offset, fingerprint = json.loads(base64.urlsafe_b64decode(request.page_token))
+        if fingerprint != _fingerprint(request) or not 0 < int(offset) < _DEEPEST_HIT:
+            raise ValueError("of another search")
+        return int(offset)
+    except (ValueError, TypeError) as error:
+        raise _wrong("page_token", "must be next_page_token of the same search, or empty") from error

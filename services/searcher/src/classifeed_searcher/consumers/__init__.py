@@ -1,0 +1,1 @@
+"""Topics that this service reads."""

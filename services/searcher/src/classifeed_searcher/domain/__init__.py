@@ -1,0 +1,1 @@
+"""Queries and watermarks, without any engine or wire."""

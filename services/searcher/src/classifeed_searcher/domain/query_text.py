@@ -1,0 +1,171 @@
+"""The short text form of a query: `price:[100 TO 500] AND диван -кожаный "угловой диван" ikea*`.
+
+Grammar, loosest first; words side by side are AND:
+
+    any   = all { "OR" all }
+    all   = one { [ "AND" ] one }
+    one   = [ "NOT" | "-" ] ( "(" any ")" | [ field ":" ] value )
+    value = word | word"*" | "phrase" | "[" bound "TO" bound "]" | "(" any ")"
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from classifeed_searcher.domain.query import (
+    AllOf,
+    AnyOf,
+    Between,
+    Everything,
+    Node,
+    NoneOf,
+    Phrase,
+    Prefix,
+    QueryError,
+    Word,
+)
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+        (?P<field>[a-z][a-z0-9_]*):(?=\S)
+      | (?P<phrase>"[^"]*"?)
+      | (?P<range>\[[^\]]*\]?)
+      | (?P<open>\()
+      | (?P<close>\))
+      | (?P<minus>-)(?=\S)
+      | (?P<word>[^\s()"\[\]]+)
+      | (?P<stray>\S)
+    )""",
+    re.VERBOSE,
+)
+_KEYWORDS = frozenset({"AND", "OR", "NOT"})
+_DEEPEST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str
+    text: str
+    position: int
+
+
+def parse_query(text: str, fields: frozenset[str]) -> Node:
+    """Returns the tree of a query.
+
+    Args:
+        text: what the user wrote.
+        fields: names that may stand before a colon.
+
+    Raises:
+        QueryError: the text cannot be read; it says where and what was expected.
+    """
+    tokens = _tokens(text)
+    if not tokens:
+        return Everything()
+    parser = _Parser(tokens, fields, len(text))
+    tree = parser.any_of(field=None, depth=0)
+    if parser.ahead is not None:
+        raise QueryError("a closing bracket that nothing opened", parser.ahead.position)
+    return tree
+
+
+def _tokens(text: str) -> list[_Token]:
+    found: list[_Token] = []
+    at = 0
+    while match := _TOKEN.match(text, at):
+        kind = match.lastgroup or "stray"
+        start = match.start(kind)
+        word = match.group(kind)
+        if kind == "stray":
+            raise QueryError(f"{word!r} has no meaning here", start + 1)
+        if kind == "word" and word in _KEYWORDS:
+            kind = word
+        found.append(_Token(kind, word, start + 1))
+        at = match.end()
+    return found
+
+
+class _Parser:
+    def __init__(self, tokens: list[_Token], fields: frozenset[str], length: int) -> None:
+        self._tokens = tokens
+        self._fields = fields
+        self._end = length + 1
+        self._at = 0
+
+    @property
+    def ahead(self) -> _Token | None:
+        return self._tokens[self._at] if self._at < len(self._tokens) else None
+
+    @property
+    def _here(self) -> int:
+        return self.ahead.position if self.ahead else self._end
+
+    def any_of(self, field: str | None, depth: int) -> Node:
+        if depth > _DEEPEST:
+            raise QueryError(
+                f"more than {_DEEPEST} brackets inside each other", self.ahead.position if self.ahead else 0
+            )
+        parts = [self._all_of(field, depth)]
+        while self._take("OR"):
+            parts.append(self._all_of(field, depth))
+        return parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
+
+    def _all_of(self, field: str | None, depth: int) -> Node:
+        parts = [self._one(field, depth)]
+        while self.ahead is not None and self.ahead.kind not in {"OR", "close"}:
+            self._take("AND")
+            parts.append(self._one(field, depth))
+        return parts[0] if len(parts) == 1 else AllOf(tuple(parts))
+
+    def _one(self, field: str | None, depth: int) -> Node:
+        if self._take("NOT") or self._take("minus"):
+            return NoneOf(self._one(field, depth))
+        token = self._next()
+        if token.kind == "field":
+            if token.text not in self._fields:
+                known = ", ".join(sorted(self._fields))
+                raise QueryError(f"there is no field {token.text!r}; there are: {known}", token.position)
+            return self._value(self._next(), token.text, depth)
+        return self._value(token, field, depth)
+
+    def _value(self, token: _Token, field: str | None, depth: int) -> Node:
+        if token.kind == "open":
+            inside = self.any_of(field, depth + 1)
+            if not self._take("close"):
+                raise QueryError("this bracket is never closed", token.position)
+            return inside
+        if token.kind == "phrase":
+            if len(token.text) < 2 or not token.text.endswith('"'):
+                raise QueryError("this quotation mark is never closed", token.position)
+            return Phrase(token.text[1:-1], field, token.position)
+        if token.kind == "range":
+            return _between(token, field)
+        if token.kind != "word":
+            raise QueryError(f"a word was expected, not {token.text!r}", token.position)
+        if token.text.endswith("*") and len(token.text) > 1:
+            return Prefix(token.text.rstrip("*"), field, token.position)
+        return Word(token.text, field, token.position)
+
+    def _next(self) -> _Token:
+        token = self.ahead
+        if token is None:
+            raise QueryError("the query ends where a word was expected", self._here)
+        self._at += 1
+        return token
+
+    def _take(self, kind: str) -> bool:
+        if self.ahead is not None and self.ahead.kind == kind:
+            self._at += 1
+            return True
+        return False
+
+
+def _between(token: _Token, field: str | None) -> Between:
+    if field is None:
+        raise QueryError("a range needs a field before it, as in price:[100 TO 500]", token.position)
+    bounds = token.text.removeprefix("[").removesuffix("]").split()
+    if not token.text.endswith("]") or len(bounds) != 3 or bounds[1] != "TO":
+        raise QueryError("a range is written [100 TO 500], with * for no bound", token.position)
+    low, high = (None if bound == "*" else bound for bound in (bounds[0], bounds[2]))
+    return Between(field, low, high, token.position)

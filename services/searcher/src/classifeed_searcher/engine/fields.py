@@ -1,0 +1,120 @@
+"""How the fields of a client's schema become fields of the index."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import tantivy
+
+from classifeed.documents.v1 import document_pb2, schema_pb2
+from classifeed_searcher.engine.analysis import PLAIN, RU_EN, fold
+
+PK = "_pk"
+VERSION = "_version"
+SOURCE = "_source"  # the Hit message as stored; fields that come back are read from here alone
+
+_KINDS = {
+    schema_pb2.FIELD_TYPE_STRING: "string_value",
+    schema_pb2.FIELD_TYPE_TEXT: "string_value",
+    schema_pb2.FIELD_TYPE_INT: "int_value",
+    schema_pb2.FIELD_TYPE_DOUBLE: "double_value",
+    schema_pb2.FIELD_TYPE_BOOL: "bool_value",
+    schema_pb2.FIELD_TYPE_TIMESTAMP: "timestamp_value",
+    schema_pb2.FIELD_TYPE_GEO_POINT: "geo_value",
+}
+
+
+class WrongValue(ValueError):
+    """A value that its field cannot hold. It is found before the engine sees it, as the engine's writer would die."""
+
+
+def build_index_schema(schema: schema_pb2.Schema) -> tantivy.Schema:
+    """Returns the engine's schema: every searched field, and three of our own."""
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field(PK, stored=False, tokenizer_name="raw", index_option="basic")
+    builder.add_integer_field(VERSION, stored=False, fast=True)
+    builder.add_bytes_field(SOURCE, stored=True)
+    for field in schema.fields:
+        if not (field.indexed or field.sortable or field.facet):
+            continue
+        match field.type:
+            case schema_pb2.FIELD_TYPE_TEXT:
+                name = RU_EN if field.analyzer == schema_pb2.ANALYZER_RU_EN else PLAIN
+                builder.add_text_field(field.name, tokenizer_name=name)
+            case schema_pb2.FIELD_TYPE_STRING:
+                builder.add_text_field(field.name, tokenizer_name="raw", fast=True, index_option="basic")
+            case schema_pb2.FIELD_TYPE_INT:
+                builder.add_integer_field(field.name, indexed=True, fast=True)
+            case schema_pb2.FIELD_TYPE_DOUBLE:
+                builder.add_float_field(field.name, indexed=True, fast=True)
+            case schema_pb2.FIELD_TYPE_BOOL:
+                builder.add_boolean_field(field.name, indexed=True, fast=True)
+            case schema_pb2.FIELD_TYPE_TIMESTAMP:
+                builder.add_date_field(field.name, indexed=True, fast=True)
+            case schema_pb2.FIELD_TYPE_GEO_POINT:
+                builder.add_float_field(f"{field.name}_lat", indexed=True, fast=True)
+                builder.add_float_field(f"{field.name}_lng", indexed=True, fast=True)
+    return builder.build()
+
+
+def add_field(target: tantivy.Document, schema: schema_pb2.FieldSchema, field: document_pb2.Field) -> None:
+    """Puts the values of a field into a document of the engine.
+
+    Raises:
+        WrongValue: a value has another type than the schema says.
+    """
+    if not (schema.indexed or schema.sortable or schema.facet):
+        return
+    for value in field.values:
+        kind = value.WhichOneof("kind")
+        if kind != _KINDS[schema.type]:
+            raise WrongValue(f"field {field.name}: {kind or 'no value'} where the schema says {_KINDS[schema.type]}")
+        match schema.type:
+            case schema_pb2.FIELD_TYPE_TEXT:
+                target.add_text(field.name, fold(value.string_value))
+            case schema_pb2.FIELD_TYPE_STRING:
+                target.add_text(field.name, value.string_value)
+            case schema_pb2.FIELD_TYPE_INT:
+                target.add_integer(field.name, value.int_value)
+            case schema_pb2.FIELD_TYPE_DOUBLE:
+                target.add_float(field.name, value.double_value)
+            case schema_pb2.FIELD_TYPE_BOOL:
+                target.add_boolean(field.name, value.bool_value)
+            case schema_pb2.FIELD_TYPE_TIMESTAMP:
+                target.add_date(field.name, value.timestamp_value.ToDatetime(tzinfo=UTC))
+            case schema_pb2.FIELD_TYPE_GEO_POINT:
+                target.add_float(f"{field.name}_lat", value.geo_value.latitude)
+                target.add_float(f"{field.name}_lng", value.geo_value.longitude)
+
+
+def read_bound(schema: schema_pb2.FieldSchema, text: str) -> Any:
+    """Returns a bound or value that a user wrote, typed as the field is.
+
+    Raises:
+        WrongValue: the text is no such value.
+    """
+    try:
+        match schema.type:
+            case schema_pb2.FIELD_TYPE_INT:
+                return int(text)
+            case schema_pb2.FIELD_TYPE_DOUBLE:
+                return float(text.replace(",", "."))
+            case schema_pb2.FIELD_TYPE_BOOL:
+                return {"true": True, "false": False}[text.lower()]
+            case schema_pb2.FIELD_TYPE_TIMESTAMP:
+                moment = datetime.fromisoformat(text)
+                return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            case _:
+                return text
+    except (ValueError, KeyError) as error:
+        kind = schema_pb2.FieldType.Name(schema.type).removeprefix("FIELD_TYPE_").lower()
+        raise WrongValue(f"{text!r} is not a value of {schema.name}, which is of type {kind}") from error
+
+
+def native_value(value: document_pb2.Value) -> Any:
+    """Returns the Python value of a typed one."""
+    kind = value.WhichOneof("kind")
+    if kind == "timestamp_value":
+        return value.timestamp_value.ToDatetime(tzinfo=UTC)
+    return getattr(value, kind) if kind else None

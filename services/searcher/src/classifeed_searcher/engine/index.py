@@ -1,0 +1,150 @@
+"""The embedded engine: one tantivy index for one epoch of one client, with one writer."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+import tantivy
+
+from classifeed.documents.v1 import document_pb2, index_document_pb2, schema_pb2
+from classifeed.search.v1 import search_service_pb2
+from classifeed_searcher.domain.query import Everything, Node
+from classifeed_searcher.engine.analysis import build_analyzers
+from classifeed_searcher.engine.fields import PK, SOURCE, VERSION, add_field, build_index_schema
+from classifeed_searcher.engine.translation import Translator
+
+_WRITER_HEAP_BYTES = 64_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A page of hits, and how many documents match in all."""
+
+    hits: list[search_service_pb2.Hit]
+    total: int
+
+
+class TantivyIndex:
+    """Writes from one thread at a time, reads from any. Nothing written is seen before `commit`.
+
+    Raises:
+        ValueError: on opening, when another process has the writer (LockBusy).
+    """
+
+    def __init__(self, folder: Path, schema: schema_pb2.Schema) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        analyzers = build_analyzers()
+        self._index = tantivy.Index(build_index_schema(schema), path=str(folder))
+        for name, analyzer in analyzers.items():
+            self._index.register_tokenizer(name, analyzer)
+        # `manual`: a reader that polls the folder would see a commit late, and we know when one happened.
+        self._index.config_reader("manual")
+        self._writer = self._index.writer(_WRITER_HEAP_BYTES, 1)
+        self._fields = {field.name: field for field in schema.fields}
+        self._translator = Translator(schema, self._index.schema, analyzers)
+        self._write_lock = threading.Lock()
+
+    @property
+    def fields(self) -> dict[str, schema_pb2.FieldSchema]:
+        """Fields that can be searched."""
+        return self._translator.fields
+
+    @property
+    def translator(self) -> Translator:
+        """Translates queries for this index."""
+        return self._translator
+
+    @property
+    def documents(self) -> int:
+        """How many documents can be found."""
+        return int(self._index.searcher().num_docs)
+
+    def apply(self, document: index_document_pb2.IndexDocument) -> None:
+        """Puts a document into the index, or takes it out; idempotent.
+
+        Raises:
+            WrongValue: a value has another type than the schema says; the index is as before.
+        """
+        composed = self._compose(document) if document.action == document_pb2.DOCUMENT_ACTION_UPSERT else None
+        with self._write_lock:
+            self._writer.delete_documents_by_term(PK, document.pk)
+            if composed is not None:
+                self._writer.add_document(composed)
+
+    def commit(self) -> None:
+        """Makes what was written durable and seen. Blocks, for about 100 ms."""
+        with self._write_lock:
+            self._writer.commit()
+        self._index.reload()
+
+    def rollback(self) -> None:
+        """Forgets what was written since the last commit."""
+        with self._write_lock:
+            self._writer.rollback()
+
+    def search(
+        self,
+        node: Node,
+        filters: list[tantivy.Query],
+        *,
+        sort_field: str,
+        descending: bool,
+        offset: int,
+        limit: int,
+    ) -> Found:
+        """Returns a page of hits.
+
+        Raises:
+            QueryError: the query asks a field for what it does not have.
+        """
+        query = self._translator.translate(node)
+        if filters:
+            clauses = [(tantivy.Occur.Must, tantivy.Query.const_score_query(each, 0.0)) for each in filters]
+            if not isinstance(node, Everything):
+                clauses.append((tantivy.Occur.Must, query))
+            query = tantivy.Query.boolean_query(clauses)
+        searcher = self._index.searcher()
+        if sort_field:
+            order = tantivy.Order.Desc if descending else tantivy.Order.Asc
+            result = searcher.search(query, limit, order_by_field=sort_field, offset=offset, order=order)
+        else:
+            result = searcher.search(query, limit, offset=offset)
+        hits = []
+        for score, address in result.hits:
+            hit = search_service_pb2.Hit.FromString(bytes(searcher.doc(address).get_first(SOURCE) or b""))
+            hit.score = 0.0 if sort_field else float(score)
+            hits.append(hit)
+        return Found(hits, int(getattr(result, "count", len(hits)) or 0))
+
+    def get(self, pk: str) -> search_service_pb2.Hit | None:
+        """Returns a document as it was stored; None when the index has none."""
+        searcher = self._index.searcher()
+        result = searcher.search(self._translator.term(PK, pk), 1, count=False)
+        for _, address in result.hits:
+            return search_service_pb2.Hit.FromString(bytes(searcher.doc(address).get_first(SOURCE) or b""))
+        return None
+
+    def close(self) -> None:
+        """Gives the writer's lock back. What was not committed is forgotten."""
+        with self._write_lock:
+            self._writer.rollback()
+            del self._writer
+
+    def _compose(self, document: index_document_pb2.IndexDocument) -> tantivy.Document:
+        composed = tantivy.Document()
+        composed.add_text(PK, document.pk)
+        composed.add_integer(VERSION, document.version)
+        hit = search_service_pb2.Hit(pk=document.pk, version=document.version)
+        for field in document.fields:
+            schema = self._fields.get(field.name)
+            if schema is None:
+                # An optional field that came into the epoch later: kept with the document, searched after a rebuild.
+                hit.fields.append(field)
+                continue
+            add_field(composed, schema, field)
+            if schema.stored:
+                hit.fields.append(field)
+        composed.add_bytes(SOURCE, hit.SerializeToString())
+        return composed

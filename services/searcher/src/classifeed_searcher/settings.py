@@ -1,0 +1,25 @@
+"""Settings of the searcher."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import SettingsConfigDict
+
+from classifeed_common.settings import ServiceSettings
+
+
+class SearcherSettings(ServiceSettings):
+    """What the searcher needs to know, from variables CLASSIFEED_SEARCHER_*."""
+
+    model_config = SettingsConfigDict(env_prefix="CLASSIFEED_SEARCHER_", frozen=True)
+
+    receiver_address: str = Field(description="gRPC address of the receiver, host:port.")
+    data_dir: Path = Field(description="Folder of the indexes; must outlive a restart.")
+    clients: str = Field(default="offers", description="Clients whose documents are indexed, separated by commas.")
+    group: str = Field(default="searcher", description="Name of this replica as a reader, for lag displays.")
+    batch_records: int = Field(default=5000, gt=0, description="Documents a commit of the index takes at the most.")
+    at_least_wait_s: float = Field(
+        default=2.0, gt=0, description="How long a search waits for the index to come as far as it asks, in seconds."
+    )

@@ -1,0 +1,65 @@
+"""The short text form: what it means, and where it says a fault lies."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from classifeed_searcher.domain.query import AllOf, AnyOf, Between, Everything, NoneOf, Phrase, Prefix, QueryError, Word
+from classifeed_searcher.domain.query_text import parse_query
+
+FIELDS = frozenset({"title", "price"})
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("", Everything()),
+        ("   ", Everything()),
+        ("диван", Word("диван", None, 1)),
+        ("угловой диван", AllOf((Word("угловой", None, 1), Word("диван", None, 9)))),
+        ("a AND b", AllOf((Word("a", None, 1), Word("b", None, 7)))),
+        ("a OR b c", AnyOf((Word("a", None, 1), AllOf((Word("b", None, 6), Word("c", None, 8)))))),
+        ("-a", NoneOf(Word("a", None, 2))),
+        ("NOT a", NoneOf(Word("a", None, 5))),
+        ("title:(a b)", AllOf((Word("a", "title", 8), Word("b", "title", 10)))),
+        ('title:"a b"', Phrase("a b", "title", 7)),
+        ("pri*", Prefix("pri", None, 1)),
+        ("price:[100 TO *]", Between("price", "100", None, 7)),
+        ("HP-123", Word("HP-123", None, 1)),
+        ("12:30", Word("12:30", None, 1)),
+    ],
+)
+def test_text_means(text: str, tree: object) -> None:
+    assert parse_query(text, FIELDS) == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "words"),
+    [
+        ('диван "угловой', 7, "never closed"),
+        ("(a b", 1, "never closed"),
+        ("a) b", 2, "nothing opened"),
+        ("a AND", 6, "ends where"),
+        ("color:red", 1, "price, title"),
+        ("price:[1 2]", 7, "[100 TO 500]"),
+        ("[1 TO 2]", 1, "needs a field"),
+        ("a OR OR b", 6, "a word was expected"),
+        ("(" * 30 + "a" + ")" * 30, 22, "brackets inside each other"),
+    ],
+)
+def test_fault_is_named_with_its_place(text: str, position: int, words: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        parse_query(text, FIELDS)
+    assert (caught.value.position, words in str(caught.value)) == (position, True)
+
+
+@given(st.text(alphabet='ab:"()[]-* ANDORNT', max_size=40))
+def test_any_text_is_a_tree_or_a_placed_fault(text: str) -> None:
+    try:
+        tree = parse_query(text, FIELDS)
+    except QueryError as error:
+        assert 1 <= error.position <= len(text) + 1
+    else:
+        assert tree is not None
