@@ -24,14 +24,18 @@ def configure_logging(service: str, *, level: str = "info", as_json: bool = True
         _add_trace,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
+    # Plain traces only: those of rich and of structlog's dictionaries show local variables, which hold passwords and
+    # the texts of users.
     renderer: Any = (
-        structlog.processors.JSONRenderer(ensure_ascii=False) if as_json else structlog.dev.ConsoleRenderer()
+        structlog.processors.JSONRenderer(ensure_ascii=False)
+        if as_json
+        else structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
     )
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=shared,
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            *([structlog.processors.dict_tracebacks] if as_json else []),
+            *([structlog.processors.format_exc_info] if as_json else []),
             renderer,
         ],
     )
@@ -40,7 +44,7 @@ def configure_logging(service: str, *, level: str = "info", as_json: bool = True
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    for noisy in ("uvicorn.access", "httpx", "urllib3"):
+    for noisy in ("uvicorn", "httpx", "urllib3"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     structlog.configure(
         processors=[

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import json
+
+import grpc
+import grpc.aio
+import psycopg
+import pytest
+from google.rpc import error_details_pb2, status_pb2
+
+from classifeed_common import errors
+from classifeed_common.errors import KINDS, DomainError, FieldViolation, InvalidArgument, Unavailable, kind_of
+from classifeed_common.http.problems import problem_of
+from classifeed_common.rpc.faults import explain
+from classifeed_common.rpc.status import DETAILS_KEY, from_rpc_error, from_upstream, to_status
+
+
+def received(error: DomainError) -> grpc.aio.AioRpcError:
+    status = to_status(error)
+    code = kind_of(error)[0]
+    trailers = grpc.aio.Metadata((DETAILS_KEY, status.SerializeToString()))
+    return grpc.aio.AioRpcError(code, grpc.aio.Metadata(), trailers, details=status.message)
+
+
+def every_kind() -> list[type[DomainError]]:
+    return [cls for cls in vars(errors).values() if isinstance(cls, type) and issubclass(cls, DomainError)]
+
+
+def test_every_kind_has_a_place_in_the_table_and_no_two_share_a_code() -> None:
+    assert set(KINDS) == set(every_kind()) - {DomainError}
+    assert len({code for code, _ in KINDS.values()}) == len(KINDS)
+
+
+def test_a_subclass_is_mapped_like_its_parent() -> None:
+    class ClaimLost(errors.Aborted):
+        pass
+
+    assert kind_of(ClaimLost("CLAIM_LOST", "gone")) == (grpc.StatusCode.ABORTED, 409)
+
+
+def test_an_error_goes_out_and_comes_in_whole() -> None:
+    sent = InvalidArgument(
+        "FIELD_BAD",
+        "Поле неверно. Исправьте его.",
+        metadata={"id": "7"},
+        violations=[FieldViolation("offers[0].title", "is empty")],
+        retry_after_s=1.5,
+    )
+    got = from_rpc_error(received(sent))
+    assert type(got) is InvalidArgument
+    assert vars(got) == vars(sent)
+
+
+def test_a_status_fits_into_trailers_however_much_is_wrong() -> None:
+    """A client takes 8 KiB of trailers; the message is in them twice, once with three bytes for each of Cyrillic."""
+    violations = [FieldViolation(f"items[{n}].title", "слишком длинно " * 40) for n in range(500)]
+    status = to_status(InvalidArgument("MANY", "плохо " * 1000, metadata={"big": "x" * 9000}, violations=violations))
+    assert status.ByteSize() + 3 * len(status.message.encode()) < 7_500
+    info = error_details_pb2.ErrorInfo()
+    assert status.details[0].Unpack(info)
+    bad = error_details_pb2.BadRequest()
+    assert status.details[1].Unpack(bad)
+    assert int(info.metadata["violations_left_out"]) == 500 - len(bad.field_violations)
+    assert len(bad.field_violations) > 0
+
+
+def test_a_status_of_a_stranger_is_understood() -> None:
+    bare = grpc.aio.AioRpcError(grpc.StatusCode.UNAVAILABLE, grpc.aio.Metadata(), grpc.aio.Metadata(), details="broken")
+    error = from_rpc_error(bare)
+    assert type(error) is Unavailable
+    assert (error.reason, error.message) == ("UPSTREAM_UNAVAILABLE", "broken")
+    garbled = grpc.aio.AioRpcError(
+        grpc.StatusCode.ABORTED, grpc.aio.Metadata(), grpc.aio.Metadata((DETAILS_KEY, b"\xff\xff")), details="?"
+    )
+    assert from_rpc_error(garbled).reason == "UPSTREAM_ABORTED"
+
+
+@pytest.mark.parametrize("kind", [errors.Unauthenticated, errors.PermissionDenied, errors.Unimplemented])
+def test_that_we_were_refused_is_not_told_as_if_the_caller_was(kind: type[DomainError]) -> None:
+    told = from_upstream(received(kind("TICKET_EXPIRED", "expired")))
+    assert type(told) is errors.Internal
+    assert told.metadata["upstream_reason"] == "TICKET_EXPIRED"
+
+
+def test_what_concerns_the_request_passes_through() -> None:
+    told = from_upstream(received(errors.NotFound("TASK_NOT_FOUND", "There is no task 7.")))
+    assert (type(told), told.reason) == (errors.NotFound, "TASK_NOT_FOUND")
+
+
+def test_faults_of_ours_are_explained_without_their_cause() -> None:
+    told = explain(RuntimeError("password=hunter2"), "GetOffer")
+    assert type(told) is errors.Internal
+    assert "hunter2" not in str(told)
+    assert told.metadata["incident"] in told.message
+    assert type(explain(psycopg.OperationalError("connection lost"), "GetOffer")) is Unavailable
+    assert type(explain(NotImplementedError(), "GetOffer")) is errors.Unimplemented
+    assert type(explain(TimeoutError(), "GetOffer")) is errors.DeadlineExceeded
+
+
+def test_problem_documents_say_the_same_on_http() -> None:
+    answer = problem_of(
+        errors.ResourceExhausted(
+            "QUOTA", "Too much. Wait.", retry_after_s=0.2, violations=[FieldViolation("size", "too large")]
+        ),
+        instance="/upload",
+    )
+    body = json.loads(bytes(answer.body))
+    assert answer.status_code == body["status"] == 429
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.headers["retry-after"] == "1"
+    assert (body["type"], body["detail"]) == ("urn:classifeed:error:QUOTA", "Too much. Wait.")
+    assert body["violations"] == [{"field": "size", "description": "too large"}]
+
+
+def test_the_code_of_a_status_is_that_of_the_table() -> None:
+    for kind, (code, _) in KINDS.items():
+        status: status_pb2.Status = to_status(kind("REASON", "words"))
+        assert status.code == code.value[0]
