@@ -1,0 +1,1 @@
+"""What the processor knows without any door or store: error codes, faults, issues, currencies."""

@@ -1,0 +1,337 @@
+"""Every code that a seller may see, with its words: the one place from which messages and the docs page are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from classifeed.feeds.v1 import load_pb2
+
+ERROR: Final = load_pb2.ISSUE_LEVEL_ERROR
+WARNING: Final = load_pb2.ISSUE_LEVEL_WARNING
+VALIDATION: Final = load_pb2.ISSUE_KIND_VALIDATION
+CATEGORY: Final = load_pb2.ISSUE_KIND_CATEGORY
+GEOCODING: Final = load_pb2.ISSUE_KIND_GEOCODING
+DUPLICATE: Final = load_pb2.ISSUE_KIND_DUPLICATE
+
+
+@dataclass(frozen=True, slots=True)
+class IssueCode:
+    """What may be wrong with one offer.
+
+    Attributes:
+        code: Stable name.
+        level: ERROR keeps the offer from being applied, WARNING does not.
+        kind: What the issue is about.
+        title: The code in words, up to 80 characters.
+        message: What happened; a format string over `value`, `field` and what the check adds.
+        expected: What would have been accepted.
+        suggestion: What to change.
+    """
+
+    code: str
+    level: load_pb2.IssueLevel
+    kind: load_pb2.IssueKind
+    title: str
+    message: str
+    expected: str
+    suggestion: str
+
+
+@dataclass(frozen=True, slots=True)
+class FaultCode:
+    """Why a whole file cannot be loaded.
+
+    Attributes:
+        code: Stable name.
+        title: The code in words.
+        cause: How files come to be so.
+        suggestion: What to do.
+    """
+
+    code: str
+    title: str
+    cause: str
+    suggestion: str
+
+
+def _issues(*rows: IssueCode) -> dict[str, IssueCode]:
+    return {row.code: row for row in rows}
+
+
+ISSUES: Final = _issues(
+    IssueCode(
+        "ID_MISSING",
+        ERROR,
+        VALIDATION,
+        "The offer has no id",
+        "The offer has no id, so it cannot be told from the others or found again in the next load.",
+        "the attribute id, 1 to 256 characters, different for each offer",
+        'Give each <offer> an id="..." of its own that stays the same from load to load.',
+    ),
+    IssueCode(
+        "ID_TOO_LONG",
+        ERROR,
+        VALIDATION,
+        "The offer's id is too long",
+        "The id has {length} characters.",
+        "at most 256 characters",
+        "Use the article number or the key of your database as id.",
+    ),
+    IssueCode(
+        "DUPLICATE_ID",
+        ERROR,
+        DUPLICATE,
+        "The id stands in the file before",
+        "The id {value} stands on line {first_line} already; that first offer counts, this one was left out.",
+        "an id that no other offer of the file has",
+        "Remove one of the two offers, or give it an id of its own.",
+    ),
+    IssueCode(
+        "TITLE_MISSING",
+        ERROR,
+        VALIDATION,
+        "The offer has no name",
+        "The offer has neither a <name> nor enough of <typePrefix>, <vendor> and <model> to make one.",
+        "<name>, or <model> with <typePrefix> or <vendor>",
+        "Add <name> with what you sell, in words a buyer would search for.",
+    ),
+    IssueCode(
+        "TITLE_TOO_LONG",
+        WARNING,
+        VALIDATION,
+        "The name was cut",
+        "The name has {length} characters; it was cut after 1,000.",
+        "at most 1,000 characters",
+        "Keep the name short and move the rest to <description>.",
+    ),
+    IssueCode(
+        "PRICE_MISSING",
+        ERROR,
+        VALIDATION,
+        "The offer has no price",
+        "The offer has no <price>, or it is empty.",
+        "an amount such as 1499.90",
+        "Add <price> with the amount in the offer's currency.",
+    ),
+    IssueCode(
+        "PRICE_INVALID",
+        ERROR,
+        VALIDATION,
+        "The price is not an amount",
+        "“{value}” is not an amount.",
+        "digits with at most one decimal separator, such as 1499.90",
+        "Write one amount without spaces, currency signs or ranges.",
+    ),
+    IssueCode(
+        "PRICE_ZERO",
+        ERROR,
+        VALIDATION,
+        "The price is zero",
+        "The price is zero.",
+        "an amount above zero",
+        "Give the real price, or leave the offer out while it has none.",
+    ),
+    IssueCode(
+        "OLD_PRICE_INVALID",
+        WARNING,
+        VALIDATION,
+        "The old price is not an amount",
+        "“{value}” is not an amount; the old price was left out.",
+        "digits with at most one decimal separator, such as 1999.00",
+        "Write one amount without spaces, currency signs or ranges.",
+    ),
+    IssueCode(
+        "CURRENCY_MISSING",
+        ERROR,
+        VALIDATION,
+        "The offer has no currency",
+        'The offer has no <currencyId>, and the shop names no currency with rate="1" to take instead.',
+        "a currency code such as RUB",
+        "Add <currencyId> to the offer, or name the shop's main currency in <currencies>.",
+    ),
+    IssueCode(
+        "CURRENCY_ASSUMED",
+        WARNING,
+        VALIDATION,
+        "The shop's currency was taken",
+        "The offer has no <currencyId>; the shop's main currency {currency} was taken.",
+        "a currency code such as RUB",
+        "Add <currencyId> to the offer.",
+    ),
+    IssueCode(
+        "CURRENCY_UNKNOWN",
+        ERROR,
+        VALIDATION,
+        "There is no such currency",
+        "“{value}” is not the code of a currency.",
+        "a code of ISO 4217 such as RUB, KZT, BYN, USD, EUR (RUR is read as RUB)",
+        "Correct the code in <currencyId>.",
+    ),
+    IssueCode(
+        "CATEGORY_MISSING",
+        ERROR,
+        CATEGORY,
+        "The offer has no category",
+        "The shop lists categories, but the offer names none of them.",
+        "<categoryId> with an id out of <categories>",
+        "Add <categoryId> to the offer.",
+    ),
+    IssueCode(
+        "CATEGORY_UNKNOWN",
+        ERROR,
+        CATEGORY,
+        "The shop has no such category",
+        "The offer is in the category {value}, but <categories> of this file has no category with that id.",
+        "an id out of <categories>",
+        "Add the category to <categories>, or correct <categoryId>.",
+    ),
+    IssueCode(
+        "URL_INVALID",
+        WARNING,
+        VALIDATION,
+        "The link cannot be used",
+        "“{value}” is not a link; it was left out.",
+        "an address that begins with http:// or https://",
+        "Write the whole address of the page, with https://.",
+    ),
+    IssueCode(
+        "PICTURE_URL_INVALID",
+        WARNING,
+        VALIDATION,
+        "The link of a picture cannot be used",
+        "“{value}” is not a link to a picture; it was left out.",
+        "an address that begins with http:// or https://",
+        "Write the whole address of the picture, with https://, one <picture> for each.",
+    ),
+    IssueCode(
+        "COORDINATES_INVALID",
+        WARNING,
+        GEOCODING,
+        "The coordinates cannot be used",
+        "“{value}” is not a point on Earth; the coordinates were left out.",
+        "latitude from -90 to 90 and longitude from -180 to 180, in degrees",
+        "Correct the coordinates, or leave them out and give the address.",
+    ),
+    IssueCode(
+        "FIELD_INVALID",
+        WARNING,
+        VALIDATION,
+        "A value does not fit its field",
+        "“{value}” does not fit <{field}>; it was left out.",
+        "{expected}",
+        "Correct the value, or leave the element out.",
+    ),
+    IssueCode(
+        "OFFER_TOO_LARGE",
+        ERROR,
+        VALIDATION,
+        "The offer is too large",
+        "The offer takes {size:,} bytes of the file; at most {limit:,} can be taken.",
+        "at most 262,144 bytes for one <offer>",
+        "Shorten the description; put pictures in as links, not as data.",
+    ),
+    IssueCode(
+        "TOO_MANY_ISSUES",
+        WARNING,
+        VALIDATION,
+        "There is more wrong with this offer",
+        "{count} further issues of this offer are not listed.",
+        "an offer without errors",
+        "Correct what is listed and load the file again.",
+    ),
+)
+
+
+def _faults(*rows: FaultCode) -> dict[str, FaultCode]:
+    return {row.code: row for row in rows}
+
+
+FAULTS: Final = _faults(
+    FaultCode(
+        "FILE_EMPTY",
+        "The file is empty",
+        "The file has no bytes, or nothing but blanks.",
+        "Check how the file is made, and load it again.",
+    ),
+    FaultCode(
+        "NOT_A_FEED",
+        "The file is a web page or an error message, not a feed",
+        "Instead of the feed the site gave a page for people: a login, an error page, or the error text of a script.",
+        "Open the link in a browser, correct what the page says, and load again.",
+    ),
+    FaultCode(
+        "UNKNOWN_FORMAT",
+        "The format of the file is not known",
+        "The file can be read, but it is none of the formats that can be loaded.",
+        "Export the offers in a known format: YML (Yandex Market Language, root <yml_catalog>).",
+    ),
+    FaultCode(
+        "MALFORMED_XML",
+        "The file is not well-formed XML",
+        "A tag is not closed, an & or < stands alone, or the file is cut off.",
+        "Correct the place that is named; let a program write the XML rather than joining strings.",
+    ),
+    FaultCode(
+        "STRUCTURE_WRONG",
+        "The file lacks a part that its format needs",
+        "The root is right, but what must be inside is missing or stands elsewhere.",
+        "Compare the file with the sample of its format.",
+    ),
+    FaultCode(
+        "STOCK_ONLY",
+        "The file holds prices and stock only",
+        "No offer of the file has a name: it is an update of prices and stock. Loaded as the whole feed, "
+        "it would replace every offer by one without a name.",
+        "Load the file in mode PATCH, or send the whole feed.",
+    ),
+    FaultCode(
+        "ENCODING_WRONG",
+        "The bytes do not fit the declared encoding",
+        "The file says one encoding and is written in another, or two encodings are mixed in it.",
+        'Save the file as UTF-8 and declare encoding="UTF-8".',
+    ),
+    FaultCode(
+        "ENCODING_UNKNOWN",
+        "The declared encoding is not known",
+        "The declaration names an encoding that is not read.",
+        'Save the file as UTF-8 and declare encoding="UTF-8".',
+    ),
+    FaultCode(
+        "ARCHIVE_BROKEN",
+        "The archive cannot be unpacked",
+        "The archive is cut off, damaged, or protected by a password.",
+        "Pack the file again, without a password, and check that it unpacks.",
+    ),
+    FaultCode(
+        "ARCHIVE_AMBIGUOUS",
+        "The archive holds not exactly one file",
+        "An archive with several files does not say which one is the feed.",
+        "Pack the feed alone.",
+    ),
+    FaultCode(
+        "FILE_TOO_LARGE",
+        "The file is too large",
+        "Unpacked, the file is larger than what is read, or its archive unpacks to far more than any real feed does.",
+        "Split the feed over several namespaces.",
+    ),
+    FaultCode(
+        "UNSAFE_XML",
+        "The file uses XML that is refused for safety",
+        "The file declares entities that point outside of it or that grow without measure, nests elements beyond "
+        "reason, or holds one piece of text of many megabytes. No real feed needs any of these.",
+        "Write the feed without entity declarations and with plain, shallow elements.",
+    ),
+    FaultCode(
+        "SOURCE_MISSING",
+        "The stored file is gone or damaged",
+        "The object store no longer has the file, or its bytes differ from what was uploaded.",
+        "Upload the file again.",
+    ),
+    FaultCode(
+        "RUNS_EXHAUSTED",
+        "The load did not arrive as a whole three times",
+        "Parts of the load were lost on their way to the owner of the offers, three times. Nothing was removed.",
+        "Load the file again; if it happens again, tell the operator.",
+    ),
+)

@@ -1,0 +1,49 @@
+"""The docs page of all codes: python -m classifeed_processor.domain.error_codes_page > docs/reference/error-codes.md."""
+
+from __future__ import annotations
+
+import sys
+
+from classifeed.feeds.v1 import load_pb2
+from classifeed_processor.domain.error_codes import ERROR, FAULTS, ISSUES
+
+_HEAD = """# Error codes of feeds
+
+Made from the table in the processor's `domain/error_codes.py`; a test keeps the two the same.
+
+## The whole file
+
+The task is FAILED and no offer was changed. The task names the line and the column where there is one.
+"""
+_OFFERS = """
+## One offer
+
+An ERROR keeps this offer from being applied: one that exists stays as it is, a new one is not created. A WARNING does not.
+All other offers of the file are loaded.
+"""
+
+
+def render() -> str:
+    """Returns the page as Markdown."""
+    parts = [_HEAD]
+    for fault in FAULTS.values():
+        parts.append(
+            f"\n### {fault.code}\n\n{fault.title}.\n\n- Cause: {fault.cause}\n- What to do: {fault.suggestion}\n"
+        )
+    parts.append(_OFFERS)
+    for issue in ISSUES.values():
+        level = "ERROR" if issue.level == ERROR else "WARNING"
+        kind = load_pb2.IssueKind.Name(issue.kind).removeprefix("ISSUE_KIND_").lower()
+        parts.append(
+            f"\n### {issue.code}\n\n{issue.title}. ({level}, {kind})\n\n- What is said: {_escape(issue.message)}\n"
+            f"- Accepted is: {_escape(issue.expected)}\n- What to do: {_escape(issue.suggestion)}\n"
+        )
+    return "".join(parts)
+
+
+def _escape(text: str) -> str:
+    return text.replace("<", "&lt;").replace(">", "&gt;")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(render())

@@ -1,0 +1,30 @@
+"""Faults of a whole file: lasting ones, which end the task as FAILED with words for the seller."""
+
+from __future__ import annotations
+
+from classifeed_processor.domain.error_codes import FAULTS
+
+
+class FeedFault(Exception):
+    """The file cannot be loaded, now or later: the task ends as FAILED and no offer is changed.
+
+    Attributes:
+        code: A key of `FAULTS`.
+        reason: What is wrong with this file, in words, without the remedy.
+        line: Line in the file from 1, 0 when the fault has no place.
+        column: Column in characters from 1, 0 when unknown.
+    """
+
+    def __init__(self, code: str, reason: str, *, line: int = 0, column: int = 0) -> None:
+        self.code = FAULTS[code].code
+        self.reason = reason
+        self.line = line
+        self.column = column
+        super().__init__(self.message)
+
+    @property
+    def message(self) -> str:
+        """What happened, where, and what to do, in one text for the seller."""
+        where = f" (line {self.line}, column {self.column})" if self.line and self.column else ""
+        where = f" (line {self.line})" if self.line and not self.column else where
+        return f"{self.reason}{where}. {FAULTS[self.code].suggestion}"

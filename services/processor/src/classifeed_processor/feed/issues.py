@@ -1,0 +1,124 @@
+"""Writing down what is wrong with one offer, with its place in the file."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from classifeed.feeds.v1 import load_pb2
+from classifeed.feeds.v1.offer_requests_pb2 import OfferRecord
+from classifeed_processor.domain.error_codes import ISSUES
+from classifeed_processor.feed.window import SourceWindow
+
+MAX_ISSUES = 20
+_EXCERPT_CHARS = 200
+_VALUE_CHARS = 200
+
+
+class OfferPlace:
+    """Where the offer at hand lies, and what it is called."""
+
+    __slots__ = ("end", "line", "ordinal", "start", "window")
+
+    window: SourceWindow
+
+    def __init__(self) -> None:
+        self.start = self.end = 0
+        self.line = 0
+        self.ordinal = 0
+
+
+class IssueWriter:
+    """Appends issues to the record at hand. At most `MAX_ISSUES`; what is beyond is counted in a last one."""
+
+    __slots__ = ("_external_id", "_left_out", "_place", "_record")
+
+    _record: OfferRecord
+
+    def __init__(self, place: OfferPlace) -> None:
+        self._place = place
+        self._external_id = ""
+        self._left_out = 0
+
+    def begin(self, record: OfferRecord, external_id: str) -> None:
+        """Turns to the next record. `external_id` is what its issues are listed under."""
+        self._record = record
+        self._external_id = external_id
+
+    def add(
+        self, code: str, *, field: str = "", tag: str = "", nth: int = 1, value: str = "", **details: object
+    ) -> None:
+        """Writes one issue down.
+
+        Args:
+            code: A key of `ISSUES`.
+            field: What it is about, as the feed calls it.
+            tag: The element under the offer that is to blame; empty for the offer itself.
+            nth: Which of the elements of that name, from 1.
+            value: What was found.
+            details: For the words of the code.
+        """
+        meaning = ISSUES[code]
+        if len(self._record.errors) >= MAX_ISSUES - 1 and code != "TOO_MANY_ISSUES":
+            self._left_out += 1
+            return
+        field = field or tag
+        line, column, excerpt = self._locate(tag, nth)
+        issue = self._record.errors.add(
+            external_id=self._external_id,
+            ordinal=self._place.ordinal,
+            level=meaning.level,
+            kind=meaning.kind,
+            code=code,
+            field=field,
+            line=line,
+            column=column,
+            path=_path(tag, nth, field),
+            excerpt=excerpt,
+            value=_clip(value, _VALUE_CHARS),
+            title=meaning.title,
+            suggestion=meaning.suggestion,
+        )
+        words = {"value": _clip(value, 80), "field": field, **details}
+        issue.expected = meaning.expected.format(**words)
+        issue.message = meaning.message.format(**words)
+        issue.error_id = _error_id(issue)
+
+    def close(self) -> None:
+        """Adds the count of what was left out."""
+        if self._left_out:
+            self.add("TOO_MANY_ISSUES", count=self._left_out)
+            self._left_out = 0
+
+    def _locate(self, tag: str, nth: int) -> tuple[int, int, str]:
+        place = self._place
+        raw = place.window.piece(place.start, place.end)
+        at = _find_tag(raw, place.window.encode(tag), nth) if tag else 0
+        line = place.line + raw.count(b"\n", 0, at)
+        column = place.window.column(place.start + at)
+        excerpt = place.window.text(raw[at : at + 4 * _EXCERPT_CHARS])
+        return line, column, _clip(" ".join(excerpt.split()), _EXCERPT_CHARS)
+
+
+def _find_tag(raw: bytes, tag: bytes, nth: int) -> int:
+    """Returns where the nth element of that name begins; the offer's own beginning when it cannot be told."""
+    for number, match in enumerate(re.finditer(rb"<" + re.escape(tag) + rb"(?=[\s/>])", raw), 1):
+        if number == nth:
+            return match.start()
+    return 0
+
+
+def _path(tag: str, nth: int, field: str) -> str:
+    if not tag:
+        return f"offer/@{field}" if field in {"id", "available"} else "offer"
+    return f"offer/{tag}" if nth == 1 else f"offer/{tag}[{nth}]"
+
+
+def _clip(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _error_id(issue: load_pb2.OfferError) -> str:
+    """Two reports of the same thing have the same id; two things in one offer do not."""
+    said = "\0".join((issue.external_id, str(issue.ordinal), issue.code, issue.field, issue.path, issue.value))
+    return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()

@@ -1,0 +1,37 @@
+"""What a feed may cost at most, before it is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds on one file. Each is far above what real feeds need and far below what would hurt the process.
+
+    Attributes:
+        content_bytes: Size after unpacking.
+        ratio: Unpacked to packed size that is refused, past `ratio_free_bytes`.
+        ratio_free_bytes: Unpacked bytes for which the ratio is not looked at.
+        depth: Nesting of elements.
+        token_bytes: One tag, comment or other piece that must be held as a whole.
+        offer_bytes: One offer past which the offer alone is rejected (OFFER_TOO_LARGE).
+        element_bytes: One offer, or one stretch outside of offers, past which the file is refused.
+        head_bytes: Everything of the file that is not inside an offer.
+        names: Different names of tags and attributes.
+    """
+
+    content_bytes: int = 20 << 30
+    ratio: int = 200
+    ratio_free_bytes: int = 64 * MIB
+    depth: int = 64
+    token_bytes: int = 4 * MIB
+    offer_bytes: int = 256 << 10
+    element_bytes: int = 8 * MIB
+    head_bytes: int = 16 * MIB
+    names: int = 5_000
+
+
+DEFAULT_LIMITS = Limits()

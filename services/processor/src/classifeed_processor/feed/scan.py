@@ -1,0 +1,120 @@
+"""What the first pass learns of a file, and what a format plug-in must give it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+from xml.parsers import expat
+
+from classifeed.feeds.v1 import load_pb2
+from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.feed.duplicates import DuplicateIds, IdHashes
+from classifeed_processor.feed.limits import Limits
+from classifeed_processor.feed.positions import PositionWriter
+from classifeed_processor.feed.sniff import Opening
+from classifeed_processor.feed.source import SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A category of the shop's own list."""
+
+    name: str
+    parent_id: str
+
+
+@dataclass(slots=True)
+class ShopHead:
+    """What a file says of the shop as a whole, wherever in the file it says so.
+
+    Attributes:
+        currencies: ISO codes that the shop lists.
+        main_currency: The one with rate 1; empty when there is none.
+        categories: By the shop's category id; empty when the shop lists none.
+    """
+
+    currencies: set[str] = field(default_factory=set)
+    main_currency: str = ""
+    categories: dict[str, Category] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class FeedScan:
+    """A file that is well-formed to its end and has the parts that its format needs.
+
+    Attributes:
+        source: The file.
+        opening: How its characters are read.
+        encoding: Encoding that is forced on the parser; empty means UTF-8.
+        format: Name of the format plug-in.
+        head: What the file says of the shop.
+        offer_count: Offers in the file.
+        child_tags: How often each element occurs straight under an offer.
+        stock_only: Whether it has prices and stock and nothing that describes an offer.
+        duplicates: Answers which ids stood before.
+        positions: File with the byte range of each offer.
+        content_bytes: Size after unpacking.
+        warnings: What the seller should know of the file as a whole.
+    """
+
+    source: SourceFile
+    opening: Opening
+    encoding: str
+    format: str
+    head: ShopHead
+    offer_count: int
+    child_tags: Mapping[str, int]
+    stock_only: bool
+    duplicates: DuplicateIds
+    positions: Path
+    content_bytes: int
+    warnings: tuple[str, ...]
+
+
+class FormatScan(Protocol):
+    """The first pass of one format: it sees every tag, counts offers and reads the head.
+
+    Attributes:
+        name: Name of the format.
+        offer_count: Offers so far.
+        boundary: Byte offset where the last offer began or ended.
+        inside_offer: Whether an offer is open.
+    """
+
+    name: str
+    offer_count: int
+    boundary: int
+    inside_offer: bool
+    head: ShopHead
+    child_tags: dict[str, int]
+
+    def attach(self, parser: expat.XMLParserType) -> None:
+        """Sets the parser's handlers. Called inside the root's start tag."""
+
+    @property
+    def stock_only(self) -> bool:
+        """Whether the file updates prices and stock and describes nothing."""
+
+    def finish(self) -> list[str]:
+        """Checks that the file had the parts it needs, and returns warnings for the whole file.
+
+        Raises:
+            FeedFault: STRUCTURE_WRONG.
+        """
+
+
+ScanFactory = Callable[[IdHashes, PositionWriter, Limits], FormatScan]
+
+
+def require_mode(scan: FeedScan, mode: load_pb2.LoadMode) -> None:
+    """Refuses a file that would do in this mode what nobody wants.
+
+    Raises:
+        FeedFault: STOCK_ONLY for an update of prices and stock that is loaded as the whole feed.
+    """
+    if scan.stock_only and mode != load_pb2.LOAD_MODE_PATCH:
+        raise FeedFault(
+            "STOCK_ONLY", f"None of the {scan.offer_count:,} offers has a name: the file holds prices and stock only"
+        )

@@ -1,0 +1,153 @@
+"""The second pass: offer by offer through the schema and the mapping, into batches that are ready to send."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lxml import etree
+
+from classifeed.feeds.v1 import load_pb2, offer_requests_pb2
+from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, OfferRecord
+from classifeed_processor.feed.batches import BatchFill, content_hash, records_digest
+from classifeed_processor.feed.content import open_content
+from classifeed_processor.feed.issues import IssueWriter, OfferPlace
+from classifeed_processor.feed.positions import read_positions
+from classifeed_processor.feed.safe_parser import drop_element, iterate_elements, syntax_fault
+from classifeed_processor.feed.scan import FeedScan
+from classifeed_processor.feed.window import SourceWindow
+from classifeed_processor.feed.yml.mapping import YmlMapping
+from classifeed_processor.feed.yml.scan import MAX_ID_CHARS
+
+
+@dataclass(frozen=True, slots=True)
+class RunAddress:
+    """What every batch of a run says of itself."""
+
+    seller_id: str
+    namespace: str
+    task_id: int
+    run: int
+    mode: load_pb2.LoadMode
+
+
+def read_batches(scan: FeedScan, address: RunAddress) -> Iterator[OfferBatch]:
+    """Yields the batches of a run, numbered from 1, each with its digest.
+
+    Deterministic: the same file gives the same records in the same batches, whatever the run. Blocks on the disk;
+    memory is one batch and one piece of the file. The batch is the caller's once yielded.
+
+    Raises:
+        FeedFault: MALFORMED_XML, where libxml2 refuses what the first pass let through.
+    """
+    scan.duplicates.rewind()
+    reader = _Reader(scan, patch=address.mode == load_pb2.LOAD_MODE_PATCH)
+    batch, batch_id, fill = OfferBatch(), 1, BatchFill()
+    for element, source_bytes in reader.offers():
+        if not fill.has_room(source_bytes):
+            yield _finish(batch, address, batch_id)
+            batch, batch_id, fill = OfferBatch(), batch_id + 1, BatchFill()
+        record = batch.records.add()
+        reader.fill(record, element)
+        fill.add(record, source_bytes)
+    if fill.records:
+        yield _finish(batch, address, batch_id)
+
+
+def _finish(batch: OfferBatch, address: RunAddress, batch_id: int) -> OfferBatch:
+    batch.digest = records_digest(batch)
+    batch.seller_id = address.seller_id
+    batch.namespace = address.namespace
+    batch.task_id = address.task_id
+    batch.run = address.run
+    batch.batch_id = batch_id
+    batch.mode = address.mode
+    return batch
+
+
+class _Reader:
+    """Walks the offers of one file and fills one record for each."""
+
+    def __init__(self, scan: FeedScan, *, patch: bool) -> None:
+        self._scan = scan
+        self._limits = scan.source.limits
+        self._skipped_lines = scan.opening.skip_lines
+        self._mapping = YmlMapping(scan, patch=patch)
+        self._place = OfferPlace()
+        self._issues = IssueWriter(self._place)
+
+    def offers(self) -> Iterator[tuple[etree._Element, int]]:
+        """Yields each offer with its size in the source; the offer before is freed when the next is asked for."""
+        scan = self._scan
+        positions = read_positions(scan.positions)
+        container: etree._Element | None = None
+        with open_content(scan.source, scan.opening) as stream:
+            window = SourceWindow(stream, scan.encoding)
+            place = self._place
+            place.window = window
+            try:
+                for element in iterate_elements(window, "offer", scan.encoding):
+                    parent = element.getparent()
+                    if parent is not container:
+                        if not _is_container(parent):
+                            continue
+                        container = parent
+                    place.start, place.end = next(positions)
+                    place.ordinal += 1
+                    place.line = window.line(place.start) + self._skipped_lines
+                    yield element, place.end - place.start
+                    drop_element(element)
+                    window.forget_before(place.end)
+            except etree.XMLSyntaxError as error:
+                raise syntax_fault(error, self._skipped_lines) from error
+
+    def fill(self, record: OfferRecord, element: etree._Element) -> None:
+        """Fills the record of the offer at hand: duplicate, without id, too large, or mapped."""
+        place = self._place
+        external_id = (element.get("id") or "").strip()
+        record.ordinal = place.ordinal
+        record.line = place.line
+        issues = self._issues
+        if not 0 < len(external_id) <= MAX_ID_CHARS:
+            record.kind = offer_requests_pb2.RECORD_KIND_UNIDENTIFIED
+            record.external_id = f"record:{place.ordinal}"
+            issues.begin(record, record.external_id)
+            if external_id:
+                issues.add("ID_TOO_LONG", field="id", value=external_id, length=len(external_id))
+            else:
+                issues.add("ID_MISSING", field="id")
+            self._map(record, element)
+            record.ClearField("content")
+            return
+        issues.begin(record, external_id)
+        first = self._scan.duplicates.find_first(external_id, place.ordinal, place.line)
+        if first is not None:
+            record.kind = offer_requests_pb2.RECORD_KIND_DUPLICATE
+            record.external_id = f"record:{place.ordinal}"
+            issues.add("DUPLICATE_ID", field="id", value=external_id, first_line=first.line)
+            return
+        record.kind = offer_requests_pb2.RECORD_KIND_OFFER
+        record.external_id = external_id
+        if self._map(record, element):
+            record.content_hash = content_hash(record)
+
+    def _map(self, record: OfferRecord, element: etree._Element) -> bool:
+        place = self._place
+        size = place.end - place.start
+        if size > self._limits.offer_bytes:
+            self._issues.add("OFFER_TOO_LARGE", size=size, limit=self._limits.offer_bytes)
+            return False
+        self._mapping.fill(record, element, self._issues)
+        self._issues.close()
+        return True
+
+
+def _is_container(parent: etree._Element | None) -> bool:
+    """Says whether offers under this element count: yml_catalog/shop/offers, as in the first pass."""
+    if parent is None or parent.tag != "offers":
+        return False
+    shop = parent.getparent()
+    if shop is None or shop.tag != "shop":
+        return False
+    root = shop.getparent()
+    return root is not None and root.tag == "yml_catalog" and root.getparent() is None

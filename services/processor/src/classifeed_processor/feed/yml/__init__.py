@@ -1,0 +1,1 @@
+"""YML, the Yandex Market Language: root yml_catalog, shop, offers, offer."""

@@ -1,0 +1,37 @@
+"""Names from the root to a category, out of the shop's own list."""
+
+from __future__ import annotations
+
+from classifeed_processor.feed.scan import Category
+
+_MAX_DEPTH = 12
+
+
+class CategoryPaths:
+    """Answers category paths; each is worked out once."""
+
+    def __init__(self, categories: dict[str, Category]) -> None:
+        self._categories = categories
+        self._paths: dict[str, tuple[str, ...]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._categories)
+
+    def find(self, category_id: str) -> tuple[str, ...] | None:
+        """Returns the names from the root on, or None when the shop has no such category."""
+        path = self._paths.get(category_id)
+        if path is None and category_id in self._categories:
+            path = self._paths[category_id] = self._walk(category_id)
+        return path
+
+    def _walk(self, category_id: str) -> tuple[str, ...]:
+        names: list[str] = []
+        seen: set[str] = set()
+        # Shops name parents that do not exist, and parents in a circle.
+        while category_id in self._categories and category_id not in seen and len(names) < _MAX_DEPTH:
+            seen.add(category_id)
+            category = self._categories[category_id]
+            if category.name:
+                names.append(category.name)
+            category_id = category.parent_id
+        return tuple(reversed(names))

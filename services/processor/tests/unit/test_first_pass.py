@@ -1,0 +1,131 @@
+"""A file that is not well-formed, not safe or not whole fails before anything of it is sent."""
+
+from __future__ import annotations
+
+import pytest
+
+from classifeed.feeds.v1 import load_pb2
+from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.feed.scan import require_mode
+
+
+def fault_of(scan, content, *args) -> FeedFault:
+    with pytest.raises(FeedFault) as caught:
+        scan(content, *args)
+    return caught.value
+
+
+def test_a_lone_ampersand_is_named_with_its_place(scan, yml, offer):
+    feed = yml(offer("a"), offer("b", name="Чай & кофе"))
+    fault = fault_of(scan, feed)
+    lines = feed.decode().split("\n")
+    line = next(number for number, text in enumerate(lines, 1) if "Чай & кофе" in text)
+    assert (fault.code, fault.line) == ("MALFORMED_XML", line)
+    # expat stands behind the & or on it, in characters and not in bytes.
+    assert abs(fault.column - (lines[line - 1].index("&") + 1)) <= 1
+    assert "&amp;" in fault.message
+
+
+def test_a_mismatched_tag_names_both_lines(scan):
+    fault = fault_of(scan, b"<yml_catalog>\n<shop>\n<ofer>\n</offer></shop></yml_catalog>")
+    assert (fault.code, fault.line) == ("MALFORMED_XML", 4)
+    assert "</offer>" in fault.message
+    assert "<ofer>, which was opened on line 3" in fault.message
+
+
+def test_a_truncated_file_is_said_to_be_cut_off(scan, yml, offer):
+    feed = yml(*(offer(f"a{n}") for n in range(50)))
+    for share in (0.3, 0.6, 0.99):
+        fault = fault_of(scan, feed[: int(len(feed) * share)])
+        assert fault.code in {"MALFORMED_XML", "ENCODING_WRONG"}
+        assert fault.line > 0
+    assert "cut off" in fault_of(scan, feed[: feed.rindex(b"</offer>")]).message
+
+
+@pytest.mark.parametrize(
+    ("inside", "words"),
+    [
+        ("<name>a < b</name>", "&lt;"),
+        ("<name>a\x01b</name>", "control character"),
+        ("<name>&nbsp;</name>", "&nbsp;"),
+        ('<name a="1" a="2"/>', "twice"),
+        ("<g:name>x</g:name>", "prefix"),
+    ],
+)
+def test_common_faults_have_words(scan, yml, inside, words):
+    fault = fault_of(scan, yml(f'<offer id="a">{inside}</offer>'))
+    assert fault.code == "MALFORMED_XML"
+    assert fault.line == 7
+    assert words in fault.message
+
+
+@pytest.mark.parametrize("inside", ['<x xml:id="7"/>', '<x xmlns:p=""/>', '<x xml:id="a"/><x xml:id="a"/>'])
+def test_what_only_libxml2_refuses_fails_in_the_first_pass_too(scan, yml, inside):
+    """Otherwise it would stop the second pass when half of the offers have been sent."""
+    assert fault_of(scan, yml(f'<offer id="a">{inside}</offer>')).code == "MALFORMED_XML"
+
+
+DOCTYPE = '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE yml_catalog '
+
+
+def test_a_doctype_is_accepted_and_its_dtd_is_never_fetched(load, yml, offer, tmp_path):
+    (tmp_path / "shops.dtd").write_text("<!ENTITY % broken")
+    loaded = load(yml(offer("a"), prolog=DOCTYPE + f'SYSTEM "{tmp_path}/shops.dtd">\n'))
+    assert [record.content.title for record in loaded.records] == ["Чайник"]
+
+
+def test_an_entity_of_the_file_itself_is_read(load, yml, offer):
+    prolog = DOCTYPE + '[<!ENTITY shop "Чайная">]>\n'
+    assert load(yml(offer("a", name="&shop; №1"), prolog=prolog)).records[0].content.title == "Чайная №1"
+
+
+@pytest.mark.parametrize(
+    "subset",
+    [
+        '<!ENTITY x SYSTEM "file:///etc/hostname">',
+        '<!ENTITY % x SYSTEM "http://127.0.0.1:9/x.dtd"> %x;',
+        '<!ENTITY x PUBLIC "a" "http://127.0.0.1:9/x">',
+    ],
+)
+def test_entities_that_point_outside_are_refused(scan, yml, offer, subset):
+    assert fault_of(scan, yml(offer("a", name="&x;"), prolog=DOCTYPE + f"[{subset}]>\n")).code == "UNSAFE_XML"
+
+
+def test_a_billion_laughs_are_refused(scan, yml, offer):
+    entities = '<!ENTITY a0 "' + "ha" * 50 + '">'
+    entities += "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10))
+    assert fault_of(scan, yml(offer("a", name="&a9;"), prolog=DOCTYPE + f"[{entities}]>\n")).code == "UNSAFE_XML"
+
+
+@pytest.mark.parametrize("root", ["yml_catalog", "other"])
+def test_deep_nesting_is_refused(scan, root):
+    assert fault_of(scan, f"<{root}>".encode() + b"<a>" * 5_000_000).code == "UNSAFE_XML"
+
+
+def test_a_file_of_prices_and_stock_is_for_patches_only(scan):
+    offers = '<offer id="1"><price>5</price><outlets><outlet instock="2"/></outlets></offer>'
+    scanned = scan(f"<yml_catalog><shop><offers>{offers}</offers></shop></yml_catalog>".encode())
+    require_mode(scanned, load_pb2.LOAD_MODE_PATCH)
+    with pytest.raises(FeedFault) as caught:
+        require_mode(scanned, load_pb2.LOAD_MODE_REPLACE)
+    assert caught.value.code == "STOCK_ONLY"
+    assert "PATCH" in caught.value.message
+
+
+def test_categories_and_currencies_are_read_wherever_they_stand(load):
+    feed = """<yml_catalog><shop><offers><offer id="1"><name>a</name><price>5</price><categoryId>2</categoryId></offer>
+    </offers><currencies><currency id="RUR" rate="1"/></currencies>
+    <categories><category id="1"><![CDATA[ Дом ]]></category><category id="2" parent_id="1">Сад</category></categories>
+    </shop></yml_catalog>"""
+    (record,) = load(feed.encode()).records
+    assert list(record.content.category_path) == ["Дом", "Сад"]
+    assert record.content.price.currency_code == "RUB"
+
+
+def test_unknown_tags_are_one_warning_for_the_file(load, yml, offer):
+    loaded = load(
+        yml(offer("a", extra="<zz>1</zz><yy/>"), offer("b", extra="<zz>2</zz>"), offer("c", extra="<zz/>", price="x"))
+    )
+    assert loaded.scan.warnings == ("Tags that YML does not know were left out: <yy> (1 times), <zz> (3 times).",)
+    # An unknown tag before it does not hide a wrong value.
+    assert loaded.codes == [("c", "PRICE_INVALID")]

@@ -1,0 +1,119 @@
+"""A source is known by its content, never by its name."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import zipfile
+
+import pytest
+
+from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.feed.limits import Limits
+
+
+def zipped(**members: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+def test_plain_gzip_and_zip_give_the_same_offers(load, yml, offer):
+    feed = yml(offer("a"), offer("b"))
+    plain = [record.SerializeToString() for record in load(feed).records]
+    assert [record.SerializeToString() for record in load(gzip.compress(feed)).records] == plain
+    assert [record.SerializeToString() for record in load(zipped(feed=feed)).records] == plain
+
+
+@pytest.mark.parametrize("before", [b"\n\n", codecs.BOM_UTF8, codecs.BOM_UTF8 + b" \r\n\n"])
+def test_marks_and_blank_lines_before_the_declaration_are_no_fault(load, yml, offer, before):
+    loaded = load(before + yml(offer("a"), offer("b", price="x")))
+    assert len(loaded.records) == 2
+    # Line numbers are those of the file as it came.
+    first = yml(offer("a")).split(b"<offer ")[0].count(b"\n") + 1 + before.count(b"\n")
+    assert [record.line for record in loaded.records] == [first, first + 1]
+    assert [error.line for error in loaded.records[1].errors] == [first + 1]
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("mark", [True, False])
+def test_utf16_is_read(load, yml, offer, codec, mark):
+    bom = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}[codec] if mark else b""
+    feed = yml(offer("a", name="Ёлка"), prolog='<?xml version="1.0" encoding="UTF-16"?>\n').decode()
+    loaded = load(bom + ("\n" + feed).encode(codec))
+    assert [record.content.title for record in loaded.records] == ["Ёлка"]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        b"<!DOCTYPE html><html><body>Login</body></html>",
+        b"\n  <html>",
+        b"<br />\n<b>Warning</b>: mysql_connect()",
+        b"Fatal error: Uncaught PDOException in /var/www/feed.php",
+        b"<b>Parse error</b>: syntax error",
+        b"502 Bad Gateway",
+        b"<!-- cache --><!doctype HTML>",
+    ],
+)
+def test_a_web_page_is_no_feed(scan, page):
+    with pytest.raises(FeedFault) as caught:
+        scan(page)
+    assert (caught.value.code, caught.value.line) == ("NOT_A_FEED", 1)
+    assert "Open the link in a browser" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "FILE_EMPTY"),
+        (b" \n\t ", "FILE_EMPTY"),
+        (b"id;name\n1;a\n", "UNKNOWN_FORMAT"),
+        (b'{"offers": []}', "UNKNOWN_FORMAT"),
+        (b"\x00\x01\x02\x03", "UNKNOWN_FORMAT"),
+        (b"<rss><channel/></rss>", "UNKNOWN_FORMAT"),
+        (b"Rar!\x1a\x07\x00", "UNKNOWN_FORMAT"),
+        (b"\x1f\x8b\x08\x00broken", "ARCHIVE_BROKEN"),
+        (b"PK\x03\x04broken", "ARCHIVE_BROKEN"),
+        (zipped(a=b"<a/>", b=b"<b/>"), "ARCHIVE_AMBIGUOUS"),
+        (zipped(), "UNKNOWN_FORMAT"),
+        (zipped(**{"[Content_Types].xml": b"<a/>"}), "UNKNOWN_FORMAT"),
+        (b"<yml_catalog/>", "STRUCTURE_WRONG"),
+        (b"<yml_catalog><shop><name>a</name></shop></yml_catalog>", "STRUCTURE_WRONG"),
+        (b'<?xml version="1.0" encoding="UTF-7"?><yml_catalog/>', "ENCODING_UNKNOWN"),
+        (b'<?xml version="1.0" encoding="klingon"?><yml_catalog/>', "ENCODING_UNKNOWN"),
+        (codecs.BOM_UTF32_LE + "<a/>".encode("utf-32-le"), "ENCODING_UNKNOWN"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_by_name(scan, content, code):
+    with pytest.raises(FeedFault) as caught:
+        scan(content)
+    assert caught.value.code == code
+
+
+def test_an_unknown_format_shows_its_beginning_and_what_is_known(scan):
+    with pytest.raises(FeedFault) as caught:
+        scan(b"id;name\n" + b"x" * 500)
+    assert "id;name" in caught.value.message
+    assert "x" * 193 not in caught.value.message
+    assert "yml_catalog" in caught.value.message
+
+
+def test_a_cut_off_archive_is_refused(scan, yml, offer):
+    packed = gzip.compress(yml(*(offer(f"a{n}") for n in range(500))))
+    with pytest.raises(FeedFault) as caught:
+        scan(packed[: len(packed) // 2])
+    assert caught.value.code == "ARCHIVE_BROKEN"
+
+
+def test_an_archive_that_unpacks_to_far_too_much_is_refused_early(scan):
+    limits = Limits(ratio_free_bytes=1 << 20)
+    with pytest.raises(FeedFault) as caught:
+        scan(gzip.compress(b"<yml_catalog>" + b" " * (64 << 20)), limits)
+    assert caught.value.code == "FILE_TOO_LARGE"
+    with pytest.raises(FeedFault) as caught:
+        scan(b"<yml_catalog>" + b" " * (2 << 20), Limits(content_bytes=1 << 20))
+    assert caught.value.code == "FILE_TOO_LARGE"
