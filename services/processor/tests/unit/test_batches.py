@@ -1,4 +1,4 @@
-"""What is sent depends on the file alone: batches are cut alike in each run, within their bounds, and nothing is lost."""
+"""What is sent depends on the file alone: batches are cut alike in each run, within bounds, and nothing is lost."""
 
 from __future__ import annotations
 

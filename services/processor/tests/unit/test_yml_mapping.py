@@ -12,11 +12,14 @@ def issues_of(load, content, **options):
 
 
 def test_a_good_offer_is_mapped_whole(load, yml):
-    text = """<offer id=" a1 " available="false"><url> //shop.test/1 </url><price from="true">1499,90</price><oldprice>2000</oldprice>
+    text = """<offer id=" a1 " available="false"><url> //shop.test/1 </url>
+    <price from="true">1499,90</price><oldprice>2000</oldprice>
     <currencyId>RUR</currencyId><categoryId>1</categoryId><picture>https://p.test/1.jpg | https://p.test/2.jpg</picture>
-    <picture>https://p.test/1.jpg</picture><picture/><title>  Чайник   <![CDATA[<стальной>]]></title><brand>Bork</brand><vendorCode>K-1</vendorCode>
+    <picture>https://p.test/1.jpg</picture><picture/><title>  Чайник   <![CDATA[<стальной>]]></title>
+    <brand>Bork</brand><vendorCode>K-1</vendorCode>
     <model>K</model><description><p>Вода <b>кипит</b></p></description><barcode>123</barcode><barcode>456</barcode>
-    <param name="Цвет">синий</param><param name="Вес" unit="кг">2</param><count>7</count><lat>55.75</lat><lon>37.61</lon>
+    <param name="Цвет">синий</param><param name="Вес" unit="кг">2</param><count>7</count>
+    <lat>55.75</lat><lon>37.61</lon>
     <address>Москва</address></offer>"""
     (record,) = load(yml(text)).records
     content = record.content
@@ -131,8 +134,8 @@ def test_offers_without_id_and_duplicates_travel_by_their_position(load, yml, of
         offer_requests_pb2.RECORD_KIND_UNIDENTIFIED,
     )
     assert kinds == [
-        (of, "a"), (of, "b"), (duplicate, "record:3"), (without, "record:4"), (without, "record:5"), (without, "record:6"),
-        (duplicate, "record:7"),
+        (of, "a"), (of, "b"), (duplicate, "record:3"), (without, "record:4"), (without, "record:5"),
+        (without, "record:6"), (duplicate, "record:7"),
     ]  # fmt: skip
     assert loaded.codes == [
         ("a", "DUPLICATE_ID"), ("record:4", "ID_MISSING"), ("record:5", "ID_MISSING"), ("record:6", "ID_TOO_LONG"),

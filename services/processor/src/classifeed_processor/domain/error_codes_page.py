@@ -1,4 +1,4 @@
-"""The docs page of all codes: python -m classifeed_processor.domain.error_codes_page > docs/reference/error-codes.md."""
+"""The docs page of all codes: run as a module, it writes docs/reference/error-codes.md to its standard output."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ The task is FAILED and no offer was changed. The task names the line and the col
 _OFFERS = """
 ## One offer
 
-An ERROR keeps this offer from being applied: one that exists stays as it is, a new one is not created. A WARNING does not.
-All other offers of the file are loaded.
+An ERROR keeps this offer from being applied: one that exists stays as it is, a new one is not created. A WARNING does
+not. All other offers of the file are loaded.
 """
 
 
 def render() -> str:
     """Returns the page as Markdown."""
     parts = [_HEAD]
-    for fault in FAULTS.values():
-        parts.append(
-            f"\n### {fault.code}\n\n{fault.title}.\n\n- Cause: {fault.cause}\n- What to do: {fault.suggestion}\n"
-        )
+    parts += [
+        f"\n### {fault.code}\n\n{fault.title}.\n\n- Cause: {fault.cause}\n- What to do: {fault.suggestion}\n"
+        for fault in FAULTS.values()
+    ]
     parts.append(_OFFERS)
     for issue in ISSUES.values():
         level = "ERROR" if issue.level == ERROR else "WARNING"

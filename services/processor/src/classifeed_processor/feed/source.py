@@ -50,7 +50,8 @@ class SourceFile:
             stream: IO[bytes] = raw
             try:
                 if self.container == "gzip":
-                    stream = cast("IO[bytes]", stack.enter_context(contextlib.closing(gzip.open(raw, "rb"))))
+                    unpacked = gzip.GzipFile(fileobj=raw, mode="rb")
+                    stream = cast("IO[bytes]", stack.enter_context(contextlib.closing(unpacked)))
                 elif self.container == "zip":
                     stream = stack.enter_context(zipfile.ZipFile(raw).open(self.member))
             except _BROKEN as error:
