@@ -1,0 +1,410 @@
+# ruff: noqa: N802 method names are the proto's
+"""A whole process of a service, in this process and as one of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import sys
+import textwrap
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import grpc.aio
+import httpx
+import pytest
+from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
+from grpc_health.v1.health_pb2_grpc import HealthStub
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from classifeed.offers.v1 import offer_pb2, offer_service_pb2
+from classifeed.offers.v1.offer_service_pb2_grpc import (
+    OfferServiceServicer,
+    OfferServiceStub,
+    add_OfferServiceServicer_to_server,
+)
+from classifeed_common.auth import KeyStore
+from classifeed_common.errors import NotFound
+from classifeed_common.runner import Role, Servicer, ServiceRunner
+from classifeed_common.runner.command import select_roles
+from classifeed_common.runner.listening import ListenError, is_loopback
+from classifeed_common.testing.rpc import OpenChannel, settings_for
+
+REQUEST = offer_service_pb2.GetOfferRequest(name="sellers/s/feeds/default/offers/1")
+
+
+class Offers(OfferServiceServicer):
+    """Answers once it is let."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+
+    async def GetOffer(self, request: Any, context: Any) -> offer_pb2.Offer:
+        self.asked.set()
+        await self.may_answer.wait()
+        return offer_pb2.Offer(name=request.name)
+
+
+async def idle(stop: asyncio.Event) -> None:
+    await stop.wait()
+
+
+def build(offers: Offers | None = None, *, changes: dict[str, Any] | None = None, **parts: Any) -> ServiceRunner:
+    settings = settings_for("offers").model_copy(update={"drain_notice_s": 0.0, **(changes or {})})
+    servicers = [Servicer.of(add_OfferServiceServicer_to_server, offers or Offers())]
+    return ServiceRunner(settings, "offers", "1.2.3", servicers=servicers, **parts)
+
+
+@asynccontextmanager
+async def running(runner: ServiceRunner, roles: set[str] | None = None) -> AsyncIterator[tuple[asyncio.Event, Any]]:
+    stop = asyncio.Event()
+    task = asyncio.create_task(runner.run(stop, roles))
+    try:
+        await until(lambda: bool(runner.http_address) and (task.done() or runner.is_ready))
+        yield stop, task
+    finally:
+        stop.set()
+        async with asyncio.timeout(20):
+            await asyncio.gather(task, return_exceptions=True)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+async def get(runner: ServiceRunner, path: str) -> httpx.Response:
+    async with httpx.AsyncClient(trust_env=False) as client:
+        return await client.get(f"http://{runner.http_address}{path}")
+
+
+async def health_of(runner: ServiceRunner, service: str = "") -> int:
+    async with grpc.aio.insecure_channel(runner.grpc_address) as channel:
+        return int((await HealthStub(channel).Check(HealthCheckRequest(service=service))).status)
+
+
+async def test_a_running_service_answers_everywhere(tmp_path: Path) -> None:
+    async def waiting() -> dict[str, int]:
+        return {"outbox": 3}
+
+    run_file = tmp_path / "run" / "offers.json"
+    roles = [Role("relay", idle, waiting), Role("sweep", idle)]
+    own = Route("/hello", lambda _: PlainTextResponse("hi"))
+    runner = build(roles=roles, routes=[own], changes={"run_file": run_file})
+    async with running(runner) as (stop, task):
+        said = json.loads(run_file.read_text())
+        assert (said["grpc"], said["http"], said["pid"]) == (runner.grpc_address, runner.http_address, os.getpid())
+        assert await health_of(runner) == HealthCheckResponse.SERVING
+        assert await health_of(runner, "classifeed.offers.v1.OfferService") == HealthCheckResponse.SERVING
+        assert (await get(runner, "/health/live")).status_code == 200
+        ready = await get(runner, "/health/ready")
+        assert (ready.status_code, ready.json()["version"]) == (200, "1.2.3")
+        assert ready.json()["roles"] == ["relay", "serve", "sweep"]
+        assert (await get(runner, "/backlog")).json() == {"items": {"relay.outbox": 3}, "total": 3}
+        assert 'backlog_items{item="relay.outbox"} 3.0' in (await get(runner, "/metrics")).text
+        assert (await get(runner, "/hello")).text == "hi"
+        stop.set()
+        assert await task == 0
+    assert not run_file.exists()
+
+
+async def test_it_is_not_serving_while_a_dependency_is_missing() -> None:
+    missing = True
+
+    async def check() -> None:
+        if missing:
+            raise ConnectionError("no route")
+
+    runner = build(readiness={"kafka": check})
+    stop = asyncio.Event()
+    task = asyncio.create_task(runner.run(stop))
+    await until(lambda: runner.describe()["missing"] == {"kafka": "ConnectionError: no route"})
+    assert await health_of(runner) == HealthCheckResponse.NOT_SERVING
+    answer = await get(runner, "/health")
+    assert (answer.status_code, answer.json()["missing"]) == (503, {"kafka": "ConnectionError: no route"})
+    assert (await get(runner, "/health/live")).status_code == 200
+    missing = False
+    await until(lambda: runner.is_ready)
+    assert await health_of(runner) == HealthCheckResponse.SERVING
+    stop.set()
+    assert await task == 0
+
+
+async def test_a_drain_says_not_serving_first_and_lets_calls_and_roles_end(rpc_channel: OpenChannel) -> None:
+    offers = Offers()
+    offers.may_answer.clear()
+    order: list[str] = []
+
+    async def work(stop: asyncio.Event) -> None:
+        await stop.wait()
+        await asyncio.sleep(0)
+        order.append("role ended")
+
+    async def close() -> None:
+        order.append("closed")
+
+    runner = build(offers, roles=[Role("work", work)], on_stop=close, changes={"drain_notice_s": 0.3})
+    async with running(runner) as (stop, task):
+        stub = OfferServiceStub(rpc_channel(runner.grpc_address, caller="operator", audience="offers"))
+        call = asyncio.ensure_future(stub.GetOffer(REQUEST))
+        await offers.asked.wait()
+        stop.set()
+        await until(lambda: not runner.is_ready)
+        assert await health_of(runner) == HealthCheckResponse.NOT_SERVING
+        assert (await get(runner, "/health/ready")).status_code == 503
+        offers.may_answer.set()
+        assert (await call).name == REQUEST.name
+        assert await task == 0
+    assert order == ["role ended", "closed"]
+
+
+async def test_a_role_that_does_not_end_is_cancelled_after_the_grace() -> None:
+    cancelled = asyncio.Event()
+
+    async def stubborn(_: asyncio.Event) -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    runner = build(roles=[Role("stubborn", stubborn)], changes={"drain_grace_s": 0.1})
+    async with running(runner) as (stop, task):
+        stop.set()
+        assert await task == 0
+    assert cancelled.is_set()
+
+
+@pytest.mark.parametrize("fault", ["raises", "returns"])
+async def test_a_role_that_ends_by_itself_ends_the_process_with_1(fault: str) -> None:
+    go = asyncio.Event()
+
+    async def faulty(_: asyncio.Event) -> None:
+        await go.wait()
+        if fault == "raises":
+            raise RuntimeError("connection lost")
+
+    other_ended = asyncio.Event()
+
+    async def other(stop: asyncio.Event) -> None:
+        await stop.wait()
+        other_ended.set()
+
+    runner = build(roles=[Role("faulty", faulty), Role("other", other)])
+    async with running(runner) as (_, task), asyncio.timeout(10):
+        go.set()
+        assert await task == 1
+    assert other_ended.is_set()
+
+
+async def test_what_cannot_be_opened_ends_the_process_and_is_closed() -> None:
+    closed = asyncio.Event()
+
+    async def fail() -> None:
+        raise ConnectionError("no database")
+
+    async def close() -> None:
+        closed.set()
+
+    runner = build(on_start=fail, on_stop=close)
+    with pytest.raises(ConnectionError):
+        await runner.run(asyncio.Event())
+    assert closed.is_set()
+
+
+async def test_it_can_be_stopped_while_it_is_still_opening() -> None:
+    opening = asyncio.Event()
+
+    async def slow() -> None:
+        opening.set()
+        await asyncio.Event().wait()
+
+    stop = asyncio.Event()
+    task = asyncio.create_task(build(on_start=slow).run(stop))
+    async with asyncio.timeout(10):
+        await opening.wait()
+        stop.set()
+        assert await task == 0
+
+
+async def test_an_uncountable_backlog_is_an_error_never_zero() -> None:
+    async def lost() -> dict[str, int]:
+        raise ConnectionError("no database")
+
+    runner = build(roles=[Role("relay", idle, lost)])
+    async with running(runner):
+        answer = await get(runner, "/backlog")
+        assert answer.status_code == 500
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert (await get(runner, "/metrics")).status_code == 200
+
+
+async def test_errors_of_routes_are_problem_documents() -> None:
+    async def fail(_: object) -> Any:
+        raise NotFound("PAGE_NOT_FOUND", "There is no such page.")
+
+    runner = build(routes=[Route("/fail", fail)])
+    async with running(runner):
+        answer = await get(runner, "/fail")
+    assert (answer.status_code, answer.json()["reason"]) == (404, "PAGE_NOT_FOUND")
+
+
+async def test_work_alone_answers_health_and_nothing_else(rpc_channel: OpenChannel) -> None:
+    runner = build(roles=[Role("relay", idle), Role("sweep", idle)])
+    async with running(runner, {"relay"}):
+        assert await health_of(runner) == HealthCheckResponse.SERVING
+        assert (await get(runner, "/health")).json()["roles"] == ["relay"]
+        stub = OfferServiceStub(rpc_channel(runner.grpc_address, caller="operator", audience="offers"))
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await stub.GetOffer(REQUEST)
+        assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
+
+
+@pytest.mark.parametrize("field", ["grpc_listen", "http_listen"])
+async def test_it_refuses_to_be_open_to_anybody(field: str) -> None:
+    with pytest.raises(ListenError, match="CLASSIFEED_OFFERS_KEYS_DIR"):
+        await build(changes={field: "0.0.0.0:0"}).run(asyncio.Event())
+
+
+async def test_with_keys_it_asks_for_tickets(keys: KeyStore, rpc_channel: OpenChannel) -> None:
+    runner = build(changes={"keys_dir": keys.directory})
+    async with running(runner):
+        assert await health_of(runner) == HealthCheckResponse.SERVING
+        signed = OfferServiceStub(rpc_channel(runner.grpc_address, caller="operator", audience="offers"))
+        assert (await signed.GetOffer(REQUEST)).name == REQUEST.name
+        bare = OfferServiceStub(rpc_channel(runner.grpc_address, caller="operator", audience="offers", signed=False))
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await bare.GetOffer(REQUEST)
+        assert refused.value.code() is grpc.StatusCode.UNAUTHENTICATED
+
+
+@pytest.mark.parametrize("field", ["grpc_listen", "http_listen"])
+async def test_a_port_in_use_is_said_in_one_line(field: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(ListenError, match=address):
+            await build(changes={field: address}).run(asyncio.Event())
+
+
+@pytest.mark.parametrize(
+    ("address", "loopback"),
+    [
+        ("127.0.0.1:80", True),
+        ("127.9.9.9:80", True),
+        ("[::1]:80", True),
+        ("localhost:80", True),
+        ("unix:/run/x", True),
+        ("0.0.0.0:80", False),
+        ("[::]:80", False),
+        ("10.0.0.1:80", False),
+        ("localhost.evil.example:80", False),
+    ],
+)
+def test_loopback_is_told_from_the_rest(address: str, loopback: bool) -> None:
+    assert is_loopback(address) is loopback
+
+
+def test_verbs_and_roles_select_together() -> None:
+    known = ["serve", "relay", "sweep"]
+    assert select_roles(known, verb=None, asked=[]) == {"serve", "relay", "sweep"}
+    assert select_roles(known, verb="serve", asked=[]) == {"serve"}
+    assert select_roles(known, verb="work", asked=[]) == {"relay", "sweep"}
+    assert select_roles(known, verb="work", asked=["relay"]) == {"relay"}
+    assert select_roles(known, verb=None, asked=["serve", "sweep"]) == {"serve", "sweep"}
+    with pytest.raises(ListenError, match="there is no role other; roles are: serve, relay, sweep"):
+        select_roles(known, verb=None, asked=["other"])
+
+
+def test_roles_need_names_of_their_own() -> None:
+    with pytest.raises(ValueError, match="different names"):
+        build(roles=[Role("serve", idle)])
+
+
+SERVICE = """
+    import asyncio
+    from pydantic_settings import SettingsConfigDict
+    from classifeed_common.runner import Role, ServiceRunner, main
+    from classifeed_common.settings import ServiceSettings
+
+    class ShopSettings(ServiceSettings):
+        model_config = SettingsConfigDict(env_prefix="CLASSIFEED_SHOP_", frozen=True)
+
+    async def idle(stop):
+        await stop.wait()
+
+    async def missing():
+        raise ConnectionError("no broker")
+
+    def build(settings):
+        readiness = {"kafka": missing} if settings.kafka_bootstrap else {}
+        return ServiceRunner(settings, "shop", "1", roles=[Role("idle", idle)], readiness=readiness)
+
+    main("shop", ShopSettings, build, None)
+"""
+
+
+async def spawn(tmp_path: Path, *arguments: str, **variables: str) -> asyncio.subprocess.Process:
+    program = tmp_path / "shop.py"
+    program.write_text(textwrap.dedent(SERVICE))
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(program),
+        *arguments,
+        env={**os.environ, **{f"CLASSIFEED_SHOP_{name}": value for name, value in variables.items()}},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+
+
+async def test_a_process_ends_with_0_on_sigterm(tmp_path: Path) -> None:
+    run_file = tmp_path / "run.json"
+    process = await spawn(tmp_path, RUN_FILE=str(run_file), DRAIN_NOTICE_S="0")
+    try:
+        await until(run_file.exists)
+        said = json.loads(run_file.read_text())
+        assert said["pid"] == process.pid
+        process.send_signal(signal.SIGTERM)
+        async with asyncio.timeout(20):
+            _, log = await process.communicate()
+        assert process.returncode == 0
+        events = [json.loads(line)["event"] for line in log.decode().splitlines()]
+        assert events == ["started", "draining", "stopped"]
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables", "code", "said"),
+    [
+        (["--help-settings"], {}, 0, ""),
+        (["check"], {}, 0, ""),
+        (["check"], {"KAFKA_BOOTSTRAP": "x:1"}, 1, "kafka: ConnectionError: no broker\n"),
+        ([], {"DB_POOL_MAX": "none"}, 2, "CLASSIFEED_SHOP_DB_POOL_MAX='none' is refused"),
+        (["--role", "other"], {}, 2, "there is no role other; roles are: serve, idle\n"),
+        ([], {"GRPC_LISTEN": "0.0.0.0:0"}, 2, "CLASSIFEED_SHOP_GRPC_LISTEN=0.0.0.0:0 would be open to anybody"),
+    ],
+)
+async def test_what_is_wrong_is_said_in_one_line(
+    tmp_path: Path, arguments: list[str], variables: dict[str, str], code: int, said: str
+) -> None:
+    process = await spawn(tmp_path, *arguments, **variables)
+    async with asyncio.timeout(20):
+        _, errors = await process.communicate()
+    spoken = [line for line in errors.decode().splitlines() if not line.startswith("{")]
+    assert process.returncode == code
+    assert "\n".join([*spoken, ""]).startswith(said)
+    assert len(spoken) == (1 if said else 0)
