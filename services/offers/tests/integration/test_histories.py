@@ -1,4 +1,4 @@
-"""Random histories of loads against a simple model: crashes, reruns, zombies, duplicates, lost messages, sweeps between.
+"""Random histories of loads against a simple model: crashes, reruns, zombies, duplicates, losses, sweeps between.
 
 After each poll and each step of a sweep the table must be what the model says. A sweep's step may only touch what a
 whole load lacks while that load is the newest; the model takes from the table how far the step went.
@@ -32,7 +32,6 @@ from classifeed_common.db import Database
 from classifeed_offers.app import apply_requests as apply_module
 from classifeed_offers.app import sweep_run as sweep_module
 from classifeed_offers.domain import decide as decide_module
-from classifeed_offers.domain.admission import run_key_of
 from classifeed_offers.domain.ending import Wholeness
 from classifeed_offers.domain.offers import Run
 from classifeed_offers.store import sweeping

@@ -58,6 +58,7 @@ async def apply_requests(
     applied before: those change nothing and get no second answer. A whole REPLACE run gets its answer from the sweep
     that is started here. Takes a fixed number of round trips, plus two for each namespace and one for each end.
     """
+    await applying.forbid_scans(tx)
     heads = await applying.lock_heads(tx, {namespace_of(request) for request in requests})
     applied = await applying.find_applied(tx, [batch_key_of(it) for it in requests if isinstance(it, OfferBatch)])
     ended = await applying.find_ended(tx, {run_key_of(request) for request in requests})

@@ -10,6 +10,7 @@ from classifeed_offers.domain.admission import BatchKey, RunKey
 from classifeed_offers.domain.offers import Change, Namespace, OfferState, Origin, Run, Status
 
 SQL = load_queries(__package__, "applying.sql")
+_FORBID_SCANS = SQL["forbid_scans"]
 _LOCK_HEADS = SQL["lock_heads"]
 _CREATE_HEADS = SQL["create_heads"]
 _MOVE_HEADS = SQL["move_heads"]
@@ -26,6 +27,11 @@ _INSERT_END = SQL["insert_end"]
 _ORIGINS = {origin.value: origin for origin in Origin}
 _STATUSES = {status.value: status for status in Status}
 _CHANGES = {change.value: change for change in Change}
+
+
+async def forbid_scans(tx: Tx) -> None:
+    """Have the rest of the transaction look rows up by index, however many."""
+    await tx.execute(_FORBID_SCANS)
 
 
 async def lock_heads(tx: Tx, namespaces: Collection[Namespace]) -> dict[Namespace, Run]:

@@ -1,3 +1,8 @@
+-- name: forbid_scans
+-- A poll of 10,000 offers makes the planner prefer reading a table of a million whole, at each poll: the cost of an offer
+-- would grow with the table.
+SELECT set_config('enable_seqscan', 'off', true)
+
 -- name: lock_heads
 -- In one order, so that two consumers with several namespaces never wait for each other in a circle.
 SELECT h.seller_id, h.namespace, h.task_id, h.run

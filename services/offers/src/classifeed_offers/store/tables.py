@@ -5,6 +5,8 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Column, DateTime, Identity, Index, Integer, LargeBinary, MetaData, Table, Text, text
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from classifeed_common.db import shared_tables
+
 metadata = MetaData()
 _NOW = text("clock_timestamp()")
 
@@ -93,3 +95,7 @@ sweep_slices = Table(
     Column("slice", Integer, primary_key=True, autoincrement=False),
     Column("offer_ids", ARRAY(BigInteger), nullable=False),
 )
+
+shared_tables.add_consumer_offsets(metadata)
+shared_tables.add_outbox(metadata)
+shared_tables.add_leases(metadata)

@@ -1,0 +1,87 @@
+"""The door for feeds.offer-requests.v1: applies polls of requests and puts the answers into the outbox."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from google.protobuf.message import Message as ProtobufMessage
+
+from classifeed.feeds.v1.offer_requests_pb2 import TaskEnd
+from classifeed.feeds.v1.offer_results_pb2 import TASK_END_OUTCOME_INCOMPLETE, OfferBatchResult, TaskEndResult
+from classifeed_common.db import Database, Tx
+from classifeed_common.kafka import (
+    FEEDS_OFFER_RESULTS,
+    GroupPartition,
+    Message,
+    Position,
+    Record,
+    TablePositions,
+    message_of,
+)
+from classifeed_common.outbox import Outbox
+from classifeed_offers.app.apply_requests import Sweeps, apply_requests
+from classifeed_offers.consumers.decode import decode_request, parse_request
+from classifeed_offers.domain.admission import run_key_of
+from classifeed_offers.domain.answers import run_ended
+from classifeed_offers.domain.moderation import Moderation
+
+GROUP = "offers"
+
+
+def answer_message(answer: ProtobufMessage, *, topic: str = FEEDS_OFFER_RESULTS) -> Message:
+    """Return an answer as a message under its seller's key."""
+    assert isinstance(answer, OfferBatchResult | TaskEndResult)
+    return message_of(topic, answer.seller_id.encode(), answer)
+
+
+class RequestHandler:
+    """Handles polls of requests, for an OrderedConsumer over TablePositions."""
+
+    def __init__(
+        self, *, outbox: Outbox, moderation: Moderation, sweeps: Sweeps, results_topic: str = FEEDS_OFFER_RESULTS
+    ) -> None:
+        self._outbox = outbox
+        self._moderation = moderation
+        self._sweeps = sweeps
+        self._results_topic = results_topic
+
+    async def handle(self, tx: Tx, records: Sequence[Record]) -> None:
+        """Apply the requests of a poll and answer them, all in `tx`.
+
+        Raises:
+            Poison: a record is no request, or breaks the protocol.
+        """
+        requests = [decode_request(record) for record in records]
+        answers = await apply_requests(tx, requests, moderation=self._moderation, sweeps=self._sweeps)
+        await self._answer(tx, answers)
+
+    async def refuse(self, tx: Tx, record: Record, reason: str) -> None:  # noqa: ARG002 - the dead letter carries it
+        """Answer the sender of a dead letter: a run whose end cannot be read has to come again.
+
+        A batch needs no answer: the end of its run finds it missing.
+        """
+        request = parse_request(record)
+        if isinstance(request, TaskEnd):
+            await self._answer(tx, [run_ended(run_key_of(request), TASK_END_OUTCOME_INCOMPLETE)])
+
+    async def _answer(self, tx: Tx, answers: Sequence[ProtobufMessage]) -> None:
+        await self._outbox.put(tx, [answer_message(answer, topic=self._results_topic) for answer in answers])
+
+
+class WakingPositions(TablePositions):
+    """Positions whose committed effect wakes the relay: the answers leave at once instead of at its next look."""
+
+    def __init__(self, db: Database, outbox: Outbox) -> None:
+        super().__init__(db)
+        self._outbox = outbox
+
+    @asynccontextmanager
+    async def effect(
+        self, expected: Mapping[GroupPartition, Position], new: Mapping[GroupPartition, Position]
+    ) -> AsyncIterator[Any]:
+        """Open an effect; see TablePositions."""
+        async with super().effect(expected, new) as tx:
+            yield tx
+        self._outbox.wake()

@@ -1,0 +1,145 @@
+"""What the search is told about an offer, and the schema of it (client `offers`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from html import unescape
+from typing import Final, NamedTuple
+
+from classifeed.documents.v1.document_pb2 import (
+    DOCUMENT_ACTION_DELETE,
+    DOCUMENT_ACTION_UPSERT,
+    Field,
+    LatLng,
+    RawDocument,
+    Value,
+)
+from classifeed.documents.v1.schema_pb2 import (
+    ANALYZER_RU_EN,
+    FIELD_TYPE_BOOL,
+    FIELD_TYPE_DOUBLE,
+    FIELD_TYPE_GEO_POINT,
+    FIELD_TYPE_STRING,
+    FIELD_TYPE_TEXT,
+    FIELD_TYPE_TIMESTAMP,
+    FieldSchema,
+    Schema,
+)
+from classifeed.offers.v1.offer_pb2 import OfferContent
+from classifeed_offers.domain.offers import Status
+
+CLIENT: Final = "offers"
+EPOCH: Final = 1
+
+_MAX_VALUES: Final = 1024  # of one field, by the contract of documents
+_TAG: Final = re.compile(r"<[^<>]{0,2000}>")
+
+
+class DueOffer(NamedTuple):
+    """An offer whose newest version the index does not have, as the publish mark reads it."""
+
+    offer_id: int
+    version: int
+    seller_id: str
+    namespace: str
+    external_id: str
+    status: str
+    content: bytes
+    published_content: bytes | None
+    updated_at: datetime
+    composed_at: datetime
+
+
+def schema() -> Schema:
+    """Return the schema of epoch 1. Inside an epoch only new optional fields may be added."""
+
+    def text(name: str, boost: float = 1.0, *, stored: bool = True) -> FieldSchema:
+        return FieldSchema(
+            name=name, type=FIELD_TYPE_TEXT, indexed=True, stored=stored, analyzer=ANALYZER_RU_EN, boost=boost
+        )
+
+    def word(name: str, *, required: bool = False, facet: bool = False) -> FieldSchema:
+        return FieldSchema(name=name, type=FIELD_TYPE_STRING, indexed=True, stored=True, required=required, facet=facet)
+
+    return Schema(
+        client=CLIENT,
+        epoch=EPOCH,
+        fields=[
+            word("seller", required=True, facet=True),
+            word("namespace", required=True),
+            word("external_id", required=True),
+            text("title", 3.0),
+            text("description"),
+            text("category"),
+            word("category_id", facet=True),
+            word("vendor", facet=True),
+            FieldSchema(name="price", type=FIELD_TYPE_DOUBLE, indexed=True, stored=True, sortable=True),
+            word("currency"),
+            FieldSchema(name="url", type=FIELD_TYPE_STRING, stored=True),
+            FieldSchema(name="picture", type=FIELD_TYPE_STRING, stored=True, repeated=True),
+            FieldSchema(name="available", type=FIELD_TYPE_BOOL, indexed=True, stored=True),
+            FieldSchema(name="location", type=FIELD_TYPE_GEO_POINT, indexed=True, stored=True),
+            FieldSchema(name="updated", type=FIELD_TYPE_TIMESTAMP, indexed=True, stored=True, sortable=True),
+            text("attributes", stored=False),
+        ],
+    )
+
+
+def compose(due: DueOffer) -> RawDocument:
+    """Return the document of an offer: what the search shall show of it now, or that it shall show nothing.
+
+    Its timestamp is when it was read, so that a push repeated for a repair counts as fresh.
+    """
+    document = RawDocument(
+        pk=f"{due.seller_id}/{due.namespace}/{due.external_id}",
+        version=due.version,
+        timestamp=due.composed_at,
+        action=DOCUMENT_ACTION_DELETE,
+        epoch=EPOCH,
+    )
+    shown = due.published_content
+    if shown is None and due.status == Status.ACTIVE:
+        shown = due.content
+    if shown is not None and due.status in {Status.ACTIVE, Status.PENDING}:
+        document.action = DOCUMENT_ACTION_UPSERT
+        document.fields.extend(_fields(due, OfferContent.FromString(shown)))
+    return document
+
+
+def _fields(due: DueOffer, content: OfferContent) -> Iterator[Field]:
+    yield from _strings("seller", due.seller_id)
+    yield from _strings("namespace", due.namespace)
+    yield from _strings("external_id", due.external_id)
+    yield from _strings("title", content.title)
+    yield from _strings("description", plain_text(content.description))
+    yield from _strings("category", " ".join(content.category_path))
+    yield from _strings("category_id", content.category_id)
+    yield from _strings("vendor", content.vendor)
+    if content.HasField("price"):
+        yield Field(name="price", values=[Value(double_value=content.price.amount_micros / 1_000_000)])
+        yield from _strings("currency", content.price.currency_code)
+    yield from _strings("url", content.url)
+    yield from _strings("picture", *content.picture_urls[:_MAX_VALUES])
+    yield Field(name="available", values=[Value(bool_value=content.available)])
+    if content.HasField("location"):
+        place = LatLng(latitude=content.location.latitude, longitude=content.location.longitude)
+        yield Field(name="location", values=[Value(geo_value=place)])
+    yield Field(name="updated", values=[Value(timestamp_value=due.updated_at)])
+    properties = [(it.name, it.value, it.unit) for it in content.attributes]
+    identity = [content.vendor, content.model, content.vendor_code, *content.barcodes]
+    yield from _strings("attributes", " ".join(word for words in [*properties, identity] for word in words if word))
+
+
+def _strings(name: str, *values: str) -> Iterator[Field]:
+    present = [Value(string_value=value) for value in values if value]
+    if present:
+        yield Field(name=name, values=present)
+
+
+def plain_text(html: str) -> str:
+    """Return a seller's description without tags and entities: names of tags are no words of the offer."""
+    if "<" not in html and "&" not in html:
+        return html
+    return unescape(_TAG.sub(" ", html)).strip()

@@ -1,0 +1,122 @@
+"""OfferService: reads of offers."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any, Final, TypeAlias
+
+import grpc.aio
+
+from classifeed.offers.v1.offer_pb2 import Offer, OfferContent, OfferStatus
+from classifeed.offers.v1.offer_service_pb2 import GetOfferRequest, ListOffersRequest, ListOffersResponse
+from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceServicer
+from classifeed_common.db import Database
+from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
+from classifeed_common.rpc.call import remaining_s
+from classifeed_offers.domain.names import format_offer_name, parse_offer_name, parse_parent
+from classifeed_offers.domain.offers import Namespace, Status
+from classifeed_offers.store import reading
+from classifeed_offers.store.reading import OfferRow
+
+Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
+_DEFAULT_PAGE_OFFERS: Final = 100
+# A page of large offers must not outgrow a message: it ends early, and the token goes on from there.
+_PAGE_LIMIT_BYTES: Final = 4 * 1024 * 1024
+
+
+class OfferService(OfferServiceServicer):
+    """Answers from the table of offers."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def GetOffer(self, request: GetOfferRequest, context: Context) -> Offer:
+        """Return one offer, a removed one too.
+
+        Raises:
+            NotFound: the namespace never had it.
+        """
+        try:
+            name = parse_offer_name(request.name)
+        except ValueError as error:
+            raise InvalidArgument(
+                "OFFER_NAME_INVALID", str(error), violations=[FieldViolation("name", str(error))]
+            ) from error
+        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+            row = None if "\0" in name.external_id else await reading.get_offer(tx, name.namespace, name.external_id)
+        if row is None:
+            raise NotFound("OFFER_NOT_FOUND", f"There is no {request.name}: no load of this namespace had such an id.")
+        return offer_message(name.namespace, row)
+
+    async def ListOffers(self, request: ListOffersRequest, context: Context) -> ListOffersResponse:
+        """Return a page of a namespace's offers by external id.
+
+        Raises:
+            InvalidArgument: the page token is none of ours.
+        """
+        namespace = parse_parent(request.parent)
+        limit = request.page_size or _DEFAULT_PAGE_OFFERS
+        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+            rows = await reading.list_offers(
+                tx, namespace, after=_read_token(request.page_token), status=_status_of(request), limit=limit + 1
+            )
+        page = rows[: _fitting(rows[:limit])]
+        return ListOffersResponse(
+            offers=[offer_message(namespace, row) for row in page],
+            next_page_token=_write_token(page[-1].external_id) if len(page) < len(rows) else "",
+        )
+
+
+def offer_message(namespace: Namespace, row: OfferRow) -> Offer:
+    """Return an offer as the contract shows it."""
+    offer = Offer(
+        name=format_offer_name(*namespace, row.external_id),
+        seller_id=namespace.seller_id,
+        namespace=namespace.namespace,
+        external_id=row.external_id,
+        status=f"OFFER_STATUS_{row.status}",
+        origin=f"OFFER_ORIGIN_{row.origin}",
+        content=OfferContent.FromString(row.content),
+        last_task_id=row.last_task_id,
+        version=row.version,
+        published_version=row.published_version,
+        moderation=row.moderation,
+        create_time=row.created_at,
+        update_time=row.updated_at,
+    )
+    if row.published_content is not None:
+        offer.published_content.ParseFromString(row.published_content)
+    return offer
+
+
+def _status_of(request: ListOffersRequest) -> Status | None:
+    return Status(OfferStatus.Name(request.status).removeprefix("OFFER_STATUS_")) if request.status else None
+
+
+def _fitting(rows: list[OfferRow]) -> int:
+    """How many of the first rows make a page: at least one."""
+    size = 0
+    for count, row in enumerate(rows):
+        size += len(row.content) + len(row.published_content or b"")
+        if size > _PAGE_LIMIT_BYTES and count:
+            return count
+    return len(rows)
+
+
+def _write_token(external_id: str) -> str:
+    return base64.urlsafe_b64encode(external_id.encode()).decode()
+
+
+def _read_token(token: str) -> str:
+    try:
+        after = base64.b64decode(token, altchars=b"-_", validate=True).decode()
+    except (binascii.Error, ValueError):
+        after = "\0"
+    if "\0" in after:
+        raise InvalidArgument(
+            "PAGE_TOKEN_INVALID",
+            "page_token is not one that this method gave out. Begin again without a token.",
+            violations=[FieldViolation("page_token", "must come from the answer before")],
+        )
+    return after

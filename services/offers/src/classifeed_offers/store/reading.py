@@ -1,0 +1,48 @@
+"""Reads of offers for those who ask."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from classifeed_common.db import Tx, load_queries
+from classifeed_offers.domain.offers import Namespace, Status
+
+SQL = load_queries(__package__, "reading.sql")
+_GET_OFFER = SQL["get_offer"]
+_LIST_OFFERS = SQL["list_offers"]
+
+
+class OfferRow(NamedTuple):
+    """An offer as it is stored; its namespace is the one that was asked for."""
+
+    external_id: str
+    status: str
+    origin: str
+    content: bytes
+    published_content: bytes | None
+    last_task_id: int
+    version: int
+    published_version: int
+    moderation: str
+    created_at: datetime
+    updated_at: datetime
+
+
+async def get_offer(tx: Tx, namespace: Namespace, external_id: str) -> OfferRow | None:
+    """Return an offer, a removed one too; None when the namespace never had it."""
+    parameters = {"seller": namespace.seller_id, "namespace": namespace.namespace, "external_id": external_id}
+    row = await (await tx.execute(_GET_OFFER, parameters)).fetchone()
+    return None if row is None else OfferRow(*row)
+
+
+async def list_offers(tx: Tx, namespace: Namespace, *, after: str, status: Status | None, limit: int) -> list[OfferRow]:
+    """Return up to `limit` offers with an external id above `after`, by external id; without status all but removed."""
+    parameters = {
+        "seller": namespace.seller_id,
+        "namespace": namespace.namespace,
+        "after": after,
+        "status": status.value if status is not None else None,
+        "limit": limit,
+    }
+    return [OfferRow(*row) for row in await (await tx.execute(_LIST_OFFERS, parameters)).fetchall()]

@@ -1,0 +1,82 @@
+"""OfferService over a real server: reads, pages, and refusals that name the field."""
+
+from __future__ import annotations
+
+import grpc
+import pytest
+
+from classifeed.offers.v1.offer_pb2 import OFFER_ORIGIN_FEED, OFFER_STATUS_ACTIVE, OFFER_STATUS_REMOVED
+from classifeed.offers.v1.offer_service_pb2 import GetOfferRequest, ListOffersRequest
+from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub, add_OfferServiceServicer_to_server
+from classifeed_common.rpc.server import Servicer
+from classifeed_offers.rpc import offer_service
+from classifeed_offers.rpc.offer_service import OfferService
+
+PARENT = "sellers/seller/feeds/default"
+
+
+@pytest.fixture
+async def offers(db, rpc_server, rpc_channel) -> OfferServiceStub:
+    target = await rpc_server("offers", Servicer.of(add_OfferServiceServicer_to_server, OfferService(db)))
+    return OfferServiceStub(rpc_channel(target, caller="operator", audience="offers"))
+
+
+async def test_an_offer_is_shown_whole(owner, offers, records, new_load):
+    await owner.load(new_load([records.good("sku/1 ä", "Диван", price=7)]))
+    offer = await offers.GetOffer(GetOfferRequest(name=f"{PARENT}/offers/sku/1 ä"))
+    assert (offer.name, offer.external_id) == (f"{PARENT}/offers/sku/1 ä", "sku/1 ä")
+    assert (offer.status, offer.origin, offer.moderation) == (OFFER_STATUS_ACTIVE, OFFER_ORIGIN_FEED, "setting")
+    assert (offer.content.title, offer.content.price.amount_micros) == ("Диван", 7_000_000)
+    assert not offer.HasField("published_content")
+    assert offer.version > 1_700_000_000_000_000
+    assert offer.published_version == 0
+    assert offer.update_time.ToMicroseconds() == pytest.approx(offer.version, abs=1_000_000)
+
+
+async def test_an_unknown_offer_is_not_found(offers):
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await offers.GetOffer(GetOfferRequest(name=f"{PARENT}/offers/none"))
+    assert refused.value.code() is grpc.StatusCode.NOT_FOUND
+
+
+async def test_pages_give_every_offer_once(owner, offers, records, new_load):
+    await owner.load(new_load([records.good(f"{n:03}") for n in range(25)]))
+    await owner.load(new_load([records.good(f"{n:03}") for n in range(25) if n != 7], task=2))
+    pages, token = [], ""
+    while True:
+        answer = await offers.ListOffers(ListOffersRequest(parent=PARENT, page_size=10, page_token=token))
+        pages.append([offer.external_id for offer in answer.offers])
+        if not (token := answer.next_page_token):
+            break
+    assert pages == [
+        ["000", "001", "002", "003", "004", "005", "006", "008", "009", "010"],
+        ["011", "012", "013", "014", "015", "016", "017", "018", "019", "020"],
+        ["021", "022", "023", "024"],
+    ]
+    removed = await offers.ListOffers(ListOffersRequest(parent=PARENT, status=OFFER_STATUS_REMOVED))
+    assert [offer.external_id for offer in removed.offers] == ["007"]
+
+
+async def test_a_page_ends_early_rather_than_outgrow_a_message(owner, offers, records, new_load, monkeypatch):
+    monkeypatch.setattr(offer_service, "_PAGE_LIMIT_BYTES", 100)
+    await owner.load(new_load([records.good(name, name * 60) for name in "abc"]))
+    answer = await offers.ListOffers(ListOffersRequest(parent=PARENT))
+    assert [offer.external_id for offer in answer.offers] == ["a"]
+    answer = await offers.ListOffers(ListOffersRequest(parent=PARENT, page_token=answer.next_page_token))
+    assert [offer.external_id for offer in answer.offers] == ["b"]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        ListOffersRequest(parent="sellers/seller"),
+        ListOffersRequest(parent=PARENT, page_size=1001),
+        ListOffersRequest(parent=PARENT, page_token="?"),
+        ListOffersRequest(parent=PARENT, page_token="AA=="),
+        ListOffersRequest(parent=PARENT, status=77),
+    ],
+)
+async def test_a_wrong_request_is_refused(offers, request_):
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await offers.ListOffers(request_)
+    assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT

@@ -1,0 +1,103 @@
+"""Tables as declared are tables as migrated, and no hot query scans."""
+
+from __future__ import annotations
+
+import pytest
+
+from classifeed_common.db.migrations import check_drift
+from classifeed_offers.domain.admission import RunKey
+from classifeed_offers.domain.offers import Namespace, Run
+from classifeed_offers.store import applying, publishing, reading, sweeping
+from classifeed_offers.store.tables import metadata
+
+SEED = """
+INSERT INTO offers (seller_id, namespace, external_id, content, content_hash, origin, status, last_task_id,
+                    last_change, moderation, version, published_version)
+SELECT 'seller' || n % 20, 'default', 'id' || n, '\\x00', decode(md5(n::text), 'hex'), 'FEED', 'ACTIVE', 1, 'ADDED', '',
+       n, CASE WHEN n % 1000 = 0 THEN 0 ELSE n END
+FROM generate_series(1, 40000) n;
+INSERT INTO task_heads SELECT 'seller' || n, 'default', 1, 1 FROM generate_series(1, 2000) n;
+INSERT INTO applied_batches
+SELECT 'seller' || n % 20, 'default', n / 1000, 1, n, '\\x00', NULL FROM generate_series(1, 20000) n;
+INSERT INTO task_ends (seller_id, namespace, task_id, run, batch_count, disposition)
+SELECT 'seller' || n % 20, 'default', n, 1, 1, 'DELETE' FROM generate_series(1, 5000) n;
+INSERT INTO sweep_slices SELECT 'seller' || n % 20, 'default', 1, 1, n, '{1}' FROM generate_series(1, 5000) n;
+ANALYZE;
+"""
+
+RUN = {"seller": "seller1", "namespace": "default", "task": 1, "run": 1}
+COLUMNS = {"sellers": ["seller1"], "namespaces": ["default"], "tasks": [1], "runs": [1], "batches": [1]}
+IDS = [f"id{n}" for n in range(1, 2001)]
+STATES = {
+    "offer_ids": list(range(1, 501)),
+    "contents": [b"x"] * 500,
+    "hashes": [b"x" * 16] * 500,
+    "origins": ["FEED"] * 500,
+    "statuses": ["ACTIVE"] * 500,
+    "tasks": [1] * 500,
+    "changes": ["UPDATED"] * 500,
+    "moderations": ["setting"] * 500,
+}
+APPLYING = {
+    "lock_heads": COLUMNS,
+    "move_heads": COLUMNS,
+    "find_applied": COLUMNS,
+    "find_ended": COLUMNS,
+    "load_offers": RUN | {"external_ids": IDS},
+    "update_offers": STATES,
+    "list_batches": RUN,
+}
+HOT = {
+    "lock_end": (sweeping.SQL, RUN),
+    "plan_slices": (sweeping.SQL, RUN | {"slice_size": 1000}),
+    "count_swept_before": (sweeping.SQL, RUN),
+    "take_slice": (sweeping.SQL, RUN),
+    "remove_offers": (sweeping.SQL, {"task": 1, "offer_ids": list(range(1, 1001))}),
+    "make_manual": (sweeping.SQL, {"task": 1, "offer_ids": list(range(1, 1001))}),
+    "count_swept": (sweeping.SQL, RUN | {"removed": 1, "made_manual": 0}),
+    "finish_end": (sweeping.SQL, RUN | {"outcome": "COMPLETED"}),
+    "drop_slices": (sweeping.SQL, RUN),
+    "drop_seen": (sweeping.SQL, RUN),
+    "get_offer": (reading.SQL, RUN | {"external_id": "id1"}),
+    "list_offers": (reading.SQL, RUN | {"after": "id1", "status": None, "limit": 100}),
+    "select_due": (publishing.SQL, {"limit": 500}),
+}
+
+
+async def test_models_and_migrations_agree(db):
+    assert check_drift("classifeed_offers", db.dsn, db.schema, metadata) == []
+
+
+async def plan_of(tx, sql, parameters) -> str:
+    cursor = await tx.execute(f"EXPLAIN {sql}", parameters)
+    return "\n".join(row[0] for row in await cursor.fetchall())
+
+
+async def test_no_hot_query_scans_a_table(db):
+    async with db.transaction() as tx:
+        for statement in SEED.split(";\n"):
+            await tx.execute(statement or "SELECT 1")
+        plans = {name: await plan_of(tx, queries[name], parameters) for name, (queries, parameters) in HOT.items()}
+        await applying.forbid_scans(tx)
+        plans |= {name: await plan_of(tx, applying.SQL[name], parameters) for name, parameters in APPLYING.items()}
+    assert {name: plan for name, plan in plans.items() if "Seq Scan" in plan} == {}
+
+
+@pytest.mark.parametrize("analysed", [False, True])
+async def test_the_anti_join_is_never_quadratic(db, analysed):
+    """Without statistics a NOT EXISTS became a nested loop: 48 s for 50,000 offers, where this takes a tenth of one."""
+    key = RunKey(Namespace("seller1", "default"), Run(1, 1))
+    async with db.transaction() as tx:
+        await tx.execute(SEED.split(";\n", maxsplit=1)[0].replace("n % 20", "1"))
+        await tx.execute(
+            "INSERT INTO applied_batches"
+            " SELECT 'seller1', 'default', 1, 1, n, '\\x00',"
+            " (SELECT array_agg(offer_id) FROM offers WHERE offer_id / 100 = n)"
+            " FROM generate_series(0, 399) n"
+        )
+        if analysed:
+            await tx.execute("ANALYZE")
+        plan = await plan_of(tx, sweeping.SQL["plan_slices"], RUN | {"slice_size": 1000})
+        assert "Nested Loop" not in plan
+        await tx.execute("SET LOCAL statement_timeout = '5s'")
+        assert await sweeping.plan(tx, key) == (40000, 1)

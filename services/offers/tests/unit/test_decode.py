@@ -1,0 +1,91 @@
+"""What the door lets in, and what is poison."""
+
+from __future__ import annotations
+
+import pytest
+
+from classifeed.feeds.v1.load_pb2 import LOAD_MODE_PATCH
+from classifeed_common.kafka import Poison, Record, message_of
+from classifeed_offers.consumers.decode import decode_request, parse_request
+
+
+def record_of(proto, *, key: bytes = b"seller", **changes) -> Record:
+    message = message_of("requests", key, proto)
+    fields = {"value": message.value, "headers": message.headers} | changes
+    return Record(topic="requests", partition=0, offset=7, key=key, timestamp_ms=0, **fields)
+
+
+def test_requests_come_out_as_they_went_in(records, new_load):
+    load = new_load(
+        [records.good("a"), records.broken("b"), records.kept("c"), records.duplicate(4), records.unidentified(5)]
+    )
+    for message in load.messages:
+        assert decode_request(record_of(message)) == message
+
+
+def test_a_patch_needs_no_hash(records, new_load):
+    load = new_load([records.patch("a", 1)], mode=LOAD_MODE_PATCH)
+    load.batches[0].records[0].content_hash = b""
+    assert decode_request(record_of(load.batches[0])) == load.batches[0]
+
+
+def spoil_batch(change):
+    def spoil(load):
+        change(load.batches[0])
+        return load.batches[0]
+
+    return spoil
+
+
+def spoil_end(change):
+    def spoil(load):
+        change(load.end)
+        return load.end
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (spoil_batch(lambda it: it.ClearField("seller_id")), "seller_id"),
+        (spoil_batch(lambda it: setattr(it, "namespace", "x" * 65)), "namespace"),
+        (spoil_batch(lambda it: setattr(it, "namespace", "a\0b")), "namespace"),
+        (spoil_batch(lambda it: setattr(it, "seller_id", "other")), "no order to rely on"),
+        (spoil_batch(lambda it: setattr(it, "task_id", 0)), "task_id 0"),
+        (spoil_batch(lambda it: setattr(it, "run", 0)), "run 0"),
+        (spoil_batch(lambda it: setattr(it, "batch_id", 0)), "batch_id 0"),
+        (spoil_batch(lambda it: setattr(it, "mode", 0)), "mode 0"),
+        (spoil_batch(lambda it: setattr(it, "digest", b"short")), "digest has 5 bytes"),
+        (spoil_batch(lambda it: setattr(it.records[0], "kind", 9)), "kind 9"),
+        (spoil_batch(lambda it: setattr(it.records[0], "external_id", "")), "external_id must have"),
+        (spoil_batch(lambda it: setattr(it.records[0], "external_id", "x" * 257)), "external_id must have"),
+        (spoil_batch(lambda it: setattr(it.records[0], "external_id", "a\0")), "external_id must have"),
+        (spoil_batch(lambda it: setattr(it.records[0], "external_id", "b")), "'b') of batch 1: stands twice"),
+        (spoil_batch(lambda it: it.records[0].ClearField("content")), "neither content nor an error"),
+        (spoil_batch(lambda it: setattr(it.records[1], "content_hash", b"")), "record 2"),
+        (spoil_end(lambda it: setattr(it, "disposition", 0)), "disposition 0"),
+        (spoil_end(lambda it: setattr(it, "batch_count", -1)), "batch_count -1"),
+    ],
+)
+def test_what_breaks_the_protocol_is_poison(records, new_load, spoil, words):
+    spoiled = spoil(new_load([records.good("a"), records.good("b")]))
+    with pytest.raises(Poison, match=words.replace("(", r"\(").replace(")", r"\)")):
+        decode_request(record_of(spoiled))
+
+
+def test_a_patch_of_an_unknown_field_is_poison(records, new_load):
+    load = new_load([records.patch("a", 1)], mode=LOAD_MODE_PATCH)
+    load.batches[0].records[0].named_fields.append("colour")
+    with pytest.raises(Poison, match="colour"):
+        decode_request(record_of(load.batches[0]))
+
+
+@pytest.mark.parametrize(
+    "changes", [{"headers": {}}, {"headers": {"type": b"classifeed.feeds.v1.TaskEndResult"}}, {"value": b"\xff\xff"}]
+)
+def test_what_is_no_request_is_poison(records, new_load, changes):
+    record = record_of(new_load([]).end, **changes)
+    assert parse_request(record) is None
+    with pytest.raises(Poison, match="is no OfferBatch or TaskEnd"):
+        decode_request(record)

@@ -1,0 +1,87 @@
+"""The small pure rules: is a run whole, what a patch changes, names."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from classifeed.feeds.v1.offer_requests_pb2 import TaskEnd
+from classifeed.offers.v1.offer_pb2 import Attribute, OfferContent, Price
+from classifeed_offers.domain.answers import BatchAnswer
+from classifeed_offers.domain.decide import Fate, decide
+from classifeed_offers.domain.ending import Wholeness, check_whole
+from classifeed_offers.domain.moderation import ApprovedBySetting
+from classifeed_offers.domain.names import format_offer_name, parse_offer_name, parse_parent
+from classifeed_offers.domain.offers import Change, Namespace, OfferState, Origin, Status, digest_of
+from classifeed_offers.domain.patch import merge_content
+
+BATCHES = [(number, bytes([number]) * 16) for number in range(1, 6)]
+
+
+def end_of(batches) -> TaskEnd:
+    return TaskEnd(batch_count=len(batches), digest=digest_of(b"".join(digest for _, digest in batches)))
+
+
+def test_a_run_is_whole_with_all_its_batches_as_sent():
+    assert check_whole(end_of(BATCHES), BATCHES) == Wholeness(whole=True, missing=[])
+    assert check_whole(end_of([]), []) == Wholeness(whole=True, missing=[])
+
+
+def test_missing_batches_are_named_up_to_a_hundred():
+    assert check_whole(end_of(BATCHES), [*BATCHES[:1], *BATCHES[3:]]) == Wholeness(whole=False, missing=[2, 3])
+    assert check_whole(TaskEnd(batch_count=1000), BATCHES).missing == list(range(6, 106))
+
+
+def test_a_batch_too_many_or_of_other_content_is_not_whole():
+    assert check_whole(end_of(BATCHES[:4]), BATCHES) == Wholeness(whole=False, missing=[])
+    assert check_whole(end_of(BATCHES[:4]), [*BATCHES[:3], BATCHES[4]]) == Wholeness(whole=False, missing=[4])
+    assert check_whole(end_of(BATCHES), [*BATCHES[:4], (5, b"x" * 16)]) == Wholeness(whole=False, missing=[])
+
+
+def test_an_unchanged_banned_offer_counts_as_rejected_by_moderation(records):
+    record = records.good("a")
+    banned = OfferState(1, record.content_hash, Origin.FEED, Status.BANNED, 1, Change.ADDED, "service")
+    for task in (1, 2):
+        decision = decide(record, banned, task_id=task, mode=1, moderation=ApprovedBySetting())
+        assert (decision.fate, decision.state, decision.seen) == (Fate.REJECTED_MODERATION, None, True)
+
+
+def test_a_patch_replaces_named_fields_whole():
+    stored = OfferContent(
+        title="t",
+        price=Price(amount_micros=1, currency_code="RUB"),
+        attributes=[Attribute(name="a", value="1"), Attribute(name="b", value="2")],
+        stock_quantity=5,
+        available=True,
+    )
+    patch = OfferContent(attributes=[Attribute(name="a", value="3")], title="ignored", vendor="ignored")
+    merged = merge_content(
+        stored.SerializeToString(), patch, ["attributes", "available", "stock_quantity", "price", "url"]
+    )
+    assert merged == OfferContent(title="t", attributes=[Attribute(name="a", value="3")])
+
+
+@given(st.text(min_size=1).filter(lambda text: "\0" not in text))
+def test_names_hold_any_external_id(external_id):
+    name = parse_offer_name(format_offer_name("s-1", "default", external_id))
+    assert name == (Namespace("s-1", "default"), external_id)
+
+
+@pytest.mark.parametrize("name", ["sellers/a", "sellers/a/feeds/", "x/a/feeds/b", "sellers/a/feeds/b/offers/c"])
+def test_other_names_are_no_parents(name):
+    with pytest.raises(ValueError, match="sellers/"):
+        parse_parent(name)
+
+
+def test_an_owner_s_warning_has_the_same_id_in_every_run(records, new_load):
+    from classifeed_offers.domain.decide import Finding
+
+    ids = set()
+    for run in (1, 2):
+        batch = new_load([records.kept("a")], run=run).batches[0]
+        answer = BatchAnswer(batch)
+        answer.add(batch.records[0], Fate.SKIPPED, Finding.KEPT_NOTHING)
+        (error,) = answer.applied().errors
+        ids.add(error.error_id)
+    assert len(ids) == 1
