@@ -1,0 +1,168 @@
+"""Generated over every RPC of every service in the contracts: nobody gets in without a ticket, nothing is unlisted, and
+a wrong request is told which field is wrong."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import grpc
+import grpc.aio
+import protovalidate
+import pytest
+import pytest_asyncio
+from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor, ServiceDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+from grpc_health.v1.health_pb2 import HealthCheckRequest
+from grpc_health.v1.health_pb2_grpc import HealthStub, add_HealthServicer_to_server
+from grpc_reflection.v1alpha import reflection
+from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest
+from grpc_reflection.v1alpha.reflection_pb2_grpc import ServerReflectionStub
+
+from classifeed_common.auth import POLICY, KeyStore
+from classifeed_common.rpc.contracts import list_methods, list_services
+from classifeed_common.rpc.health import Health
+from classifeed_common.rpc.server import Servicer, build_server
+from classifeed_common.rpc.status import from_rpc_error
+from classifeed_common.testing.rpc import OpenChannel, settings_for
+
+METHODS = dict(list_methods())
+AUDIENCE = "everything"
+
+
+async def read_all(requests: AsyncIterator[Message], _: object) -> None:
+    async for _ in requests:
+        pass
+    raise NotImplementedError
+
+
+def bare_servicer(service: ServiceDescriptor) -> Servicer:
+    """The generated base class: who gets past the door is told UNIMPLEMENTED. Streams of requests are read first."""
+    module = importlib.import_module(service.file.name.removesuffix(".proto").replace("/", ".") + "_pb2_grpc")
+    implementation = getattr(module, f"{service.name}Servicer")()
+    for method in service.methods:
+        if method.client_streaming:
+            setattr(implementation, method.name, read_all)
+    return Servicer.of(getattr(module, f"add_{service.name}Servicer_to_server"), implementation)
+
+
+@pytest_asyncio.fixture
+async def target(keys: KeyStore, socket_dir: Any) -> AsyncIterator[str]:
+    server = build_server(settings_for(AUDIENCE), keys=keys)
+    health = Health([])
+    add_HealthServicer_to_server(health, server)
+    servicers = [bare_servicer(service) for service in list_services()]
+    for servicer in servicers:
+        servicer.add(server)
+    reflection.enable_server_reflection([reflection.SERVICE_NAME, *(s.name for s in servicers)], server)
+    address = f"unix:{socket_dir}/all"
+    server.add_insecure_port(address)
+    await server.start()
+    yield address
+    await server.stop(0)
+
+
+async def call(channel: grpc.aio.Channel, full_method: str, request: Message) -> object:
+    """Calls a method of any shape with one message and returns its first answer."""
+    method = METHODS[full_method]
+    shape = f"{'stream' if method.client_streaming else 'unary'}_{'stream' if method.server_streaming else 'unary'}"
+    start: Callable[..., Any] = getattr(channel, shape)(
+        full_method,
+        request_serializer=type(request).SerializeToString,
+        response_deserializer=GetMessageClass(method.output_type).FromString,
+    )
+    started = start(iter([request]) if method.client_streaming else request, timeout=10)
+    return await started.read() if method.server_streaming else await started
+
+
+async def refusal(channel: grpc.aio.Channel, full_method: str, request: Message) -> grpc.aio.AioRpcError:
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await call(channel, full_method, request)
+    return refused.value
+
+
+def empty_request(full_method: str) -> Message:
+    return GetMessageClass(METHODS[full_method].input_type)()
+
+
+def wrong_request(method: MethodDescriptor) -> tuple[Message, str] | None:
+    """Returns a request with one field out of its rules and that field, or None when nothing can be wrong.
+
+    Each field of the request is tried with values that rules tend to exclude.
+    """
+    for field in method.input_type.fields:
+        for value in wrong_values(field):
+            request = GetMessageClass(method.input_type)()
+            if field.is_repeated or field.message_type is not None:
+                continue
+            setattr(request, field.name, value)
+            found = {str(v.proto.field.elements[0].field_name) for v in protovalidate.collect_violations(request)}
+            if field.name in found:
+                return request, field.name
+    request = GetMessageClass(method.input_type)()
+    violations = protovalidate.collect_violations(request)
+    return (request, str(violations[0].proto.field.elements[0].field_name)) if violations else None
+
+
+def wrong_values(field: FieldDescriptor) -> list[object]:
+    return {
+        FieldDescriptor.CPPTYPE_STRING: [b"\0" * 2_000_000]
+        if field.type == field.TYPE_BYTES
+        else ["\0 no such", "я" * 9000],
+        FieldDescriptor.CPPTYPE_INT32: [-1, 2**31 - 1],
+        FieldDescriptor.CPPTYPE_INT64: [-1],
+        FieldDescriptor.CPPTYPE_ENUM: [12345],
+    }.get(field.cpp_type, [])
+
+
+def test_there_are_methods() -> None:
+    assert len(METHODS) > 20
+
+
+def test_every_method_is_in_the_policy_and_nothing_else_is() -> None:
+    assert set(POLICY) == set(METHODS)
+    assert all(POLICY.values())
+
+
+@pytest.mark.parametrize("full_method", METHODS)
+async def test_a_call_without_a_ticket_is_refused(target: str, rpc_channel: OpenChannel, full_method: str) -> None:
+    channel = rpc_channel(target, caller="operator", audience=AUDIENCE, signed=False)
+    error = await refusal(channel, full_method, empty_request(full_method))
+    assert (error.code(), from_rpc_error(error).reason) == (grpc.StatusCode.UNAUTHENTICATED, "TICKET_MISSING")
+
+
+@pytest.mark.parametrize("full_method", METHODS)
+async def test_only_listed_callers_get_in(target: str, rpc_channel: OpenChannel, full_method: str) -> None:
+    callers = {"operator", "api", "processor"}.union(*POLICY.values())
+    for caller in sorted(callers):
+        channel = rpc_channel(target, caller=caller, audience=AUDIENCE)
+        error = await refusal(channel, full_method, empty_request(full_method))
+        refused = error.code() is grpc.StatusCode.PERMISSION_DENIED
+        assert refused == (caller not in POLICY[full_method]), f"{caller}: {error.code()}"
+
+
+@pytest.mark.parametrize("full_method", METHODS)
+async def test_a_wrong_request_names_the_field(target: str, rpc_channel: OpenChannel, full_method: str) -> None:
+    wrong = wrong_request(METHODS[full_method])
+    assert wrong is not None, "the request has no rules at all: give it some in its proto"
+    request, field = wrong
+    channel = rpc_channel(target, caller=sorted(POLICY[full_method])[0], audience=AUDIENCE)
+    error = await refusal(channel, full_method, request)
+    assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
+    named = {violation.field.partition(".")[0].partition("[")[0] for violation in from_rpc_error(error).violations}
+    assert field in named
+
+
+async def test_health_needs_no_ticket(target: str) -> None:
+    async with grpc.aio.insecure_channel(target) as channel:
+        assert (await HealthStub(channel).Check(HealthCheckRequest())).status
+
+
+async def test_reflection_needs_no_ticket_and_lists_every_service(target: str) -> None:
+    async with grpc.aio.insecure_channel(target) as channel:
+        calls = ServerReflectionStub(channel).ServerReflectionInfo(iter([ServerReflectionRequest(list_services="*")]))
+        answer = await calls.read()
+    listed = {service.name for service in answer.list_services_response.service}
+    assert {service.full_name for service in list_services()} <= listed
