@@ -1,0 +1,8 @@
+"""Leases: at most one process at a time works for a name, and a paused one cannot write late (ADR 0006)."""
+
+from __future__ import annotations
+
+from classifeed_common.lease.keeper import LeaseKeeper
+from classifeed_common.lease.leases import Lease, LeaseLost, Leases
+
+__all__ = ["Lease", "LeaseKeeper", "LeaseLost", "Leases"]

@@ -1,0 +1,182 @@
+"""LeaseKeeper: keeps many leases for as long as the process lives, and shares them fairly with others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+
+import structlog
+
+from classifeed_common.db import load_queries
+from classifeed_common.lease.leases import Lease, Leases
+
+_QUERIES = load_queries("classifeed_common.lease")
+_ATTEND, _LEAVE, _MEMBERS = _QUERIES["attend"], _QUERIES["leave"], _QUERIES["members"]
+_LONGEST_PAUSE_S = 1.0
+
+_log = structlog.get_logger(__name__)
+
+
+class LeaseKeeper:
+    """Holds `names`, or this holder's fair share of them, from `run` to its stop.
+
+    Each round is one transaction: renew everything held by one UPDATE, see who else is alive, take what is free up to
+    the share. Above the share the surplus is given up: `on_loss` first, then the release. When the database does not
+    answer for `ttl_s` everything counts as lost. A callback is never called for a name before the previous one for
+    that name has returned.
+
+    Args:
+        leases: whose leases, in which database.
+        names: what to hold.
+        on_gain: called with each new lease; returns quickly (start a task). When it raises, the lease is given up.
+        on_loss: called when a lease is lost or to be given up; returns once the work for it has stopped. A lease to be
+            given up is kept until then.
+        group: members of the same group, over all processes, share the names evenly. None: whoever comes first has
+            all of them and the others stand by.
+    """
+
+    def __init__(
+        self,
+        leases: Leases,
+        names: Sequence[str],
+        *,
+        on_gain: Callable[[Lease], Awaitable[None]],
+        on_loss: Callable[[Lease], Awaitable[None]],
+        group: str | None = None,
+    ) -> None:
+        self._leases = leases
+        self._names = list(names)
+        self._on_gain = on_gain
+        self._on_loss = on_loss
+        self._group = group
+        self._held: dict[str, Lease] = {}
+        self._leaving: dict[str, tuple[Lease, asyncio.Task[None]]] = {}
+        self._valid_until_s = 0.0
+        self._renewed_at_s = float("-inf")
+
+    @property
+    def held(self) -> dict[str, Lease]:
+        """The leases held now, by name; a copy."""
+        return dict(self._held)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Keep going until `stop`, then stop all work and release all leases. Database faults are waited out."""
+        watch = asyncio.create_task(self._watch_expiry())
+        try:
+            while not stop.is_set():
+                await self._round()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(stop.wait(), min(self._leases.ttl_s / 3, _LONGEST_PAUSE_S))
+        finally:
+            await self._drain()
+            watch.cancel()
+
+    async def _round(self) -> None:
+        started_s = _now_s()
+        try:
+            gained = await self._renew_and_take(started_s)
+        except Exception:  # noqa: BLE001 - whatever it is, trying again is all that can be done
+            _log.warning("leases not renewed; trying again", holder=self._leases.holder, exc_info=True)
+            return
+        self._held.update({lease.name: lease for lease in gained})
+        for lease in gained:
+            _log.info("lease gained", lease=lease.name, fence=lease.fence, holder=lease.holder)
+            try:
+                await self._on_gain(lease)
+            except Exception:  # noqa: BLE001 - the caller's code; other leases must not suffer
+                _log.exception("lease cannot be used; giving it up", lease=lease.name)
+                self._let_go(lease, "unusable")
+
+    async def _renew_and_take(self, started_s: float) -> list[Lease]:
+        """One transaction; its effects on what is held here happen after its commit."""
+        gained: list[Lease] = []
+        kept = [*self._held.values(), *(lease for lease, _ in self._leaving.values())]
+        renewing = started_s - self._renewed_at_s >= self._leases.ttl_s / 3
+        async with self._leases.db.transaction(timeout_s=self._leases.ttl_s / 2) as tx:
+            still: set[str] = set()
+            if renewing:
+                if self._group is not None:
+                    await tx.execute(_ATTEND, self._membership())
+                if kept:
+                    still = await self._leases.renew_in(tx, kept)
+            share = len(self._names)
+            if self._group is not None:
+                members = [row[0] for row in await (await tx.execute(_MEMBERS, self._membership())).fetchall()]
+                share = fair_share(len(self._names), members, self._leases.holder)
+            taken = self._held.keys() | self._leaving.keys()
+            free = [name for name in self._names if name not in taken]
+            gained = await self._leases.acquire_in(tx, free, min(share - len(self._held), len(free)))
+        if renewing:
+            self._renewed_at_s = started_s
+            self._valid_until_s = started_s + self._leases.ttl_s
+            for lease in [lease for lease in self._held.values() if lease.name not in still and lease in kept]:
+                self._let_go(lease, "lost")
+        for lease in list(self._held.values())[share:]:
+            self._let_go(lease, "shared")
+        return gained
+
+    async def _watch_expiry(self) -> None:
+        """Stop the work when renewals have failed for too long; the fence guards the writes in any case."""
+        while True:
+            await asyncio.sleep(max(self._valid_until_s - _now_s(), self._leases.ttl_s / 20))
+            if _now_s() >= self._valid_until_s:
+                for lease in list(self._held.values()):
+                    self._let_go(lease, "expired")
+
+    def _let_go(self, lease: Lease, reason: str) -> None:
+        """Stop the work for a lease and release it, in a task of its own."""
+        if self._held.pop(lease.name, None) is None:
+            return
+        _log.info("lease let go", lease=lease.name, fence=lease.fence, holder=lease.holder, reason=reason)
+        task = asyncio.create_task(self._stop_and_release(lease))
+        self._leaving[lease.name] = (lease, task)
+        task.add_done_callback(lambda _: self._leaving.pop(lease.name, None))
+
+    async def _stop_and_release(self, lease: Lease) -> None:
+        try:
+            await self._on_loss(lease)
+        except Exception:  # noqa: BLE001 - the caller's code; the name must get free all the same
+            _log.exception("work for a lease did not stop cleanly", lease=lease.name)
+        try:
+            await self._leases.release(lease)
+        except Exception:  # noqa: BLE001 - it expires by itself
+            _log.warning("lease not released; it will expire", lease=lease.name, exc_info=True)
+
+    async def _drain(self) -> None:
+        if self._group is not None:
+            with suppress(Exception):  # the row expires by itself
+                async with self._leases.db.connection() as connection:
+                    await connection.execute(_LEAVE, self._membership())
+        for lease in list(self._held.values()):
+            self._let_go(lease, "draining")
+        while self._leaving:
+            tasks = {task for _, task in self._leaving.values()}
+            await asyncio.wait(tasks, timeout=self._leases.ttl_s / 3)
+            if kept := [lease for lease, _ in self._leaving.values()]:
+                with suppress(Exception):  # the next round of this loop tries again
+                    await self._leases.renew(kept)
+
+    def _membership(self) -> dict[str, object]:
+        member = f"{self._group}@{self._leases.holder}"
+        return {
+            "member": member,
+            "holder": self._leases.holder,
+            "group": self._group,
+            "ttl_s": self._leases.ttl_s,
+        }
+
+
+def fair_share(names: int, members: Sequence[str], holder: str) -> int:
+    """How many of `names` the holder keeps beside the living members: all shares differ by at most one and add up.
+
+    Nothing for a holder that is not among the members.
+    """
+    if holder not in members:
+        return 0
+    each, rest = divmod(names, len(members))
+    return each + (sorted(members).index(holder) < rest)
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,228 @@
+"""Lease and its guard, beside the naive ways that the same situations break."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from classifeed_common.db import Database, Tx
+from classifeed_common.lease import Lease, LeaseLost, Leases
+
+Check = Callable[[Database, Tx, Leases, Lease], Awaitable[None]]
+
+
+async def expire(db: Database, name: str) -> None:
+    """What waiting for the ttl does, without waiting."""
+    async with db.connection() as connection:
+        await connection.execute("UPDATE leases SET expires_at = clock_timestamp() WHERE name = %s", [name])
+
+
+async def acquired(leases: Leases, name: str) -> Lease:
+    lease = await leases.acquire(name)
+    assert lease is not None
+    return lease
+
+
+async def value_of_work(db: Database) -> str:
+    async with db.connection() as connection:
+        row = await (await connection.execute("SELECT value FROM work")).fetchone()
+    assert row is not None
+    return str(row[0])
+
+
+async def test_a_name_has_one_holder_until_it_expires_and_the_fence_grows(db: Database) -> None:
+    ann, bob = Leases(db, "ann", 60), Leases(db, "bob", 60)
+    first = await acquired(ann, "n")
+    assert first == Lease("n", "ann", 1)
+    assert await bob.acquire("n") is None
+    assert await ann.acquire("n") is None
+    await expire(db, "n")
+    assert await acquired(bob, "n") == Lease("n", "bob", 2)
+    await expire(db, "n")
+    assert await acquired(bob, "n") == Lease("n", "bob", 3)
+
+
+async def test_a_released_lease_is_free_at_once_and_releasing_late_harms_nobody(db: Database) -> None:
+    ann, bob = Leases(db, "ann", 60), Leases(db, "bob", 60)
+    first = await acquired(ann, "n")
+    await ann.release(first)
+    second = await acquired(bob, "n")
+    await ann.release(first)
+    assert await ann.acquire("n") is None
+    assert await bob.renew([second]) == {"n"}
+
+
+async def test_renewal_keeps_what_is_held_and_tells_what_is_lost(db: Database) -> None:
+    ann, bob = Leases(db, "ann", 60), Leases(db, "bob", 60)
+    leases = [await acquired(ann, name) for name in ("a", "b", "c")]
+    await expire(db, "a")
+    await expire(db, "b")
+    await acquired(bob, "b")
+    assert await ann.renew(leases) == {"a", "c"}
+    assert await bob.acquire("a") is None
+    assert await ann.renew([]) == set()
+
+
+async def test_expiry_is_by_the_database_alone(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process whose clock is a day ahead neither takes early nor gives late."""
+    ahead, sober = Leases(db, "ahead", 60), Leases(db, "sober", 60)
+    lease = await acquired(sober, "n")
+    monkeypatch.setattr("time.time", lambda: 4e9)
+    assert await ahead.acquire("n") is None
+    await expire(db, "n")
+    await acquired(ahead, "n")
+    assert await sober.renew([lease]) == set()
+    async with db.connection() as connection:
+        row = await (
+            await connection.execute("SELECT expires_at - clock_timestamp() < interval '61 seconds' FROM leases")
+        ).fetchone()
+    assert row == (True,)
+
+
+async def test_of_concurrent_acquirers_one_wins_each_round(db: Database) -> None:
+    rivals = [Leases(db, f"h{number}", 60) for number in range(8)]
+    for fence in range(1, 30):
+        results = await asyncio.gather(*(rival.acquire("n") for rival in rivals))
+        [winner] = [lease for lease in results if lease is not None]
+        assert winner.fence == fence
+        await expire(db, "n")
+
+
+async def test_some_names_are_taken_up_to_the_count(db: Database) -> None:
+    ann, bob = Leases(db, "ann", 60), Leases(db, "bob", 60)
+    names = [f"n{number}" for number in range(10)]
+    mine = await ann.acquire_some(names, 4)
+    assert len(mine) == 4
+    theirs = await bob.acquire_some(names, 100)
+    assert {lease.name for lease in (*mine, *theirs)} == set(names)
+    assert len(theirs) == 6
+
+
+# --- The zombie: it stood still past its lease, another one took over and wrote; then it goes on.
+
+
+async def guard(db: Database, tx: Tx, leases: Leases, lease: Lease) -> None:
+    await leases.guard(tx, lease)
+
+
+async def look_first(db: Database, tx: Tx, leases: Leases, lease: Lease) -> None:
+    """The naive way: look whether the lease is held, then write."""
+    async with db.connection() as connection:
+        found = await connection.execute(
+            "SELECT 1 FROM leases WHERE name = %s AND holder = %s AND expires_at > clock_timestamp()",
+            [lease.name, lease.holder],
+        )
+        if await found.fetchone() is None:
+            raise LeaseLost(lease)
+
+
+async def zombie_overwrites(db: Database, check: Check) -> bool:
+    """Whether a holder that pauses between its check and its write undoes what its successor wrote."""
+    zombie, successor = Leases(db, "zombie", 60), Leases(db, "successor", 60)
+    old = await acquired(zombie, "n")
+    checked, go_on = asyncio.Event(), asyncio.Event()
+
+    async def write_with_a_pause() -> None:
+        async with db.transaction() as tx:
+            await check(db, tx, zombie, old)
+            checked.set()
+            await go_on.wait()
+            await tx.execute("UPDATE work SET value = 'zombie'")
+
+    writing = asyncio.create_task(write_with_a_pause())
+    await checked.wait()
+    await expire(db, "n")
+    new = await successor.acquire("n")
+    if new is not None:  # with the guard, the take-over waits for the transaction under way
+        async with db.transaction() as tx:
+            await successor.guard(tx, new)
+            await tx.execute("UPDATE work SET value = 'successor'")
+    go_on.set()
+    await writing
+    if new is None:
+        new = await acquired(successor, "n")
+        async with db.transaction() as tx:
+            await successor.guard(tx, new)
+            await tx.execute("UPDATE work SET value = 'successor'")
+    return await value_of_work(db) != "successor"
+
+
+async def test_no_zombie_overwrites_its_successor(db: Database) -> None:
+    assert not await zombie_overwrites(db, guard)
+
+
+async def test_looking_first_lets_the_zombie_overwrite(db: Database) -> None:
+    assert await zombie_overwrites(db, look_first)
+
+
+async def test_a_paused_holder_is_refused_by_the_guard(db: Database) -> None:
+    zombie, successor = Leases(db, "zombie", 60), Leases(db, "successor", 60)
+    old = await acquired(zombie, "n")
+    await expire(db, "n")
+    async with db.transaction() as tx:
+        with pytest.raises(LeaseLost, match="lease n \\(fence 1\\) is no longer held by zombie"):
+            await zombie.guard(tx, old)
+    await acquired(successor, "n")
+    async with db.transaction() as tx:
+        with pytest.raises(LeaseLost):
+            await zombie.guard(tx, old)
+
+
+async def test_the_same_holder_is_refused_with_an_older_fence(db: Database) -> None:
+    leases = Leases(db, "ann", 60)
+    old = await acquired(leases, "n")
+    await expire(db, "n")
+    await acquired(leases, "n")
+    async with db.transaction() as tx:
+        with pytest.raises(LeaseLost):
+            await leases.guard(tx, old)
+
+
+async def test_renewals_and_further_guards_pass_a_guarded_transaction(db: Database) -> None:
+    leases = Leases(db, "ann", 2)
+    lease = await acquired(leases, "n")
+    async with db.transaction() as tx, asyncio.timeout(20):
+        await leases.guard(tx, lease)
+        assert await leases.renew([lease]) == {"n"}  # would end by its own time-out if it had to wait
+        async with db.transaction() as other:
+            await leases.guard(other, lease)
+        await expire(db, "n")
+        assert await Leases(db, "bob", 2).acquire("n") is None  # renewed in between, and still locked for take-over
+    await acquired(Leases(db, "bob", 2), "n")
+
+
+async def test_revoking_waits_for_guarded_work_and_fences_off_the_rest(db: Database) -> None:
+    leases = Leases(db, "ann", 60)
+    lease = await acquired(leases, "n")
+    events: list[str] = []
+
+    async def revoke() -> None:
+        async with db.transaction() as tx:
+            await leases.revoke(tx, "n")
+            events.append("revoked")
+
+    async with db.transaction() as tx:
+        await leases.guard(tx, lease)
+        revoking = asyncio.create_task(revoke())
+        await until_a_session_waits_for_a_lock(db)
+        events.append("committing")
+    await revoking
+    assert events == ["committing", "revoked"]
+    async with db.transaction() as tx:
+        with pytest.raises(LeaseLost):
+            await leases.guard(tx, lease)
+    assert await leases.renew([lease]) == set()
+    assert (await acquired(leases, "n")).fence > lease.fence
+
+
+async def until_a_session_waits_for_a_lock(db: Database) -> None:
+    async with asyncio.timeout(20), db.connection() as connection:
+        while True:
+            found = await connection.execute(
+                "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+            )
+            if await found.fetchone() is not None:
+                return
+            await asyncio.sleep(0.01)
