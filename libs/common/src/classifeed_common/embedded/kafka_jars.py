@@ -44,8 +44,8 @@ def cache_dir() -> Path:
 @cache
 def pinned_jars() -> tuple[Jar, ...]:
     """The jars of one Kafka release, as resolved when the release was chosen."""
-    rows = (line.split() for line in _LOCK_FILE.read_text().splitlines() if line.strip())
-    return tuple(Jar(*coordinates.split(":"), digest) for coordinates, digest in rows)
+    rows = (line.replace(":", " ").split() for line in _LOCK_FILE.read_text().splitlines() if line.strip())
+    return tuple(Jar(group, artifact, version, sha256) for group, artifact, version, sha256 in rows)
 
 
 def kafka_class_path(folder: Path | None = None, progress: Callable[[str], None] | None = None) -> list[Path]:

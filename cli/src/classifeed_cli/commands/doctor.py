@@ -1,0 +1,29 @@
+"""`classifeed doctor`: can this machine run the suite?"""
+
+from __future__ import annotations
+
+import typer
+
+from classifeed_cli.exit_codes import ExitCode
+from classifeed_cli.options import DataOption, data_folder
+from classifeed_cli.output import JsonOption, Output
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("doctor")(doctor)
+
+
+def doctor(data: DataOption = None, as_json: JsonOption = False) -> None:
+    """Check what the suite needs, each with what to do; exit code 1 when something is missing."""
+    from classifeed_cli.platform.doctor import examine
+    from classifeed_cli.platform.layout import Layout
+
+    output = Output(as_json)
+    findings = examine(Layout(data_folder(data)))
+    healthy = all(finding.outcome != "failed" for finding in findings)
+    checks = [{"check": f.check, "outcome": f.outcome, "text": f.text} for f in findings]
+    output.document({"healthy": healthy, "checks": checks})
+    output.table(("check", "outcome", "particulars"), [(f.check, f.outcome, f.text) for f in findings])
+    if not healthy:
+        raise typer.Exit(ExitCode.REFUSED)

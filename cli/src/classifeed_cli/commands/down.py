@@ -1,0 +1,36 @@
+"""`classifeed down`: stop what `up` started."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from classifeed_cli.options import DataOption, data_folder
+from classifeed_cli.output import JsonOption, Output
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("down")(down)
+
+
+def down(
+    data: DataOption = None,
+    timeout: Annotated[float, typer.Option(help="Seconds that draining may take.", min=1)] = 90,
+    as_json: JsonOption = False,
+) -> None:
+    """Drain and stop the installation of this folder; nothing happens when none runs."""
+    from classifeed_cli.platform.layout import Layout
+    from classifeed_cli.platform.shutdown import stop_installation
+
+    output = Output(as_json)
+    layout = Layout(data_folder(data))
+    stopped = stop_installation(layout, timeout)
+    output.document({"stopped": stopped.supervisor, "leftovers": list(stopped.leftovers)})
+    if stopped.leftovers:
+        output.say(f"ended what a killed supervisor left behind: {', '.join(stopped.leftovers)}")
+    elif stopped.supervisor:
+        output.say(f"stopped what ran in {layout.root}")
+    else:
+        output.say(f"nothing runs in {layout.root}")

@@ -1,0 +1,60 @@
+"""`classifeed up`: start the suite on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+import typer
+
+from classifeed_cli.commands.status import print_status
+from classifeed_cli.options import DataOption, data_folder
+from classifeed_cli.output import JsonOption, Output
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("up")(up)
+
+
+def up(
+    data: DataOption = None,
+    detach: Annotated[bool, typer.Option("--detach", help="Return when all is healthy, leave it running.")] = False,
+    timeout: Annotated[float, typer.Option(help="Seconds until everything must be healthy.", min=1)] = 120,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Services or parts to start, comma-separated; with what they need.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Start PostgreSQL, Kafka, S3 and the services; stop them on Ctrl-C, or leave them with --detach."""
+    from classifeed_cli.platform.daemon import serve, start_detached, wait_for_other
+    from classifeed_cli.platform.description import describe_status, read_running
+    from classifeed_cli.platform.layout import Layout
+    from classifeed_cli.platform.service_table import ServiceTable
+
+    output = Output(as_json)
+    layout = Layout(data_folder(data))
+    names = only or []
+    ServiceTable.load().choose(names)
+
+    def show(document: dict[str, Any] | None) -> None:
+        if document is not None:
+            print_status(output, asyncio.run(describe_status(document)))
+
+    layout.prepare()
+    running = wait_for_other(layout, timeout)
+    if running is not None:
+        output.say(f"already running in {layout.root}")
+        show(running)
+    elif detach:
+        output.progress(f"starting in {layout.root}")
+        show(start_detached(layout, names, timeout))
+    else:
+
+        async def announce() -> None:
+            document = read_running(layout)
+            if document is not None:
+                print_status(output, await describe_status(document))
+            output.say("Ctrl-C stops it")
+
+        serve(layout, names, timeout, progress=output.progress, on_ready=announce)

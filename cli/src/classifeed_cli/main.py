@@ -1,0 +1,92 @@
+"""`classifeed`: finds the commands, runs one, and turns every way it can end into an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+import typer
+from typer.exceptions import TyperException
+
+from classifeed_cli import commands
+from classifeed_cli.exit_codes import CommandError, ExitCode, refused, timed_out, unavailable
+from classifeed_cli.output import Output, print_json
+from classifeed_common.embedded.process import ServerError
+
+
+def build_app(command: str = "") -> typer.Typer:
+    """The application with one command, or with all when there is none of that name."""
+    app = typer.Typer(
+        name="classifeed",
+        help="From a seller's feed file to moderated, searchable offers.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_classifeed)
+    modules = [module.name for module in pkgutil.iter_modules(commands.__path__)]
+    for name in [command] if command in modules else modules:
+        importlib.import_module(f"{commands.__name__}.{name}").register(app)
+    return app
+
+
+def _classifeed() -> None:
+    """From a seller's feed file to moderated, searchable offers."""  # also keeps a lone command a subcommand
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code; everything that it has to say is printed."""
+    try:
+        result = build_app(next(iter(arguments), ""))(
+            args=list(arguments), prog_name="classifeed", standalone_mode=False
+        )
+    except typer.Exit as ended:
+        return ended.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        return 130
+    except TyperException as error:
+        return _end(CommandError(ExitCode.USAGE, "USAGE", f"{error.format_message()} (see --help)"), arguments)
+    except CommandError as error:
+        return _end(error, arguments)
+    except ServerError as error:
+        return _end(unavailable("SERVER_NOT_STARTED", str(error)), arguments)
+    except Exception as error:
+        known = _of_api(error)
+        if known is None:
+            raise
+        return _end(known, arguments)
+    return result if isinstance(result, int) else ExitCode.DONE
+
+
+def main() -> NoReturn:
+    """The program."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def _of_api(error: Exception) -> CommandError | None:
+    """An error of the client as one of ours; None for anything else. The client is heavy and seldom needed."""
+    from classifeed_client.errors import ApiError, DeadlineExceeded, Unreachable
+
+    if not isinstance(error, ApiError):
+        return None
+    make = refused
+    if isinstance(error, Unreachable):
+        make = unavailable
+    elif isinstance(error, DeadlineExceeded):
+        make = timed_out
+    return make(error.reason, str(error), **error.metadata)
+
+
+def _end(error: CommandError, arguments: Sequence[str]) -> int:
+    if "--json" in arguments:
+        print_json(error.as_document())
+    else:
+        Output(as_json=False).errors.print(f"classifeed: {error.message}", style="red", markup=False)
+    return error.exit_code
+
+
+if __name__ == "__main__":
+    main()

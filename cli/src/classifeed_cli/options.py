@@ -1,0 +1,22 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DataOption = Annotated[
+    Path | None,
+    typer.Option("--data", help="Folder of the installation.", envvar="CLASSIFEED_DATA", show_default=".classifeed"),
+]
+AddressOption = Annotated[
+    str | None,
+    typer.Option("--address", help="host:port of another installation's api.", envvar="CLASSIFEED_ADDRESS"),
+]
+
+
+def data_folder(data: Path | None) -> Path:
+    """The folder that `--data`, then CLASSIFEED_DATA, then the default name."""
+    return (data or Path(".classifeed")).absolute()

@@ -1,0 +1,66 @@
+"""Passwords, ticket keys and tokens of an installation, made once and kept in its keys folder."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from classifeed_cli.platform.layout import Layout, read_json, write_json
+from classifeed_common.auth import KeyStore, write_keys
+
+OPERATOR = "operator"
+# The caller that stands for "some service of this installation", for programs outside that test or repair.
+SERVICE = "service"
+# The audience of tokens in files: everybody in this installation.
+EVERYBODY = "classifeed"
+BUCKET = "classifeed"
+TOKEN_LIFE_S = 3600.0
+TOKEN_RENEWAL_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """The passwords: of PostgreSQL's superuser, of each service's role, of S3."""
+
+    superuser: str
+    roles: dict[str, str]
+    s3_access_key: str
+    s3_secret_key: str
+
+
+def ensure_credentials(layout: Layout, services: Iterable[str]) -> Credentials:
+    """Read the passwords and make those that are missing; ticket keys too. Idempotent."""
+    names = list(services)
+    write_keys(layout.keys, [*names, OPERATOR, SERVICE])
+    path = layout.keys / "postgres.json"
+    passwords: dict[str, str] = read_json(path) or {}
+    missing = [name for name in ("postgres", *names) if name not in passwords]
+    if missing:
+        passwords |= {name: secrets.token_urlsafe(18) for name in missing}
+        write_json(path, passwords)
+    s3 = read_json(layout.s3_keys)
+    if s3 is None:
+        s3 = {"access_key": "classifeed", "secret_key": secrets.token_urlsafe(18), "bucket": BUCKET}
+        write_json(layout.s3_keys, s3)
+    roles = {name: passwords[name] for name in names}
+    return Credentials(passwords["postgres"], roles, s3["access_key"], s3["secret_key"])
+
+
+def write_tokens(layout: Layout) -> None:
+    """Put a fresh token into each token file; to be called every TOKEN_RENEWAL_S."""
+    store = KeyStore(layout.keys)
+    for caller in (OPERATOR, SERVICE):
+        write_token(layout.token(caller), store.issue(caller, EVERYBODY, TOKEN_LIFE_S))
+
+
+def write_token(path: Path, token: str) -> None:
+    """Replace a token file in one step, mode 0600, without a newline at the end: `$(cat FILE)` and read() agree."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(token)
+    draft.replace(path)

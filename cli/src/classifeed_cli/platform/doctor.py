@@ -1,0 +1,109 @@
+"""What a machine needs to run the suite, checked one by one, each with what to do."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from classifeed_cli.exit_codes import CommandError
+from classifeed_cli.platform.description import read_running
+from classifeed_cli.platform.layout import Layout
+from classifeed_cli.platform.service_table import ServiceTable
+from classifeed_common.embedded.kafka import java
+from classifeed_common.embedded.kafka_jars import cache_dir, pinned_jars
+from classifeed_common.embedded.postgres import binaries
+from classifeed_common.embedded.process import ServerError
+from classifeed_common.embedded.s3 import rclone
+
+_FREE_DISK_GIB = 2
+_FREE_MEMORY_MIB = 1200
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check: `ok`, `warning` (it will work, perhaps not well) or `failed`, with particulars or the remedy."""
+
+    check: str
+    outcome: str
+    text: str
+
+
+def examine(layout: Layout) -> list[Finding]:
+    """All findings. Starts nothing and changes nothing."""
+    return [*_machine(layout), *_packages(), *_services(), *_installation(layout)]
+
+
+def _machine(layout: Layout) -> Iterator[Finding]:
+    wanted = sys.version_info >= (3, 11)
+    yield Finding(
+        "python", "ok" if wanted else "failed", platform.python_version() + ("" if wanted else ": 3.11 needed")
+    )
+    existing = next(folder for folder in (layout.root, *layout.root.parents) if folder.exists())
+    free_gib = shutil.disk_usage(existing).free / 2**30
+    enough = free_gib >= _FREE_DISK_GIB
+    text = f"{free_gib:.1f} GiB free for {layout.root}"
+    yield Finding("disk", "ok" if enough else "warning", text + ("" if enough else f": {_FREE_DISK_GIB} are better"))
+    writable = os.access(existing, os.W_OK)
+    text = str(existing) if writable else f"{existing} cannot be written: choose another folder with --data"
+    yield Finding("data folder", "ok" if writable else "failed", text)
+    available = _available_memory_mib()
+    if available is not None:
+        enough = available >= _FREE_MEMORY_MIB
+        text = f"{available} MiB free" + ("" if enough else f": the suite takes about {_FREE_MEMORY_MIB}")
+        yield Finding("memory", "ok" if enough else "warning", text)
+
+
+def _available_memory_mib() -> int | None:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) // 1024 for line in lines if line.startswith("MemAvailable:")), None)
+
+
+def _packages() -> Iterator[Finding]:
+    programs: dict[str, Callable[[], Path]] = {
+        "postgres": lambda: binaries() / "postgres",
+        "java": java,
+        "s3": lambda: Path(rclone()),
+    }
+    for name, find in programs.items():
+        try:
+            program = find()
+        except ServerError as error:
+            yield Finding(name, "failed", str(error))
+        else:
+            there = os.access(program, os.X_OK)
+            text = str(program) if there else f"{program} cannot be run: run `make setup`"
+            yield Finding(name, "ok" if there else "failed", text)
+    folder = cache_dir() / "kafka"
+    missing = [jar for jar in pinned_jars() if not (folder / jar.file_name).exists()]
+    text = f"{len(missing)} of {len(pinned_jars())} files are fetched into {folder} at the first start (45 MB)"
+    yield Finding("kafka", "warning" if missing else "ok", text if missing else str(folder))
+
+
+def _services() -> Iterator[Finding]:
+    for spec in ServiceTable.load().services.values():
+        try:
+            spec.check_installed()
+        except CommandError as error:
+            yield Finding(spec.name, "failed", error.message)
+        else:
+            yield Finding(spec.name, "ok", f"{spec.package} {spec.version}".strip())
+
+
+def _installation(layout: Layout) -> Iterator[Finding]:
+    running = read_running(layout)
+    if running is None:
+        yield Finding("installation", "ok", f"none runs in {layout.root}")
+    else:
+        yield Finding("installation", "ok", f"{running['phase']} in {layout.root}, supervisor pid {running['pid']}")
+    if layout.keys.exists():
+        open_to_others = [path for path in (layout.keys, *layout.keys.iterdir()) if path.stat().st_mode & 0o077]
+        text = f"others can read {', '.join(map(str, open_to_others))}: chmod go= them" if open_to_others else "private"
+        yield Finding("keys", "failed" if open_to_others else "ok", text)

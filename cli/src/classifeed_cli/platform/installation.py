@@ -1,0 +1,99 @@
+"""A running installation as commands see it: where its services listen, and the tokens to call them with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from classifeed_cli.exit_codes import unavailable
+from classifeed_cli.options import data_folder
+from classifeed_cli.platform.description import read_running
+from classifeed_cli.platform.layout import Layout
+
+if TYPE_CHECKING:
+    from classifeed_client import Client
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """Addresses (host:port) by service, and the file with the operator's token."""
+
+    grpc: Mapping[str, str]
+    http: Mapping[str, str]
+    token_file: Path | None = None
+    fixed_token: str = ""
+
+    @classmethod
+    def find(cls, data: Path | None = None, address: str | None = None) -> Installation:
+        """The installation that the options and the environment point to.
+
+        With `address` (or CLASSIFEED_ADDRESS) it is another one than the folder's: services of their own addresses
+        are named by CLASSIFEED_<SERVICE>_ADDRESS, the rest is reached at `address`; the token comes from
+        CLASSIFEED_TOKEN or the file CLASSIFEED_TOKEN_FILE. Otherwise it is what runs in the data folder.
+
+        Raises:
+            CommandError: UNAVAILABLE, nothing runs in the folder.
+        """
+        if address:
+            return cls._remote(address)
+        layout = Layout(data_folder(data))
+        document = read_running(layout)
+        if document is None:
+            raise unavailable("NOT_RUNNING", f"nothing runs in {layout.root}: start it with `classifeed up --detach`")
+        services = document["services"]
+        return cls(
+            grpc={name: service["grpc"] for name, service in services.items()},
+            http={name: service["http"] for name, service in services.items()},
+            token_file=Path(document["tokens"]["operator"]),
+        )
+
+    @classmethod
+    def _remote(cls, address: str) -> Installation:
+        names = ("api", "processor", "offers", "receiver", "indexer", "searcher")
+        file = os.environ.get("CLASSIFEED_TOKEN_FILE")
+        return cls(
+            grpc={name: os.environ.get(f"CLASSIFEED_{name.upper()}_ADDRESS", address) for name in names},
+            http={},
+            token_file=Path(file) if file else None,
+            fixed_token=os.environ.get("CLASSIFEED_TOKEN", ""),
+        )
+
+    def address(self, service: str) -> str:
+        """gRPC address of a service.
+
+        Raises:
+            CommandError: UNAVAILABLE, this installation runs without it.
+        """
+        if service not in self.grpc:
+            raise unavailable(
+                "SERVICE_NOT_RUNNING", f"{service} is not part of what runs here: start it without --only"
+            )
+        return self.grpc[service]
+
+    def token(self) -> str:
+        """The operator's bearer token, read anew each time: the supervisor renews it. Empty when there is none."""
+        if self.token_file is None:
+            return self.fixed_token
+        try:
+            return self.token_file.read_text().strip()
+        except OSError as error:
+            raise unavailable("TOKEN_UNREADABLE", f"{self.token_file}: {error.strerror}") from error
+
+    def client(self) -> Client:
+        """A client of the public APIs; close it, or use it in a `with` block."""
+        from classifeed_client import Addresses, Client
+
+        addresses = Addresses(**{name: self.address(name) for name in ("api", "offers", "searcher")})
+        return Client(addresses, self.token)
+
+
+def connect(data: Path | None = None, address: str | None = None) -> Client:
+    """A client of the installation that the options point to; what most commands begin with.
+
+    Raises:
+        CommandError: UNAVAILABLE, nothing runs there.
+    """
+    return Installation.find(data, address).client()

@@ -1,0 +1,109 @@
+"""The migrate step: databases, roles, schemas and topics of all services, in one process that ends.
+
+python -m classifeed_cli.platform.migrate   (the plan as JSON in CLASSIFEED_MIGRATE_PLAN)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import sql
+
+from classifeed_cli.platform.plan import Plan
+from classifeed_common.errors import DomainError, Unavailable
+
+T = TypeVar("T")
+PLAN_VARIABLE = "CLASSIFEED_MIGRATE_PLAN"
+_WAIT_FOR_SERVERS_S = 60.0
+
+
+def describe_step(plan: Plan) -> str:
+    """What the process needs to know, as JSON: it may see the superuser's password, the services may not."""
+    with_database = [spec for spec in plan.services if spec.database and "postgres" in plan.parts]
+    databases = [
+        {
+            "name": spec.name,
+            "package": spec.package,
+            "dsn": plan.dsn(spec.name),
+            "password": plan.credentials.roles[spec.name],
+        }
+        for spec in with_database
+    ]
+    return json.dumps(
+        {
+            "superuser": plan.superuser_dsn,
+            "databases": databases,
+            "bootstrap": plan.address("kafka") if "kafka" in plan.parts else "",
+            "topics": list(plan.table.topics),
+        }
+    )
+
+
+def prepare_database(connection: psycopg.Connection[Any], name: str, password: str) -> None:
+    """A role that may log in and a database that is its own and that no other role may enter. Idempotent."""
+    role, database = sql.Identifier(name), sql.Identifier(name)
+    if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [name]).fetchone() is None:
+        connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(role))
+    connection.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(role, sql.Literal(password)))
+    if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone() is None:
+        connection.execute(sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE template0").format(database, role))
+    connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(database))
+
+
+def run_step(step: dict[str, Any]) -> None:
+    """Do the whole step; may run twice. Waits for servers that are still starting."""
+    from classifeed_common.db.migrations import migrate
+    from classifeed_common.kafka import ensure_topics
+
+    if step["databases"]:
+        with _connect(step["superuser"]) as connection:
+            for database in step["databases"]:
+                prepare_database(connection, database["name"], database["password"])
+        for database in step["databases"]:
+            with _timed(f"migrate {database['name']}"):
+                migrate(database["package"], database["dsn"], database["name"])
+    if step["bootstrap"] and step["topics"]:
+        with _timed("topics"):
+            _retry(lambda: asyncio.run(ensure_topics(step["bootstrap"], step["topics"])), Unavailable)
+
+
+def _connect(dsn: str) -> psycopg.Connection[Any]:
+    return _retry(lambda: psycopg.connect(dsn, autocommit=True, connect_timeout=5), psycopg.OperationalError)
+
+
+def _retry(action: Callable[[], T], passing: type[Exception]) -> T:
+    deadline = time.monotonic() + _WAIT_FOR_SERVERS_S
+    while True:
+        try:
+            return action()
+        except passing:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(0.1)
+
+
+@contextmanager
+def _timed(what: str) -> Iterator[None]:
+    started = time.monotonic()
+    yield
+    print(f"{what}: {time.monotonic() - started:.2f} s", flush=True)
+
+
+def main() -> None:
+    """The process: ends with 0, or with the cause as its last line."""
+    try:
+        run_step(json.loads(os.environ.pop(PLAN_VARIABLE)))
+    except DomainError as error:
+        sys.exit(error.message)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""The plan of a start: services, parts, ports, passwords, and the environment that each service gets from them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from classifeed_cli.platform.credentials import BUCKET, Credentials, ensure_credentials
+from classifeed_cli.platform.layout import Layout
+from classifeed_cli.platform.ports import plan_ports
+from classifeed_cli.platform.service_table import ServiceSpec, ServiceTable
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What will run. Made once for each start; pure data after that."""
+
+    layout: Layout
+    table: ServiceTable
+    services: list[ServiceSpec]
+    parts: frozenset[str]
+    ports: dict[str, int]
+    credentials: Credentials
+
+    def address(self, name: str) -> str:
+        """host:port of a listener, by its name in the ports."""
+        return f"127.0.0.1:{self.ports[name]}"
+
+    @property
+    def superuser_dsn(self) -> str:
+        """DSN of PostgreSQL's superuser."""
+        return f"postgresql://postgres:{self.credentials.superuser}@{self.address('postgres')}/postgres"
+
+    def dsn(self, service: str) -> str:
+        """DSN of a service: its own role on its own database."""
+        return f"postgresql://{service}:{self.credentials.roles[service]}@{self.address('postgres')}/{service}"
+
+    def environment(self, spec: ServiceSpec) -> dict[str, str]:
+        """The whole environment of a service's process: ours, knobs mapped, and what `up` sets."""
+        environment = dict(os.environ)
+        for knob, targets in self.table.knobs.items():
+            if knob in os.environ:
+                environment |= {target: os.environ[knob] for target in targets if target not in os.environ}
+        layout = self.layout
+        own: dict[str, object] = {
+            "ENVIRONMENT": "embedded",
+            "GRPC_LISTEN": self.address(f"{spec.name}.grpc"),
+            "HTTP_LISTEN": self.address(f"{spec.name}.http"),
+            "KEYS_DIR": layout.keys,
+            "RUN_FILE": layout.run / f"{spec.name}.addresses.json",
+            "LOG_JSON": "true",
+            "DATA_DIR": layout.service_data(spec.name),
+        }
+        own |= {
+            f"{peer.upper()}_ADDRESS": self.address(f"{peer}.grpc") for peer in self.table.services if peer != spec.name
+        }
+        if spec.database:
+            own |= {"DSN": self.dsn(spec.name), "DB_SCHEMA": spec.name}
+        if spec.kafka:
+            own["KAFKA_BOOTSTRAP"] = self.address("kafka")
+        if spec.s3:
+            own["S3_ENDPOINT"] = f"http://{self.address('s3')}"
+            own["S3_ACCESS_KEY"] = self.credentials.s3_access_key
+            own["S3_SECRET_KEY"] = self.credentials.s3_secret_key
+            own["S3_BUCKET"] = BUCKET
+        prefix = f"CLASSIFEED_{spec.name.upper()}_"
+        environment |= {prefix + key: str(value) for key, value in own.items()}
+        # Few arenas: the C allocator otherwise keeps one for each thread, and pools have many.
+        return environment | {"PYTHONUNBUFFERED": "1", "MALLOC_ARENA_MAX": "2"}
+
+
+def make_plan(layout: Layout, only: Iterable[str]) -> Plan:
+    """Choose services and ports, make what is missing of keys and folders. The caller holds the folder's lock.
+
+    Raises:
+        CommandError: an unknown name, a missing package, a used port, a full disk.
+    """
+    table = ServiceTable.load()
+    services, parts = table.choose(only)
+    for spec in services:
+        spec.check_installed()
+    layout.prepare()
+    # Ports and keys of all, so that the addresses of those left out stay valid when they join later.
+    credentials = ensure_credentials(layout, table.services)
+    ports = plan_ports(layout, table.services)
+    for spec in services:
+        layout.service_data(spec.name).mkdir(parents=True, exist_ok=True)
+    return Plan(layout, table, services, parts, ports, credentials)

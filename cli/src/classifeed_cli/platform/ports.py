@@ -1,0 +1,53 @@
+"""The ports of an installation: chosen up front, kept between starts, so that everybody can know everybody's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from classifeed_cli.exit_codes import unavailable
+from classifeed_cli.platform.layout import Layout, read_json, write_json
+from classifeed_common.embedded.ports import is_free, pick_free_port
+
+
+def plan_ports(layout: Layout, services: Iterable[str]) -> dict[str, int]:
+    """The port of each listener, by a name such as `api.grpc` or `kafka`; written to the folder.
+
+    A port that a variable sets is taken; otherwise the one of the last start when it is free, otherwise a free one.
+    Set by CLASSIFEED_POSTGRES_PORT, CLASSIFEED_KAFKA_PORT, CLASSIFEED_S3_PORT, CLASSIFEED_<SERVICE>_GRPC_LISTEN and
+    CLASSIFEED_<SERVICE>_HTTP_LISTEN. Nothing of the installation may be running.
+
+    Raises:
+        CommandError: a port that is set is in use.
+    """
+    before: dict[str, int] = read_json(layout.ports) or {}
+    names = ["postgres", "kafka", "kafka.controller", "s3"]
+    names += [f"{service}.{face}" for service in services for face in ("grpc", "http")]
+    ports: dict[str, int] = {}
+    for name in names:
+        chosen = _chosen(name)
+        kept = before.get(name)
+        if chosen:
+            if not is_free(chosen):
+                raise unavailable(
+                    "PORT_IN_USE", f"{name}: port {chosen} is in use: stop what listens there", port=str(chosen)
+                )
+            ports[name] = chosen
+        elif kept is not None and kept not in ports.values() and is_free(kept):
+            ports[name] = kept
+        else:
+            ports[name] = pick_free_port({*before.values(), *ports.values()})
+    write_json(layout.ports, {**before, **ports})
+    return ports
+
+
+def _chosen(name: str) -> int:
+    """The port that a variable sets for a listener, 0 when none does."""
+    service, dot, face = name.partition(".")
+    variable = f"CLASSIFEED_{service.upper()}_" + (f"{face.upper()}_LISTEN" if dot else "PORT")
+    port = os.environ.get(variable, "").rpartition(":")[2]
+    if port and not port.isdigit():
+        raise unavailable(
+            "PORT_INVALID", f"{variable}={os.environ[variable]!r} has no port: give 127.0.0.1:PORT or PORT"
+        )
+    return int(port or 0)

@@ -1,0 +1,91 @@
+"""The service table: which services there are, and what each of them stands on."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from classifeed_cli.exit_codes import CommandError, ExitCode, unavailable
+
+TABLE_VARIABLE = "CLASSIFEED_SERVICE_TABLE"
+PARTS = ("postgres", "kafka", "s3")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSpec:
+    """One row: the package to run as `python -m`, and the parts that it needs."""
+
+    name: str
+    package: str
+    database: bool = False
+    kafka: bool = False
+    s3: bool = False
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """The embedded servers that this service needs."""
+        needs = {"postgres": self.database, "kafka": self.kafka, "s3": self.s3}
+        return frozenset(part for part, needed in needs.items() if needed)
+
+    @property
+    def version(self) -> str:
+        """Version of the installed distribution; empty when it has none."""
+        try:
+            return importlib.metadata.version(self.package.replace("_", "-"))
+        except importlib.metadata.PackageNotFoundError:
+            return ""
+
+    def check_installed(self) -> None:
+        """Pass when the package can be run.
+
+        Raises:
+            CommandError: it cannot, in one line.
+        """
+        if importlib.util.find_spec(self.package) is None:
+            problem = f"package {self.package} is missing: run `make setup`"
+        elif importlib.util.find_spec(f"{self.package}.__main__") is None:
+            problem = f"package {self.package} cannot be run yet: it has no __main__.py"
+        else:
+            return
+        raise unavailable("PACKAGE_MISSING", f"{self.name}: {problem}, or leave it out with --only")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceTable:
+    """All rows, the topics, and the knobs."""
+
+    services: Mapping[str, ServiceSpec]
+    topics: tuple[str, ...] = ()
+    knobs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls) -> ServiceTable:
+        """The table of this package, or the one that CLASSIFEED_SERVICE_TABLE names."""
+        chosen = os.environ.get(TABLE_VARIABLE)
+        path = Path(chosen) if chosen else Path(__file__).with_name("services.toml")
+        content = tomllib.loads(path.read_text())
+        return cls(
+            services={name: ServiceSpec(name, **row) for name, row in content["services"].items()},
+            topics=tuple(content.get("topics", ())),
+            knobs={name: tuple(targets) for name, targets in content.get("knobs", {}).items()},
+        )
+
+    def choose(self, only: Iterable[str]) -> tuple[list[ServiceSpec], frozenset[str]]:
+        """The services and parts that `--only` names, with the parts that those services need; all when it is empty.
+
+        Raises:
+            CommandError: a name that is neither.
+        """
+        names = [name.strip() for entry in only for name in entry.split(",") if name.strip()]
+        unknown = sorted(set(names) - set(self.services) - set(PARTS))
+        if unknown:
+            known = ", ".join([*self.services, *PARTS])
+            raise CommandError(ExitCode.USAGE, "USAGE", f"--only {', '.join(unknown)}: not known; there are {known}")
+        chosen = [spec for name, spec in self.services.items() if not names or name in names]
+        parts = {part for spec in chosen for part in spec.parts} | (set(names) & set(PARTS))
+        return chosen, frozenset(parts if names else PARTS)

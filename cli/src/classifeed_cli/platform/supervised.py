@@ -1,0 +1,129 @@
+"""One process under supervision: started, watched, started again with back-off when it dies."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import subprocess
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from classifeed_common.embedded.process import ProcessIdentity, ServerError
+
+_POLL_S = 0.1
+_FIRST_PAUSE_S = 0.2
+_LONGEST_PAUSE_S = 10.0
+_STEADY_S = 20.0  # having lived so long, the next death starts with the shortest pause again
+SETTINGS_REFUSED = 2  # exit code of a service that will never start with these settings
+
+
+async def ended(process: subprocess.Popen[bytes]) -> int:
+    """The exit code of a child, once it has one. Polls: needs no thread and no signal handler."""
+    while (code := process.poll()) is None:  # noqa: ASYNC110 - see above
+        await asyncio.sleep(_POLL_S / 2)
+    return code
+
+
+class Supervised:
+    """A process that is kept alive until `stop`.
+
+    Args:
+        name: for logs and status.
+        spawn: starts the process and returns at once; called in the event loop's thread, which must live as long as
+            the supervisor does. May raise ServerError: counts as a death.
+        probe: whether the process serves, asked while others wait for it.
+        log: where its output goes.
+        stop_signal: what asks it to end.
+        stop_timeout_s: when it is killed instead.
+        on_change: told after each start and each death.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        spawn: Callable[[], subprocess.Popen[bytes]],
+        probe: Callable[[], Awaitable[bool]],
+        log: Path,
+        stop_signal: signal.Signals = signal.SIGTERM,
+        stop_timeout_s: float = 20.0,
+        on_change: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.name = name
+        self.probe = probe
+        self.log = log
+        self.restarts = 0
+        self.process: subprocess.Popen[bytes] | None = None
+        self.identity: ProcessIdentity | None = None
+        self.last_exit: int | None = None
+        self.refusal: str | None = None
+        self._spawn = spawn
+        self._stop_signal = stop_signal
+        self._stop_timeout_s = stop_timeout_s
+        self._on_change = on_change
+        self._stopping = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Start the process and begin to watch it. Returns at once."""
+        self._start_once()
+        self._task = asyncio.create_task(self._watch(), name=f"watch {self.name}")
+
+    async def wait_ready(self) -> None:
+        """Return when the process serves; for ever on its own, so the caller sets the limit."""
+        while not (self.alive and await self.probe()):  # noqa: ASYNC110 - another process sets no event of ours
+            await asyncio.sleep(_POLL_S / 2)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs now."""
+        return self.process is not None and self.process.poll() is None
+
+    async def stop(self) -> None:
+        """Ask the process to end, wait, kill it when it takes too long. May be called twice."""
+        self._stopping.set()
+        process = self.process
+        if process is not None and process.poll() is None:
+            process.send_signal(self._stop_signal)
+            try:
+                await asyncio.wait_for(ended(process), self._stop_timeout_s)
+            except TimeoutError:
+                process.kill()
+                await ended(process)
+        if self._task is not None:
+            await self._task
+            self._task = None
+
+    def kill(self) -> None:
+        """End it at once, for a second Ctrl-C."""
+        self._stopping.set()
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+
+    def _start_once(self) -> None:
+        try:
+            self.process = self._spawn()
+        except ServerError as error:
+            self.process, self.identity, self.refusal = None, None, str(error)
+        else:
+            self.identity = ProcessIdentity.of(self.process.pid)
+            self.refusal = None
+        self._on_change()
+
+    async def _watch(self) -> None:
+        pause_s = _FIRST_PAUSE_S
+        while not self._stopping.is_set():
+            started = time.monotonic()
+            if self.process is not None:
+                self.last_exit = await ended(self.process)
+            if self._stopping.is_set():
+                return
+            self._on_change()
+            pause_s = _FIRST_PAUSE_S if time.monotonic() - started > _STEADY_S else min(pause_s * 2, _LONGEST_PAUSE_S)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), pause_s)
+            if not self._stopping.is_set():  # nothing is awaited from here to the start: `stop` sees the process
+                self.restarts += 1
+                self._start_once()

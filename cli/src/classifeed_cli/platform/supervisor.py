@@ -1,0 +1,160 @@
+"""The supervisor: starts a plan in the right order, keeps it alive, stops it cleanly."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+from classifeed_cli.exit_codes import CommandError, refused, timed_out, unavailable
+from classifeed_cli.platform.credentials import TOKEN_RENEWAL_S, write_tokens
+from classifeed_cli.platform.description import describe_plan
+from classifeed_cli.platform.layout import write_json
+from classifeed_cli.platform.migrate import PLAN_VARIABLE, describe_step
+from classifeed_cli.platform.plan import Plan
+from classifeed_cli.platform.supervised import SETTINGS_REFUSED, Supervised, ended
+from classifeed_cli.platform.units import embedded_servers, prepare_server, supervise_server, supervise_service
+from classifeed_common.embedded.kafka_jars import kafka_class_path
+from classifeed_common.embedded.process import ServerError, spawn_bound, tail
+
+
+class Supervisor:
+    """One running installation. For one event loop, in the main thread.
+
+    Args:
+        plan: what to run; its folder is locked by the caller.
+        progress: told in words what is being done.
+    """
+
+    def __init__(self, plan: Plan, progress: Callable[[str], None] = lambda _: None) -> None:
+        self.plan = plan
+        self.phase = "starting"
+        self.parts: list[Supervised] = []
+        self.services: list[Supervised] = []
+        self._progress = progress
+        self._tokens: asyncio.Task[None] | None = None
+
+    async def start(self, timeout_s: float) -> None:
+        """Return when everything is healthy; on any error everything is stopped first.
+
+        Raises:
+            CommandError: TIME_OUT with the log tail of what is not healthy, or what cannot start, in one line.
+        """
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._start()
+        except TimeoutError:
+            error = await self._explain_timeout(timeout_s)
+            await self.stop()
+            raise error from None
+        except ServerError as error:
+            await self.stop()
+            raise unavailable("SERVER_NOT_STARTED", str(error)) from error
+        except BaseException:
+            await self.stop()
+            raise
+        self.phase = "ready"
+        self.write_state()
+
+    async def stop(self) -> None:
+        """Drain the services, then stop the servers under them. May be called twice."""
+        self.phase = "stopping"
+        self.write_state()
+        if self._tokens is not None:
+            self._tokens.cancel()
+        for group in (self.services, self.parts):
+            await asyncio.gather(*(unit.stop() for unit in group))
+        self.plan.layout.supervisor.unlink(missing_ok=True)
+
+    def kill(self) -> None:
+        """End all processes at once."""
+        for unit in (*self.services, *self.parts):
+            unit.kill()
+
+    def write_state(self) -> None:
+        """Put down what runs, for `status`, `down` and everybody who wants to call the services."""
+        write_json(self.plan.layout.supervisor, describe_plan(self.plan, self.phase, self.parts, self.services))
+
+    async def _start(self) -> None:
+        started = time.monotonic()
+        write_tokens(self.plan.layout)
+        self._tokens = asyncio.create_task(self._renew_tokens(), name="tokens")
+        servers = embedded_servers(self.plan)
+        if "kafka" in self.plan.parts:
+            await asyncio.to_thread(kafka_class_path, None, self._progress)
+        self._progress(f"starting {', '.join(server.name for server in servers)}")
+        await asyncio.gather(*(asyncio.to_thread(prepare_server, server) for server in servers))
+        self.parts = [supervise_server(server, self.write_state) for server in servers]
+        for unit in self.parts:
+            unit.start()
+        migration = self._spawn_migration()  # imports and waits while the servers start
+        try:
+            await self._wait_ready(self.parts)
+            self._progress(f"{', '.join(unit.name for unit in self.parts)} ready; migrating")
+            await ended(migration)
+        finally:
+            if migration.poll() is None:
+                migration.kill()
+                migration.wait()
+        if migration.returncode != 0:
+            log = self.plan.layout.log("migrate")
+            raise refused("MIGRATION_FAILED", f"the migrate step failed; its log ({log}) ends:\n{tail(log, 15)}")
+        self.services = [supervise_service(self.plan, spec, self.write_state) for spec in self.plan.services]
+        if self.services:
+            self._progress(f"starting {', '.join(unit.name for unit in self.services)}")
+        for unit in self.services:
+            unit.start()
+        await self._wait_ready(self.services)
+        self._progress(f"all ready after {time.monotonic() - started:.1f} s")
+
+    def _spawn_migration(self) -> subprocess.Popen[bytes]:
+        environment = {**os.environ, PLAN_VARIABLE: describe_step(self.plan)}
+        command = [sys.executable, "-m", "classifeed_cli.platform.migrate"]
+        return spawn_bound(command, log=self.plan.layout.log("migrate"), env=environment)
+
+    async def _wait_ready(self, units: Sequence[Supervised]) -> None:
+        waiting = [asyncio.create_task(unit.wait_ready()) for unit in units]
+        try:
+            while not all(task.done() for task in waiting):
+                for unit in units:
+                    _check_hopeless(unit)
+                await asyncio.wait(waiting, timeout=0.1)
+            for task in waiting:
+                task.result()
+        finally:
+            for task in waiting:
+                task.cancel()
+
+    async def _explain_timeout(self, timeout_s: float) -> CommandError:
+        units = [*self.parts, *self.services]
+        healthy = await asyncio.gather(*(unit.probe() for unit in units))
+        sick = [unit for unit, well in zip(units, healthy, strict=True) if not well]
+        if not sick:
+            return timed_out(
+                "START_TIMED_OUT", f"not everything is started after {timeout_s:g} s: the migrate step runs"
+            )
+        tails = "\n".join(f"--- {unit.name} ({unit.log}) ---\n{tail(unit.log, 15)}" for unit in sick)
+        names = ", ".join(unit.name for unit in sick)
+        return timed_out("START_TIMED_OUT", f"not healthy after {timeout_s:g} s: {names}\n{tails}", services=names)
+
+    async def _renew_tokens(self) -> None:
+        while True:
+            await asyncio.sleep(TOKEN_RENEWAL_S)
+            write_tokens(self.plan.layout)
+
+
+def _check_hopeless(unit: Supervised) -> None:
+    """Raise for a unit whose next try will end as this one did."""
+    if unit.refusal is not None:
+        raise unavailable("SERVER_NOT_STARTED", unit.refusal)
+    if unit.last_exit == SETTINGS_REFUSED:
+        raise refused("SETTINGS_REFUSED", f"{unit.name} refuses its settings: {tail(unit.log, 3)}")
+    if unit.restarts >= 4:
+        raise unavailable(
+            "KEEPS_DYING",
+            f"{unit.name} died {unit.restarts + 1} times while starting; "
+            f"its log ({unit.log}) ends:\n{tail(unit.log, 15)}",
+        )

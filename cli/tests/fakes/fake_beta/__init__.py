@@ -1,0 +1,1 @@
+"""A service for tests of the supervisor."""

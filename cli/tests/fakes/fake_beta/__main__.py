@@ -1,0 +1,5 @@
+from __future__ import annotations
+
+from fake_service import main
+
+main("beta")

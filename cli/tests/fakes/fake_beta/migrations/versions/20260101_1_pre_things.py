@@ -1,0 +1,13 @@
+from alembic import op
+
+revision = "0001"
+down_revision = None
+phase = "pre"
+
+
+def upgrade() -> None:
+    op.execute("CREATE TABLE things (n int PRIMARY KEY)")
+
+
+def downgrade() -> None:
+    op.execute("DROP TABLE things")
