@@ -1,0 +1,54 @@
+"""BlobRefs: who needs which stored file, so that none is deleted under its user."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from classifeed_common.blobs.store import BlobStore
+from classifeed_common.db import Database, Tx, load_queries
+
+SQL = load_queries(__package__)
+GRACE_S: Final = 24 * 60 * 60.0
+
+
+class BlobRefs:
+    """References of one service, in its tables `blobs` and `blob_refs`.
+
+    A reference and the clean-up lock the same row of `blobs`. So either the reference comes first and the clean-up
+    leaves the file, or the clean-up comes first, the file goes, and whoever refers to it afterwards puts it again.
+    Always refer first, then put.
+    """
+
+    async def add(self, tx: Tx, sha256: str, ref: str) -> None:
+        """Notes that `ref` needs the file; idempotent. Holds the file's row until the transaction ends."""
+        await tx.execute(SQL["touch_blob"], {"sha256": sha256})
+        cursor = await tx.execute(SQL["insert_ref"], {"sha256": sha256, "ref": ref})
+        if cursor.rowcount:
+            await tx.execute(SQL["count_ref"], {"sha256": sha256, "change": 1})
+
+    async def drop(self, tx: Tx, ref: str) -> None:
+        """Notes that `ref` needs none of its files any more; idempotent. They go after the grace time, if at all."""
+        cursor = await tx.execute(SQL["delete_refs"], {"ref": ref})
+        for (sha256,) in await cursor.fetchall():
+            await tx.execute(SQL["count_ref"], {"sha256": sha256, "change": -1})
+
+    async def sweep(self, db: Database, store: BlobStore, *, grace_s: float = GRACE_S, limit: int = 100) -> int:
+        """Deletes files that nobody has needed for the grace time and returns how many; call again until 0.
+
+        One transaction a file, held while the file is deleted: that lock is what keeps a new reference waiting until
+        the file is gone for good. A crash in between leaves a row without a file, and the next sweep deletes it again.
+
+        Raises:
+            Unavailable: the object store does not answer; the file stays for the next sweep.
+        """
+        deleted = 0
+        while deleted < limit:
+            async with db.transaction() as tx:
+                cursor = await tx.execute(SQL["lock_unreferenced"], {"grace_s": grace_s})
+                row = await cursor.fetchone()
+                if row is None:
+                    break
+                await store.delete(row[0])
+                await tx.execute(SQL["delete_blob"], {"sha256": row[0]})
+                deleted += 1
+        return deleted

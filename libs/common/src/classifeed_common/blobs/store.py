@@ -1,0 +1,164 @@
+"""BlobStore: bytes under their SHA-256. What is read back is what was put, or it is an error."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeVar
+from urllib.parse import urlsplit
+
+import urllib3
+from minio import Minio
+from minio.error import InvalidResponseError, S3Error, ServerError
+
+from classifeed_common.errors import Unavailable
+
+R = TypeVar("R")
+_CHUNK_BYTES: Final = 1024 * 1024
+_MISSING: Final = frozenset({"NoSuchKey", "NoSuchObject", "NoSuchBucket"})
+_OURS_ALREADY: Final = frozenset({"BucketAlreadyOwnedByYou", "BucketAlreadyExists"})
+
+
+class BlobMissing(Exception):
+    """The store has nothing under this hash. Lasting: only a new put heals it."""
+
+
+class BlobCorrupt(Exception):
+    """The bytes under this hash have another hash. Lasting; nothing of them must be used."""
+
+
+class BlobStore:
+    """An S3 bucket. Safe to share between tasks; each call runs in a thread.
+
+    Nothing but key and bytes is relied on: content types, user metadata and conditional puts differ between servers.
+    """
+
+    def __init__(self, *, endpoint: str, access_key: str, secret_key: str, bucket: str) -> None:
+        """Prepares a store; nothing is sent before `open`.
+
+        Args:
+            endpoint: http(s)://host:port.
+            access_key: who we are.
+            secret_key: proof of it.
+            bucket: made by `open` if it is missing.
+        """
+        parts = urlsplit(endpoint)
+        self._bucket = bucket
+        pool = urllib3.PoolManager(
+            maxsize=8,
+            timeout=urllib3.Timeout(connect=5, read=60),
+            retries=urllib3.Retry(total=2, backoff_factor=0.2, status_forcelist=[500, 502, 503, 504]),
+        )
+        self._client = Minio(
+            parts.netloc,
+            access_key=access_key,
+            secret_key=secret_key,
+            secure=parts.scheme == "https",
+            region="us-east-1",
+            http_client=pool,
+        )
+        self._pool = pool
+
+    async def open(self) -> None:
+        """Makes the bucket unless it is there; idempotent.
+
+        Raises:
+            Unavailable: the object store does not answer.
+        """
+        await self._call(self._make_bucket)
+
+    async def check(self) -> None:
+        """Returns when the object store answers.
+
+        Raises:
+            Unavailable: it does not.
+        """
+        await self._call(lambda: self._client.bucket_exists(self._bucket))
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        self._pool.clear()
+
+    async def put_file(self, path: Path, sha256: str) -> None:
+        """Stores a file under its hash, unless it is there; idempotent. The caller vouches for the hash.
+
+        Raises:
+            Unavailable: the object store does not answer.
+            OSError: the file cannot be read.
+        """
+        await self._call(lambda: self._put(path, sha256))
+
+    async def fetch(self, sha256: str, target: Path) -> int:
+        """Writes the file with this hash to `target` and returns its size in bytes, once the hash was verified.
+
+        Raises:
+            BlobMissing: the store has no such file.
+            BlobCorrupt: its bytes have another hash; `target` is removed.
+            Unavailable: the object store does not answer.
+        """
+        return await self._call(lambda: self._fetch(sha256, target))
+
+    async def delete(self, sha256: str) -> None:
+        """Removes a file; idempotent.
+
+        Raises:
+            Unavailable: the object store does not answer.
+        """
+        await self._call(lambda: self._client.remove_object(self._bucket, sha256))
+
+    async def _call(self, work: Callable[[], R]) -> R:
+        try:
+            return await asyncio.to_thread(work)
+        except (S3Error, urllib3.exceptions.HTTPError, ServerError, InvalidResponseError) as error:
+            raise self._unavailable(error) from error
+
+    def _unavailable(self, error: Exception) -> Unavailable:
+        return Unavailable(
+            "OBJECT_STORE_UNAVAILABLE",
+            f"The object store does not take the request ({error}). Try again; if it lasts, look at the S3 server.",
+            retry_after_s=1,
+        )
+
+    def _make_bucket(self) -> None:
+        try:
+            if not self._client.bucket_exists(self._bucket):
+                self._client.make_bucket(self._bucket)
+        except S3Error as error:
+            if error.code not in _OURS_ALREADY:  # another process was faster
+                raise
+
+    def _put(self, path: Path, sha256: str) -> None:
+        # The size as well: a server that died in a put may show a part of it.
+        if self._size_of(sha256) != path.stat().st_size:
+            self._client.fput_object(self._bucket, sha256, str(path))
+
+    def _size_of(self, sha256: str) -> int | None:
+        try:
+            return self._client.stat_object(self._bucket, sha256).size
+        except S3Error as error:
+            if error.code in _MISSING:
+                return None
+            raise
+
+    def _fetch(self, sha256: str, target: Path) -> int:
+        if (
+            self._size_of(sha256) is None
+        ):  # asked first: not every server says "no such key" so that the client knows it
+            raise BlobMissing(f"the object store has no object {sha256}")
+        digest, size = hashlib.sha256(), 0
+        response = self._client.get_object(self._bucket, sha256)
+        try:
+            with target.open("wb") as file:
+                for chunk in response.stream(_CHUNK_BYTES):
+                    digest.update(chunk)
+                    file.write(chunk)
+                    size += len(chunk)
+        finally:
+            response.close()
+            response.release_conn()
+        if digest.hexdigest() != sha256:
+            target.unlink(missing_ok=True)
+            raise BlobCorrupt(f"the object {sha256} holds other bytes ({size} of them, hash {digest.hexdigest()})")
+        return size

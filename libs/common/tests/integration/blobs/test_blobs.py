@@ -1,0 +1,175 @@
+"""Files by their hash, on a real object store: verified reads, and no clean-up under a user."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from classifeed_common.blobs import BlobCorrupt, BlobMissing, BlobRefs, BlobStore
+from classifeed_common.blobs.refs import SQL
+from classifeed_common.db import Database, ddl
+from classifeed_common.embedded.s3 import EmbeddedS3
+from classifeed_common.errors import Unavailable
+
+
+def made(folder: Path, content: bytes) -> tuple[Path, str]:
+    path = folder / uuid.uuid4().hex
+    path.write_bytes(content)
+    return path, hashlib.sha256(content).hexdigest()
+
+
+@pytest.fixture
+async def store(s3: EmbeddedS3) -> AsyncIterator[BlobStore]:
+    store = BlobStore(
+        endpoint=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key, bucket=f"t-{uuid.uuid4().hex[:12]}"
+    )
+    await store.open()
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def tables(database: Database) -> Database:
+    async with database.transaction() as tx:
+        await tx.execute(ddl("blob_refs", 1))
+    return database
+
+
+async def test_file_comes_back_as_it_was_put(store: BlobStore, tmp_path: Path) -> None:
+    content = b"0123456789" * 700_000  # more than one part of a multipart put
+    path, sha256 = made(tmp_path, content)
+    await store.put_file(path, sha256)
+    await store.put_file(path, sha256)
+    assert await store.fetch(sha256, tmp_path / "back") == len(content)
+    assert (tmp_path / "back").read_bytes() == content
+    await store.delete(sha256)
+    await store.delete(sha256)
+    with pytest.raises(BlobMissing):
+        await store.fetch(sha256, tmp_path / "gone")
+
+
+async def test_other_bytes_under_the_hash_are_refused(store: BlobStore, tmp_path: Path) -> None:
+    path, _ = made(tmp_path, b"other bytes")
+    _, sha256 = made(tmp_path, b"the bytes")
+    await store.put_file(path, sha256)
+    target = tmp_path / "back"
+    with pytest.raises(BlobCorrupt, match=sha256):
+        await store.fetch(sha256, target)
+    assert not target.exists()
+
+
+async def test_part_of_a_file_is_put_again(store: BlobStore, tmp_path: Path) -> None:
+    part, _ = made(tmp_path, b"half")
+    whole, sha256 = made(tmp_path, b"half and half")
+    await store.put_file(part, sha256)
+    await store.put_file(whole, sha256)
+    assert await store.fetch(sha256, tmp_path / "back") == len(b"half and half")
+
+
+async def test_store_that_does_not_answer_is_unavailable(tmp_path: Path) -> None:
+    store = BlobStore(endpoint="http://127.0.0.1:9", access_key="a", secret_key="b" * 8, bucket="nowhere")
+    path, sha256 = made(tmp_path, b"x")
+    with pytest.raises(Unavailable) as caught:
+        await store.put_file(path, sha256)
+    assert caught.value.reason == "OBJECT_STORE_UNAVAILABLE"
+
+
+async def count_refs(db: Database, sha256: str) -> int | None:
+    async with db.transaction() as tx:
+        cursor = await tx.execute("SELECT ref_count FROM blobs WHERE sha256 = %s", (sha256,))
+        row = await cursor.fetchone()
+    return row[0] if row else None
+
+
+async def test_references_are_counted_once_each(tables: Database) -> None:
+    refs, sha256 = BlobRefs(), "a" * 64
+    async with tables.transaction() as tx:
+        await refs.add(tx, sha256, "upload:1")
+        await refs.add(tx, sha256, "upload:1")
+        await refs.add(tx, sha256, "task:1")
+    assert await count_refs(tables, sha256) == 2
+    async with tables.transaction() as tx:
+        await refs.drop(tx, "upload:1")
+        await refs.drop(tx, "upload:1")
+    assert await count_refs(tables, sha256) == 1
+
+
+async def test_sweep_takes_what_nobody_needs_and_not_before_its_time(
+    tables: Database, store: BlobStore, tmp_path: Path
+) -> None:
+    refs = BlobRefs()
+    needed, needed_hash = made(tmp_path, b"needed")
+    free, free_hash = made(tmp_path, b"free")
+    async with tables.transaction() as tx:
+        await refs.add(tx, needed_hash, "task:1")
+        await refs.add(tx, free_hash, "task:2")
+        await refs.drop(tx, "task:2")
+    await store.put_file(needed, needed_hash)
+    await store.put_file(free, free_hash)
+    assert await refs.sweep(tables, store) == 0, "the grace time has not passed"
+    assert await refs.sweep(tables, store, grace_s=0) == 1
+    assert await store.fetch(needed_hash, tmp_path / "back") == len(b"needed")
+    with pytest.raises(BlobMissing):
+        await store.fetch(free_hash, tmp_path / "back")
+
+
+class PausingStore:
+    """The real store, whose delete waits: the moment in which a new reference comes."""
+
+    def __init__(self, store: BlobStore) -> None:
+        self._store = store
+        self.at_delete = asyncio.Event()
+        self.go_on = asyncio.Event()
+
+    async def delete(self, sha256: str) -> None:
+        self.at_delete.set()
+        await self.go_on.wait()
+        await self._store.delete(sha256)
+
+
+async def naive_sweep(db: Database, store: PausingStore) -> None:
+    """Looks, forgets the row, and then deletes the file, each by itself."""
+    async with db.transaction() as tx:
+        cursor = await tx.execute(SQL["lock_unreferenced"], {"grace_s": 0})
+        row = await cursor.fetchone()
+        assert row is not None
+        await tx.execute(SQL["delete_blob"], {"sha256": row[0]})
+    await store.delete(row[0])
+
+
+@pytest.mark.parametrize("way", ["ours", "naive"])
+async def test_file_referred_to_while_it_is_swept_is_there_in_the_end(
+    tables: Database, store: BlobStore, tmp_path: Path, way: str
+) -> None:
+    refs = BlobRefs()
+    path, sha256 = made(tmp_path, b"wanted again")
+    async with tables.transaction() as tx:
+        await refs.add(tx, sha256, "task:1")
+        await refs.drop(tx, "task:1")
+    await store.put_file(path, sha256)
+
+    pausing = PausingStore(store)
+    sweep = naive_sweep(tables, pausing) if way == "naive" else refs.sweep(tables, pausing, grace_s=0)  # type: ignore[arg-type]
+    sweeping = asyncio.create_task(sweep)
+    await pausing.at_delete.wait()
+
+    async def refer_then_put() -> None:
+        async with tables.transaction() as tx:
+            await refs.add(tx, sha256, "task:2")
+        await store.put_file(path, sha256)
+
+    wanting = asyncio.create_task(refer_then_put())
+    if way == "naive":
+        await wanting  # nothing keeps it waiting: the file is still there, so it is not put again
+    pausing.go_on.set()
+    await asyncio.gather(sweeping, wanting)
+    if way == "naive":
+        with pytest.raises(BlobMissing):
+            await store.fetch(sha256, tmp_path / "back")
+    else:
+        assert await store.fetch(sha256, tmp_path / "back") == len(b"wanted again")
