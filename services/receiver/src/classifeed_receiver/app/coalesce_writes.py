@@ -1,0 +1,141 @@
+"""Writes of concurrent pushes gathered into few transactions (ADR 0010)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+
+from classifeed_common.db import is_passing_fault
+from classifeed_receiver.domain.documents import NewDocument, Outcome, Retry
+
+_log = structlog.get_logger(__name__)
+
+_TRANSACTION_DOCUMENTS: Final = 1000
+
+Write = Callable[[str, Sequence[NewDocument]], Awaitable[list[Outcome]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Push:
+    documents: Sequence[NewDocument]
+    answer: asyncio.Future[list[Outcome]]
+
+
+@dataclass(slots=True)
+class _Lane:
+    """What waits of one client."""
+
+    pushes: deque[_Push] = field(default_factory=deque)
+    waiting: int = 0
+    full: asyncio.Event = field(default_factory=asyncio.Event)
+    gathering: bool = False
+
+
+class WriteCoalescer:
+    """Gathers pushes of one client into transactions.
+
+    A push waits at most `coalesce_s` for others, not at all once `coalesce_documents` wait; while as many transactions
+    as allowed are under way, those behind them gather. A push is never cut: its documents are written together.
+
+    Args:
+        write: writes documents in one transaction and returns what became of each.
+        coalesce_s: how long the first of a transaction waits for others, in seconds.
+        coalesce_documents: number of documents that need not wait.
+        transactions: how many run at a time.
+        limit_s: how long a write may take; after that its documents are answered Retry.
+    """
+
+    def __init__(
+        self, write: Write, *, coalesce_s: float, coalesce_documents: int, transactions: int, limit_s: float
+    ) -> None:
+        self._write = write
+        self._coalesce_s = coalesce_s
+        self._coalesce_documents = coalesce_documents
+        self._limit_s = limit_s
+        self._slots = asyncio.Semaphore(transactions)
+        self._lanes: dict[str, _Lane] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def write(self, client: str, documents: Sequence[NewDocument]) -> list[Outcome]:
+        """Returns what became of the documents once their transaction is committed; Retry where that is unknown.
+
+        Idempotent. A caller that gives up waiting does not undo the write.
+        """
+        lane = self._lanes.setdefault(client, _Lane())
+        push = _Push(documents, asyncio.get_running_loop().create_future())
+        lane.pushes.append(push)
+        lane.waiting += len(documents)
+        if lane.waiting >= self._coalesce_documents:
+            lane.full.set()
+        if not lane.gathering:
+            self._gather_soon(client, lane)
+        return await push.answer
+
+    async def close(self) -> None:
+        """Returns when everything that waits is written."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def _gather_soon(self, client: str, lane: _Lane) -> None:
+        lane.gathering = True
+        # A context of its own: the deadline and the trace of one caller are not those of the others.
+        task = asyncio.create_task(self._gather(client, lane), context=contextvars.Context())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _gather(self, client: str, lane: _Lane) -> None:
+        if not lane.full.is_set():
+            try:
+                async with asyncio.timeout(self._coalesce_s):
+                    await lane.full.wait()
+            except TimeoutError:
+                pass
+        async with self._slots:
+            pushes = self._take(lane)
+            lane.gathering = False
+            if lane.pushes:
+                self._gather_soon(client, lane)
+            await self._settle(client, pushes)
+
+    def _take(self, lane: _Lane) -> list[_Push]:
+        taken: list[_Push] = []
+        size = 0
+        while lane.pushes and (not taken or size + len(lane.pushes[0].documents) <= _TRANSACTION_DOCUMENTS):
+            push = lane.pushes.popleft()
+            lane.waiting -= len(push.documents)
+            size += len(push.documents)
+            taken.append(push)
+        if lane.waiting < self._coalesce_documents:
+            lane.full.clear()
+        return taken
+
+    async def _settle(self, client: str, pushes: Sequence[_Push]) -> None:
+        documents = [document for push in pushes for document in push.documents]
+        try:
+            async with asyncio.timeout(self._limit_s):
+                outcomes = await self._write(client, documents)
+        except Exception as error:  # noqa: BLE001 whatever it is, its callers wait for an answer
+            if isinstance(error, TimeoutError) or is_passing_fault(error):
+                _log.warning("documents were not written", client=client, documents=len(documents), error=str(error))
+                outcomes = [Retry()] * len(documents)
+            elif len(pushes) > 1:
+                # One push must not fail the others: each gets a transaction of its own.
+                for push in pushes:
+                    await self._settle(client, [push])
+                return
+            else:
+                if not pushes[0].answer.done():
+                    pushes[0].answer.set_exception(error)
+                return
+        start = 0
+        for push in pushes:
+            end = start + len(push.documents)
+            if not push.answer.done():
+                push.answer.set_result(outcomes[start:end])
+            start = end

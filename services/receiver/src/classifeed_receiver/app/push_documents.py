@@ -1,0 +1,96 @@
+"""Push documents: check each by the schema of its epoch, write the fresher ones, say what became of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from classifeed.documents.v1.document_pb2 import RawDocument
+from classifeed_common.db import Database
+from classifeed_receiver.app.coalesce_writes import WriteCoalescer
+from classifeed_receiver.app.commit_signal import CommitSignal
+from classifeed_receiver.app.known_epochs import KnownEpochs
+from classifeed_receiver.domain.documents import (
+    Acknowledged,
+    EpochTooOld,
+    Invalid,
+    NewDocument,
+    Outcome,
+    StoredDocument,
+    judge,
+    select_candidates,
+)
+from classifeed_receiver.domain.validation import check_document
+from classifeed_receiver.settings import ReceiverSettings
+from classifeed_receiver.store import registry
+
+
+class DocumentPusher:
+    """Takes documents of all clients."""
+
+    def __init__(
+        self, database: Database, epochs: KnownEpochs, signal: CommitSignal, settings: ReceiverSettings
+    ) -> None:
+        self._database = database
+        self._epochs = epochs
+        self._signal = signal
+        self._limit_bytes = settings.document_limit_bytes
+        self._compress_from_bytes = settings.compress_from_bytes
+        self._coalescer = WriteCoalescer(
+            self._write,
+            coalesce_s=settings.coalesce_s,
+            coalesce_documents=settings.coalesce_documents,
+            transactions=settings.write_transactions,
+            limit_s=settings.write_limit_s,
+        )
+
+    async def push(self, client: str, documents: Sequence[RawDocument]) -> list[Outcome]:
+        """Returns what became of each document, in their order. Idempotent.
+
+        Of several documents with one key the freshest is written, whatever their order; the others are stale.
+
+        Raises:
+            FailedPrecondition: the client has no schema.
+        """
+        checked = await self._check(client, documents)
+        valid = [document for document in checked if isinstance(document, NewDocument)]
+        written = iter(await self._coalescer.write(client, valid) if valid else ())
+        return [next(written) if isinstance(document, NewDocument) else document for document in checked]
+
+    async def close(self) -> None:
+        """Returns when everything pushed is written."""
+        await self._coalescer.close()
+
+    async def _check(self, client: str, documents: Sequence[RawDocument]) -> list[NewDocument | Invalid | EpochTooOld]:
+        epochs = await self._epochs.get(client)
+        checked = [check_document(document, epochs, limit_bytes=self._limit_bytes) for document in documents]
+        if not any(isinstance(document, Invalid) for document in checked):
+            return checked
+        # Another replica may have put a new epoch or field since we read the schemas.
+        newer = await self._epochs.get_newer(client, epochs)
+        if newer is None:
+            return checked
+        return [
+            check_document(document, newer, limit_bytes=self._limit_bytes) if isinstance(verdict, Invalid) else verdict
+            for document, verdict in zip(documents, checked, strict=True)
+        ]
+
+    async def _write(self, client: str, documents: Sequence[NewDocument]) -> list[Outcome]:
+        candidates = select_candidates(documents)
+        async with self._database.connection() as connection:
+            places = await registry.write_documents(
+                connection, client, candidates, compress_from_bytes=self._compress_from_bytes
+            )
+            if places:
+                self._signal.notify(client)
+            written = [candidate for candidate in candidates if candidate.pk in places]
+            stored = {document.pk: StoredDocument(document.freshness, document.content) for document in written}
+            if len(written) < len(candidates):
+                others = [candidate for candidate in candidates if candidate.pk not in places]
+                stored |= await registry.select_stored(connection, client, others)
+        is_written = set(map(id, written))
+        return [
+            Acknowledged(places[document.pk])
+            if id(document) in is_written
+            else judge(document, stored.get(document.pk))
+            for document in documents
+        ]

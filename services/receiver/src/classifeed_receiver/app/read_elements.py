@@ -1,0 +1,186 @@
+"""Read elements of a client's queues with the documents they stand for, waiting for some when there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+from google.protobuf.message import DecodeError
+
+from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE, RawDocument
+from classifeed_common.clock import Clock
+from classifeed_common.db import Database
+from classifeed_common.errors import FailedPrecondition
+from classifeed_receiver.app.commit_signal import CommitSignal
+from classifeed_receiver.domain.documents import Status
+from classifeed_receiver.store import queues
+from classifeed_receiver.store.compression import CorruptContent, decompress
+from classifeed_receiver.store.queues import Element, Failure, KeptDocument, ShardEnds, ShardKey
+
+_log = structlog.get_logger(__name__)
+
+# An answer stays below the 4 MiB that a gRPC client takes unless it says otherwise.
+_ANSWER_BYTES: Final = 3_500_000
+_ELEMENT_OVERHEAD_BYTES: Final = 32
+_LOGGED_KEYS: Final = 20
+NO_ELEMENTS: Final = ShardEnds(last_idx=0, trimmed_idx=0)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadElement:
+    """An element whose document is the one stored."""
+
+    key: ShardKey
+    idx: int
+    document: RawDocument
+
+
+@dataclass(slots=True)
+class ReadResult:
+    """What was read: elements by shard, growing in idx, and where to go on in each shard that moved."""
+
+    elements: list[ReadElement] = field(default_factory=list)
+    next: dict[ShardKey, int] = field(default_factory=dict)
+
+
+class ElementReader:
+    """Reads the queues for any number of readers, each with cursors of its own."""
+
+    def __init__(self, database: Database, signal: CommitSignal, clock: Clock, *, poll_s: float) -> None:
+        self._database = database
+        self._signal = signal
+        self._clock = clock
+        self._poll_s = poll_s
+
+    async def read(self, client: str, cursors: Mapping[ShardKey, int], *, limit: int, wait_s: float) -> ReadResult:
+        """Returns what comes after the cursors; waits up to `wait_s` seconds while there is nothing.
+
+        Elements whose document has changed since are passed over: a later element stands for it. Commits of this
+        process end the wait at once, those of other replicas within `poll_s` (ADR 0010 says why there is no NOTIFY).
+
+        Raises:
+            FailedPrecondition: a cursor lies in the trimmed part of its queue, or beyond its end.
+        """
+        ends_at_s = self._clock.monotonic_s() + wait_s
+        while True:
+            seen = self._signal.count(client)
+            result = await self._read_once(client, cursors, limit)
+            left_s = ends_at_s - self._clock.monotonic_s()
+            if result.next or left_s <= 0:
+                return result
+            await self._signal.wait(client, seen, min(left_s, self._poll_s))
+
+    async def _read_once(self, client: str, cursors: Mapping[ShardKey, int], limit: int) -> ReadResult:
+        async with self._database.connection() as connection:
+            ends = await queues.select_shards(connection, client)
+            due = find_due(client, cursors, ends)
+            if not due:
+                return ReadResult()
+            elements = await queues.select_elements(connection, client, due, limit=limit, size_bytes=_ANSWER_BYTES)
+        result, corrupt = _take(client, due, elements)
+        if corrupt:
+            async with self._database.transaction() as tx:
+                await queues.append_failed(tx, client, corrupt)
+        return result
+
+
+def find_due(client: str, cursors: Mapping[ShardKey, int], ends: Mapping[ShardKey, ShardEnds]) -> dict[ShardKey, int]:
+    """Returns the cursors that something lies behind.
+
+    Raises:
+        FailedPrecondition: a cursor lies in the trimmed part of its queue, or beyond its end.
+    """
+    due = {}
+    for key, idx in cursors.items():
+        end = ends.get(key, NO_ELEMENTS)
+        if idx < end.trimmed_idx:
+            raise _trimmed(client, key, idx, end.trimmed_idx)
+        check_end(client, key, idx, end)
+        if idx < end.last_idx:
+            due[key] = idx
+    return due
+
+
+def check_end(client: str, key: ShardKey, idx: int, end: ShardEnds) -> None:
+    """Passes a cursor that lies within its queue.
+
+    Raises:
+        FailedPrecondition: it lies beyond the end.
+    """
+    if idx > end.last_idx:
+        raise FailedPrecondition(
+            "CURSOR_BEYOND_END",
+            f"The cursor {idx} of {client}, queue {key.queue}, shard {key.shard} lies beyond the queue's end "
+            f"{end.last_idx}: the receiver's database is older than the reader's. Restore both from one backup, or "
+            "rebuild the index and start the group at the queue's end.",
+            metadata=_place_of(client, key),
+        )
+
+
+def _take(
+    client: str, cursors: Mapping[ShardKey, int], elements: Sequence[Element]
+) -> tuple[ReadResult, list[Failure]]:
+    """Decodes elements up to the answer's size. They come in rounds over the shards, so each shard gets its share."""
+    result = ReadResult()
+    corrupt: list[Failure] = []
+    skipped: list[str] = []
+    size_bytes = 0
+    for element in elements:
+        at = result.next.get(element.key, cursors[element.key])
+        if element.idx != at + 1:  # trimmed since its end was read: places have no gaps otherwise
+            raise _trimmed(client, element.key, at, element.idx - 1)
+        if element.document is None:
+            skipped.append(f"{element.pk}@{element.version}")
+        else:
+            try:
+                document = restore_document(element.pk, element.document)
+            except (CorruptContent, DecodeError) as error:
+                _log.error("a stored document cannot be read", client=client, pk=element.pk, error=str(error))
+                corrupt.append(
+                    Failure(element.key, element.idx, element.pk, f"the stored document is corrupt: {error}")
+                )
+            else:
+                size_bytes += document.ByteSize() + _ELEMENT_OVERHEAD_BYTES
+                if result.next and size_bytes > _ANSWER_BYTES:
+                    break
+                result.elements.append(ReadElement(element.key, element.idx, document))
+        result.next[element.key] = element.idx
+    result.elements.sort(key=lambda element: (element.key, element.idx))
+    if skipped:
+        shown = skipped[:_LOGGED_KEYS]
+        _log.info("elements skipped: other versions are stored", client=client, count=len(skipped), documents=shown)
+    return result, corrupt
+
+
+def restore_document(pk: str, kept: KeptDocument) -> RawDocument:
+    """Returns a document as its reader shall see it: one that expired reads as its own deletion.
+
+    Raises:
+        CorruptContent, DecodeError: the row is damaged.
+    """
+    document = RawDocument.FromString(decompress(kept.compression, kept.kept))
+    if kept.status == Status.TOMBSTONE and document.action != DOCUMENT_ACTION_DELETE:
+        return RawDocument(
+            pk=pk,
+            version=document.version,
+            timestamp=document.timestamp,
+            action=DOCUMENT_ACTION_DELETE,
+            epoch=document.epoch,
+        )
+    return document
+
+
+def _trimmed(client: str, key: ShardKey, idx: int, trimmed_idx: int) -> FailedPrecondition:
+    return FailedPrecondition(
+        "CURSOR_TRIMMED",
+        f"The cursor {idx} of {client}, queue {key.queue}, shard {key.shard} lies before {trimmed_idx}, up to where "
+        "the queue is trimmed: elements in between are gone. Rebuild the index of this group from the registry, then "
+        "start it at the queue's end.",
+        metadata={**_place_of(client, key), "trimmed_idx": str(trimmed_idx)},
+    )
+
+
+def _place_of(client: str, key: ShardKey) -> dict[str, str]:
+    return {"client": client, "queue": str(key.queue), "shard": str(key.shard)}

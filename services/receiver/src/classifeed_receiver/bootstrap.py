@@ -1,0 +1,73 @@
+"""The only place where the receiver's parts are built and joined."""
+
+from __future__ import annotations
+
+from classifeed.documents.v1.index_queue_service_pb2_grpc import add_IndexQueueServiceServicer_to_server
+from classifeed.documents.v1.receiver_service_pb2_grpc import add_ReceiverServiceServicer_to_server
+from classifeed.documents.v1.schema_service_pb2_grpc import add_SchemaServiceServicer_to_server
+from classifeed_common.clock import SystemClock
+from classifeed_common.db import Database
+from classifeed_common.runner import Role, Servicer, ServiceRunner
+from classifeed_common.runner.command import version_of
+from classifeed_receiver.app.commit_signal import CommitSignal
+from classifeed_receiver.app.expire_documents import DocumentExpirer
+from classifeed_receiver.app.known_epochs import KnownEpochs
+from classifeed_receiver.app.push_documents import DocumentPusher
+from classifeed_receiver.app.read_elements import ElementReader
+from classifeed_receiver.app.trim_queues import QueueTrimmer
+from classifeed_receiver.rpc.index_queue_service import IndexQueueRpc
+from classifeed_receiver.rpc.receiver_service import ReceiverRpc
+from classifeed_receiver.rpc.schema_service import SchemaRpc
+from classifeed_receiver.settings import ReceiverSettings
+
+SERVICE = "receiver"
+
+
+def build(settings: ReceiverSettings) -> ServiceRunner:
+    """Returns the receiver, nothing of it opened yet."""
+    database = Database(
+        settings.dsn.get_secret_value(),
+        schema=settings.db_schema,
+        application_name=SERVICE,
+        max_size=settings.db_pool_max,
+    )
+    clock = SystemClock()
+    signal = CommitSignal()
+    epochs = KnownEpochs(database, clock, refresh_s=settings.epochs_refresh_s)
+    pusher = DocumentPusher(database, epochs, signal, settings)
+    reader = ElementReader(database, signal, clock, poll_s=settings.queue_poll_s)
+    trimmer = QueueTrimmer(
+        database,
+        interval_s=settings.trim_interval_s,
+        elements=settings.trim_elements,
+        group_lifetime_s=settings.group_lifetime_s,
+    )
+    expirer = DocumentExpirer(
+        database,
+        interval_s=settings.expire_interval_s,
+        documents=settings.expire_documents,
+        tombstone_age_s=settings.tombstone_age_s,
+    )
+
+    async def check_postgres() -> None:
+        async with database.connection() as connection:
+            await connection.execute("SELECT FROM schemas LIMIT 1")
+
+    async def close() -> None:
+        await pusher.close()
+        await database.close()
+
+    return ServiceRunner(
+        settings,
+        SERVICE,
+        version_of(SERVICE),
+        roles=[Role("trim", trimmer.run), Role("expire", expirer.run, expirer.backlog)],
+        servicers=[
+            Servicer.of(add_ReceiverServiceServicer_to_server, ReceiverRpc(pusher)),
+            Servicer.of(add_SchemaServiceServicer_to_server, SchemaRpc(database, epochs)),
+            Servicer.of(add_IndexQueueServiceServicer_to_server, IndexQueueRpc(database, reader)),
+        ],
+        readiness={"postgres": check_postgres},
+        on_start=database.open,
+        on_stop=close,
+    )

@@ -1,0 +1,1 @@
+"""What documents, schemas and shards are; pure, without a database."""

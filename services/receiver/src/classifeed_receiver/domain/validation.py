@@ -1,0 +1,201 @@
+"""Checks of one document: the rules of the proto and the schema of its epoch.
+
+The rules of the proto are checked by hand here: protovalidate takes about 50 µs for a document of twelve fields, this a
+fifth, and it is on the way of every document. A test compares both on a corpus.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from classifeed.documents.v1.document_pb2 import (
+    DOCUMENT_ACTION_DELETE,
+    DOCUMENT_ACTION_UPSERT,
+    RawDocument,
+    Value,
+)
+from classifeed.documents.v1.schema_pb2 import FieldSchema, FieldType
+from classifeed_common.errors import FieldViolation
+from classifeed_receiver.domain.documents import EpochTooOld, Freshness, Invalid, NewDocument, Status
+from classifeed_receiver.domain.schemas import Epoch, Epochs, EpochState
+from classifeed_receiver.domain.shards import hash_of
+
+_PK_LIMIT_BYTES: Final = 512
+_VALUES_LIMIT: Final = 1024
+_UNIX_0: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LEAST_S: Final = -62135596800  # 0001-01-01
+_GREATEST_S: Final = 253402300799  # 9999-12-31T23:59:59
+
+# The kind of value that each type of the schema takes.
+_KINDS: Final = {
+    FieldType.FIELD_TYPE_STRING: "string_value",
+    FieldType.FIELD_TYPE_TEXT: "string_value",
+    FieldType.FIELD_TYPE_INT: "int_value",
+    FieldType.FIELD_TYPE_DOUBLE: "double_value",
+    FieldType.FIELD_TYPE_BOOL: "bool_value",
+    FieldType.FIELD_TYPE_TIMESTAMP: "timestamp_value",
+    FieldType.FIELD_TYPE_GEO_POINT: "geo_value",
+}
+
+
+def check_document(document: RawDocument, epochs: Epochs, *, limit_bytes: int) -> NewDocument | Invalid | EpochTooOld:
+    """Returns the document ready for the registry, or why it is refused. Pure.
+
+    Args:
+        document: as it came; nothing about it is known to be right.
+        epochs: all epochs of its client.
+        limit_bytes: how large a document may be; the index's topic takes none above 1 MB.
+    """
+    violations = list(_check_head(document))
+    if violations:
+        return Invalid(tuple(violations))
+    epoch = epochs.by_number.get(document.epoch)
+    if document.epoch < epochs.active or (epoch is not None and epoch.state == EpochState.RETIRED):
+        return EpochTooOld(epochs.active)
+    if epoch is None:
+        return Invalid((_unknown_epoch(document.epoch, epochs),))
+    if document.action == DOCUMENT_ACTION_UPSERT:
+        violations = [*_check_fields(document, epoch), *_check_embeddings(document, epoch)]
+    else:
+        violations = list(_check_delete(document))
+    content = document.SerializeToString(deterministic=True)
+    if len(content) > limit_bytes:
+        text = f"has {len(content)} bytes, at most {limit_bytes} are allowed; shorten its texts"
+        violations.append(FieldViolation("document", text))
+    if violations:
+        return Invalid(tuple(violations))
+    timestamp = _moment(document)
+    return NewDocument(
+        pk=document.pk,
+        pk_hash=hash_of(document.pk),
+        freshness=Freshness(document.epoch, document.version, timestamp),
+        status=Status.LIVE if document.action == DOCUMENT_ACTION_UPSERT else Status.TOMBSTONE,
+        expires_at=_expiry(document, timestamp),
+        content=content,
+    )
+
+
+def _check_head(document: RawDocument) -> Iterator[FieldViolation]:
+    pk = document.pk
+    if not pk or len(pk.encode()) > _PK_LIMIT_BYTES or "\0" in pk:
+        yield FieldViolation("pk", f"must have 1 to {_PK_LIMIT_BYTES} bytes, none of them 0")
+    if document.version <= 0:
+        yield FieldViolation("version", "must be greater than 0")
+    if document.epoch <= 0:
+        yield FieldViolation("epoch", "must be greater than 0")
+    if document.action not in (DOCUMENT_ACTION_UPSERT, DOCUMENT_ACTION_DELETE):
+        yield FieldViolation("action", "must be UPSERT or DELETE")
+    if not document.HasField("timestamp"):
+        yield FieldViolation("timestamp", "must be set")
+    elif not _is_moment(document.timestamp.seconds, document.timestamp.nanos):
+        yield FieldViolation("timestamp", "must lie in the years 1 to 9999")
+    elif document.timestamp.nanos % 1000:
+        # The registry compares microseconds; finer ones would make two documents equal that are not.
+        yield FieldViolation("timestamp", "must be whole microseconds; cut the nanoseconds off")
+    elif document.HasField("ttl") and not _is_ttl(document):
+        yield FieldViolation("ttl", "must be positive and end before the year 10000")
+
+
+def _is_moment(seconds: int, nanos: int) -> bool:
+    return _LEAST_S <= seconds <= _GREATEST_S and 0 <= nanos < 1_000_000_000
+
+
+def _is_ttl(document: RawDocument) -> bool:
+    ttl = document.ttl
+    positive = (ttl.seconds > 0 and ttl.nanos >= 0) or (ttl.seconds == 0 and ttl.nanos > 0)
+    return positive and ttl.nanos < 1_000_000_000 and document.timestamp.seconds + ttl.seconds < _GREATEST_S
+
+
+def _moment(document: RawDocument) -> datetime:
+    stamp = document.timestamp
+    return _UNIX_0 + timedelta(seconds=stamp.seconds, microseconds=stamp.nanos // 1000)
+
+
+def _expiry(document: RawDocument, timestamp: datetime) -> datetime | None:
+    if document.action != DOCUMENT_ACTION_UPSERT or not document.HasField("ttl"):
+        return None
+    return timestamp + timedelta(seconds=document.ttl.seconds, microseconds=document.ttl.nanos // 1000)
+
+
+def _unknown_epoch(number: int, epochs: Epochs) -> FieldViolation:
+    known = ", ".join(map(str, sorted(n for n, e in epochs.by_number.items() if e.state != EpochState.RETIRED)))
+    return FieldViolation(
+        "epoch", f"{number} has no schema; known are {known}. Put its schema by SchemaService.PutSchema first"
+    )
+
+
+def _check_delete(document: RawDocument) -> Iterator[FieldViolation]:
+    if document.fields:
+        yield FieldViolation("fields", "must be empty for DELETE")
+    if document.embeddings:
+        yield FieldViolation("embeddings", "must be empty for DELETE")
+    if document.HasField("ttl"):
+        yield FieldViolation("ttl", "must be unset for DELETE")
+
+
+def _check_fields(document: RawDocument, epoch: Epoch) -> Iterator[FieldViolation]:
+    if not document.fields:
+        yield FieldViolation("fields", "must have at least one field for UPSERT")
+        return
+    known = epoch.fields
+    names: set[str] = set()
+    for place, field in enumerate(document.fields):
+        name = field.name
+        schema = known.get(name)
+        if schema is None:
+            text = f"{name!r} is no field of epoch {document.epoch}"
+            yield FieldViolation(f"fields[{place}].name", text)
+            continue
+        if name in names:
+            yield FieldViolation(f"fields[{place}].name", f"{name} stands twice; give one field with all its values")
+        names.add(name)
+        values = field.values
+        if len(values) != 1 and not (schema.repeated and 1 < len(values) <= _VALUES_LIMIT):
+            text = f"{name} has {len(values)} values, {_allowed_count(schema)}"
+            yield FieldViolation(f"fields[{place}].values", text)
+        kind = _KINDS[schema.type]
+        for number, value in enumerate(values):
+            if fault := _value_fault(value, kind, name, schema):
+                yield FieldViolation(f"fields[{place}].values[{number}]", fault)
+    if missing := epoch.required - names:
+        yield FieldViolation("fields", f"{', '.join(sorted(missing))}: required in epoch {document.epoch} and missing")
+
+
+def _allowed_count(schema: FieldSchema) -> str:
+    return f"allowed are 1 to {_VALUES_LIMIT}" if schema.repeated else "exactly 1 is allowed: it is not repeated"
+
+
+def _value_fault(value: Value, kind: str, name: str, schema: FieldSchema) -> str | None:
+    given = value.WhichOneof("kind")
+    if given != kind:
+        return f"{name} is {FieldType.Name(schema.type)[11:]} and takes {kind}, not {given or 'an empty value'}"
+    if kind == "double_value" and not math.isfinite(value.double_value):
+        return f"{name} must be finite"
+    if kind == "timestamp_value" and not _is_moment(value.timestamp_value.seconds, value.timestamp_value.nanos):
+        return f"{name} must lie in the years 1 to 9999"
+    if kind == "geo_value":
+        point = value.geo_value
+        if not (-90 <= point.latitude <= 90 and -180 <= point.longitude <= 180):
+            return f"{name} must have a latitude of -90 to 90 and a longitude of -180 to 180 degrees"
+    return None
+
+
+def _check_embeddings(document: RawDocument, epoch: Epoch) -> Iterator[FieldViolation]:
+    names: set[str] = set()
+    for place, embedding in enumerate(document.embeddings):
+        path = f"embeddings[{place}]"
+        schema = epoch.embeddings.get(embedding.name)
+        if schema is None:
+            yield FieldViolation(f"{path}.name", f"{embedding.name!r} is no embedding of epoch {document.epoch}")
+            continue
+        if embedding.name in names:
+            yield FieldViolation(f"{path}.name", f"{embedding.name} stands twice")
+        names.add(embedding.name)
+        if len(embedding.values) != schema.dimension:
+            text = f"{embedding.name} has {len(embedding.values)} components, the schema says {schema.dimension}"
+            yield FieldViolation(f"{path}.values", text)
+        elif not all(map(math.isfinite, embedding.values)):
+            yield FieldViolation(f"{path}.values", f"{embedding.name} must have finite components")

@@ -1,0 +1,83 @@
+"""IndexQueueService: the queues between registry and index, for the indexer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import grpc.aio
+
+from classifeed.documents.v1 import index_queue_service_pb2 as pb
+from classifeed.documents.v1.index_queue_service_pb2_grpc import IndexQueueServiceServicer
+from classifeed_common.db import Database
+from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_receiver.app.read_elements import ElementReader
+from classifeed_receiver.app.report_progress import report_progress
+from classifeed_receiver.store import queues
+from classifeed_receiver.store.queues import Failure, ShardKey
+
+_DEFAULT_LIMIT: Final = 100
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class IndexQueueRpc(IndexQueueServiceServicer):
+    """Answers IndexQueueService. ScanDocuments, Refill and GetDigest have their place here."""
+
+    def __init__(self, database: Database, reader: ElementReader) -> None:
+        self._database = database
+        self._reader = reader
+
+    async def ReadElements(self, request: pb.ReadElementsRequest, context: Context) -> pb.ReadElementsResponse:
+        """Reads elements after the cursors, waiting for some."""
+        found = await self._reader.read(
+            request.client,
+            _distinct(request.cursors),
+            limit=request.limit or _DEFAULT_LIMIT,
+            wait_s=request.max_wait_ms / 1000,
+        )
+        return pb.ReadElementsResponse(
+            elements=[
+                pb.QueueElement(position=_cursor_of(element.key, element.idx), document=element.document)
+                for element in found.elements
+            ],
+            next=[_cursor_of(key, idx) for key, idx in found.next.items()],
+        )
+
+    async def AppendFailed(self, request: pb.AppendFailedRequest, context: Context) -> pb.AppendFailedResponse:
+        """Puts elements into the queue `failed`, once each."""
+        failures = [
+            Failure(_key_of(element.position), element.position.idx, element.pk, element.reason)
+            for element in request.elements
+        ]
+        async with self._database.transaction() as tx:
+            await queues.append_failed(tx, request.client, failures)
+        return pb.AppendFailedResponse()
+
+    async def ReportProgress(self, request: pb.ReportProgressRequest, context: Context) -> pb.ReportProgressResponse:
+        """Notes how far a group has come."""
+        cursors = list(_distinct(request.cursors).items())
+        await report_progress(self._database, request.group, request.client, cursors)
+        return pb.ReportProgressResponse()
+
+
+def _distinct(cursors: Iterable[pb.QueueCursor]) -> dict[ShardKey, int]:
+    found: dict[ShardKey, int] = {}
+    for place, cursor in enumerate(cursors):
+        key = _key_of(cursor)
+        if key in found:
+            name = pb.IndexQueue.Name(cursor.queue)
+            text = f"{name} of shard {cursor.shard} stands twice; give one cursor for each"
+            raise InvalidArgument(
+                "CURSOR_TWICE", f"cursors[{place}]: {text}.", violations=[FieldViolation(f"cursors[{place}]", text)]
+            )
+        found[key] = cursor.idx
+    return found
+
+
+def _key_of(cursor: pb.QueueCursor) -> ShardKey:
+    return ShardKey(int(cursor.queue), cursor.shard)
+
+
+def _cursor_of(key: ShardKey, idx: int) -> pb.QueueCursor:
+    return pb.QueueCursor(queue=key.queue, shard=key.shard, idx=idx)  # type: ignore[arg-type]

@@ -1,0 +1,104 @@
+"""ReceiverService: takes documents."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Final
+
+import grpc.aio
+from google.rpc.error_details_pb2 import BadRequest
+
+from classifeed.documents.v1 import receiver_service_pb2 as pb
+from classifeed.documents.v1.document_pb2 import RawDocument
+from classifeed.documents.v1.receiver_service_pb2_grpc import ReceiverServiceServicer
+from classifeed_receiver.app.push_documents import DocumentPusher
+from classifeed_receiver.domain.documents import (
+    Acknowledged,
+    EpochTooOld,
+    Invalid,
+    Outcome,
+    Place,
+    Retry,
+    Stale,
+    newest_places,
+)
+
+# Batches of one stream that are written at a time: enough to keep the next transaction filled while one commits.
+_STREAM_WINDOW: Final = 4
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class ReceiverRpc(ReceiverServiceServicer):
+    """Answers ReceiverService."""
+
+    def __init__(self, pusher: DocumentPusher) -> None:
+        self._pusher = pusher
+
+    async def Push(self, request: pb.PushRequest, context: Context) -> pb.PushResponse:
+        """Takes one document."""
+        outcomes = await self._pusher.push(request.client, [request.document])
+        places = [_position_of(place) for place in newest_places(outcomes)]
+        return pb.PushResponse(result=_result_of(outcomes[0]), position=places[0] if places else None)
+
+    async def PushBatch(self, request: pb.PushBatchRequest, context: Context) -> pb.PushBatchResponse:
+        """Takes up to 500 documents."""
+        return await self._push(request.client, request.documents)
+
+    async def PushStream(
+        self, request_iterator: AsyncIterator[pb.PushBatchRequest], context: Context
+    ) -> AsyncIterator[pb.PushBatchResponse]:
+        """Takes batches and answers each, in order.
+
+        Only as many batches are taken as are being written; the next is read off the wire when the oldest is answered,
+        so that HTTP/2's flow control holds a sender that is faster than the database, or does not read its answers.
+        """
+        under_way: asyncio.Queue[asyncio.Task[pb.PushBatchResponse] | None] = asyncio.Queue(_STREAM_WINDOW - 1)
+        tasks: set[asyncio.Task[Any]] = set()
+
+        async def take() -> None:
+            try:
+                async for request in request_iterator:
+                    task = asyncio.create_task(self._push(request.client, request.documents))
+                    tasks.add(task)
+                    await under_way.put(task)
+            finally:
+                await under_way.put(None)
+
+        taking = asyncio.create_task(take())
+        try:
+            while (task := await under_way.get()) is not None:
+                yield await task
+                tasks.discard(task)
+            await taking  # raises what ended the requests, after the answers to those before it
+        finally:
+            left = [taking, *tasks]
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+
+    async def _push(self, client: str, documents: Sequence[RawDocument]) -> pb.PushBatchResponse:
+        outcomes = await self._pusher.push(client, documents)
+        return pb.PushBatchResponse(
+            results=map(_result_of, outcomes), positions=map(_position_of, newest_places(outcomes))
+        )
+
+
+def _position_of(place: Place) -> pb.ShardPosition:
+    return pb.ShardPosition(shard=place.shard, idx=place.idx)
+
+
+def _result_of(outcome: Outcome) -> pb.PushResult:
+    match outcome:
+        case Acknowledged():
+            return pb.PushResult(outcome=pb.PUSH_OUTCOME_ACK)
+        case Stale():
+            return pb.PushResult(outcome=pb.PUSH_OUTCOME_STALE)
+        case EpochTooOld(current_epoch):
+            return pb.PushResult(outcome=pb.PUSH_OUTCOME_EPOCH_TOO_OLD, current_epoch=current_epoch)
+        case Retry():
+            return pb.PushResult(outcome=pb.PUSH_OUTCOME_RETRY)
+        case Invalid(violations):
+            found = [BadRequest.FieldViolation(field=v.field, description=v.description) for v in violations]
+            return pb.PushResult(outcome=pb.PUSH_OUTCOME_INVALID, violations=BadRequest(field_violations=found))

@@ -1,0 +1,59 @@
+"""SchemaService: epochs of the clients and their schemas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import grpc.aio
+
+from classifeed.documents.v1 import schema_service_pb2 as pb
+from classifeed.documents.v1.schema_pb2 import Schema
+from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceServicer
+from classifeed_common.db import Database
+from classifeed_common.errors import NotFound
+from classifeed_receiver.app.known_epochs import KnownEpochs
+from classifeed_receiver.app.put_schema import put_schema
+from classifeed_receiver.domain.schemas import Epoch
+from classifeed_receiver.store import schemas
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class SchemaRpc(SchemaServiceServicer):
+    """Answers SchemaService. ActivateEpoch has its place here once epochs are switched."""
+
+    def __init__(self, database: Database, known: KnownEpochs) -> None:
+        self._database = database
+        self._known = known
+
+    async def PutSchema(self, request: pb.PutSchemaRequest, context: Context) -> Schema:
+        """Puts the schema of an epoch."""
+        return _schema_of(await put_schema(self._database, self._known, request.schema))
+
+    async def GetSchema(self, request: pb.GetSchemaRequest, context: Context) -> Schema:
+        """Returns the schema of an epoch; read from the table, so that a reader sees what was put a moment ago."""
+        async with self._database.connection() as connection:
+            epochs = await schemas.select_epochs(connection, request.client)
+        epoch = epochs.by_number.get(request.epoch or epochs.active)
+        if epoch is None:
+            wanted = f"epoch {request.epoch}" if request.epoch else "active epoch"
+            raise NotFound(
+                "SCHEMA_NOT_FOUND",
+                f"The client {request.client} has no {wanted}. Put its schema by SchemaService.PutSchema.",
+                metadata={"client": request.client, "epoch": str(request.epoch)},
+            )
+        return _schema_of(epoch)
+
+    async def ListEpochs(self, request: pb.ListEpochsRequest, context: Context) -> pb.ListEpochsResponse:
+        """Lists the epochs, the newest first."""
+        async with self._database.connection() as connection:
+            epochs = await schemas.select_epochs(connection, request.client)
+        return pb.ListEpochsResponse(schemas=map(_schema_of, epochs.by_number.values()))
+
+
+def _schema_of(epoch: Epoch) -> Schema:
+    answer = Schema()
+    answer.CopyFrom(epoch.schema)
+    answer.state = epoch.state.value  # type: ignore[assignment]
+    answer.create_time.FromDatetime(epoch.create_time)
+    return answer

@@ -1,0 +1,86 @@
+"""Reads and writes of the registry. The queue's elements of a write are part of its statement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Final
+
+from classifeed_common.db import Tx, load_queries
+from classifeed_receiver.domain.documents import Freshness, NewDocument, Place, StoredDocument
+from classifeed_receiver.store.compression import compress, decompress
+
+SQL: Final = load_queries(__package__, "registry.sql")
+
+
+async def write_documents(
+    tx: Tx, client: str, documents: Sequence[NewDocument], *, compress_from_bytes: int
+) -> dict[str, Place]:
+    """Writes the documents that are fresher than what is stored, and an element for each; returns their places by key.
+
+    One statement, so it needs no transaction around it. Locks rows in the order given: give them as
+    `select_candidates` does, one for each key.
+    """
+    kept = [compress(document.content, from_bytes=compress_from_bytes) for document in documents]
+    cursor = await tx.execute(
+        SQL["write_documents"],
+        {
+            "client": client,
+            "hashes": [document.pk_hash for document in documents],
+            "pks": [document.pk for document in documents],
+            "epochs": [document.freshness.epoch for document in documents],
+            "versions": [document.freshness.version for document in documents],
+            "modify_timestamps": [document.freshness.modify_timestamp for document in documents],
+            "statuses": [document.status.value for document in documents],
+            "compressions": [compression.value for compression, _ in kept],
+            "expires_at": [document.expires_at for document in documents],
+            "documents": [content for _, content in kept],
+        },
+    )
+    return {pk: Place(shard, idx) for pk, shard, idx in await cursor.fetchall()}
+
+
+async def select_stored(tx: Tx, client: str, documents: Sequence[NewDocument]) -> dict[str, StoredDocument]:
+    """Returns what is stored now for the keys of some documents, by key; keys without a row are left out."""
+    cursor = await tx.execute(
+        SQL["select_stored"],
+        {
+            "client": client,
+            "hashes": [document.pk_hash for document in documents],
+            "pks": [document.pk for document in documents],
+        },
+    )
+    return {
+        pk: StoredDocument(Freshness(epoch, version, timestamp), decompress(compression, kept))
+        for pk, epoch, version, timestamp, compression, kept in await cursor.fetchall()
+    }
+
+
+async def bury_expired(tx: Tx, limit: int) -> int:
+    """Turns up to `limit` documents whose time is over into tombstones, with an element for each; returns how many.
+
+    Needs a transaction. Any number of processes may do it at a time: each takes others.
+    """
+    rows = await (await tx.execute(SQL["select_expired"], {"limit": limit})).fetchall()
+    rows.sort()
+    for client, group in groupby(rows, key=itemgetter(0)):
+        keys = [(pk_hash, pk) for _, pk_hash, pk in group]
+        await tx.execute(
+            SQL["bury_documents"],
+            {"client": client, "hashes": [pk_hash for pk_hash, _ in keys], "pks": [pk for _, pk in keys]},
+        )
+    return len(rows)
+
+
+async def delete_tombstones(tx: Tx, *, age_s: float, limit: int) -> int:
+    """Removes up to `limit` tombstones older than `age_s` seconds; returns how many."""
+    cursor = await tx.execute(SQL["delete_tombstones"], {"age_s": age_s, "limit": limit})
+    return cursor.rowcount
+
+
+async def count_expired(tx: Tx, bound: int) -> int:
+    """Returns how many documents are still live though their time is over, at most `bound`."""
+    cursor = await tx.execute(SQL["count_expired"], {"bound": bound})
+    row = await cursor.fetchone()
+    return int(row[0]) if row else 0

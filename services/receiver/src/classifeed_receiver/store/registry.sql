@@ -1,0 +1,85 @@
+-- name: write_documents
+-- The whole effect of a push in one statement, so that a push is one round trip (ADR 0010). The order of locks is its
+-- point: rows of the registry in the order given (sorted by hash and pk), then the counters of the shards in shard
+-- order, held until the commit. Rows that are not fresher are locked and left as they are, and do not come back.
+WITH written AS (
+    INSERT INTO documents AS d (client, hash, pk, epoch, version, modify_timestamp, status, compression, expires_at,
+                                stored_at, document)
+    SELECT %(client)s, hash, pk, epoch, version, modify_timestamp, status, compression, expires_at,
+           clock_timestamp(), document
+      FROM unnest(%(hashes)s::bigint[], %(pks)s::text[], %(epochs)s::bigint[], %(versions)s::bigint[],
+                  %(modify_timestamps)s::timestamptz[], %(statuses)s::smallint[], %(compressions)s::smallint[],
+                  %(expires_at)s::timestamptz[], %(documents)b::bytea[])
+           WITH ORDINALITY AS n (hash, pk, epoch, version, modify_timestamp, status, compression, expires_at, document,
+                                 place)
+     ORDER BY place
+        ON CONFLICT (client, hash, pk) DO UPDATE
+       SET epoch = excluded.epoch, version = excluded.version, modify_timestamp = excluded.modify_timestamp,
+           status = excluded.status, compression = excluded.compression, expires_at = excluded.expires_at,
+           stored_at = excluded.stored_at, document = excluded.document
+     WHERE (d.epoch, d.version, d.modify_timestamp) < (excluded.epoch, excluded.version, excluded.modify_timestamp)
+    RETURNING hash, pk, epoch, version, modify_timestamp, (hash >> 58 & 63)::smallint AS shard
+), counted AS (
+    INSERT INTO shards AS s (client, queue, shard, last_idx)
+    SELECT %(client)s, 1, shard, count(*) FROM written GROUP BY shard ORDER BY shard
+        ON CONFLICT (client, queue, shard) DO UPDATE SET last_idx = s.last_idx + excluded.last_idx
+    RETURNING shard, last_idx
+)
+INSERT INTO elements (client, queue, shard, idx, hash, pk, epoch, version, modify_timestamp)
+SELECT %(client)s, 1, shard, last_idx + 1 - row_number() OVER (PARTITION BY shard), hash, pk, epoch, version,
+       modify_timestamp
+  FROM written JOIN counted USING (shard)
+RETURNING pk, shard, idx
+
+-- name: select_stored
+-- What the registry has for some keys; read after write_documents, by a statement of its own, so that it sees what won.
+SELECT d.pk, d.epoch, d.version, d.modify_timestamp, d.compression, d.document
+  FROM unnest(%(hashes)s::bigint[], %(pks)s::text[]) AS n (hash, pk)
+  JOIN documents d ON d.client = %(client)s AND d.hash = n.hash AND d.pk = n.pk
+
+-- name: select_expired
+-- The next documents whose time is over, locked; those that somebody else holds are left for the next round.
+SELECT client, hash, pk
+  FROM documents
+ WHERE status = 1 AND expires_at IS NOT NULL AND expires_at <= clock_timestamp()
+ ORDER BY expires_at
+ LIMIT %(limit)s
+   FOR UPDATE SKIP LOCKED
+
+-- name: bury_documents
+-- Turns documents of one client into tombstones with the freshness they have, and puts them into the queue: the index is
+-- told by an element like any other. The content stays, so that a repeated push still compares equal.
+WITH written AS (
+    UPDATE documents d
+       SET status = 2, stored_at = clock_timestamp()
+      FROM unnest(%(hashes)s::bigint[], %(pks)s::text[]) AS n (hash, pk)
+     WHERE d.client = %(client)s AND d.hash = n.hash AND d.pk = n.pk AND d.status = 1
+    RETURNING d.hash, d.pk, d.epoch, d.version, d.modify_timestamp, (d.hash >> 58 & 63)::smallint AS shard
+), counted AS (
+    INSERT INTO shards AS s (client, queue, shard, last_idx)
+    SELECT %(client)s, 1, shard, count(*) FROM written GROUP BY shard ORDER BY shard
+        ON CONFLICT (client, queue, shard) DO UPDATE SET last_idx = s.last_idx + excluded.last_idx
+    RETURNING shard, last_idx
+)
+INSERT INTO elements (client, queue, shard, idx, hash, pk, epoch, version, modify_timestamp)
+SELECT %(client)s, 1, shard, last_idx + 1 - row_number() OVER (PARTITION BY shard), hash, pk, epoch, version,
+       modify_timestamp
+  FROM written JOIN counted USING (shard)
+
+-- name: delete_tombstones
+-- Removes the oldest tombstones that have stood long enough; one that was replaced meanwhile is no tombstone any more.
+DELETE FROM documents d
+ USING (SELECT client, hash, pk
+          FROM documents
+         WHERE status = 2 AND stored_at < clock_timestamp() - %(age_s)s * interval '1 second'
+         ORDER BY stored_at
+         LIMIT %(limit)s
+           FOR UPDATE SKIP LOCKED) AS old
+ WHERE d.client = old.client AND d.hash = old.hash AND d.pk = old.pk
+
+-- name: count_expired
+-- How many documents wait to be taken out, counted up to a bound.
+SELECT count(*)
+  FROM (SELECT FROM documents
+         WHERE status = 1 AND expires_at IS NOT NULL AND expires_at <= clock_timestamp()
+         LIMIT %(bound)s) AS due

@@ -1,0 +1,49 @@
+"""Reads and writes of the epochs and their schemas."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from classifeed.documents.v1.schema_pb2 import Schema
+from classifeed_common.db import Tx, load_queries
+from classifeed_receiver.domain.schemas import Epoch, Epochs, EpochState
+
+SQL: Final = load_queries(__package__, "schemas.sql")
+
+
+async def lock_client(tx: Tx, client: str) -> None:
+    """Waits until nobody else changes the epochs of the client, until the transaction ends."""
+    await tx.execute(SQL["lock_client"], {"client": client})
+
+
+async def select_epochs(tx: Tx, client: str) -> Epochs:
+    """Returns the epochs of a client, the newest first."""
+    cursor = await tx.execute(SQL["select_epochs"], {"client": client})
+    return Epochs(
+        {
+            number: Epoch(Schema.FromString(schema), EpochState(state), create_time)
+            for number, state, schema, create_time in await cursor.fetchall()
+        }
+    )
+
+
+async def insert_epoch(tx: Tx, schema: Schema, state: EpochState) -> Epoch:
+    """Adds an epoch."""
+    cursor = await tx.execute(
+        SQL["insert_epoch"],
+        {"client": schema.client, "epoch": schema.epoch, "state": state.value, "schema": _bytes_of(schema)},
+    )
+    row = await cursor.fetchone()
+    assert row is not None
+    return Epoch(schema, state, row[0])
+
+
+async def update_schema(tx: Tx, schema: Schema) -> None:
+    """Replaces the schema of an epoch."""
+    await tx.execute(
+        SQL["update_schema"], {"client": schema.client, "epoch": schema.epoch, "schema": _bytes_of(schema)}
+    )
+
+
+def _bytes_of(schema: Schema) -> bytes:
+    return schema.SerializeToString(deterministic=True)

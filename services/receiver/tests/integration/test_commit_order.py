@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from classifeed_common.db import Database, Tx
+from classifeed_receiver.domain.documents import Acknowledged, Freshness, NewDocument, Stale, Status
+from classifeed_receiver.domain.shards import hash_of, shard_of
+from classifeed_receiver.store import registry
+
+WRITERS = 6
+PUSHES = 40
+
+Write = Callable[[Tx, NewDocument], Awaitable[None]]
+
+
+def keys_of_shard(shard: int) -> Any:
+    number = 0
+    while True:
+        pk = f"key-{number}"
+        if shard_of(hash_of(pk)) == shard:
+            yield pk
+        number += 1
+
+
+async def find_late_ones(database: Database, build: Any, write: Write) -> list[tuple[int, int]]:
+    """Writers fill one shard while a reader follows; returns what showed up below what it had seen: (seen, late)."""
+    keys = keys_of_shard(5)
+    template = build.upsert("x")
+    late: list[tuple[int, int]] = []
+    seen: set[int] = set()
+    done = asyncio.Event()
+
+    async def read() -> None:
+        async with database.connection() as connection:
+            while True:
+                is_last = done.is_set()
+                rows = await (await connection.execute("SELECT idx FROM elements WHERE shard = 5")).fetchall()
+                new = {idx for (idx,) in rows} - seen
+                top = max(seen, default=0)
+                late.extend((top, idx) for idx in new if idx < top)
+                seen.update(new)
+                if is_last:
+                    return
+
+    async def push(mine: list[str]) -> None:
+        for number, pk in enumerate(mine):
+            freshness = Freshness(1, 1, template.timestamp.ToDatetime())
+            document = NewDocument(pk, hash_of(pk), freshness, Status.LIVE, None, b"x")
+            async with database.transaction() as tx:
+                await write(tx, document)
+                # Transactions end in another order than they began: some have more to do than others.
+                await tx.execute("SELECT pg_sleep(%s)", [0.002 if number % 3 else 0.0])
+
+    reading = asyncio.create_task(read())
+    await asyncio.gather(*[push([next(keys) for _ in range(PUSHES)]) for _ in range(WRITERS)])
+    done.set()
+    await reading
+    assert len(seen) == WRITERS * PUSHES
+    return late
+
+
+async def test_a_reader_never_finds_a_smaller_one_later(receiver_database: Database, build: Any):
+    async def write(tx: Tx, document: NewDocument) -> None:
+        await registry.write_documents(tx, "offers", [document], compress_from_bytes=10_000)
+
+    assert await find_late_ones(receiver_database, build, write) == []
+    async with receiver_database.connection() as connection:
+        rows = await (await connection.execute("SELECT idx FROM elements WHERE shard = 5 ORDER BY idx")).fetchall()
+    # No gaps either, which is how a reader notices that something was trimmed before its eyes.
+    assert [idx for (idx,) in rows] == list(range(1, WRITERS * PUSHES + 1))
+
+
+async def test_a_plain_sequence_skips(receiver_database: Database, build: Any):
+    """The naive way: numbers are drawn at once and become visible in another order."""
+    async with receiver_database.connection() as connection:
+        await connection.execute("CREATE SEQUENCE naive")
+
+    async def write(tx: Tx, document: NewDocument) -> None:
+        await tx.execute(
+            "INSERT INTO elements VALUES ('offers', 1, 5, nextval('naive'), %s, %s, 1, 1, clock_timestamp())",
+            [document.pk_hash, document.pk],
+        )
+
+    assert await find_late_ones(receiver_database, build, write) != []
+
+
+async def test_batches_with_common_shards_and_keys_do_not_deadlock(
+    receiver: Any, make_receiver: Callable[..., Any], build: Any
+):
+    """Every batch touches most shards and some common keys, given in different orders, at three replicas."""
+    replicas = [receiver, *(make_receiver(coalesce_s=0) for _ in range(2))]
+
+    async def push(number: int) -> list[Any]:
+        keys = [f"own-{number}-{key}" for key in range(60)] + [f"common-{key}" for key in range(30)]
+        if number % 2:
+            keys.reverse()
+        return await replicas[number % 3].push(*[build.upsert(pk, number + 1) for pk in keys])
+
+    outcomes = await asyncio.gather(*[push(number) for number in range(60)])
+    # A deadlock would be told as Retry.
+    assert {type(outcome) for batch in outcomes for outcome in batch} == {Acknowledged, Stale}
+    rows = await receiver.fetch("SELECT shard, count(*), min(idx), max(idx) FROM elements GROUP BY shard")
+    assert all((low, high) == (1, count) for _, count, low, high in rows)
+    for replica in replicas[1:]:
+        await replica.pusher.close()

@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from datetime import timedelta
+from itertools import permutations
+from typing import Any
+
+import psycopg
+import pytest
+
+from classifeed.documents.v1.document_pb2 import RawDocument
+from classifeed_common.db import Database, Tx
+from classifeed_common.errors import FailedPrecondition
+from classifeed_receiver.domain.documents import CONFLICT, Acknowledged, EpochTooOld, Invalid, Retry, Stale, Status
+from classifeed_receiver.domain.shards import hash_of, shard_of
+from classifeed_receiver.store import registry
+from classifeed_receiver.store.compression import decompress
+
+
+async def stored(receiver: Any, pk: str) -> RawDocument:
+    rows = await receiver.fetch("SELECT compression, document FROM documents WHERE pk = %s", pk)
+    return RawDocument.FromString(decompress(*rows[0]))
+
+
+async def elements_of(receiver: Any, pk: str) -> list[tuple[int, int]]:
+    sql = "SELECT idx, version FROM elements WHERE pk = %s AND queue = 1 ORDER BY idx"
+    return [(idx, version) for idx, version in await receiver.fetch(sql, pk)]
+
+
+async def test_document_is_in_registry_and_queue_once_acknowledged(receiver: Any, build: Any):
+    [outcome] = await receiver.push(build.upsert("a", 3))
+    assert isinstance(outcome, Acknowledged)
+    assert outcome.place is not None
+    assert outcome.place.shard == shard_of(hash_of("a"))
+    assert await stored(receiver, "a") == build.upsert("a", 3)
+    assert await elements_of(receiver, "a") == [(outcome.place.idx, 3)]
+
+
+async def test_fresher_wins_in_every_order(receiver: Any, build: Any):
+    """Six documents of one key, in every order, one push each: the freshest stays and each loser is told STALE."""
+    await receiver.put(build.schema(2))
+    later = build.upsert("x").timestamp.ToDatetime() + timedelta(microseconds=1)
+    ladder = [(1, 1, None), (1, 2, None), (1, 2, later), (2, 1, None)]
+    for number, order in enumerate(permutations(range(len(ladder)))):
+        pk = f"p{number}"
+        made = [
+            build.upsert(pk, version, epoch=epoch, title=str(step), **({"at": at} if at else {}))
+            for step, (epoch, version, at) in enumerate(ladder)
+        ]
+        top = -1
+        for step in order:
+            [outcome] = await receiver.push(made[step])
+            assert isinstance(outcome, Acknowledged if step > top else Stale)
+            top = max(top, step)
+        assert (await stored(receiver, pk)).fields[0].values[0].string_value == "3"
+
+
+async def test_repeated_push_is_acknowledged_and_written_once(receiver: Any, build: Any):
+    for _ in range(3):
+        [outcome] = await receiver.push(build.upsert("a", 3))
+        assert isinstance(outcome, Acknowledged)
+    assert len(await elements_of(receiver, "a")) == 1
+
+
+async def test_same_freshness_with_other_content_is_a_conflict(receiver: Any, build: Any):
+    await receiver.push(build.upsert("a", 3, title="диван"))
+    assert await receiver.push(build.upsert("a", 3, title="кресло")) == [CONFLICT]
+    assert await stored(receiver, "a") == build.upsert("a", 3, title="диван")
+
+
+async def test_several_versions_of_a_key_in_one_batch(receiver: Any, build: Any):
+    outcomes = await receiver.push(
+        build.upsert("a", 2),
+        build.upsert("b", 1),
+        build.upsert("a", 5),
+        build.upsert("a", 5),
+        build.upsert("a", 5, title="other"),
+        build.upsert("a", 1),
+    )
+    assert [type(outcome) for outcome in outcomes] == [Stale, Acknowledged, Acknowledged, Acknowledged, Invalid, Stale]
+    assert [version for _, version in await elements_of(receiver, "a")] == [5]
+
+
+async def test_delete_of_unknown_key_makes_a_tombstone_that_older_ones_do_not_pass(receiver: Any, build: Any):
+    [outcome] = await receiver.push(build.delete("ghost", 5))
+    assert isinstance(outcome, Acknowledged)
+    assert await receiver.push(build.upsert("ghost", 4)) == [Stale()]
+    assert await receiver.fetch("SELECT status, version FROM documents") == [(Status.TOMBSTONE, 5)]
+    [outcome] = await receiver.push(build.upsert("ghost", 6))
+    assert isinstance(outcome, Acknowledged)
+
+
+async def test_wrong_document_does_not_hide_the_others(receiver: Any, build: Any):
+    wrong = build.upsert("b")
+    wrong.fields.add(name="colour").values.add(string_value="red")
+    outcomes = await receiver.push(build.upsert("a"), wrong, build.upsert("c"))
+    assert [type(outcome) for outcome in outcomes] == [Acknowledged, Invalid, Acknowledged]
+
+
+async def test_epochs(receiver: Any, build: Any):
+    await receiver.put(build.schema(4))
+    assert isinstance((await receiver.push(build.upsert("a", epoch=9)))[0], Invalid)
+    assert isinstance((await receiver.push(build.upsert("a", 1, epoch=4)))[0], Acknowledged)
+    assert isinstance((await receiver.push(build.upsert("b", 1, epoch=1)))[0], Acknowledged)
+    assert await receiver.push(build.upsert("a", 99, epoch=1)) == [Stale()]
+    async with receiver.database.transaction() as tx:
+        await tx.execute("UPDATE schemas SET state = 3 WHERE epoch = 1")
+        await tx.execute("UPDATE schemas SET state = 2 WHERE epoch = 4")
+    receiver.epochs.forget("offers")
+    assert await receiver.push(build.upsert("b", 2, epoch=1)) == [EpochTooOld(current_epoch=4)]
+
+
+async def test_epoch_put_at_another_replica_is_known_at_once(
+    receiver: Any, make_receiver: Callable[..., Any], build: Any
+):
+    other = make_receiver(epochs_refresh_s=3600)
+    await other.push(build.upsert("a"))
+    await receiver.put(build.schema(2))
+    deadline = asyncio.get_running_loop().time() + 5
+    while isinstance((await other.push(build.upsert("a", epoch=2)))[0], Invalid):
+        assert asyncio.get_running_loop().time() < deadline
+        await asyncio.sleep(0.01)
+    await other.pusher.close()
+
+
+async def test_client_without_schema_is_refused_as_a_whole(receiver: Any, build: Any):
+    with pytest.raises(FailedPrecondition) as raised:
+        await receiver.push(build.upsert("a"), client="points")
+    assert raised.value.reason == "CLIENT_HAS_NO_SCHEMA"
+
+
+async def test_clients_do_not_see_each_other(receiver: Any, build: Any):
+    await receiver.put(build.schema(1, client="points"))
+    await receiver.push(build.upsert("a", 5))
+    [outcome] = await receiver.push(build.upsert("a", 1), client="points")
+    assert isinstance(outcome, Acknowledged)
+    assert await receiver.fetch("SELECT client, version FROM documents ORDER BY client") == [
+        ("offers", 5),
+        ("points", 1),
+    ]
+
+
+async def race(push: Callable[[RawDocument], Any], build: Any, *, keys: int, versions: int) -> dict[str, list[Any]]:
+    """Eight writers push the versions of some keys in random order; returns what each key's winner was told."""
+    rng = random.Random(7)
+    documents = [build.upsert(f"k{key}", version) for key in range(keys) for version in range(1, versions + 1)]
+    rng.shuffle(documents)
+    told: dict[str, list[Any]] = {}
+
+    async def write(mine: list[RawDocument]) -> None:
+        for document in mine:
+            outcome = await push(document)
+            told.setdefault(document.pk, []).append((document.version, outcome))
+
+    await asyncio.gather(*[write(documents[writer::8]) for writer in range(8)])
+    return told
+
+
+async def test_racing_writers(receiver: Any, make_receiver: Callable[..., Any], build: Any):
+    """Two replicas, eight writers: at rest each key has its freshest version, whose writer was told ACK."""
+    replicas = [receiver, make_receiver()]
+    rng = random.Random(1)
+
+    async def push(document: RawDocument) -> Any:
+        return (await rng.choice(replicas).push(document))[0]
+
+    told = await race(push, build, keys=6, versions=40)
+    versions = dict(await receiver.fetch("SELECT pk, version FROM documents"))
+    assert versions == {f"k{key}": 40 for key in range(6)}
+    for outcomes in told.values():
+        assert [type(outcome) for version, outcome in outcomes if version == 40] == [Acknowledged]
+        assert {type(outcome) for _, outcome in outcomes} == {Acknowledged, Stale}
+    # Every acknowledged write has its element, in the order in which it won.
+    for key in range(6):
+        written = [version for _, version in await elements_of(receiver, f"k{key}")]
+        assert written == sorted(set(written))
+        assert written[-1] == 40
+    await replicas[1].pusher.close()
+
+
+async def test_the_naive_way_lets_an_older_one_win(receiver: Any, build: Any):
+    """Read, compare, write: the same race ends with older versions."""
+    await receiver.push(*[build.upsert(f"k{key}", 1) for key in range(6)])
+
+    async def read_then_write(document: RawDocument) -> Any:
+        async with receiver.database.transaction() as tx:
+            row = await (await tx.execute("SELECT version FROM documents WHERE pk = %s", [document.pk])).fetchone()
+            if row is not None and row[0] >= document.version:
+                return Stale()
+            await asyncio.sleep(0)
+            await tx.execute("UPDATE documents SET version = %s WHERE pk = %s", [document.version, document.pk])
+        return Acknowledged()
+
+    await race(read_then_write, build, keys=6, versions=40)
+    told_best = await receiver.fetch("SELECT count(*) FROM documents WHERE version < 40")
+    for _ in range(5):
+        if told_best[0][0]:
+            break
+        await receiver.fetch("UPDATE documents SET version = 1 RETURNING 1")
+        await race(read_then_write, build, keys=6, versions=40)
+        told_best = await receiver.fetch("SELECT count(*) FROM documents WHERE version < 40")
+    assert told_best[0][0] > 0
+
+
+async def test_concurrent_pushes_share_transactions(receiver: Any, build: Any):
+    before = await receiver.fetch("SELECT count(DISTINCT xmin::text) FROM documents")
+    outcomes = await asyncio.gather(*[receiver.push(build.upsert(f"k{number}")) for number in range(50)])
+    assert all(isinstance(outcome[0], Acknowledged) for outcome in outcomes)
+    transactions = await receiver.fetch("SELECT count(DISTINCT xmin::text) FROM documents")
+    assert before == [(0,)]
+    assert transactions[0][0] <= 5
+
+
+async def test_a_push_that_fails_does_not_fail_those_it_shares_a_transaction_with(
+    receiver: Any, build: Any, monkeypatch: pytest.MonkeyPatch
+):
+    write_documents = registry.write_documents
+
+    async def fail_on_poison(tx: Tx, client: str, documents: Any, **options: Any) -> Any:
+        if any(document.pk == "poison" for document in documents):
+            raise psycopg.errors.CharacterNotInRepertoire("no such character")
+        return await write_documents(tx, client, documents, **options)
+
+    monkeypatch.setattr(registry, "write_documents", fail_on_poison)
+    good, bad, other = await asyncio.gather(
+        receiver.push(build.upsert("a")),
+        receiver.push(build.upsert("poison")),
+        receiver.push(build.upsert("b")),
+        return_exceptions=True,
+    )
+    assert isinstance(good[0], Acknowledged)
+    assert isinstance(other[0], Acknowledged)
+    assert isinstance(bad, psycopg.errors.CharacterNotInRepertoire)
+
+
+async def test_passing_failure_is_told_as_retry(
+    make_receiver: Callable[..., Any], receiver_database: Database, build: Any
+):
+    receiver = make_receiver(write_limit_s=0.2)
+    await receiver.put(build.schema())
+    await receiver.push(build.upsert("a", 1))
+    async with receiver_database.transaction() as tx:
+        await tx.execute("SELECT FROM documents WHERE pk = 'a' FOR UPDATE")
+        assert await receiver.push(build.upsert("a", 2)) == [Retry()]
+    [outcome] = await receiver.push(build.upsert("a", 2))
+    assert isinstance(outcome, Acknowledged)
+    await receiver.pusher.close()
+
+
+async def test_large_document_is_kept_compressed(receiver: Any, build: Any):
+    await receiver.push(build.upsert("a", title="диван " * 2000))
+    [(compression, size)] = await receiver.fetch("SELECT compression, octet_length(document) FROM documents")
+    assert (compression, size < 2000) == (1, True)
+    assert await stored(receiver, "a") == build.upsert("a", title="диван " * 2000)
