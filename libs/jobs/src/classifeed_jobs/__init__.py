@@ -1,1 +1,48 @@
-"""To be written."""
+"""The job engine: a queue in PostgreSQL, many workers, one runner per lock key, and a fence around every effect.
+
+Producers enqueue in their own transaction (`JobStore`), handlers are registered by name (`register`), a `Worker` runs
+them and a `Reaper` gives back what a dead process held. At least once; `JobContext.guard` makes effects happen once.
+"""
+
+from __future__ import annotations
+
+from classifeed_jobs.backoff import Backoff, Exponential, Fixed, Linear
+from classifeed_jobs.context import JobContext
+from classifeed_jobs.job import TERMINAL, EnqueuedJob, HeldLock, Job, JobEvent, JobRequest
+from classifeed_jobs.reaper import Reaper
+from classifeed_jobs.registry import Registry, Task, register, registry
+from classifeed_jobs.schema import ddl
+from classifeed_jobs.signals import ClaimLost, Fail, Progress, Retry, Snooze, StopRequested
+from classifeed_jobs.slices import Slice, SliceJob
+from classifeed_jobs.store import JobStore
+from classifeed_jobs.worker import Worker
+
+__all__ = [
+    "TERMINAL",
+    "Backoff",
+    "ClaimLost",
+    "EnqueuedJob",
+    "Exponential",
+    "Fail",
+    "Fixed",
+    "HeldLock",
+    "Job",
+    "JobContext",
+    "JobEvent",
+    "JobRequest",
+    "JobStore",
+    "Linear",
+    "Progress",
+    "Reaper",
+    "Registry",
+    "Retry",
+    "Slice",
+    "SliceJob",
+    "Snooze",
+    "StopRequested",
+    "Task",
+    "Worker",
+    "ddl",
+    "register",
+    "registry",
+]

@@ -1,0 +1,142 @@
+"""Claimer: decides when to look for jobs, and claims what the worker has room for."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+import structlog
+
+from classifeed_common.db import is_passing_fault
+from classifeed_jobs.claims import Claim, ClaimAnswer, admit_due, claim_jobs, next_due_s
+from classifeed_jobs.lease_row import LeaseRow
+from classifeed_jobs.session import Session
+
+_log = structlog.get_logger("classifeed_jobs.claimer")
+_BATCH = 500
+_CONTENDED_WAIT_S = 0.02
+_FAULT_FIRST_S = 0.1
+_FAULT_LONGEST_S = 5.0
+_SAMPLE_S = 60.0
+_SAMPLED_KEYS = 1000
+
+
+class Claimer:
+    """Looks when it is woken, when a delayed job is due, when there is room again, and else every `claim_backoff_s`.
+
+    Args:
+        session: the worker's own connection.
+        lease: the process's row; registered here when it is missing or stale.
+        queues: which to claim from.
+        room: how many more jobs of a queue may start now.
+        start: called with each claim.
+        claim_backoff_s: the longest time between two looks.
+        fresh_s: how old the last heartbeat may be for a claim.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        lease: LeaseRow,
+        queues: Sequence[str],
+        *,
+        room: Callable[[str], int],
+        start: Callable[[Claim], None],
+        claim_backoff_s: float,
+        fresh_s: float,
+    ) -> None:
+        self._session = session
+        self._lease = lease
+        self._queues = list(queues)
+        self._room = room
+        self._start = start
+        self._claim_backoff_s = claim_backoff_s
+        self._fresh_s = fresh_s
+        self._woken = asyncio.Event()
+        self._is_closing = False
+        self._next_look_s = 0.0
+        self._hungry: set[str] = set()
+        self._told: dict[str, float] = {}
+
+    def wake(self) -> None:
+        """Something may be ready: look now."""
+        self._next_look_s = 0.0
+        self._woken.set()
+
+    def freed(self, queue: str) -> None:
+        """A run of the queue has ended; look again if there was more than could be taken."""
+        if queue in self._hungry:
+            self._woken.set()
+
+    def close(self) -> None:
+        """Claim nothing more; `run` returns after the look that is under way."""
+        self._is_closing = True
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Claim until `close`. Faults of the database are retried with back-off, for ever."""
+        fault_wait_s = _FAULT_FIRST_S
+        while not self._is_closing:
+            self._woken.clear()
+            try:
+                await self._look()
+                fault_wait_s = _FAULT_FIRST_S
+            except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
+                log = _log.warning if is_passing_fault(error) else _log.exception
+                log("worker.claim.failed", error=f"{type(error).__name__}: {error}", retry_in_s=fault_wait_s)
+                self._next_look_s = time.monotonic() + fault_wait_s
+                fault_wait_s = min(_FAULT_LONGEST_S, fault_wait_s * 2)
+            await self._wait()
+
+    async def _wait(self) -> None:
+        try:
+            async with asyncio.timeout_at(asyncio.get_running_loop().time() + self._next_look_s - time.monotonic()):
+                await self._woken.wait()
+        except TimeoutError:
+            return
+
+    async def _look(self) -> None:
+        is_wide = time.monotonic() >= self._next_look_s
+        wait_s = self._claim_backoff_s
+        async with self._session.use() as connection:
+            if is_wide:
+                await admit_due(connection, self._queues)
+            for queue in self._queues if is_wide else sorted(self._hungry):
+                wanted = min(self._room(queue), _BATCH)
+                self._hungry.add(queue)
+                if wanted <= 0 or self._is_closing:
+                    continue
+                answer = await claim_jobs(
+                    connection, worker_id=self._lease.worker_id, queue=queue, wanted=wanted, fresh_s=self._fresh_s
+                )
+                if not answer.is_registered:
+                    await self._lease.register(connection)
+                wait_s = min(wait_s, self._take(queue, wanted, answer))
+            if is_wide:
+                due_s = await next_due_s(connection, self._queues)
+                wait_s = min(wait_s, max(0.0, due_s)) if due_s is not None else wait_s
+        next_look_s = time.monotonic() + wait_s
+        self._next_look_s = next_look_s if is_wide else min(self._next_look_s, next_look_s)
+
+    def _take(self, queue: str, wanted: int, answer: ClaimAnswer) -> float:
+        """Start what was claimed; returns how soon to look again."""
+        for claim in answer.claims:
+            self._start(claim)
+        self._report_held(answer.parked_keys)
+        if len(answer.claims) < wanted:
+            self._hungry.discard(queue)
+        elif self._room(queue) > 0:
+            return 0.0
+        if not answer.is_registered:
+            return 0.0
+        return _CONTENDED_WAIT_S if answer.contended else self._claim_backoff_s
+
+    def _report_held(self, keys: Iterable[str]) -> None:
+        now = time.monotonic()
+        for key in keys:
+            if now - self._told.get(key, -_SAMPLE_S) >= _SAMPLE_S:
+                if len(self._told) >= _SAMPLED_KEYS:
+                    self._told.clear()
+                self._told[key] = now
+                _log.info("worker.claim.backoff", lock_key=key)

@@ -1,0 +1,201 @@
+"""The statements that workers and reapers make about claims; each names the claim it speaks of (ADR 0014)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from classifeed_common.db import Tx, load_queries
+from classifeed_jobs.signals import ClaimLost, Progress
+
+_SQL = load_queries("classifeed_jobs.sql", "claims.sql")
+_CLAIM = _SQL["claim_jobs"]
+_ADMIT_DUE = _SQL["admit_due"]
+_NEXT_DUE = _SQL["next_due"]
+_END = _SQL["end_claims"]
+_ADMIT_NEXT = _SQL["admit_next"]
+_GUARD = _SQL["guard_claim"]
+_SAVE_CHECKPOINT = _SQL["save_checkpoint"]
+_SAVE_PROGRESS = _SQL["save_progress"]
+
+_LOOK_FACTOR: Final = 10
+_LOOK_MAX: Final = 5000
+_ADMIT_LIMIT: Final = 1000
+
+SUCCEEDED: Final = "succeeded"
+FAILED: Final = "failed"
+CANCELED: Final = "canceled"
+RETRY: Final = "retry"
+SNOOZED: Final = "snoozed"
+RETURNED: Final = "returned"
+LOST: Final = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A job as its worker holds it; (job_id, claim_no) is the fence."""
+
+    job_id: UUID
+    claim_no: int
+    queue: str
+    task: str
+    args: dict[str, Any]
+    lock_key: str | None
+    attempt: int
+    max_attempts: int | None
+    lease_ttl_s: int
+    checkpoint: Any
+    trace_context: dict[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimAnswer:
+    """What a claim found.
+
+    Attributes:
+        is_registered: false: the process's lease row is missing or stale; renew it first.
+        claims: the jobs now held.
+        contended: jobs passed over because their key was being taken or freed at that moment: look again soon.
+        parked_keys: held keys whose jobs left the claim index until the key is freed.
+    """
+
+    is_registered: bool
+    claims: list[Claim]
+    contended: int
+    parked_keys: set[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a claim is to end.
+
+    Attributes:
+        outcome: succeeded, failed, canceled; retry and lost (another attempt, if one is left); snoozed and returned
+            (back to the queue, the attempt is given back).
+        delay_s: not before; for those that go back to the queue.
+    """
+
+    job_id: UUID
+    claim_no: int
+    outcome: str
+    message: str | None = None
+    result: Any = None
+    delay_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What became of a claim that was still held; not always what was asked (attempts used up, canceled)."""
+
+    job_id: UUID
+    claim_no: int
+    outcome: str
+    lock_key: str | None
+    task: str
+    queue: str
+    attempt: int
+
+
+async def claim_jobs(connection: Tx, *, worker_id: str, queue: str, wanted: int, fresh_s: float) -> ClaimAnswer:
+    """Claim up to `wanted` due jobs of a queue, in order of (priority, created_at).
+
+    Looks further ahead, and parks what it meets, as long as what it sees is held by other jobs of the same keys: a key
+    with any number of jobs at the head keeps no other job waiting.
+
+    Args:
+        connection: in autocommit: each look is a transaction.
+        fresh_s: the process must have renewed its lease within this time.
+    """
+    look = wanted
+    parked_keys: set[str] = set()
+    claims: list[Claim] = []
+    while True:
+        parameters = {
+            "worker": worker_id,
+            "queue": queue,
+            "look": look,
+            "wanted": wanted - len(claims),
+            "fresh_s": fresh_s,
+        }
+        rows = await (await connection.execute(_CLAIM, parameters)).fetchall()
+        registered, seen, keys, contended = rows[0][:4]
+        claims += [Claim(row[4], row[5], queue, *row[6:]) for row in rows if row[4] is not None]
+        parked_keys.update(keys)
+        if not registered or len(claims) >= wanted or seen < look or contended >= look:
+            return ClaimAnswer(bool(registered), claims, contended, parked_keys)
+        look = min(look * _LOOK_FACTOR, _LOOK_MAX)
+
+
+async def admit_due(connection: Tx, queues: Sequence[str]) -> int:
+    """Let delayed jobs whose time has come into the claim index; returns how many (at most 1,000 a queue)."""
+    cursor = await connection.execute(_ADMIT_DUE, {"queues": list(queues), "limit": _ADMIT_LIMIT})
+    return cursor.rowcount
+
+
+async def next_due_s(connection: Tx, queues: Sequence[str]) -> float | None:
+    """Seconds until the next delayed job of these queues is due, by the database's clock; None: there is none."""
+    row = await (await connection.execute(_NEXT_DUE, {"queues": list(queues)})).fetchone()
+    return row[0] if row is not None else None
+
+
+async def end_claims(tx: Tx, endings: Sequence[Ending]) -> list[Ended]:
+    """End claims that are still held; the others are left out of the answer, and nothing is written about them.
+
+    Frees their lock keys and lets the next job of each in. Must run in a transaction when one of the jobs has a lock
+    key.
+    """
+    if not endings:
+        return []
+    parameters = {
+        "job_ids": [ending.job_id for ending in endings],
+        "claim_nos": [ending.claim_no for ending in endings],
+        "outcomes": [ending.outcome for ending in endings],
+        "messages": [ending.message for ending in endings],
+        "results": [Jsonb(ending.result) if ending.result is not None else None for ending in endings],
+        "delays_s": [ending.delay_s for ending in endings],
+    }
+    ended = [Ended(*row) for row in await (await tx.execute(_END, parameters)).fetchall()]
+    if freed := sorted({one.lock_key for one in ended if one.lock_key is not None}):
+        # A statement of its own, so that it sees what was parked while the first one waited for the parker.
+        await tx.execute(_ADMIT_NEXT, {"lock_keys": freed})
+    return ended
+
+
+async def guard_claim(tx: Tx, job_id: UUID, claim_no: int) -> None:
+    """Hold the claim until the transaction ends.
+
+    Raises:
+        ClaimLost: it is not held any more.
+    """
+    cursor = await tx.execute(_GUARD, {"job_id": job_id, "claim_no": claim_no})
+    if await cursor.fetchone() is None:
+        raise _lost(job_id, claim_no)
+
+
+async def save_checkpoint(tx: Tx, job_id: UUID, claim_no: int, checkpoint: Any) -> None:
+    """Store what the next run resumes from, in the transaction of the effects it stands for; guards the claim too.
+
+    Raises:
+        ClaimLost: the claim is not held any more.
+    """
+    await guard_claim(tx, job_id, claim_no)
+    parameters = {"job_id": job_id, "claim_no": claim_no, "checkpoint": Jsonb(checkpoint)}
+    await tx.execute(_SAVE_CHECKPOINT, parameters)
+
+
+async def save_progress(tx: Tx, reports: Mapping[tuple[UUID, int], Progress]) -> None:
+    """Show progress of claims that are still held; the others are passed over."""
+    parameters = {
+        "job_ids": [job_id for job_id, _ in reports],
+        "claim_nos": [claim_no for _, claim_no in reports],
+        "progress": [Jsonb(progress.to_json()) for progress in reports.values()],
+    }
+    await tx.execute(_SAVE_PROGRESS, parameters)
+
+
+def _lost(job_id: UUID, claim_no: int) -> ClaimLost:
+    return ClaimLost(f"claim {claim_no} of job {job_id} is not held any more: its lease ran out, or the job was ended")

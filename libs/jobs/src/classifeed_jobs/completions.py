@@ -1,0 +1,95 @@
+"""Completions: ends claims in batches, as many as came together while the batch before was being committed."""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from classifeed_common.db import Database, is_passing_fault
+from classifeed_jobs.claims import FAILED, Ended, Ending, end_claims
+
+_log = structlog.get_logger("classifeed_jobs.completions")
+_BATCH = 500
+_FIRST_WAIT_S = 0.05
+_LONGEST_WAIT_S = 5.0
+
+
+class Completions:
+    """A queue of endings and the task that writes them.
+
+    An ending is written until the database has answered; one that is refused (the claim was lost) is logged and
+    dropped: its job belongs to somebody else.
+    """
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._pending: list[Ending] = []
+        self._changed = asyncio.Event()
+        self._empty = asyncio.Event()
+        self._empty.set()
+
+    def put(self, ending: Ending) -> None:
+        """Have an ending written soon."""
+        self._pending.append(ending)
+        self._empty.clear()
+        self._changed.set()
+
+    async def drained(self) -> None:
+        """Return once everything put so far is written."""
+        await self._empty.wait()
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            while self._pending:
+                batch = self._pending[:_BATCH]
+                del self._pending[: len(batch)]
+                await self._write(batch)
+            self._empty.set()
+
+    async def _write(self, batch: list[Ending]) -> None:
+        wait_s = _FIRST_WAIT_S
+        attempts = 0
+        while True:
+            attempts += 1
+            try:
+                async with self._db.transaction() as tx:
+                    ended = await end_claims(tx, batch)
+                break
+            except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
+                if not is_passing_fault(error):
+                    await self._write_apart(batch, error)
+                    return
+                _log.warning("worker.complete.failed", jobs=len(batch), error=str(error), retry_in_s=wait_s)
+            await asyncio.sleep(wait_s)
+            wait_s = min(_LONGEST_WAIT_S, wait_s * 2)
+        _report_lost(batch, ended, is_repeated=attempts > 1)
+
+    async def _write_apart(self, batch: list[Ending], error: Exception) -> None:
+        """One ending spoils its batch: write each alone; the one that cannot be written fails its job."""
+        if len(batch) > 1:
+            for ending in batch:
+                await self._write([ending])
+            return
+        spoiled = batch[0]
+        _log.error("worker.complete.failed", job_id=str(spoiled.job_id), outcome=spoiled.outcome, error=str(error))
+        message = f"the outcome {spoiled.outcome!r} could not be written: {type(error).__name__}"
+        if (spoiled.outcome, spoiled.message) != (FAILED, message):
+            await self._write([Ending(spoiled.job_id, spoiled.claim_no, FAILED, message)])
+
+
+def _report_lost(batch: list[Ending], ended: list[Ended], *, is_repeated: bool) -> None:
+    held = {(one.job_id, one.claim_no) for one in ended}
+    for ending in batch:
+        if (ending.job_id, ending.claim_no) not in held:
+            _log.warning(
+                "worker.complete.failed",
+                job_id=str(ending.job_id),
+                claim_no=ending.claim_no,
+                outcome=ending.outcome,
+                # After a broken commit it may have been written by the first try.
+                error="the claim is not held any more" + (" (or was ended by the try before)" if is_repeated else ""),
+            )

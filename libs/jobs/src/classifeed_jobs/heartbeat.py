@@ -1,0 +1,93 @@
+"""Heartbeat: renews the process's lease, and tells its runs when they were canceled or taken away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from classifeed_jobs.claims import save_progress
+from classifeed_jobs.lease_row import LeaseRow
+from classifeed_jobs.run import Run
+from classifeed_jobs.session import Session
+
+_log = structlog.get_logger("classifeed_jobs.heartbeat")
+_RETRY_S = 0.5
+_BEAT_TIMEOUT_S = 10.0
+_BEATS_PER_LEASE = 3
+
+
+class Heartbeat:
+    """One UPDATE for the whole process, whatever it runs.
+
+    Args:
+        session: the worker's own connection.
+        lease: the process's row.
+        runs: the runs under way, by claim; the worker's own mapping, read at each beat.
+        heartbeat_s: the period; shorter while a job with a short lease runs.
+    """
+
+    def __init__(
+        self, session: Session, lease: LeaseRow, runs: Mapping[tuple[UUID, int], Run], *, heartbeat_s: float
+    ) -> None:
+        self._session = session
+        self._lease = lease
+        self._runs = runs
+        self._heartbeat_s = heartbeat_s
+        self._soon = asyncio.Event()
+
+    def beat_soon(self) -> None:
+        """Beat now instead of at the next period."""
+        self._soon.set()
+
+    def started(self, lease_ttl_s: int) -> None:
+        """Take note of a new run; one with a lease shorter than the period is looked after sooner."""
+        if lease_ttl_s / _BEATS_PER_LEASE < self._heartbeat_s:
+            self._soon.set()
+
+    async def run(self) -> None:
+        """Beat until cancelled. Faults of the database are retried; the lease may run out meanwhile."""
+        while True:
+            self._soon.clear()
+            try:
+                async with asyncio.timeout(_BEAT_TIMEOUT_S):
+                    await self._beat()
+                wait_s = self._period_s()
+            except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
+                _log.warning("worker.heartbeat.failed", error=f"{type(error).__name__}: {error}", retry_in_s=_RETRY_S)
+                wait_s = _RETRY_S
+                await asyncio.sleep(min(wait_s, self._period_s()))
+                continue
+            try:
+                async with asyncio.timeout(wait_s):
+                    await self._soon.wait()
+            except TimeoutError:
+                continue
+
+    def _period_s(self) -> float:
+        shortest = min((run.claim.lease_ttl_s for run in self._runs.values()), default=None)
+        return self._heartbeat_s if shortest is None else min(self._heartbeat_s, shortest / _BEATS_PER_LEASE)
+
+    async def _beat(self) -> None:
+        before = dict(self._runs)
+        async with self._session.use() as connection:
+            if not await self._lease.renew(connection):
+                await self._lease.register(connection)
+            held = await self._lease.held(connection)
+            reports = {key: run.context.unsaved_progress for key, run in before.items()}
+            unsaved: dict[Any, Any] = {key: report for key, report in reports.items() if report is not None}
+            if unsaved:
+                await save_progress(connection, unsaved)
+        for key, run in before.items():
+            if run.context.unsaved_progress is reports[key]:
+                run.context.unsaved_progress = None
+            if key not in self._runs:
+                continue  # it ended meanwhile
+            if key not in held:
+                _log.warning("worker.claim.lost", job_id=str(key[0]), claim_no=key[1], task=run.claim.task)
+                run.stop("lost")
+            elif held[key]:
+                run.stop("cancel")

@@ -1,0 +1,101 @@
+"""What callers see of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+TERMINAL = frozenset({"succeeded", "failed", "canceled"})
+"""The statuses that nothing leaves but an operator's retry."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnqueuedJob:
+    """The answer to an enqueue.
+
+    Attributes:
+        job_id: the job, new or the one that has the idempotency key already.
+        created: false when the idempotency key was taken.
+        differs: what was asked otherwise than by the request that took the key: of queue, task, args, lock_key.
+    """
+
+    job_id: UUID
+    created: bool
+    differs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    """One job to enqueue; the fields are those of `JobStore.enqueue`."""
+
+    queue: str
+    task: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    lock_key: str | None = None
+    idempotency_key: str | None = None
+    partition_key: str | None = None
+    priority: int = 100
+    available_at: datetime | None = None
+    max_attempts: int | None = 5
+    lease_ttl_s: int | None = None
+    producer: str | None = None
+    consumer_group: str | None = None
+    trace_context: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as it stands, live or done; times by the database's clock. Field names are the columns' (dl_jobs_all)."""
+
+    job_id: UUID
+    queue: str
+    task: str
+    args: dict[str, Any]
+    idempotency_key: str | None
+    lock_key: str | None
+    partition_key: str | None
+    priority: int
+    available_at: datetime
+    status: str
+    attempt: int
+    claim_no: int
+    claimed_by: str | None
+    max_attempts: int | None
+    lease_ttl_sec: int
+    lease_expires_at: datetime | None
+    heartbeat_at: datetime | None
+    cancel_requested: bool
+    progress: dict[str, Any] | None
+    checkpoint: Any
+    error: str | None
+    result: Any
+    producer: str | None
+    consumer_group: str | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobEvent:
+    """One line of a job's journal."""
+
+    kind: str
+    at: datetime
+    attempt: int
+    claim_no: int
+    worker_id: str | None
+    payload: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldLock:
+    """Which job holds a lock key, in which worker process, since when."""
+
+    lock_key: str
+    job_id: UUID
+    worker_id: str
+    acquired_at: datetime

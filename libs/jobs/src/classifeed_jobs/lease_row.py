@@ -1,0 +1,40 @@
+"""LeaseRow: the one row by which a worker process holds everything it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from classifeed_common.db import Tx, load_queries
+
+_SQL = load_queries("classifeed_jobs.sql", "claims.sql")
+_REGISTER = _SQL["register_worker"]
+_RENEW = _SQL["renew_worker"]
+_LEAVE = _SQL["leave_worker"]
+_HELD = _SQL["claims_held"]
+
+
+class LeaseRow:
+    """The row of one process in dl_workers. A job is lost when `renewed_at` and the job's own lease have passed."""
+
+    def __init__(self, worker_id: str, queues: Sequence[str]) -> None:
+        self.worker_id = worker_id
+        self._queues = list(queues)
+
+    async def register(self, tx: Tx) -> None:
+        """Make the row, or renew it when it is there. Idempotent."""
+        await tx.execute(_REGISTER, {"worker": self.worker_id, "queues": self._queues})
+
+    async def renew(self, tx: Tx) -> bool:
+        """Prolong everything this process runs; false: the row is gone (silent for long), so is all that it held."""
+        cursor = await tx.execute(_RENEW, {"worker": self.worker_id})
+        return cursor.rowcount == 1
+
+    async def held(self, tx: Tx) -> dict[tuple[UUID, int], bool]:
+        """The claims that this process holds by the database, each with whether it is asked to stop."""
+        rows = await (await tx.execute(_HELD, {"worker": self.worker_id})).fetchall()
+        return {(job_id, claim_no): cancel_requested for job_id, claim_no, cancel_requested in rows}
+
+    async def leave(self, tx: Tx) -> None:
+        """Remove the row, unless something is still running under it. Idempotent."""
+        await tx.execute(_LEAVE, {"worker": self.worker_id})

@@ -1,0 +1,92 @@
+"""Reaper: gives back the jobs of processes that have fallen silent."""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from classifeed_common.db import Database, is_passing_fault, load_queries
+from classifeed_jobs.claims import LOST, Ended, Ending, end_claims
+
+_log = structlog.get_logger("classifeed_jobs.reaper")
+_SQL = load_queries("classifeed_jobs.sql", "claims.sql")
+_LOCK_LOST = _SQL["lock_lost"]
+_NEXT_EXPIRY = _SQL["next_expiry"]
+_FORGET_WORKERS = _SQL["forget_workers"]
+_FORGET_KEYS = _SQL["forget_keys"]
+_COUNT_LOST = load_queries("classifeed_jobs.sql", "jobs.sql")["count_lost"]
+
+_BATCH = 500
+_SHORTEST_WAIT_S = 0.2
+_MESSAGE = "its worker did not renew the lease"
+
+
+class Reaper:
+    """Returns running jobs whose lease has run out to their queues; failed when no attempt is left, canceled when that
+    was asked. Any number of replicas may run at once, each job is given back by one of them.
+
+    Args:
+        db: the service's database.
+        reaper_period_s: the longest time between two looks (DL_REAPER_PERIOD_SEC); the earliest expiry comes before it.
+        forget_workers_s: rows of processes that have been silent for so long and hold nothing are removed.
+    """
+
+    def __init__(self, db: Database, *, reaper_period_s: float = 10.0, forget_workers_s: float = 3600.0) -> None:
+        self._db = db
+        self._reaper_period_s = reaper_period_s
+        self._forget_workers_s = forget_workers_s
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Reap until `stop` is set. Faults of the database are retried at the period."""
+        while not stop.is_set():
+            wait_s = self._reaper_period_s
+            try:
+                while len(await self.reap()) == _BATCH:
+                    continue
+                wait_s = await self._wait_s()
+                await self._forget()
+            except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
+                log = _log.warning if is_passing_fault(error) else _log.exception
+                log("reaper.failed", error=f"{type(error).__name__}: {error}")
+                wait_s = min(wait_s, 1.0)
+            try:
+                async with asyncio.timeout(wait_s):
+                    await stop.wait()
+            except TimeoutError:
+                continue
+
+    async def reap(self) -> list[Ended]:
+        """Give back what is lost now, at most 500 jobs; returns what became of them."""
+        async with self._db.transaction() as tx:
+            rows = await (await tx.execute(_LOCK_LOST, {"limit": _BATCH})).fetchall()
+            ended = await end_claims(tx, [Ending(job_id, claim_no, LOST, _MESSAGE) for job_id, claim_no in rows])
+        for one in ended:
+            _log.warning(
+                "reaper.requeued",
+                job_id=str(one.job_id),
+                queue=one.queue,
+                task=one.task,
+                attempt=one.attempt,
+                outcome=one.outcome,
+            )
+        return ended
+
+    async def backlog(self) -> dict[str, int]:
+        """Lost jobs that wait to be given back."""
+        async with self._db.transaction() as tx:
+            row = await (await tx.execute(_COUNT_LOST)).fetchone()
+        return {"lost_jobs": row[0] if row is not None else 0}
+
+    async def _wait_s(self) -> float:
+        async with self._db.connection() as connection:
+            row = await (await connection.execute(_NEXT_EXPIRY)).fetchone()
+        if row is None or row[0] is None:
+            return self._reaper_period_s
+        # A lost job whose row is held by an effect is looked at again soon, not at once.
+        return min(self._reaper_period_s, max(_SHORTEST_WAIT_S, float(row[0])))
+
+    async def _forget(self) -> None:
+        async with self._db.connection() as connection:
+            await connection.execute(_FORGET_WORKERS, {"after_s": self._forget_workers_s})
+            await connection.execute(_FORGET_KEYS, {"limit": _BATCH})

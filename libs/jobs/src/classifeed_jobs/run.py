@@ -1,0 +1,147 @@
+"""Run: one claimed job being handled, from its args to how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from contextlib import aclosing
+from typing import Any
+
+import structlog
+
+from classifeed_common.db import Database
+from classifeed_jobs.claims import CANCELED, FAILED, RETRY, RETURNED, SNOOZED, SUCCEEDED, Claim, Ending
+from classifeed_jobs.context import JobContext, StopReason
+from classifeed_jobs.registry import InvalidArgs, Task
+from classifeed_jobs.signals import ClaimLost, Fail, Progress, Retry, Snooze, StopRequested
+
+_log = structlog.get_logger("classifeed_jobs.run")
+_MESSAGE_LIMIT = 4000
+
+
+class Run:
+    """Handles one claim.
+
+    `handle` never raises and answers how the claim is to end (None: it is lost, there is nothing to say). `stop` asks
+    it to end earlier: at the next yield, await or `raise_if_stopped`, according to the kind of the handler.
+    """
+
+    def __init__(
+        self, claim: Claim, tasks: Mapping[str, Task], db: Database, resources: Any, threads: Executor
+    ) -> None:
+        self.claim = claim
+        self.task = tasks.get(claim.task)
+        self._known_tasks = tasks
+        self._threads = threads
+        self._loop = asyncio.get_running_loop()
+        self.context = JobContext(claim, db, resources, self._loop)
+        self._running: asyncio.Task[Any] | None = None
+
+    @property
+    def key(self) -> tuple[Any, int]:
+        """(job_id, claim_no)."""
+        return self.claim.job_id, self.claim.claim_no
+
+    def stop(self, reason: StopReason, *, now: bool = False) -> None:
+        """Ask the run to end; the first reason stays, except that a lost claim overrides it.
+
+        Args:
+            reason: what `handle` answers by.
+            now: do not wait for a generator's next yield.
+        """
+        if self.context.stop_reason is None or reason == "lost":
+            self.context.stop_reason = reason
+        if self._running is None or self.task is None:
+            return
+        if self.task.kind == "coroutine" or (self.task.kind == "generator" and (now or reason == "lost")):
+            self._running.cancel()
+
+    async def handle(self) -> Ending | None:
+        """Run the handler; see the class."""
+        try:
+            return await self._handle()
+        except Exception as error:  # noqa: BLE001 - becomes the end of the run
+            # A fault of the engine's own must not leave the claim without an end.
+            _log.exception("worker.run.fault", job_id=str(self.claim.job_id))
+            return self._ending(RETRY, message=_describe(error), delay_s=30.0)
+
+    async def _handle(self) -> Ending | None:
+        if self.task is None:
+            known = ", ".join(sorted(self._known_tasks)) or "none"
+            missing = f"no task {self.claim.task!r} is registered in the worker of queue {self.claim.queue!r}"
+            return self._ending(FAILED, f"{missing}; it knows {known}")
+        try:
+            args = self.task.parse_args(self.claim.args)
+        except InvalidArgs as error:
+            return self._ending(FAILED, str(error))
+        self._running = asyncio.current_task()
+        try:
+            async with asyncio.timeout(self.task.max_run_s) as bound:
+                self.context.raise_if_stopped()
+                result = await self._call(self.task, args)
+        except ClaimLost:
+            return None
+        except (StopRequested, asyncio.CancelledError) as error:
+            return self._stopped(error)
+        except Snooze as snooze:
+            return self._ending(SNOOZED, delay_s=snooze.for_s)
+        except Fail as fail:
+            return self._ending(FAILED, fail.reason)
+        except Retry as retry:
+            return self._retry(self.task, retry.reason, retry.after_s)
+        except Exception as error:  # noqa: BLE001 - becomes the end of the run
+            if bound.expired():
+                return self._retry(self.task, f"ran longer than {self.task.max_run_s:g} s and was cancelled", None)
+            if self.context.stop_reason is not None:
+                return self._stopped(error)
+            _log.warning("worker.run.failed", job_id=str(self.claim.job_id), task=self.task.name, exc_info=True)
+            return self._retry(self.task, _describe(error), None)
+        finally:
+            self._running = None
+        return self._succeeded(result)
+
+    async def _call(self, task: Task, args: Any) -> Any:
+        if task.kind == "coroutine":
+            return await task.handler(self.context, args)
+        if task.kind == "function":
+            return await self._loop.run_in_executor(self._threads, task.handler, self.context, args)
+        async with aclosing(task.handler(self.context, args)) as steps:
+            async for step in steps:
+                if isinstance(step, Progress):
+                    self.context.report(step)
+                self.context.raise_if_stopped()
+        return None
+
+    def _stopped(self, error: BaseException) -> Ending | None:
+        reason = self.context.stop_reason
+        if reason == "lost":
+            return None
+        if reason == "cancel":
+            return self._ending(CANCELED)
+        if reason == "drain":
+            return self._ending(RETURNED)
+        assert self.task is not None
+        return self._retry(self.task, f"the handler ended by {type(error).__name__} that nobody asked for", None)
+
+    def _succeeded(self, result: Any) -> Ending:
+        try:
+            text = json.dumps(result)
+        except (TypeError, ValueError) as error:
+            return self._ending(FAILED, f"the result cannot be stored as JSON: {error}")
+        if "\\u0000" in text:
+            return self._ending(FAILED, "the result cannot be stored as JSON: it has a NUL character")
+        return self._ending(SUCCEEDED, result=result)
+
+    def _retry(self, task: Task, reason: str, after_s: float | None) -> Ending:
+        delay_s = task.backoff.delay_s(self.claim.attempt) if after_s is None else after_s
+        return self._ending(RETRY, reason, delay_s=delay_s)
+
+    def _ending(self, outcome: str, message: str | None = None, *, result: Any = None, delay_s: float = 0.0) -> Ending:
+        clean = message.replace("\0", "\ufffd")[:_MESSAGE_LIMIT] if message is not None else None
+        return Ending(self.claim.job_id, self.claim.claim_no, outcome, clean, result, max(0.0, delay_s))
+
+
+def _describe(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,20 @@
+"""The job tables as SQL, for the migration of the service that owns them."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+
+def ddl(version: int) -> str:
+    """The SQL that makes (version 1) or changes (later versions) the job tables in the current schema.
+
+    For `op.execute(ddl(1))` in a migration. A published version never changes; a change is a new file
+    `ddl_<version>.sql`, and every service that has the tables calls it in a new migration.
+
+    Raises:
+        LookupError: there is no such version.
+    """
+    file = files("classifeed_jobs.sql").joinpath(f"ddl_{version}.sql")
+    if not file.is_file():
+        raise LookupError(f"classifeed_jobs has no DDL of version {version}")
+    return file.read_text(encoding="utf-8")

@@ -1,0 +1,54 @@
+"""Session: the worker's own connection for claims and heartbeats, beside the pool that its handlers use."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from classifeed_common.db import Database, Tx
+
+# Every statement names its index by its shape (= ANY (ARRAY(…)), ORDER BY … LIMIT), so one plan serves all sizes:
+# planning anew costs as much as running it, and statistics of a queue that was just empty are always wrong.
+_SETTINGS = ("SET plan_cache_mode = force_generic_plan", "SET enable_seqscan = off")
+
+
+class Session:
+    """One connection in autocommit, made when needed and made anew after a fault. For single statements only.
+
+    Handlers that hold all pooled connections can thus not keep the lease from being renewed.
+    """
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._connection: Tx | None = None
+        self._stack = AsyncExitStack()
+        self._connecting = asyncio.Lock()
+
+    @asynccontextmanager
+    async def use(self) -> AsyncIterator[Tx]:
+        """The connection; dropped when the block raises or is cancelled in the middle of a statement."""
+        async with self._connecting:
+            connection = await self._connected()
+        try:
+            yield connection
+        except BaseException:
+            if connection is self._connection:
+                self._connection = None
+                await connection.close()
+            raise
+
+    async def close(self) -> None:
+        """Close the connection; the next use makes a new one."""
+        self._connection = None
+        await self._stack.aclose()
+
+    async def _connected(self) -> Tx:
+        if self._connection is None or self._connection.closed:
+            await self._stack.aclose()
+            connection = await self._stack.enter_async_context(self._db.dedicated_connection())
+            for setting in _SETTINGS:
+                await connection.execute(setting)
+            connection.prepare_threshold = 0
+            self._connection = connection
+        return self._connection

@@ -1,0 +1,225 @@
+-- name: register_worker
+INSERT INTO dl_workers (worker_id, queues) VALUES (%(worker)s, %(queues)s)
+ON CONFLICT (worker_id) DO UPDATE SET renewed_at = clock_timestamp()
+
+-- name: renew_worker
+UPDATE dl_workers SET renewed_at = clock_timestamp() WHERE worker_id = %(worker)s
+
+-- name: leave_worker
+-- Only when nothing is left running under its name: the reaper finds lost jobs through this row.
+DELETE FROM dl_workers w
+WHERE w.worker_id = %(worker)s
+  AND NOT EXISTS (SELECT FROM dl_jobs j WHERE j.claimed_by = w.worker_id AND j.status = 'running')
+
+-- name: claims_held
+SELECT j.job_id, j.claim_no, j.cancel_requested
+FROM dl_jobs j
+WHERE j.claimed_by = %(worker)s AND j.status = 'running'
+
+-- name: claim_jobs
+-- Takes up to `wanted` due jobs of a queue in order of (priority, created_at), never two of one lock_key. Jobs met on the
+-- way whose key is held leave the claim index (waits_for = 'key') and come back when the key is freed (admit_next).
+-- A park and the free of its key cannot miss each other: the parker holds the key's row FOR KEY SHARE until it commits,
+-- the finisher deletes that row before it looks for parked jobs.
+WITH me AS MATERIALIZED (
+    -- Against the removal of the row: a claim without a lease row would never be reaped.
+    -- Against a stale one: a claim by a process that has just stood still would be lost at once.
+    SELECT w.worker_id FROM dl_workers w
+    WHERE w.worker_id = %(worker)s AND w.renewed_at > clock_timestamp() - %(fresh_s)s * interval '1 second'
+    FOR KEY SHARE
+), candidate AS MATERIALIZED (
+    SELECT j.job_id, j.lock_key, j.priority, j.created_at, j.available_at <= clock_timestamp() AS due
+    FROM dl_jobs j
+    WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND EXISTS (SELECT FROM me)
+    ORDER BY j.priority, j.created_at
+    LIMIT %(look)s
+    FOR UPDATE OF j SKIP LOCKED
+), seen_lock AS MATERIALIZED (
+    SELECT l.lock_key FROM dl_job_locks l
+    WHERE l.lock_key = ANY (ARRAY(SELECT c.lock_key FROM candidate c WHERE c.lock_key IS NOT NULL))
+), held AS MATERIALIZED (
+    SELECT l.lock_key FROM dl_job_locks l
+    WHERE l.lock_key = ANY (ARRAY(SELECT s.lock_key FROM seen_lock s))
+    FOR KEY SHARE SKIP LOCKED
+), first_of_key AS (
+    SELECT c.*, row_number() OVER (
+        PARTITION BY c.lock_key, CASE WHEN c.lock_key IS NULL THEN c.job_id END
+        ORDER BY c.priority, c.created_at, c.job_id) AS place
+    FROM candidate c
+    WHERE c.due AND NOT EXISTS (SELECT FROM seen_lock s WHERE s.lock_key = c.lock_key)
+), chosen AS MATERIALIZED (
+    SELECT f.job_id, f.lock_key FROM first_of_key f
+    WHERE f.place = 1
+    ORDER BY f.priority, f.created_at, f.job_id
+    LIMIT %(wanted)s
+), taken AS (
+    -- In key order, so that two claims that meet do not wait for each other in a circle.
+    INSERT INTO dl_job_locks (lock_key, job_id, worker_id)
+    SELECT c.lock_key, c.job_id, %(worker)s FROM chosen c WHERE c.lock_key IS NOT NULL ORDER BY c.lock_key
+    ON CONFLICT DO NOTHING
+    RETURNING lock_key, job_id
+), deferral AS MATERIALIZED (
+    SELECT c.job_id, 'time' AS waits_for FROM candidate c WHERE NOT c.due
+    UNION ALL
+    SELECT c.job_id, 'key' FROM candidate c
+    WHERE c.due
+      AND (c.lock_key IN (SELECT h.lock_key FROM held h)
+           OR c.lock_key IN (SELECT t.lock_key FROM taken t) AND c.job_id NOT IN (SELECT t.job_id FROM taken t))
+), deferred AS (
+    UPDATE dl_jobs j SET waits_for = d.waits_for
+    FROM deferral d
+    WHERE j.job_id = d.job_id AND j.job_id = ANY (ARRAY(SELECT d2.job_id FROM deferral d2))
+), claimed AS (
+    UPDATE dl_jobs j
+    SET status = 'running', attempt = j.attempt + 1, claim_no = j.claim_no + 1, claimed_by = %(worker)s,
+        started_at = coalesce(j.started_at, clock_timestamp())
+    WHERE j.job_id = ANY (ARRAY(SELECT c.job_id FROM chosen c WHERE c.lock_key IS NULL UNION ALL SELECT t.job_id FROM taken t))
+    RETURNING j.job_id, j.claim_no, j.task, j.args, j.lock_key, j.attempt, j.max_attempts, j.lease_ttl_sec, j.checkpoint,
+              j.trace_context, j.priority, j.created_at
+), picked AS (
+    INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id)
+    SELECT c.job_id, 'picked', c.attempt, c.claim_no, %(worker)s FROM claimed c
+)
+SELECT (SELECT count(*) FROM me) AS registered,
+       (SELECT count(*) FROM candidate) AS seen,
+       (SELECT coalesce(array_agg(DISTINCT c.lock_key), '{}') FROM candidate c
+        WHERE c.job_id IN (SELECT d.job_id FROM deferral d WHERE d.waits_for = 'key')) AS parked_keys,
+       (SELECT count(*) FROM candidate c
+        WHERE c.due AND c.lock_key IS NOT NULL
+          AND c.lock_key NOT IN (SELECT t.lock_key FROM taken t) AND c.lock_key NOT IN (SELECT h.lock_key FROM held h)
+          AND (c.lock_key IN (SELECT s.lock_key FROM seen_lock s) OR c.job_id IN (SELECT x.job_id FROM chosen x))
+       ) AS contended,
+       c.job_id, c.claim_no, c.task, c.args, c.lock_key, c.attempt, c.max_attempts, c.lease_ttl_sec, c.checkpoint,
+       c.trace_context
+FROM (VALUES (1)) AS one LEFT JOIN claimed c ON true
+ORDER BY c.priority, c.created_at
+
+-- name: admit_due
+UPDATE dl_jobs SET waits_for = NULL
+WHERE waits_for = 'time' AND job_id = ANY (ARRAY(
+    SELECT j.job_id FROM unnest(%(queues)s::text[]) AS q(queue) CROSS JOIN LATERAL (
+        SELECT d.job_id FROM dl_jobs d
+        WHERE d.queue = q.queue AND d.waits_for = 'time' AND d.available_at <= clock_timestamp()
+        ORDER BY d.available_at LIMIT %(limit)s
+        FOR UPDATE SKIP LOCKED) AS j))
+
+-- name: next_due
+SELECT extract(epoch FROM min(n.available_at) - clock_timestamp())::float8 AS in_s
+FROM unnest(%(queues)s::text[]) AS q(queue) CROSS JOIN LATERAL (
+    SELECT d.available_at FROM dl_jobs d
+    WHERE d.queue = q.queue AND d.waits_for = 'time'
+    ORDER BY d.available_at LIMIT 1) AS n
+
+-- name: admit_next
+-- The first parked job of each freed key goes back to the claim index. One too many does no harm, one too few would stay
+-- parked for ever: whatever frees a key, or takes away a job that was let in for it, calls this afterwards.
+UPDATE dl_jobs SET waits_for = NULL
+WHERE job_id = ANY (ARRAY(
+    SELECT h.job_id FROM unnest(%(lock_keys)s::text[]) AS k(lock_key) CROSS JOIN LATERAL (
+        SELECT p.job_id FROM dl_jobs p
+        WHERE p.lock_key = k.lock_key AND p.waits_for = 'key'
+        ORDER BY p.priority, p.created_at LIMIT 1
+        FOR UPDATE) AS h))
+
+-- name: end_claims
+-- Ends claims that are still held, in one statement for any number of them: to the archive, or back to the queue. Claims
+-- that are not held any more (claim_no is the fence) are left out of the answer.
+WITH ended AS MATERIALIZED (
+    SELECT j.*, e.outcome AS asked, e.message, e.result, e.delay_s,
+           CASE WHEN e.outcome IN ('succeeded', 'failed', 'canceled') THEN e.outcome
+                WHEN j.cancel_requested THEN 'canceled'
+                WHEN e.outcome IN ('retry', 'lost') AND j.attempt >= j.max_attempts THEN 'failed'
+                ELSE e.outcome END AS outcome
+    FROM unnest(%(job_ids)s::uuid[], %(claim_nos)s::integer[], %(outcomes)s::text[], %(messages)s::text[],
+                %(results)s::jsonb[], %(delays_s)s::float8[]) AS e(job_id, claim_no, outcome, message, result, delay_s)
+    JOIN dl_jobs j ON j.job_id = e.job_id AND j.claim_no = e.claim_no
+    WHERE j.claimed_by IS NOT NULL AND j.job_id = ANY (%(job_ids)s::uuid[])
+    ORDER BY j.job_id
+    FOR UPDATE OF j
+), final AS MATERIALIZED (
+    SELECT e.*, e.outcome IN ('succeeded', 'failed', 'canceled') AS is_final FROM ended e
+), released AS (
+    -- A running job holds its key, so the key alone names the row. In key order, as claims take them.
+    DELETE FROM dl_job_locks WHERE lock_key = ANY (ARRAY(
+        SELECT l.lock_key FROM dl_job_locks l
+        WHERE l.lock_key = ANY (ARRAY(SELECT e.lock_key FROM ended e WHERE e.lock_key IS NOT NULL))
+        ORDER BY l.lock_key
+        FOR UPDATE))
+), gone AS (
+    DELETE FROM dl_jobs WHERE job_id = ANY (ARRAY(SELECT f.job_id FROM final f WHERE f.is_final))
+), archived AS (
+    INSERT INTO dl_jobs_done (job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, available_at,
+        status, attempt, claim_no, max_attempts, lease_ttl_sec, cancel_requested, progress, checkpoint, error, result,
+        producer, consumer_group, trace_context, created_at, started_at, finished_at)
+    SELECT f.job_id, f.queue, f.task, f.args, f.idempotency_key, f.lock_key, f.partition_key, f.priority, f.available_at,
+        f.outcome, f.attempt, f.claim_no, f.max_attempts, f.lease_ttl_sec, f.cancel_requested, f.progress, f.checkpoint,
+        CASE WHEN f.outcome = 'succeeded' THEN NULL ELSE coalesce(f.message, f.error) END, f.result,
+        f.producer, f.consumer_group, f.trace_context, f.created_at, f.started_at, clock_timestamp()
+    FROM final f WHERE f.is_final
+), returned AS (
+    UPDATE dl_jobs j
+    SET status = 'queued', claimed_by = NULL,
+        waits_for = CASE WHEN f.delay_s > 0 THEN 'time' END,
+        available_at = CASE WHEN f.delay_s > 0 THEN clock_timestamp() + f.delay_s * interval '1 second' ELSE j.available_at END,
+        attempt = CASE WHEN f.outcome IN ('snoozed', 'returned') THEN j.attempt - 1 ELSE j.attempt END,
+        error = coalesce(f.message, j.error)
+    FROM final f
+    WHERE NOT f.is_final AND j.job_id = f.job_id
+      AND j.job_id = ANY (ARRAY(SELECT x.job_id FROM final x WHERE NOT x.is_final))
+), told AS (
+    INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id, payload)
+    SELECT f.job_id, k.kind, f.attempt, f.claim_no, f.claimed_by,
+           CASE WHEN f.message IS NOT NULL OR f.delay_s > 0
+                THEN jsonb_strip_nulls(jsonb_build_object('message', f.message, 'delay_s', f.delay_s)) END
+    FROM final f CROSS JOIN LATERAL (
+        SELECT 'heartbeat_lost' AS kind, 0 AS place WHERE f.asked = 'lost'
+        UNION ALL
+        SELECT CASE f.outcome WHEN 'lost' THEN 'requeued' ELSE f.outcome END, 1
+        ORDER BY 2) AS k
+)
+SELECT f.job_id, f.claim_no, f.outcome, f.lock_key, f.task, f.queue, f.attempt FROM final f
+
+-- name: lock_lost
+-- Running jobs whose process has not renewed within the job's own lease, locked for end_claims in this transaction.
+SELECT j.job_id, j.claim_no
+FROM dl_workers w JOIN dl_jobs j ON j.claimed_by = w.worker_id AND j.status = 'running'
+    AND j.lease_ttl_sec < extract(epoch FROM clock_timestamp() - w.renewed_at)
+LIMIT %(limit)s
+FOR UPDATE OF j SKIP LOCKED
+
+-- name: next_expiry
+SELECT extract(epoch FROM min(w.renewed_at + s.lease_ttl_sec * interval '1 second') - clock_timestamp())::float8 AS in_s
+FROM dl_workers w CROSS JOIN LATERAL (
+    SELECT j.lease_ttl_sec FROM dl_jobs j
+    WHERE j.claimed_by = w.worker_id AND j.status = 'running'
+    ORDER BY j.lease_ttl_sec LIMIT 1) AS s
+
+-- name: forget_workers
+DELETE FROM dl_workers w
+WHERE w.renewed_at < clock_timestamp() - %(after_s)s * interval '1 second'
+  AND NOT EXISTS (SELECT FROM dl_jobs j WHERE j.claimed_by = w.worker_id AND j.status = 'running')
+
+-- name: forget_keys
+DELETE FROM dl_job_keys WHERE idempotency_key = ANY (ARRAY(
+    SELECT k.idempotency_key FROM dl_job_keys k WHERE k.expires_at <= clock_timestamp()
+    ORDER BY k.expires_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
+
+-- name: guard_claim
+-- Holds off the reaper, and every other end of this claim, until the effect's transaction ends; leaves progress and
+-- cancellation alone. A process that stands still inside the transaction is cut off by the server after the lease.
+SELECT set_config('idle_in_transaction_session_timeout', (j.lease_ttl_sec * 1000)::text, true)
+FROM dl_jobs j
+WHERE j.job_id = %(job_id)s AND j.claim_no = %(claim_no)s AND j.status = 'running'
+FOR KEY SHARE OF j
+
+-- name: save_checkpoint
+UPDATE dl_jobs SET checkpoint = %(checkpoint)s
+WHERE job_id = %(job_id)s AND claim_no = %(claim_no)s AND status = 'running'
+
+-- name: save_progress
+-- Passes over rows that an effect holds: progress is worth no wait.
+UPDATE dl_jobs j SET progress = p.progress
+FROM unnest(%(job_ids)s::uuid[], %(claim_nos)s::integer[], %(progress)s::jsonb[]) AS p(job_id, claim_no, progress)
+WHERE j.job_id = p.job_id AND j.claim_no = p.claim_no AND j.claimed_by IS NOT NULL
+  AND j.job_id = ANY (ARRAY(
+      SELECT l.job_id FROM dl_jobs l WHERE l.job_id = ANY (%(job_ids)s::uuid[]) FOR NO KEY UPDATE SKIP LOCKED))

@@ -1,0 +1,100 @@
+-- name: enqueue_jobs
+-- One answer for each job asked for, in order. A job whose idempotency key is taken is not inserted: `created` is false and
+-- find_key tells which job has it. An expired key is taken over.
+WITH asked AS MATERIALIZED (
+    SELECT a.*, dl_new_job_id() AS job_id, coalesce(a.wanted_at, clock_timestamp()) AS available_at
+    FROM unnest(%(queues)s::text[], %(tasks)s::text[], %(args)s::jsonb[], %(lock_keys)s::text[], %(idempotency_keys)s::text[],
+                %(request_hashes)s::bytea[], %(partition_keys)s::text[], %(priorities)s::integer[],
+                %(available_ats)s::timestamptz[], %(max_attempts)s::integer[], %(lease_ttls_sec)s::integer[],
+                %(producers)s::text[], %(consumer_groups)s::text[], %(trace_contexts)s::jsonb[])
+         WITH ORDINALITY AS a(queue, task, args, lock_key, idempotency_key, request_hash, partition_key, priority, wanted_at,
+                              max_attempts, lease_ttl_sec, producer, consumer_group, trace_context, place)
+), keyed AS (
+    INSERT INTO dl_job_keys AS k (idempotency_key, job_id, request_hash, expires_at)
+    SELECT a.idempotency_key, a.job_id, a.request_hash, clock_timestamp() + %(key_ttl_s)s * interval '1 second'
+    FROM asked a WHERE a.idempotency_key IS NOT NULL ORDER BY a.idempotency_key
+    ON CONFLICT (idempotency_key) DO UPDATE
+        SET job_id = EXCLUDED.job_id, request_hash = EXCLUDED.request_hash, expires_at = EXCLUDED.expires_at
+        WHERE k.expires_at <= clock_timestamp()
+    RETURNING job_id
+), accepted AS MATERIALIZED (
+    SELECT a.* FROM asked a WHERE a.idempotency_key IS NULL OR a.job_id IN (SELECT k.job_id FROM keyed k)
+), inserted AS (
+    INSERT INTO dl_jobs (job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, available_at, waits_for,
+                         max_attempts, lease_ttl_sec, producer, consumer_group, trace_context)
+    SELECT a.job_id, a.queue, a.task, a.args, a.idempotency_key, a.lock_key, a.partition_key, a.priority, a.available_at,
+           CASE WHEN a.available_at > clock_timestamp() THEN 'time' END,
+           a.max_attempts, a.lease_ttl_sec, a.producer, a.consumer_group, a.trace_context
+    FROM accepted a ORDER BY a.place
+), told AS (
+    INSERT INTO dl_job_events (job_id, kind, attempt, claim_no) SELECT a.job_id, 'queued', 0, 0 FROM accepted a
+)
+SELECT a.job_id, a.idempotency_key IS NULL OR a.job_id IN (SELECT x.job_id FROM accepted x) AS created
+FROM asked a ORDER BY a.place
+
+-- name: find_key
+SELECT k.job_id, k.request_hash FROM dl_job_keys k WHERE k.idempotency_key = %(idempotency_key)s
+
+-- name: cancel_job
+-- A queued job ends here; a running one is asked to stop, and its worker is woken to hear of it.
+WITH target AS MATERIALIZED (
+    SELECT * FROM dl_jobs j WHERE j.job_id = %(job_id)s FOR NO KEY UPDATE
+), gone AS (
+    DELETE FROM dl_jobs WHERE job_id IN (SELECT t.job_id FROM target t WHERE t.status = 'queued')
+), archived AS (
+    INSERT INTO dl_jobs_done (job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, available_at,
+        status, attempt, claim_no, max_attempts, lease_ttl_sec, cancel_requested, progress, checkpoint, error,
+        producer, consumer_group, trace_context, created_at, started_at, finished_at)
+    SELECT t.job_id, t.queue, t.task, t.args, t.idempotency_key, t.lock_key, t.partition_key, t.priority, t.available_at,
+        'canceled', t.attempt, t.claim_no, t.max_attempts, t.lease_ttl_sec, true, t.progress, t.checkpoint, t.error,
+        t.producer, t.consumer_group, t.trace_context, t.created_at, t.started_at, clock_timestamp()
+    FROM target t WHERE t.status = 'queued'
+), flagged AS (
+    UPDATE dl_jobs SET cancel_requested = true
+    WHERE job_id IN (SELECT t.job_id FROM target t WHERE t.status = 'running' AND NOT t.cancel_requested)
+), told AS (
+    INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id, payload)
+    SELECT t.job_id, CASE t.status WHEN 'queued' THEN 'canceled' ELSE 'cancel_requested' END,
+           t.attempt, t.claim_no, t.claimed_by, %(payload)s::jsonb
+    FROM target t WHERE NOT t.cancel_requested
+)
+SELECT CASE t.status WHEN 'queued' THEN t.lock_key END AS freed_key,
+       CASE t.status WHEN 'running' THEN pg_notify('dl_jobs', 'cancel ' || t.claimed_by)::text END AS woken
+FROM target t
+
+-- name: get_job
+SELECT job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, available_at, status, attempt, claim_no,
+       claimed_by, max_attempts, lease_ttl_sec, lease_expires_at, heartbeat_at, cancel_requested, progress, checkpoint, error,
+       result, producer, consumer_group, created_at, started_at, finished_at
+FROM dl_jobs_all WHERE job_id = %(job_id)s
+
+-- name: list_jobs
+-- Newest first: job ids grow with time. `after` is the last job id of the page before.
+SELECT job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, available_at, status, attempt, claim_no,
+       claimed_by, max_attempts, lease_ttl_sec, lease_expires_at, heartbeat_at, cancel_requested, progress, checkpoint, error,
+       result, producer, consumer_group, created_at, started_at, finished_at
+FROM dl_jobs_all
+WHERE (%(after)s::uuid IS NULL OR job_id < %(after)s::uuid)
+  AND (%(queue)s::text IS NULL OR queue = %(queue)s)
+  AND (%(status)s::text IS NULL OR status = %(status)s)
+  AND (%(task)s::text IS NULL OR task = %(task)s)
+  AND (%(lock_key)s::text IS NULL OR lock_key = %(lock_key)s)
+ORDER BY job_id DESC
+LIMIT %(limit)s
+
+-- name: list_events
+SELECT kind, at, attempt, claim_no, worker_id, payload FROM dl_job_events WHERE job_id = %(job_id)s ORDER BY event_id
+
+-- name: list_locks
+SELECT l.lock_key, l.job_id, l.worker_id, l.acquired_at FROM dl_job_locks l
+WHERE l.lock_key > %(after)s ORDER BY l.lock_key LIMIT %(limit)s
+
+-- name: count_live
+SELECT queue, count(*) FROM dl_jobs
+WHERE %(queues)s::text[] IS NULL OR queue = ANY (%(queues)s::text[])
+GROUP BY queue
+
+-- name: count_lost
+SELECT count(*)
+FROM dl_workers w JOIN dl_jobs j ON j.claimed_by = w.worker_id AND j.status = 'running'
+    AND j.lease_ttl_sec < extract(epoch FROM clock_timestamp() - w.renewed_at)

@@ -1,0 +1,121 @@
+"""The job tables for SQLAlchemy, so that a service's drift test knows them. They are made by `classifeed_jobs.ddl`."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, LargeBinary, MetaData, Table, Text, text
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TIMESTAMP, UUID
+
+_Kind: TypeAlias = Any
+_TIME = TIMESTAMP(timezone=True)
+
+
+def _column(name: str, kind: _Kind, *, null: bool = False) -> Column[Any]:
+    return Column(name, kind, nullable=null)
+
+
+def _key(name: str, kind: _Kind) -> Column[Any]:
+    return Column(name, kind, primary_key=True, autoincrement=False)
+
+
+def _request_columns() -> list[Column[Any]]:
+    """What was asked for; alike in live and done jobs."""
+    return [
+        _column("queue", Text),
+        _column("task", Text),
+        _column("args", JSONB),
+        _column("idempotency_key", Text, null=True),
+        _column("lock_key", Text, null=True),
+        _column("partition_key", Text, null=True),
+        _column("priority", Integer),
+        _column("available_at", _TIME),
+        _column("status", Text),
+        _column("attempt", Integer),
+        _column("claim_no", Integer),
+        _column("max_attempts", Integer, null=True),
+        _column("lease_ttl_sec", Integer),
+        _column("cancel_requested", Boolean),
+        _column("progress", JSONB, null=True),
+        _column("checkpoint", JSONB, null=True),
+        _column("error", Text, null=True),
+        _column("producer", Text, null=True),
+        _column("consumer_group", Text, null=True),
+        _column("trace_context", JSONB, null=True),
+        _column("created_at", _TIME),
+        _column("started_at", _TIME, null=True),
+    ]
+
+
+def _done_columns() -> list[Column[Any]]:
+    return [_key("job_id", UUID), *_request_columns(), _column("result", JSONB, null=True), _key("finished_at", _TIME)]
+
+
+def _event_columns() -> list[Column[Any]]:
+    return [
+        _key("job_id", UUID),
+        _key("event_id", BigInteger),
+        _key("at", _TIME),
+        _column("kind", Text),
+        _column("attempt", Integer),
+        _column("claim_no", Integer),
+        _column("worker_id", Text, null=True),
+        _column("payload", JSONB, null=True),
+    ]
+
+
+def add_jobs(metadata: MetaData) -> None:
+    """Add the tables of `classifeed_jobs.ddl` (all versions) to a service's metadata."""
+    Table(
+        "dl_workers",
+        metadata,
+        _key("worker_id", Text),
+        _column("queues", ARRAY(Text)),
+        _column("started_at", _TIME),
+        _column("renewed_at", _TIME),
+    )
+    Table(
+        "dl_jobs",
+        metadata,
+        _key("job_id", UUID),
+        *_request_columns(),
+        _column("waits_for", Text, null=True),
+        _column("claimed_by", Text, null=True),
+        Index(
+            "dl_jobs_claim",
+            "queue",
+            "priority",
+            "created_at",
+            postgresql_where=text("status = 'queued' AND waits_for IS NULL"),
+        ),
+        Index("dl_jobs_due", "queue", "available_at", postgresql_where=text("waits_for = 'time'")),
+        Index("dl_jobs_parked", "lock_key", "priority", "created_at", postgresql_where=text("waits_for = 'key'")),
+        Index("dl_jobs_running", "claimed_by", "lease_ttl_sec", postgresql_where=text("status = 'running'")),
+    )
+    Table(
+        "dl_job_locks",
+        metadata,
+        _key("lock_key", Text),
+        _column("job_id", UUID),
+        _column("worker_id", Text),
+        _column("acquired_at", _TIME),
+    )
+    Table(
+        "dl_job_keys",
+        metadata,
+        _key("idempotency_key", Text),
+        _column("job_id", UUID),
+        _column("request_hash", LargeBinary),
+        _column("expires_at", _TIME),
+        Index("dl_job_keys_expiry", "expires_at"),
+    )
+    # Of partitioned tables the drift test sees the first partition as a table of its own.
+    Table("dl_job_events", metadata, *_event_columns())
+    Table("dl_job_events_default", metadata, *_event_columns())
+    Table("dl_jobs_done", metadata, *_done_columns(), Index("dl_jobs_done_finished", "finished_at", "job_id"))
+    Table(
+        "dl_jobs_done_default",
+        metadata,
+        *_done_columns(),
+        Index("dl_jobs_done_default_finished_at_job_id_idx", "finished_at", "job_id"),
+    )

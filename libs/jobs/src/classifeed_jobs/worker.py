@@ -1,0 +1,190 @@
+"""Worker: claims jobs of its queues, runs them, and writes how they end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import socket
+from collections.abc import Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from classifeed_common.db import Database
+from classifeed_jobs.claimer import Claimer
+from classifeed_jobs.claims import RETURNED, Claim, Ending
+from classifeed_jobs.completions import Completions
+from classifeed_jobs.heartbeat import Heartbeat
+from classifeed_jobs.lease_row import LeaseRow
+from classifeed_jobs.registry import Task
+from classifeed_jobs.run import Run
+from classifeed_jobs.session import Session
+from classifeed_jobs.store import JobStore
+from classifeed_jobs.wakeups import CANCEL_PREFIX, Wakeups
+
+_log = structlog.get_logger("classifeed_jobs.worker")
+_STOP_WAIT_S = 5.0
+
+
+class Worker:
+    """Runs jobs of some queues in this process, as asyncio tasks and, for sync functions, in threads.
+
+    A waiting run costs no connection: the pool is only used inside the handler's own transactions, and for writing how
+    jobs end. The worker has two connections of its own beside the pool (claims and heartbeats; LISTEN).
+
+    Args:
+        db: the service's database, opened, with the job tables in its schema.
+        store: used for `backlog`.
+        registry: handlers by task name.
+        queues: how many jobs of each queue may run at once.
+        resources: handed to every run as `ctx.resources`.
+        heartbeat_s: how often the lease is renewed (DL_HEARTBEAT_SEC); shorter while jobs with short leases run.
+        claim_backoff_s: the longest time between two looks at an idle queue (DL_CLAIM_BACKOFF_SEC).
+        drain_grace_s: how long runs may go on after stop, before they are told to stop and handed back.
+        worker_id: shown in the journal; must be new for each process.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        store: JobStore,
+        registry: Mapping[str, Task],
+        *,
+        queues: Mapping[str, int],
+        resources: Any = None,
+        heartbeat_s: float = 10.0,
+        claim_backoff_s: float = 15.0,
+        drain_grace_s: float = 30.0,
+        worker_id: str | None = None,
+    ) -> None:
+        if not queues or any(concurrency < 1 for concurrency in queues.values()):
+            raise ValueError(f"a worker needs queues with a concurrency of 1 or more, not {dict(queues)!r}")
+        self.worker_id = worker_id or f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self._db = db
+        self._store = store
+        self._registry = registry
+        self._queues = dict(queues)
+        self._resources = resources
+        self._drain_grace_s = drain_grace_s
+        self._runs: dict[tuple[UUID, int], Run] = {}
+        self._tasks: dict[tuple[UUID, int], asyncio.Task[None]] = {}
+        self._running = dict.fromkeys(self._queues, 0)
+        self._is_draining = False
+        self._session = Session(db)
+        self._lease = LeaseRow(self.worker_id, sorted(self._queues))
+        self._heartbeat = Heartbeat(self._session, self._lease, self._runs, heartbeat_s=heartbeat_s)
+        self._completions = Completions(db)
+        self._claimer = Claimer(
+            self._session,
+            self._lease,
+            sorted(self._queues),
+            room=lambda queue: self._queues[queue] - self._running[queue],
+            start=self._start,
+            claim_backoff_s=claim_backoff_s,
+            fresh_s=2 * heartbeat_s,
+        )
+        self._wakeups = Wakeups(db, self._on_payload, self._on_gap)
+        self._threads = ThreadPoolExecutor(max_workers=sum(self._queues.values()), thread_name_prefix="job")
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until `stop` is set, then drain: runs get `drain_grace_s` to end, the others are stopped at their next
+        safe point and go back to their queues without using up the attempt. Once per instance.
+
+        Faults of the database are waited out; nothing is lost by cancelling this, but its jobs come back only when
+        their leases run out.
+        """
+        claiming = asyncio.create_task(self._claimer.run(), name="jobs-claimer")
+        others = [
+            asyncio.create_task(self._heartbeat.run(), name="jobs-heartbeat"),
+            asyncio.create_task(self._completions.run(), name="jobs-completions"),
+            asyncio.create_task(self._wakeups.run(), name="jobs-wakeups"),
+        ]
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait([claiming, stopping, *others], return_when=asyncio.FIRST_COMPLETED)
+            await self._drain(claiming)
+        finally:
+            background = [claiming, stopping, *others, *self._tasks.values()]
+            for task in background:
+                task.cancel()
+            outcomes = await asyncio.gather(*background, return_exceptions=True)
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            await self._session.close()
+        for outcome in outcomes:
+            if isinstance(outcome, Exception):
+                raise outcome
+
+    async def backlog(self) -> dict[str, int]:
+        """Jobs of this worker's queues that have not ended, by queue."""
+        async with self._db.transaction() as tx:
+            return await self._store.backlog(tx, sorted(self._queues))
+
+    def _start(self, claim: Claim) -> None:
+        if self._is_draining:
+            self._completions.put(Ending(claim.job_id, claim.claim_no, RETURNED))
+            return
+        run = Run(claim, self._registry, self._db, self._resources, self._threads)
+        self._runs[run.key] = run
+        self._running[claim.queue] += 1
+        self._tasks[run.key] = asyncio.create_task(self._handle(run), name=f"job-{claim.task}")
+        self._heartbeat.started(claim.lease_ttl_s)
+
+    async def _handle(self, run: Run) -> None:
+        claim = run.claim
+        structlog.contextvars.bind_contextvars(
+            job_id=str(claim.job_id), queue=claim.queue, task=claim.task, attempt=claim.attempt
+        )
+        ending = await run.handle()
+        if self._runs.pop(run.key, None) is None:
+            return  # handed back without waiting for it
+        del self._tasks[run.key]
+        self._running[claim.queue] -= 1
+        if ending is not None:
+            self._completions.put(ending)
+        self._claimer.freed(claim.queue)
+
+    async def _drain(self, claiming: asyncio.Task[None]) -> None:
+        self._is_draining = True
+        self._claimer.close()
+        await asyncio.wait([claiming], timeout=_STOP_WAIT_S)
+        for run in list(self._runs.values()):
+            if run.task is not None and run.task.resumes:
+                run.stop("drain")
+        await self._wait_for_runs(self._drain_grace_s)
+        for now in (False, True):
+            for run in list(self._runs.values()):
+                run.stop("drain", now=now)
+            await self._wait_for_runs(_STOP_WAIT_S)
+        self._hand_back(list(self._runs.values()))
+        try:
+            async with asyncio.timeout(_STOP_WAIT_S):
+                await self._completions.drained()
+                async with self._session.use() as connection:
+                    await self._lease.leave(connection)
+        except Exception as error:  # noqa: BLE001 - the leases run out by themselves
+            _log.warning("worker.drain.incomplete", error=f"{type(error).__name__}: {error}", worker_id=self.worker_id)
+
+    async def _wait_for_runs(self, timeout_s: float) -> None:
+        waiting: Collection[asyncio.Task[None]] = list(self._tasks.values())
+        if waiting:
+            await asyncio.wait(waiting, timeout=timeout_s)
+
+    def _hand_back(self, runs: list[Run]) -> None:
+        """Threads that do not stop: their jobs go back, what they still write is fenced off by `guard`."""
+        for run in runs:
+            _log.warning("worker.drain.abandoned", job_id=str(run.claim.job_id), task=run.claim.task)
+            del self._runs[run.key]
+            self._completions.put(Ending(run.claim.job_id, run.claim.claim_no, RETURNED))
+
+    def _on_payload(self, payload: str) -> None:
+        if payload in self._queues:
+            self._claimer.wake()
+        elif payload == CANCEL_PREFIX + self.worker_id:
+            self._heartbeat.beat_soon()
+
+    def _on_gap(self) -> None:
+        self._claimer.wake()
+        self._heartbeat.beat_soon()
