@@ -1,0 +1,77 @@
+"""The whole way on real parts: from the upload to the search, with the CPU time of every process."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.suite import Suite
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Load:
+    """One load: its offers, how long it took to its result and until all was searchable, and what each process used."""
+
+    offers: int
+    task_s: float
+    drained_s: float
+    cpu_us: dict[str, float]
+    rss_mb: dict[str, float]
+
+    @property
+    def rate(self) -> float:
+        """Offers a second, to the terminal result."""
+        return self.offers / self.task_s
+
+
+def measure_load(suite: Suite, file: Path, seller: str, expect: str) -> Load:
+    """Loads a file and returns what it cost; `expect` names the count that must hold all offers."""
+    before = _cpu(suite)
+    started = time.perf_counter()
+    answer = suite.upload(file, seller, timeout_s=3000)
+    if answer.exit_code:
+        raise RuntimeError(answer.document)
+    task = answer.document
+    suite.settle(timeout_s=3000)
+    drained = time.perf_counter() - started
+    after = _cpu(suite)
+    offers = int(task["statistics"]["total"])
+    if int(task["statistics"][expect]) != offers:
+        raise RuntimeError(f"expected all {expect}: {task['statistics']}")
+    cpu = {name: (after[name] - before[name]) / offers * 1e6 for name in before}
+    return Load(offers, _seconds(task), drained, cpu, _memory(suite))
+
+
+def _seconds(task: dict[str, Any]) -> float:
+    """Seconds from the begin of the first stage to the end of the task, without the wait for its turn."""
+    return sum(float(stage["duration"].rstrip("s")) for stage in task["statistics"]["stages"])
+
+
+def _pids(suite: Suite) -> dict[str, list[int]]:
+    status = suite.status()
+    return {name: sorted(set(service["pids"].values())) for name, service in status["services"].items()}
+
+
+def _cpu(suite: Suite) -> dict[str, float]:
+    return {name: sum(map(_cpu_of, pids)) for name, pids in _pids(suite).items()}
+
+
+def _cpu_of(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def _memory(suite: Suite) -> dict[str, float]:
+    return {name: sum(map(_peak_of, pids)) for name, pids in _pids(suite).items()}
+
+
+def _peak_of(pid: int) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) / 1024
+    return 0.0

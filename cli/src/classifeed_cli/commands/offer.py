@@ -1,0 +1,99 @@
+"""`classifeed offer …`: offers as their owner has them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from classifeed.offers.v1 import offer_pb2, offer_service_pb2
+from classifeed_cli.messages import document_of, enum_label
+from classifeed_cli.options import AddressOption, DataOption
+from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.platform.installation import connect
+
+_app = typer.Typer(help="Offers as their owner has them.", no_args_is_help=True)
+_Seller = Annotated[str, typer.Argument(help="Seller.")]
+_Namespace = Annotated[str, typer.Argument(help="Namespace within the seller.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the group."""
+    app.add_typer(_app, name="offer")
+
+
+@_app.command("list")
+def list_offers(
+    seller: _Seller,
+    namespace: _Namespace,
+    limit: Annotated[int, typer.Option(min=1, help="Offers to print.")] = 50,
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the offers of a namespace by external id; removed ones are left out."""
+    out = Output(as_json)
+    found = offer_service_pb2.ListOffersResponse()
+    request = offer_service_pb2.ListOffersRequest(parent=f"sellers/{seller}/feeds/{namespace}")
+    with connect(data, address) as client:
+        while len(found.offers) < limit:
+            request.page_size = min(1000, limit - len(found.offers))
+            page = client.list_offers(request)
+            found.offers.extend(page.offers)
+            found.next_page_token = request.page_token = page.next_page_token
+            if not page.next_page_token:
+                break
+    out.table(
+        ("id", "status", "price", "title"),
+        ((offer.external_id, _status(offer), price_of(offer.content), offer.content.title) for offer in found.offers),
+    )
+    out.document(document_of(found))
+
+
+@_app.command()
+def show(
+    seller: _Seller,
+    namespace: _Namespace,
+    external_id: Annotated[str, typer.Argument(help="The seller's id of the offer.")],
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print one offer."""
+    out = Output(as_json)
+    with connect(data, address) as client:
+        offer = client.get_offer(f"sellers/{seller}/feeds/{namespace}/offers/{external_id}")
+    content = offer.content
+    origin = enum_label(offer_pb2.OfferOrigin.DESCRIPTOR, offer.origin).lower()
+    waits = "" if offer.published_version >= offer.version else " (newest version not indexed yet)"
+    out.say(f"{offer.external_id}: {_status(offer)}, from {origin}{waits}")
+    lines = (
+        ("title", content.title),
+        ("price", price_of(content)),
+        ("category", " / ".join(content.category_path) or content.category_id),
+        ("vendor", content.vendor),
+        ("link", content.url),
+        ("text", content.description),
+        ("approved", offer.moderation),
+        ("last load", offer.last_task_id),
+    )
+    for label, value in lines:
+        if value:
+            out.say(f"  {label:<9} {value}")
+    for picture in content.picture_urls:
+        out.say(f"  picture   {picture}")
+    for attribute in content.attributes:
+        out.say(f"  {attribute.name}: {attribute.value} {attribute.unit}".rstrip())
+    out.document(document_of(offer))
+
+
+def price_of(content: offer_pb2.OfferContent) -> str:
+    """Returns the price for people, empty where there is none."""
+    if not content.HasField("price"):
+        return ""
+    amount = content.price.amount_micros / 1_000_000
+    return f"{amount:,.2f} {content.price.currency_code}".replace(".00 ", " ")
+
+
+def _status(offer: offer_pb2.Offer) -> str:
+    return enum_label(offer_pb2.OfferStatus.DESCRIPTOR, offer.status)

@@ -1,0 +1,75 @@
+"""`classifeed search`: what a buyer would find."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from classifeed.documents.v1 import document_pb2
+from classifeed.search.v1 import search_service_pb2
+from classifeed_cli.options import AddressOption, DataOption
+from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.platform.installation import connect
+from classifeed_client import Client
+
+_SHOWN = ("seller", "namespace", "external_id", "title", "price", "currency")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command()(search)
+
+
+def search(
+    query: Annotated[str, typer.Argument(help='Words, "phrases", price:[100 TO 500], AND, OR, NOT.')],
+    seller: Annotated[str, typer.Option(help="Only offers of this seller.")] = "",
+    condition: Annotated[
+        list[str] | None, typer.Option("--filter", help="Further condition in the query's form; may be given again.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Offers to print.")] = 20,
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Search the offers: words in any form, Russian and English."""
+    out = Output(as_json)
+    with connect(data, address) as client:
+        found = find_offers(client, query, seller=seller, conditions=condition or [], limit=limit)
+    show_hits(out, found)
+    out.document({"hits": [hit_document(hit) for hit in found.hits], "total": str(found.total)})
+
+
+def find_offers(
+    client: Client, query: str, *, seller: str = "", conditions: list[str] | None = None, limit: int = 20
+) -> search_service_pb2.SearchResponse:
+    """Returns the first hits of a search among offers."""
+    words = " AND ".join(f"({part})" for part in (query, *(conditions or [])) if part.strip())
+    request = search_service_pb2.SearchRequest(client="offers", query=words, page_size=limit)
+    if seller:
+        request.filters.add(field="seller").terms.values.add(string_value=seller)
+    return client.search(request)
+
+
+def show_hits(out: Output, found: search_service_pb2.SearchResponse) -> None:
+    """Prints hits as a table."""
+    out.table(
+        ("seller", "namespace", "id", "price", "title"),
+        (
+            (hit["seller"], hit["namespace"], hit["external_id"], f"{hit['price']} {hit['currency']}", hit["title"])
+            for hit in map(hit_document, found.hits)
+        ),
+    )
+    more = f" of {found.total}" if found.total > len(found.hits) else ""
+    out.say(f"{len(found.hits)}{more} found")
+
+
+def hit_document(hit: search_service_pb2.Hit) -> dict[str, Any]:
+    """Returns what is shown of a hit."""
+    fields = {field.name: _plain(field.values[0]) for field in hit.fields if field.values}
+    return {**{name: fields.get(name, "") for name in _SHOWN}, "score": hit.score}
+
+
+def _plain(value: document_pb2.Value) -> Any:
+    kind = value.WhichOneof("kind")
+    return getattr(value, kind) if kind else ""

@@ -1,0 +1,111 @@
+"""`classifeed task …`: what became of loads."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from classifeed.feeds.v1 import task_service_pb2
+from classifeed_cli.messages import document_of
+from classifeed_cli.options import AddressOption, DataOption
+from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.platform.installation import connect
+from classifeed_cli.task_view import show_errors, show_task, status_of
+
+_app = typer.Typer(help="What became of loads.", no_args_is_help=True)
+_Seller = Annotated[str, typer.Argument(help="Seller.")]
+_Namespace = Annotated[str, typer.Argument(help="Namespace within the seller.")]
+_Task = Annotated[int, typer.Argument(min=1, help="Number of the task.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the group."""
+    app.add_typer(_app, name="task")
+
+
+@_app.command("list")
+def list_tasks(
+    seller: _Seller,
+    namespace: _Namespace,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Tasks to print, the newest first.")] = 20,
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the loads of a namespace, the newest first."""
+    out = Output(as_json)
+    with connect(data, address) as client:
+        page = client.list_tasks(f"sellers/{seller}/feeds/{namespace}", page_size=limit)
+    out.table(
+        ("task", "status", "file", "offers", "added", "updated", "removed", "errors"),
+        (
+            (
+                task.task_id,
+                status_of(task),
+                task.file_name,
+                task.statistics.total,
+                task.statistics.added,
+                task.statistics.updated,
+                task.statistics.removed,
+                task.statistics.errors,
+            )
+            for task in page.tasks
+        ),
+    )
+    out.document(document_of(page))
+
+
+@_app.command()
+def show(
+    seller: _Seller,
+    namespace: _Namespace,
+    task: _Task,
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print one load."""
+    out = Output(as_json)
+    with connect(data, address) as client:
+        found = client.get_task(_name(seller, namespace, task))
+    show_task(out, found)
+    out.document(document_of(found))
+
+
+@_app.command()
+def errors(
+    seller: _Seller,
+    namespace: _Namespace,
+    task: _Task,
+    limit: Annotated[int, typer.Option(min=1, help="Issues to print.")] = 100,
+    code: Annotated[str, typer.Option(help="Only issues with this code.")] = "",
+    external_id: Annotated[str, typer.Option("--offer", help="Only issues of this offer.")] = "",
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print what is wrong with the offers of a load: where, what, and what to do."""
+    out = Output(as_json)
+    request = task_service_pb2.ListOfferErrorsRequest(
+        parent=_name(seller, namespace, task), code=code, external_id=external_id
+    )
+    found = task_service_pb2.ListOfferErrorsResponse()
+    with connect(data, address) as client:
+        while len(found.errors) < limit:
+            request.page_size = min(1000, limit - len(found.errors))
+            page = client.list_offer_errors(request)
+            found.errors.extend(page.errors)
+            found.next_page_token = request.page_token = page.next_page_token
+            if not page.next_page_token:
+                break
+    show_errors(out, list(found.errors))
+    if found.next_page_token:
+        out.say(f"… more than {limit}; ask for more with --limit")
+    elif not found.errors:
+        out.say("Nothing is wrong with the offers of this load.")
+    out.document(document_of(found))
+
+
+def _name(seller: str, namespace: str, task: int) -> str:
+    return f"sellers/{seller}/feeds/{namespace}/tasks/{task}"

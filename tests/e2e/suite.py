@@ -1,0 +1,123 @@
+"""A running suite, driven as its users drive it: by the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command ended with."""
+
+    exit_code: int
+    document: dict[str, Any]
+    stderr: str
+
+
+class Suite:
+    """One installation in a folder of its own."""
+
+    def __init__(self, data: Path, knobs: dict[str, str] | None = None) -> None:
+        self.data = data
+        self._environment = {**os.environ, "CLASSIFEED_DATA": str(data), **(knobs or {})}
+
+    def run(self, *arguments: str | Path, timeout_s: float = 180) -> Answer:
+        """Runs `classifeed … --json` and returns how it ended."""
+        process = subprocess.run(
+            [sys.executable, "-m", "classifeed_cli.main", *map(str, arguments), "--json"],
+            capture_output=True,
+            text=True,
+            env=self._environment,
+            timeout=timeout_s,
+            check=False,
+        )
+        try:
+            document = json.loads(process.stdout)
+        except ValueError as error:
+            raise AssertionError(f"stdout is no JSON document: {process.stdout!r}\n{process.stderr}") from error
+        return Answer(process.returncode, document, process.stderr)
+
+    def start_command(self, *arguments: str | Path) -> subprocess.Popen[str]:
+        """Starts a command and leaves it running."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "classifeed_cli.main", *map(str, arguments), "--json"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=self._environment,
+        )
+
+    def up(self) -> None:
+        """Starts everything and waits for health."""
+        answer = self.run("up", "--detach", "--timeout", "150", timeout_s=200)
+        assert answer.exit_code == 0, (answer.document, answer.stderr)
+
+    def down(self) -> None:
+        """Stops everything."""
+        self.run("down")
+
+    def status(self) -> dict[str, Any]:
+        """Returns `status --json`."""
+        return self.run("status").document
+
+    def settle(self, timeout_s: float = 120) -> None:
+        """Waits until nothing is on its way any more."""
+        answer = self.run("settle", "--timeout", str(timeout_s), timeout_s=timeout_s + 30)
+        assert answer.exit_code == 0, answer.document
+
+    def upload(self, file: Path, seller: str, *options: str, timeout_s: float = 300) -> Answer:
+        """Uploads a file and waits for its end."""
+        return self.run(
+            "feed", "upload", file, "--seller", seller, "--timeout", str(timeout_s), *options, timeout_s=timeout_s + 30
+        )
+
+    def errors(self, task: dict[str, Any]) -> list[dict[str, Any]]:
+        """Returns everything that is wrong with the offers of a task."""
+        answer = self.run("task", "errors", task["seller_id"], task["namespace"], task["task_id"], "--limit", "100000")
+        assert answer.exit_code == 0, answer.document
+        return list(answer.document["errors"])
+
+    def search(self, query: str, seller: str, *options: str) -> list[dict[str, Any]]:
+        """Returns the hits of a search."""
+        answer = self.run("search", query, "--seller", seller, "--limit", "1000", *options)
+        assert answer.exit_code == 0, answer.document
+        return list(answer.document["hits"])
+
+    def offers(self, seller: str, namespace: str = "default") -> dict[str, dict[str, Any]]:
+        """Returns the offers that are not removed, by external id."""
+        answer = self.run("offer", "list", seller, namespace, "--limit", "1000000")
+        assert answer.exit_code == 0, answer.document
+        return {offer["external_id"]: offer for offer in answer.document["offers"]}
+
+    def query(self, service: str, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
+        """Reads a service's own tables."""
+        dsn = self.status()["postgres"][service]
+        with psycopg.connect(dsn, options=f"-c search_path={service}") as connection:
+            return connection.execute(sql, parameters).fetchall()
+
+    def kill(self, service: str) -> None:
+        """Kills the processes of a service, as a machine that loses power would."""
+        for pid in self.status()["services"][service]["pids"].values():
+            os.kill(pid, signal.SIGKILL)
+
+    def wait(self, condition: Callable[[], bool], timeout_s: float, what: str) -> None:
+        """Waits for a condition.
+
+        Raises:
+            AssertionError: it did not come true in time.
+        """
+        ends_at = time.monotonic() + timeout_s
+        while not condition():
+            assert time.monotonic() < ends_at, f"not within {timeout_s} s: {what}"
+            time.sleep(0.1)

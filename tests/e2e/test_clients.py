@@ -1,0 +1,93 @@
+"""What engineers and other teams see: reflection, health, drain, tickets, errors, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from tests.e2e.suite import Suite
+from tests.requirements import go_tool
+
+pytestmark = [pytest.mark.e2e]
+_OPEN = ("grpc.health.", "grpc.reflection.")
+
+
+def call(tool: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([tool, "-plaintext", *arguments], capture_output=True, text=True, timeout=30, check=False)
+
+
+def test_grpcurl_lists_and_calls_every_service(suite: Suite) -> None:
+    grpcurl = go_tool("grpcurl")
+    status = suite.status()
+    token = Path(status["tokens"]["operator"]).read_text().strip()
+    for name, service in status["services"].items():
+        listed = call(grpcurl, service["grpc"], "list").stdout.split()
+        own = [each for each in listed if not each.startswith(_OPEN)]
+        assert own, f"{name} shows no service by reflection"
+        health = call(grpcurl, service["grpc"], "grpc.health.v1.Health/Check")
+        assert json.loads(health.stdout) == {"status": "SERVING"}
+        for each in own:
+            methods = call(grpcurl, service["grpc"], "list", each).stdout.split()
+            assert methods
+            for method in methods:
+                full = method[: method.rindex(".")] + "/" + method[method.rindex(".") + 1 :]
+                bare = call(grpcurl, "-d", "{}", service["grpc"], full)
+                assert "Code: Unauthenticated" in bare.stderr, (full, bare.stderr)
+                with_ticket = call(grpcurl, "-H", f"authorization: Bearer {token}", "-d", "{}", service["grpc"], full)
+                assert "Unauthenticated" not in with_ticket.stderr, (full, with_ticket.stderr)
+
+
+def test_wrong_request_names_the_field(suite: Suite) -> None:
+    grpcurl = go_tool("grpcurl")
+    status = suite.status()
+    token = Path(status["tokens"]["operator"]).read_text().strip()
+    answer = call(
+        grpcurl, "-H", f"authorization: Bearer {token}", "-d", '{"name": "offers/1"}',
+        status["services"]["offers"]["grpc"], "classifeed.offers.v1.OfferService/GetOffer",
+    )  # fmt: skip
+    assert "Code: InvalidArgument" in answer.stderr
+    assert "name" in answer.stderr
+
+
+def test_drain_is_seen_before_calls_are_refused(suite: Suite) -> None:
+    service = suite.status()["services"]["searcher"]
+    [pid] = set(service["pids"].values())
+    with grpc.insecure_channel(service["grpc"]) as channel:
+        watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(service=""), timeout=30)
+        seen = [next(watch).status]
+        os.kill(pid, signal.SIGTERM)
+        seen.append(next(watch).status)
+        watch.cancel()
+    assert seen == [health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING]
+    suite.wait(
+        lambda: (
+            suite.status()["services"]["searcher"]["state"] == "SERVING"
+            and pid not in suite.status()["services"]["searcher"]["pids"].values()
+        ),
+        30,
+        "the searcher was started again",
+    )
+
+
+def test_commands_end_as_documented(suite: Suite, seller: str, tmp_path: Path) -> None:
+    assert suite.run("status").exit_code == 0
+    assert suite.run("up", "--detach").exit_code == 0, "on a running folder it says so"
+    missing = suite.run("offer", "show", seller, "default", "nothing")
+    assert missing.exit_code == 1
+    assert missing.document["error"]["reason"] == "OFFER_NOT_FOUND"
+    unknown = suite.run("task", "show", seller, "default", "77")
+    assert (unknown.exit_code, unknown.document["error"]["reason"]) == (1, "TASK_NOT_FOUND")
+    wrong = suite.run("search", 'диван "угловой', "--seller", seller)
+    assert (wrong.exit_code, wrong.document["error"]["metadata"]["position"]) == (1, "8")
+    assert suite.run("feed", "upload", tmp_path / "none.yml", "--seller", seller).exit_code == 2
+    elsewhere = Suite(tmp_path / "empty").run("status")
+    assert elsewhere.document.get("ready") is not True
+    away = Suite(tmp_path / "empty").run("search", "x")
+    assert (away.exit_code, "error" in away.document) == (3, True)

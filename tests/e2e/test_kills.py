@@ -1,0 +1,115 @@
+"""Order and loss: every service killed once while 50,000 offers are loaded."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from pathlib import Path
+
+import pytest
+from bench.generated_feed import offer_ids, write_feed
+from confluent_kafka import Consumer, TopicPartition
+
+from classifeed.feeds.v1 import offer_requests_pb2
+from tests.e2e.suite import Suite
+from tests.e2e.test_loads import counts_of
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(600)]
+_OFFERS = 50_000
+_TOPIC = "feeds.offer-requests.v1"
+_BATCH = offer_requests_pb2.OfferBatch.DESCRIPTOR.full_name
+_END = offer_requests_pb2.TaskEnd.DESCRIPTOR.full_name
+
+
+def requests_of(bootstrap: str, seller: str) -> list[tuple[str, int, int]]:
+    """Everything on the topic about a seller, in order: type, run, batch_id (0 for the end)."""
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": f"look-{uuid.uuid4()}", "enable.partition.eof": True}
+    )
+    found: list[tuple[str, int, int]] = []
+    try:
+        partitions = consumer.list_topics(_TOPIC, timeout=10).topics[_TOPIC].partitions
+        consumer.assign([TopicPartition(_TOPIC, partition, 0) for partition in partitions])
+        open_partitions = set(partitions)
+        while open_partitions:
+            for message in consumer.consume(500, 5):
+                if message.error():
+                    open_partitions.discard(message.partition())
+                elif message.key() == seller.encode():
+                    kind = dict(message.headers())["type"].decode()
+                    parsed = (
+                        offer_requests_pb2.OfferBatch if kind == _BATCH else offer_requests_pb2.TaskEnd
+                    ).FromString(message.value())
+                    found.append((kind, parsed.run, getattr(parsed, "batch_id", 0)))
+    finally:
+        consumer.close()
+    return found
+
+
+def test_every_service_is_killed_during_a_load(suite: Suite, seller: str, tmp_path: Path) -> None:
+    file = write_feed(tmp_path / "many.yml", _OFFERS)
+    started = suite.query("offers", "SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'offers'")[0][0]
+    command = suite.start_command("feed", "upload", file, "--seller", seller, "--timeout", "500")
+
+    def applied() -> int:
+        [(count,)] = suite.query("offers", "SELECT count(*) FROM applied_batches WHERE seller_id = %s", seller)
+        return int(count)
+
+    # One after another at growing depth of the load; each must be back before the next goes.
+    for depth, service in enumerate(("processor", "offers", "receiver", "indexer", "searcher", "api"), start=1):
+        suite.wait(lambda goal=depth * 40: applied() >= goal, 240, f"{depth * 40} batches are applied")
+        restarts = suite.status()["services"][service]["restarts"]
+        suite.kill(service)
+        suite.wait(
+            lambda service=service, restarts=restarts: (
+                suite.status()["services"][service]["restarts"] > restarts
+                and suite.status()["services"][service]["state"] == "SERVING"
+            ),
+            60,
+            f"{service} is back",
+        )
+    # The command watched through the api, which was killed under it: it may have ended with UNAVAILABLE.
+    command.communicate(timeout=400)
+    name = suite.run("task", "list", seller, "default").document["tasks"][0]
+    suite.wait(
+        lambda: suite.run("task", "show", seller, "default", name["task_id"]).document["status"] != "IN_PROGRESS",
+        300,
+        "the task ends",
+    )
+    task = suite.run("task", "show", seller, "default", name["task_id"]).document
+    assert task["status"] == "SUCCEEDED", json.dumps(task, ensure_ascii=False)
+    assert counts_of(task) == {"added": _OFFERS}
+    suite.settle(timeout_s=200)
+
+    expected = set(offer_ids(_OFFERS))
+    stored = suite.query(
+        "offers", "SELECT external_id, version, published_version FROM offers WHERE seller_id = %s", seller
+    )
+    assert {row[0] for row in stored} == expected
+    assert all(row[2] == row[1] for row in stored), "everything is published"
+    inserted = suite.query("offers", "SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'offers'")[0][0]
+    assert inserted - started <= _OFFERS, "no batch was applied twice"
+
+    status = suite.status()
+    sent = requests_of(status["kafka"], seller)
+    runs = sorted({run for _, run, _ in sent})
+    assert len(runs) >= 2, "the kill of the processor began a new run"
+    for run in runs:
+        kinds = [(kind, batch) for kind, number, batch in sent if number == run]
+        ends = [at for at, (kind, _) in enumerate(kinds) if kind == _END]
+        assert all(at == len(kinds) - 1 for at in ends), f"run {run}: the end is strictly last"
+        batches = [batch for kind, batch in kinds if kind == _BATCH]
+        assert sorted(set(batches)) == list(range(1, max(batches, default=0) + 1)), f"run {run}: no gap"
+    assert sent[-1][0] == _END
+    [(batches,)] = suite.query(
+        "offers", "SELECT count(*) FROM applied_batches WHERE seller_id = %s AND run = %s", seller, runs[-1]
+    )
+    assert batches == _OFFERS // 100
+
+    found: set[str] = set()
+    for start in range(0, 90, 10):
+        hits = suite.search(f"price:[{start * 100} TO {start * 100 + 999}]", seller)
+        found |= {hit["external_id"] for hit in hits}
+    index = suite.run("search", "", "--seller", seller, "--limit", "1").document
+    assert int(index["total"]) == _OFFERS
+    assert found <= expected

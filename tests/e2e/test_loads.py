@@ -1,0 +1,208 @@
+"""Files of sellers through the whole suite: real ones, repeated ones, changed ones, broken ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bench.generated_feed import offer_ids, write_feed
+
+from tests.e2e.reading import count_offers
+from tests.e2e.suite import Suite
+from tests.requirements import shared_data
+
+pytestmark = [pytest.mark.e2e]
+_COUNTS = ("added", "updated", "unchanged", "rejected_validation", "rejected_moderation", "skipped", "duplicates")
+
+
+def counts_of(task: dict[str, Any]) -> dict[str, int]:
+    """The counts that are not zero, and the invariant of them all."""
+    numbers = {name: int(task["statistics"][name]) for name in (*_COUNTS, "removed", "made_manual")}
+    assert int(task["statistics"]["total"]) == sum(numbers[name] for name in _COUNTS)
+    return {name: count for name, count in numbers.items() if count}
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "finds"),
+    [
+        # A word of a title in another case form, and an id that it must find.
+        ("yml_vtt_cp1251.yml", "картриджами", "1005402"),
+        ("yml_wheels_2011.xml", "Bravuris", "5"),
+        ("yml_autoparts.xml", "механические", "53634212"),
+    ],
+)
+def test_real_file(suite: Suite, seller: str, name: str, word: str, finds: str) -> None:
+    path = shared_data() / "feeds" / name
+    file = count_offers(path)
+    answer = suite.upload(path, seller)
+    assert (answer.exit_code, answer.document["status"]) == (0, "SUCCEEDED"), answer.document
+    task = answer.document
+    counts = counts_of(task)
+    errors = suite.errors(task)
+    refused = {error["external_id"] for error in errors if error["level"] == "ERROR" and error["kind"] != "DUPLICATE"}
+
+    assert int(task["statistics"]["total"]) == file.total
+    assert counts.get("duplicates", 0) == file.duplicates
+    assert counts.get("rejected_validation", 0) == len(refused)
+    assert counts.get("added", 0) == len(file.distinct - refused)
+    offers = suite.offers(seller)
+    assert set(offers) == file.distinct - refused
+    for external_id, offer in offers.items():
+        assert offer["content"]["title"] == " ".join(file.titles[external_id].split())
+
+    # Every issue names a line within its offer and the offer itself.
+    for error in errors:
+        ordinal = int(error["ordinal"])
+        first = file.lines[ordinal - 1]
+        last = file.lines[ordinal] if ordinal < file.total else 10**9
+        assert first <= int(error["line"]) <= last, error
+        expected_id = file.ids[ordinal - 1] or f"record:{ordinal}"
+        assert error["external_id"] == expected_id, error
+    by_code = Counter(error["code"] for error in errors)
+    assert by_code["DUPLICATE_ID"] == file.duplicates
+
+    suite.settle()
+    hits = suite.search(word, seller)
+    assert finds in {hit["external_id"] for hit in hits}
+    everything = suite.search("", seller)
+    assert len(everything) == min(1000, len(offers))
+
+
+def test_values_that_cannot_be_used(suite: Suite, seller: str) -> None:
+    path = shared_data() / "feeds" / "yml_simple_bad_values.xml"
+    file = count_offers(path)
+    task = suite.upload(path, seller).document
+    assert task["status"] == "SUCCEEDED", "one bad offer never fails a file"
+    assert counts_of(task) == {"rejected_validation": 2, "duplicates": 1}
+    assert suite.offers(seller) == {}
+    errors = suite.errors(task)
+    found = {(error["external_id"], error["field"]) for error in errors if error["level"] == "ERROR"}
+    assert {("0", "price"), ("0", "currencyId")} <= found
+    assert ("record:3", "id") in found
+    [duplicate] = [error for error in errors if error["kind"] == "DUPLICATE"]
+    assert int(duplicate["line"]) == file.lines[1]
+    assert str(file.lines[0]) in duplicate["message"], "names the line of the first occurrence"
+    price = next(error for error in errors if error["field"] == "price" and error["external_id"] == "0")
+    assert price["value"] == "145,55,55,77"
+    assert int(price["line"]) == path.read_text().splitlines().index("  <price>145,55,55,77</price>") + 1
+    for error in errors:
+        assert error["title"]
+        assert error["message"]
+        assert error["suggestion"]
+
+
+def test_replace_semantics(suite: Suite, seller: str, tmp_path: Path) -> None:
+    first = write_feed(tmp_path / "first.yml", 300)
+    assert counts_of(suite.upload(first, seller).document) == {"added": 300}
+    suite.settle()
+
+    def writes() -> tuple[int, ...]:
+        [row] = suite.query(
+            "offers",
+            "SELECT n_tup_ins, n_tup_upd, n_tup_del FROM pg_stat_user_tables WHERE relname = 'offers' "
+            "AND pg_stat_force_next_flush() IS NOT NULL",
+        )
+        return row
+
+    versions = {key: offer["version"] for key, offer in suite.offers(seller).items()}
+    rows = "SELECT external_id, xmin::text, ctid::text FROM offers WHERE seller_id = %s ORDER BY external_id"
+    before = suite.query("offers", rows, seller)
+    statistics = writes()
+    assert counts_of(suite.upload(first, seller).document) == {"unchanged": 300}
+    suite.settle()
+    assert suite.query("offers", rows, seller) == before, "no row was written, not even in place"
+    assert writes() == statistics
+
+    # 40 offers left out, 30 with another price, 20 new ones.
+    ids = list(offer_ids(300))
+    gone = frozenset(ids[10:50])
+    text = write_feed(tmp_path / "second.yml", 320, skip=gone).read_text()
+    dearer = ids[100:130]
+    for external_id in dearer:
+        at = text.index(f'<offer id="{external_id}"')
+        start = text.index("<price>", at) + len("<price>")
+        text = text[:start] + "9" + text[start:]
+    second = tmp_path / "second.yml"
+    second.write_text(text)
+    task = suite.upload(second, seller).document
+    assert counts_of(task) == {"added": 20, "updated": 30, "unchanged": 230, "removed": 40}
+    suite.settle()
+    offers = suite.offers(seller)
+    assert set(offers) == set(offer_ids(320)) - gone
+    changed = {key for key, offer in offers.items() if versions.get(key) != offer["version"]}
+    assert changed == set(dearer) | set(list(offer_ids(320))[300:])
+    found = {hit["external_id"] for hit in suite.search("", seller)}
+    assert found == set(offers)
+    removed = suite.run("offer", "show", seller, "default", ids[10])
+    assert removed.document["status"] == "REMOVED"
+
+    # A removed offer that comes back is new again.
+    assert counts_of(suite.upload(first, seller).document) == {
+        "added": 40, "updated": 30, "unchanged": 230, "removed": 20,
+    }  # fmt: skip
+
+
+def test_make_manual_keeps_and_a_later_load_takes_back(suite: Suite, seller: str, tmp_path: Path) -> None:
+    whole = write_feed(tmp_path / "whole.yml", 40)
+    part = write_feed(tmp_path / "part.yml", 40, skip=frozenset(list(offer_ids(40))[:15]))
+    suite.upload(whole, seller)
+    task = suite.upload(part, seller, "--disposition", "MAKE_MANUAL").document
+    assert counts_of(task) == {"unchanged": 25, "made_manual": 15}
+    offers = suite.offers(seller)
+    assert Counter(offer["origin"] for offer in offers.values()) == {"FEED": 25, "MANUAL": 15}
+    # Kept by hand: a load that lacks them, with DELETE this time, leaves them alone.
+    assert counts_of(suite.upload(part, seller).document) == {"unchanged": 25}
+    suite.upload(whole, seller)
+    assert Counter(offer["origin"] for offer in suite.offers(seller).values()) == {"FEED": 40}
+    suite.settle()
+    assert len(suite.search("", seller)) == 40
+
+
+def test_namespaces_are_apart(suite: Suite, seller: str, tmp_path: Path) -> None:
+    many = write_feed(tmp_path / "many.yml", 30)
+    few = write_feed(tmp_path / "few.yml", 5)
+    suite.upload(many, seller, "--namespace", "summer")
+    suite.upload(few, seller, "--namespace", "winter")
+    assert counts_of(suite.upload(few, seller, "--namespace", "winter").document) == {"unchanged": 5}
+    assert len(suite.offers(seller, "summer")) == 30
+    assert len(suite.offers(seller, "winter")) == 5
+    refused = suite.upload(few, seller, "--namespace", "manual")
+    assert refused.exit_code == 1
+    assert refused.document["error"]["reason"] == "NAMESPACE_RESERVED"
+
+
+@pytest.mark.parametrize("kind", ["truncated", "html", "torg_price", "empty", "php"])
+def test_broken_file_changes_nothing(suite: Suite, seller: str, tmp_path: Path, kind: str) -> None:
+    sound = write_feed(tmp_path / "sound.yml", 60)
+    suite.upload(sound, seller)
+    before = suite.offers(seller)
+    broken = tmp_path / "broken.yml"
+    raw = sound.read_bytes()
+    expected: tuple[str, int] | None = None
+    match kind:
+        case "truncated":
+            broken.write_bytes(raw[: len(raw) * 2 // 3])
+            expected = ("XML_MALFORMED", broken.read_bytes().count(b"\n") + 1)
+        case "html":
+            broken.write_text("<!DOCTYPE html>\n<html><body>Not found</body></html>\n")
+            expected = ("NOT_A_FEED", 1)
+        case "php":
+            broken.write_text("<br />\n<b>Fatal error</b>: Uncaught Exception in /var/www/feed.php on line 12\n")
+            expected = ("NOT_A_FEED", 1)
+        case "torg_price":
+            broken = shared_data() / "feeds" / "torg_price_autoru_bad.xml"
+            expected = ("XML_MALFORMED", 81)
+        case "empty":
+            broken.write_bytes(b"")
+    answer = suite.upload(broken, seller)
+    task = answer.document
+    assert (answer.exit_code, task["status"]) == (1, "FAILED"), task
+    assert task["error_code"]
+    assert len(task["error_message"].split()) > 5, "says in words what happened"
+    if expected is not None:
+        assert (task["error_code"], int(task["error_line"])) == expected
+        assert int(task["error_column"]) >= 1
+    assert suite.offers(seller) == before
+    assert counts_of(suite.upload(sound, seller).document) == {"unchanged": 60}, "the namespace goes on"
