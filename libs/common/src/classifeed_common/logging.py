@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import MutableMapping
 from typing import Any, TextIO
@@ -15,8 +16,10 @@ from classifeed_common.telemetry import trace_ids
 def configure_logging(service: str, *, level: str = "info", as_json: bool = True, stream: TextIO | None = None) -> None:
     """Sends the logs of structlog and of the standard library (libraries speak there) to one stream in one form.
 
-    Call it once, at the start of the process; a second call replaces the first.
+    Call it once, at the start of the process, before the first gRPC server or channel: gRPC's core writes by itself and
+    is told to keep to errors); a second call replaces the first.
     """
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,

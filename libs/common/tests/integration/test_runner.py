@@ -348,6 +348,8 @@ SERVICE = """
         raise ConnectionError("no broker")
 
     def build(settings):
+        if settings.s3_endpoint:
+            raise OSError("index is in use")
         readiness = {"kafka": missing} if settings.kafka_bootstrap else {}
         return ServiceRunner(settings, "shop", "1", roles=[Role("idle", idle)], readiness=readiness)
 
@@ -393,6 +395,8 @@ async def test_a_process_ends_with_0_on_sigterm(tmp_path: Path) -> None:
         (["--help-settings"], {}, 0, ""),
         (["check"], {}, 0, ""),
         (["check"], {"KAFKA_BOOTSTRAP": "x:1"}, 1, "kafka: ConnectionError: no broker\n"),
+        (["check"], {"S3_ENDPOINT": "x"}, 1, ""),
+        ([], {"S3_ENDPOINT": "x"}, 1, ""),
         ([], {"DB_POOL_MAX": "none"}, 2, "CLASSIFEED_SHOP_DB_POOL_MAX='none' is refused"),
         (["--role", "other"], {}, 2, "there is no role other; roles are: serve, idle\n"),
         ([], {"GRPC_LISTEN": "0.0.0.0:0"}, 2, "CLASSIFEED_SHOP_GRPC_LISTEN=0.0.0.0:0 would be open to anybody"),

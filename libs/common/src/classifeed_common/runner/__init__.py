@@ -1,8 +1,8 @@
 """A service declares its roles once; serving, working, health, drain, metrics and verbs come from that (ADR 0017)."""
 
 from classifeed_common.rpc.server import Servicer
-from classifeed_common.runner.command import main
+from classifeed_common.runner.command import main, version_of
 from classifeed_common.runner.role import Role
 from classifeed_common.runner.service import SERVE, ServiceRunner
 
-__all__ = ["SERVE", "Role", "ServiceRunner", "Servicer", "main"]
+__all__ = ["SERVE", "Role", "ServiceRunner", "Servicer", "main", "version_of"]

@@ -110,25 +110,32 @@ async def _run(
     verb: str | None,
     asked: Sequence[str],
 ) -> int:
-    built = bootstrap(settings)
-    runner = await built if inspect.isawaitable(built) else built
-    if verb == "check":
-        missing = await runner.check()
-        for name, fault in missing.items():
-            say(f"{name}: {fault}")
-        return 1 if missing else 0
-    selected = select_roles(runner.role_names, verb=verb, asked=asked or sorted(settings.selected_roles))
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
     try:
+        built = bootstrap(settings)
+        runner = await built if inspect.isawaitable(built) else built
+        if verb == "check":
+            return await _check(runner)
+        selected = select_roles(runner.role_names, verb=verb, asked=asked or sorted(settings.selected_roles))
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop.set)
         return await runner.run(stop, selected)
     except ListenError:
         raise
     except Exception:  # noqa: BLE001 whatever it was, the log has it and the supervisor starts us again
         _log.exception("failed while starting or stopping", pid=os.getpid())
         return 1
+
+
+async def _check(runner: ServiceRunner) -> int:
+    try:
+        missing = await runner.check()
+    except Exception as error:  # noqa: BLE001 that something cannot be opened is what was asked for
+        missing = {"start": f"{type(error).__name__}: {error}"}
+    for name, fault in missing.items():
+        say(f"{name}: {fault}")
+    return 1 if missing else 0
 
 
 def select_roles(known: Sequence[str], *, verb: str | None, asked: Sequence[str]) -> frozenset[str]:
