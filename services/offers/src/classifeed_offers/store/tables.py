@@ -6,6 +6,7 @@ from sqlalchemy import BigInteger, Column, DateTime, Identity, Index, Integer, L
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from classifeed_common.db import shared_tables
+from classifeed_jobs.tables import add_jobs
 
 metadata = MetaData()
 _NOW = text("clock_timestamp()")
@@ -99,3 +100,4 @@ sweep_slices = Table(
 shared_tables.add_consumer_offsets(metadata)
 shared_tables.add_outbox(metadata)
 shared_tables.add_leases(metadata)
+add_jobs(metadata)

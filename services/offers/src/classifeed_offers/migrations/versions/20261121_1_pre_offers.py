@@ -92,7 +92,3 @@ def upgrade() -> None:
         )
         """
     )
-
-
-def downgrade() -> None:
-    op.execute("DROP TABLE sweep_slices, task_ends, applied_batches, task_heads, offers")

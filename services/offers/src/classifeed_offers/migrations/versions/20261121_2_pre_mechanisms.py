@@ -1,8 +1,9 @@
-"""Tables of the shared mechanisms: positions of the consumer, outbox, leases."""
+"""Tables of the shared mechanisms: positions of the consumer, outbox, leases, jobs."""
 
 from alembic import op
 
 from classifeed_common.db import ddl
+from classifeed_jobs.schema import ddl as jobs_ddl
 
 revision = "20261121_2"
 down_revision = "20261121_1"
@@ -13,7 +14,4 @@ def upgrade() -> None:
     op.execute(ddl("consumer_offsets", 1))
     op.execute(ddl("outbox", 1))
     op.execute(ddl("leases", 1))
-
-
-def downgrade() -> None:
-    op.execute("DROP TABLE leases, outbox, consumer_offsets")
+    op.execute(jobs_ddl(1))

@@ -1,0 +1,44 @@
+"""Put the schema of our documents, as soon as the receiver is there."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Final, Protocol
+
+import structlog
+
+from classifeed.documents.v1.schema_pb2 import Schema
+from classifeed_offers.domain.documents import schema
+
+_log = structlog.get_logger(__name__)
+
+_FIRST_PAUSE_S: Final = 0.2
+_LONGEST_PAUSE_S: Final = 5.0
+
+
+class Schemas(Protocol):
+    """Takes schemas; idempotent."""
+
+    async def put_schema(self, schema: Schema) -> None:
+        """Put the schema of an epoch; raises when it was not taken."""
+        ...
+
+
+async def put_schema(schemas: Schemas, stop: asyncio.Event) -> bool:
+    """Return True once the schema is put, False when `stop` was set before. Tries for ever, at most 5 s apart.
+
+    Even a refusal may pass (a receiver that is older than we are), and until then the offers wait in the publish mark.
+    """
+    pause_s = _FIRST_PAUSE_S
+    while not stop.is_set():
+        try:
+            await schemas.put_schema(schema())
+        except Exception as error:  # noqa: BLE001 - see above
+            _log.warning("the schema of offers is not put yet, trying again", pause_s=pause_s, error=repr(error))
+        else:
+            return True
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), pause_s)
+        pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+    return False

@@ -1,0 +1,123 @@
+"""The only place where the parts of offers are built and joined."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+from classifeed.offers.v1.offer_service_pb2_grpc import add_OfferServiceServicer_to_server
+from classifeed_common.auth import KeyStore
+from classifeed_common.db import Database
+from classifeed_common.ids import process_holder
+from classifeed_common.kafka import (
+    FEEDS_OFFER_REQUESTS,
+    FEEDS_OFFER_RESULTS,
+    DeadLetters,
+    KafkaProducer,
+    OrderedConsumer,
+    ensure_topics,
+)
+from classifeed_common.lease import Leases
+from classifeed_common.outbox import Outbox, Relay
+from classifeed_common.publish_mark import MarkPusher
+from classifeed_common.rpc.client import open_channel
+from classifeed_common.runner import Role, Servicer, ServiceRunner
+from classifeed_common.runner.command import version_of
+from classifeed_jobs.reaper import Reaper
+from classifeed_jobs.store import JobStore
+from classifeed_jobs.worker import Worker
+from classifeed_offers.app.publish_offers import publish_offers
+from classifeed_offers.app.put_schema import put_schema
+from classifeed_offers.clients.receiver import Receiver
+from classifeed_offers.consumers.requests import GROUP, RequestHandler, WakingPositions
+from classifeed_offers.domain.moderation import ApprovedBySetting
+from classifeed_offers.jobs.sweep import QUEUE, SweepJobs, sweep_registry
+from classifeed_offers.rpc.offer_service import OfferService
+from classifeed_offers.settings import OffersSettings
+from classifeed_offers.store import publishing
+
+SERVICE = "offers"
+
+
+async def prepare(settings: OffersSettings) -> None:
+    """Make the topics that this service reads and writes; idempotent."""
+    await ensure_topics(settings.kafka_bootstrap, [FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS])
+
+
+def build(settings: OffersSettings) -> ServiceRunner:
+    """Return the service, nothing of it opened yet. Call it inside the event loop."""
+    db = Database(
+        settings.dsn.get_secret_value(),
+        schema=settings.db_schema,
+        application_name=SERVICE,
+        max_size=settings.db_pool_max,
+    )
+    keys = KeyStore(settings.keys_dir) if settings.keys_dir is not None else None
+    channel = open_channel(settings.receiver_address, caller=SERVICE, audience="receiver", keys=keys)
+    receiver = Receiver(channel)
+    producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
+    leases = Leases(db, process_holder(SERVICE), settings.lease_ttl_s)
+    outbox = Outbox()
+    relay = Relay(db, producer, leases, outbox=outbox)
+    jobs = JobStore()
+    handler = RequestHandler(outbox=outbox, moderation=ApprovedBySetting(), sweeps=SweepJobs(jobs))
+    consumer = OrderedConsumer(
+        bootstrap=settings.kafka_bootstrap,
+        group=GROUP,
+        topics=[FEEDS_OFFER_REQUESTS],
+        positions=WakingPositions(db, outbox),
+        handle=handler.handle,
+        refuse=handler.refuse,
+        dead_letters=DeadLetters(producer),
+        max_records=settings.poll_batches,
+    )
+    worker = Worker(db, jobs, sweep_registry(outbox), queues={QUEUE: settings.sweeps_at_once})
+    reaper = Reaper(db)
+    pusher = MarkPusher(
+        db,
+        name="offers",
+        select_due=publishing.SELECT_DUE,
+        advance=publishing.ADVANCE,
+        push=partial(publish_offers, documents=receiver),
+        leases=leases,
+    )
+
+    async def publish(stop: asyncio.Event) -> None:
+        if await put_schema(receiver, stop):
+            await pusher.run(stop)
+
+    async def check_postgres() -> None:
+        async with db.connection() as connection:
+            await connection.execute("SELECT FROM task_heads LIMIT 1")
+
+    async def start() -> None:
+        await db.open()
+        await producer.start()
+
+    async def close() -> None:
+        await producer.close()
+        await channel.close()
+        await db.close()
+
+    async def unsent() -> dict[str, int]:
+        return {"offer_results": await relay.backlog()}
+
+    async def unpublished() -> dict[str, int]:
+        return {"offers_unpublished": await pusher.backlog()}
+
+    return ServiceRunner(
+        settings,
+        SERVICE,
+        version_of(SERVICE),
+        roles=[
+            Role("requests", consumer.run, consumer.backlog),
+            Role("relay", relay.run, unsent),
+            Role("sweep", worker.run, worker.backlog),
+            Role("reaper", reaper.run, reaper.backlog),
+            Role("publish", publish, unpublished),
+        ],
+        servicers=[Servicer.of(add_OfferServiceServicer_to_server, OfferService(db))],
+        readiness={"postgres": check_postgres},
+        on_start=start,
+        on_stop=close,
+    )

@@ -1,0 +1,80 @@
+"""The job `offers.sweep`: removes what a whole load lacks, and answers the end of its run."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Final
+
+from pydantic import BaseModel
+
+from classifeed_common.db import Tx
+from classifeed_common.kafka import FEEDS_OFFER_RESULTS
+from classifeed_common.outbox import Outbox
+from classifeed_jobs.backoff import Exponential
+from classifeed_jobs.context import JobContext
+from classifeed_jobs.registry import Registry
+from classifeed_jobs.signals import Progress
+from classifeed_jobs.store import JobStore
+from classifeed_offers.app.sweep_run import sweep_step
+from classifeed_offers.consumers.requests import answer_message
+from classifeed_offers.domain.admission import RunKey
+from classifeed_offers.domain.offers import Namespace, Run
+
+QUEUE: Final = "offers.sweep"
+TASK: Final = "offers.sweep"
+
+
+class SweepArgs(BaseModel):
+    """Which run's sweep it is."""
+
+    seller_id: str
+    namespace: str
+    task_id: int
+    run: int
+
+    @property
+    def key(self) -> RunKey:
+        """The run, as the rules name it."""
+        return RunKey(Namespace(self.seller_id, self.namespace), Run(self.task_id, self.run))
+
+
+class SweepJobs:
+    """Starts sweeps as jobs, in the transaction that records the end of the run."""
+
+    def __init__(self, store: JobStore) -> None:
+        self._store = store
+
+    async def start(self, tx: Tx, run: RunKey) -> None:
+        """Enqueue the sweep of `run`; once for each run. Tried for ever: the seller's task waits for its answer."""
+        (seller_id, namespace), (task_id, number) = run
+        await self._store.enqueue(
+            tx,
+            QUEUE,
+            TASK,
+            SweepArgs(seller_id=seller_id, namespace=namespace, task_id=task_id, run=number),
+            lock_key=f"offers.sweep:{seller_id}:{namespace}",
+            idempotency_key=f"offers.sweep:{seller_id}:{namespace}:{task_id}:{number}",
+            max_attempts=None,
+        )
+
+
+def sweep_registry(outbox: Outbox, *, results_topic: str = FEEDS_OFFER_RESULTS) -> Registry:
+    """Return the tasks of this service for its worker."""
+    registry = Registry()
+
+    @registry.register(TASK, backoff=Exponential(first_s=1, cap_s=60), resumes=True)
+    async def sweep(ctx: JobContext, args: SweepArgs) -> AsyncIterator[Progress]:
+        """Step after step, each in a transaction under the job's guard; goes on after a crash where it died."""
+        steps = 0
+        more = True
+        while more:
+            async with ctx.db.transaction() as tx:
+                await ctx.guard(tx)
+                more, answer = await sweep_step(tx, args.key)
+                if answer is not None:
+                    await outbox.put(tx, [answer_message(answer, topic=results_topic)])
+            steps += 1
+            yield Progress(processed=steps)
+        outbox.wake()
+
+    return registry

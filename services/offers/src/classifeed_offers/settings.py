@@ -1,0 +1,43 @@
+"""Settings of offers."""
+
+from __future__ import annotations
+
+from pydantic import Field, field_validator
+from pydantic_settings import SettingsConfigDict
+
+from classifeed_common.settings import ADDRESS, ServiceSettings
+
+
+class OffersSettings(ServiceSettings):
+    """What offers needs to know, from variables CLASSIFEED_OFFERS_*."""
+
+    model_config = SettingsConfigDict(env_prefix="CLASSIFEED_OFFERS_", frozen=True)
+
+    kafka_bootstrap: str = Field(min_length=1, description="Kafka brokers, host:port, comma-separated.")
+    receiver_address: str = Field(pattern=ADDRESS, description="gRPC address of the receiver, host:port.")
+    texts_approved_by_setting: bool = Field(
+        default=False,
+        validate_default=True,
+        description="Must be true: there is no moderation service yet, so this setting approves every text instead, "
+        "and each offer says so.",
+    )
+    poll_batches: int = Field(
+        default=100,
+        ge=1,
+        le=1000,
+        description="Requests that are applied in one transaction, at most; a batch has up to 100 offers.",
+    )
+    sweeps_at_once: int = Field(default=2, ge=1, le=16, description="Sweeps that this process runs at the same time.")
+    lease_ttl_s: float = Field(
+        default=10, gt=0, le=600, description="How long a role of a dead process is left alone, in seconds."
+    )
+
+    @field_validator("texts_approved_by_setting")
+    @classmethod
+    def _must_approve(cls, value: bool) -> bool:
+        if not value:
+            raise ValueError(
+                "no moderation service exists yet, so nothing would ever be published; set it to true to have texts "
+                "approved by this setting"
+            )
+        return value

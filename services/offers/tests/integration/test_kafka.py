@@ -1,0 +1,245 @@
+"""The whole owner on real Kafka, killed in the middle: no batch is applied twice, none is lost, answers come in order.
+
+This file is also the process that the test kills: `python <this file> <json>`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from collections import defaultdict
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from classifeed.feeds.v1.offer_results_pb2 import (
+    BATCH_OUTCOME_APPLIED,
+    TASK_END_OUTCOME_COMPLETED,
+    TASK_END_OUTCOME_INCOMPLETE,
+    OfferBatchResult,
+    TaskEndResult,
+)
+from classifeed_common.db import Database
+from classifeed_common.ids import process_holder
+from classifeed_common.kafka import Cluster, DeadLetters, KafkaProducer, Message, OrderedConsumer, dlq, message_of
+from classifeed_common.lease import Leases
+from classifeed_common.outbox import Outbox, Relay
+from classifeed_jobs.reaper import Reaper
+from classifeed_jobs.store import JobStore
+from classifeed_jobs.worker import Worker
+from classifeed_offers.consumers.requests import RequestHandler, WakingPositions
+from classifeed_offers.domain.moderation import ApprovedBySetting
+from classifeed_offers.jobs.sweep import QUEUE, SweepJobs, sweep_registry
+
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
+
+async def own(settings: dict[str, str]) -> None:
+    """Consumer, relay and sweeps, as bootstrap joins them, on the test's topics."""
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    db = Database(settings["dsn"], schema="offers", application_name="owner", idle_in_transaction_s=3)
+    await db.open()
+    producer = KafkaProducer(settings["bootstrap"], client_id="owner")
+    await producer.start()
+    outbox, store = Outbox(), JobStore(default_lease_ttl_s=3)
+    handler = RequestHandler(
+        outbox=outbox, moderation=ApprovedBySetting(), sweeps=SweepJobs(store), results_topic=settings["results"]
+    )
+    consumer = OrderedConsumer(
+        bootstrap=settings["bootstrap"],
+        group=settings["requests"],
+        topics=[settings["requests"]],
+        positions=WakingPositions(db, outbox),
+        handle=handler.handle,
+        refuse=handler.refuse,
+        dead_letters=DeadLetters(producer),
+        max_records=10,
+        session_timeout_s=6,
+        max_poll_interval_s=8,
+    )
+    relay = Relay(db, producer, Leases(db, process_holder("owner"), 1.0), outbox=outbox)
+    registry = sweep_registry(outbox, results_topic=settings["results"])
+    worker = Worker(db, store, registry, queues={QUEUE: 2}, heartbeat_s=1)
+    reaper = Reaper(db, reaper_period_s=0.5)
+    print("started", flush=True)  # noqa: T201 - the test waits for it
+    await asyncio.gather(consumer.run(stop), relay.run(stop), worker.run(stop), reaper.run(stop))
+    await producer.close()
+    await db.close()
+
+
+class Results:
+    """Reads the answers, by the way that the processor does."""
+
+    def __init__(self) -> None:
+        self.by_batch: dict[tuple, set[bytes]] = defaultdict(set)
+        self.ends: dict[tuple, TaskEndResult] = {}
+        self.order: list[tuple] = []
+
+    async def handle(self, _tx, records) -> None:
+        for record in records:
+            if record.headers["type"] == OfferBatchResult.DESCRIPTOR.full_name.encode():
+                result = OfferBatchResult.FromString(record.value)
+                key = (result.seller_id, result.task_id, result.run, result.batch_id)
+                self.by_batch[key].add(record.value)
+            else:
+                end = TaskEndResult.FromString(record.value)
+                key = (end.seller_id, end.task_id, end.run, None)
+                assert self.ends.setdefault(key, end) == end
+            if key not in self.order:
+                self.order.append(key)
+
+
+class Memory:
+    """Positions of the reading test: none are kept."""
+
+    def __init__(self) -> None:
+        self.at: dict = {}
+
+    place = "memory"
+
+    async def load(self, parts):
+        return {part: self.at[part] for part in parts if part in self.at}
+
+    async def begin(self, starts) -> None:
+        self.at = dict(starts) | self.at
+
+    def effect(self, expected, new):
+        from contextlib import asynccontextmanager
+
+        @asynccontextmanager
+        async def effect():
+            yield None
+            self.at.update(new)
+
+        return effect()
+
+
+@pytest.fixture
+async def world(kafka, db, make_topic):
+    """Topics, a producer, the answers as they come, and a way to start owners; all ends with the test."""
+    requests, results = await make_topic("requests", partitions=2), await make_topic("results", partitions=2)
+    producer = KafkaProducer(kafka.bootstrap, client_id="test")
+    await producer.start()
+    settings = {"dsn": db.dsn, "bootstrap": kafka.bootstrap, "requests": requests, "results": results}
+    processes: list[asyncio.subprocess.Process] = []
+    answers, stop = Results(), asyncio.Event()
+    reader = OrderedConsumer(
+        bootstrap=kafka.bootstrap,
+        group=results,
+        topics=[results],
+        positions=Memory(),
+        handle=answers.handle,
+        dead_letters=None,
+        assign_all=True,
+    )
+    reading = asyncio.create_task(reader.run(stop))
+
+    class World:
+        async def start(self) -> asyncio.subprocess.Process:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, str(Path(__file__)), json.dumps(settings), stdout=asyncio.subprocess.PIPE
+            )
+            processes.append(process)
+            assert await process.stdout.readline() == b"started\n"
+            return process
+
+        async def send(self, *messages) -> None:
+            await producer.send(
+                [it if isinstance(it, Message) else message_of(requests, it.seller_id.encode(), it) for it in messages]
+            )
+
+        async def until(self, condition, limit_s: float = 90) -> None:
+            async with asyncio.timeout(limit_s):
+                while not condition():
+                    assert not reading.done(), reading
+                    await asyncio.sleep(0.05)
+
+    World.answers, World.requests, World.bootstrap = answers, requests, kafka.bootstrap
+    yield World()
+    stop.set()
+    for process in processes:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+    await reading
+    await producer.close()
+
+
+async def test_killed_in_the_middle_every_batch_counts_once(world, owner, records, new_load):
+    random = Random(7)
+    sellers = [f"seller{number}" for number in range(3)]
+    first = [new_load([records.good(str(n)) for n in range(2000)], seller=seller, batch_size=20) for seller in sellers]
+    second = [
+        new_load(
+            [records.good(str(n), price=5 if n % 3 else 100) for n in range(500, 2500)], 2, seller=seller, batch_size=20
+        )
+        for seller in sellers
+    ]
+    answers = world.answers
+    process = await world.start()
+    for loads in (first, second):
+        for load in loads:
+            await world.send(*load.messages, *random.sample(load.messages, 5))
+        for _ in range(2):
+            done = len(answers.by_batch)
+            await world.until(
+                lambda done=done: len(answers.by_batch) > done + 30 or len(answers.ends) % 3 == 0 < len(answers.ends)
+            )
+            process.kill()
+            await process.wait()
+            process = await world.start()
+        want = len(loads) * (1 if loads is first else 2)
+        await world.until(lambda want=want: len(answers.ends) == want)
+    process.terminate()
+    assert await process.wait() == 0
+
+    for load in (*first, *second):
+        keys = [(load.seller, load.task, 1, batch.batch_id) for batch in load.batches]
+        # Whatever was sent twice is the same answer: the relay may repeat, the effect may not.
+        assert [len(answers.by_batch[key]) for key in keys] == [1] * len(keys)
+        results = [OfferBatchResult.FromString(*answers.by_batch[key]) for key in keys]
+        assert {result.outcome for result in results} == {BATCH_OUTCOME_APPLIED}
+        end = answers.ends[load.seller, load.task, 1, None]
+        assert end.outcome == TASK_END_OUTCOME_COMPLETED
+        place = [answers.order.index(key) for key in [*keys, (load.seller, load.task, 1, None)]]
+        assert place == sorted(place)
+        if load.task == 1:
+            assert (sum(result.counts.added for result in results), end.removed) == (2000, 0)
+        else:
+            total = [
+                sum(getattr(result.counts, name) for result in results) for name in ("added", "updated", "unchanged")
+            ]
+            assert (total, end.removed) == ([500, 1000, 500], 500)
+            said = {record.external_id: record.content.price.amount_micros // 1_000_000 for record in load.records}
+            rows = await owner.rows(load)
+            assert {name: row[3] for name, row in rows.items() if row[0] == "ACTIVE"} == said
+            assert sum(row[0] == "REMOVED" for row in rows.values()) == 500
+
+
+async def test_poison_stops_nobody_and_its_run_has_to_come_again(world, owner, records, new_load):
+    await world.start()
+    good = new_load([records.good("a")], seller="good")
+    load = new_load([records.good("a"), records.good("b")], seller="bad", batch_size=1)
+    load.batches[1].records[0].content_hash = b"short"
+    lost_end = new_load([records.good("a")], seller="unlucky")
+    lost_end.end.disposition = 0
+    garbage = Message(world.requests, b"bad", b"\xff", {"type": b"no.such.Type"})
+
+    await world.send(garbage, *load.messages, *lost_end.messages, *good.messages)
+    await world.until(lambda: len(world.answers.ends) == 3)
+
+    ends = {key[0]: end for key, end in world.answers.ends.items()}
+    assert ends["good"].outcome == TASK_END_OUTCOME_COMPLETED
+    assert (ends["bad"].outcome, list(ends["bad"].missing_batches)) == (TASK_END_OUTCOME_INCOMPLETE, [2])
+    assert ends["unlucky"].outcome == TASK_END_OUTCOME_INCOMPLETE
+    letters = (dlq(world.requests), 0)
+    assert await Cluster(world.bootstrap, client_id="test").ends([letters]) == {letters: 3}
+    assert await owner.alive(load) == {"a"}
+
+
+if __name__ == "__main__":
+    asyncio.run(own(json.loads(sys.argv[1])))

@@ -1,0 +1,127 @@
+"""From a due offer to the receiver's answer; the mark moves for what is settled."""
+
+from __future__ import annotations
+
+import asyncio
+
+import grpc
+import pytest
+from google.rpc.error_details_pb2 import BadRequest
+
+from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE, DOCUMENT_ACTION_UPSERT
+from classifeed.documents.v1.receiver_service_pb2 import (
+    PUSH_OUTCOME_ACK,
+    PUSH_OUTCOME_EPOCH_TOO_OLD,
+    PUSH_OUTCOME_INVALID,
+    PUSH_OUTCOME_RETRY,
+    PUSH_OUTCOME_STALE,
+    PushBatchResponse,
+    PushResult,
+)
+from classifeed.documents.v1.receiver_service_pb2_grpc import (
+    ReceiverServiceServicer,
+    add_ReceiverServiceServicer_to_server,
+)
+from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceServicer, add_SchemaServiceServicer_to_server
+from classifeed_common.rpc.server import Servicer
+from classifeed_offers.app.publish_offers import publish_offers
+from classifeed_offers.app.put_schema import put_schema
+from classifeed_offers.clients.receiver import Receiver
+from classifeed_offers.domain.documents import schema
+from classifeed_offers.store import publishing
+
+
+class FakeReceiver(ReceiverServiceServicer, SchemaServiceServicer):
+    """Answers as it is told; what it acknowledges it keeps."""
+
+    def __init__(self) -> None:
+        self.outcomes: dict[str, int] = {}
+        self.documents: dict[str, object] = {}
+        self.schemas: list = []
+        self.refusals = 0
+
+    async def PushBatch(self, request, context):  # noqa: N802 - the contract's name
+        assert request.client == "offers"
+        results = []
+        for document in request.documents:
+            outcome = self.outcomes.get(document.pk.rpartition("/")[2], PUSH_OUTCOME_ACK)
+            violation = BadRequest.FieldViolation(field="title", description="too long")
+            violations = BadRequest(field_violations=[violation]) if outcome == PUSH_OUTCOME_INVALID else None
+            results.append(PushResult(outcome=outcome, violations=violations))
+            if outcome == PUSH_OUTCOME_ACK:
+                self.documents[document.pk] = document
+        return PushBatchResponse(results=results)
+
+    async def PutSchema(self, request, context):  # noqa: N802 - the contract's name
+        if self.refusals:
+            self.refusals -= 1
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "not yet")
+        self.schemas.append(request.schema)
+        return request.schema
+
+
+@pytest.fixture
+def fake() -> FakeReceiver:
+    return FakeReceiver()
+
+
+@pytest.fixture
+async def receiver(fake, rpc_server, rpc_channel) -> Receiver:
+    target = await rpc_server(
+        "receiver",
+        Servicer.of(add_ReceiverServiceServicer_to_server, fake),
+        Servicer.of(add_SchemaServiceServicer_to_server, fake),
+    )
+    return Receiver(rpc_channel(target, caller="offers", audience="receiver"))
+
+
+async def due(owner) -> list[tuple]:
+    async with owner.db.transaction() as tx:
+        return await (await tx.execute(publishing.SELECT_DUE, {"limit": 500})).fetchall()
+
+
+async def test_each_outcome_settles_or_stays(owner, receiver, fake, records, new_load):
+    await owner.load(new_load([records.good(name) for name in ("ack", "stale", "invalid", "retry", "old")]))
+    fake.outcomes = {
+        "stale": PUSH_OUTCOME_STALE,
+        "invalid": PUSH_OUTCOME_INVALID,
+        "retry": PUSH_OUTCOME_RETRY,
+        "old": PUSH_OUTCOME_EPOCH_TOO_OLD,
+    }
+    rows = await due(owner)
+    settled = await publish_offers(rows, documents=receiver)
+    assert {row[4]: done for row, done in zip(rows, settled, strict=True)} == {
+        "ack": True,
+        "stale": True,
+        "invalid": True,
+        "retry": False,
+        "old": False,
+    }
+
+
+async def test_the_schema_is_put_again_until_it_is_taken(receiver, fake):
+    fake.refusals = 2
+    async with asyncio.timeout(10):
+        assert await put_schema(receiver, asyncio.Event())
+    assert fake.schemas == [schema()]
+
+
+async def test_stopping_ends_the_wait_for_the_receiver(receiver, fake):
+    fake.refusals = 1000
+    stop = asyncio.Event()
+    waiting = asyncio.create_task(put_schema(receiver, stop))
+    async with asyncio.timeout(10):
+        while fake.refusals == 1000:
+            await asyncio.sleep(0.01)
+        stop.set()
+        assert await waiting is False
+
+
+async def test_removed_offers_are_deleted_and_shown_again_when_they_come_back(owner, receiver, fake, records, new_load):
+    for task, names in ((1, "ab"), (2, "a"), (3, "ab")):
+        await owner.load(new_load([records.good(name) for name in names], task))
+        await publish_offers(await due(owner), documents=receiver)
+        document = fake.documents["seller/default/b"]
+        assert document.action == (DOCUMENT_ACTION_DELETE if task == 2 else DOCUMENT_ACTION_UPSERT)
+        rows = await owner.rows()
+        assert document.version == rows["b"][6]
