@@ -23,6 +23,9 @@ class ApiSettings(ServiceSettings):
     spool_reserve_bytes: int = Field(
         default=256 * 1024**2, ge=0, description="Free space that an upload must leave in the spool folder, in bytes."
     )
+    lease_ttl_s: float = Field(
+        default=10, gt=0, description="How long another replica waits before it takes over making tasks, in seconds."
+    )
     watch_interval_s: float = Field(
         default=0.25, gt=0, description="How often WatchTask looks for a change, in seconds."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -19,10 +20,13 @@ class StoreUpload:
     before the end leaves an upload that never becomes due; its sender got no answer and sends again.
     """
 
-    def __init__(self, db: Database, blobs: BlobStore, refs: BlobRefs) -> None:
+    def __init__(
+        self, db: Database, blobs: BlobStore, refs: BlobRefs, *, on_stored: Callable[[], None] = lambda: None
+    ) -> None:
         self._db = db
         self._blobs = blobs
         self._refs = refs
+        self._on_stored = on_stored
 
     async def __call__(self, upload: NewUpload, path: Path) -> Upload:
         """Returns the stored upload; idempotent by request_id.
@@ -43,6 +47,7 @@ class StoreUpload:
             stored = await uploads.get(tx, upload_id)
         if stored is None:
             raise NotFound("UPLOAD_NOT_FOUND", f"Upload {upload_id} was removed while it was stored. Send it again.")
+        self._on_stored()
         return stored
 
     async def _earlier(self, tx: uploads.Tx, upload: NewUpload) -> UUID:
