@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 from classifeed_api.domain.uploads import NewUpload, Upload
 from classifeed_api.store import uploads
 from classifeed_common.blobs import BlobRefs, BlobStore
-from classifeed_common.db import Database
+from classifeed_common.db import Database, Tx
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
 
 
@@ -50,7 +50,7 @@ class StoreUpload:
         self._on_stored()
         return stored
 
-    async def _earlier(self, tx: uploads.Tx, upload: NewUpload) -> UUID:
+    async def _earlier(self, tx: Tx, upload: NewUpload) -> UUID:
         earlier = await uploads.get_by_request(tx, upload.seller_id, upload.request_id or "")
         if earlier is None or (earlier.sha256, earlier.namespace) != (upload.sha256, upload.namespace):
             raise InvalidArgument(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import grpc
 
-from classifeed.feeds.v1 import task_service_pb2
+from classifeed.feeds.v1 import load_pb2, task_service_pb2
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
 from classifeed_api.domain.uploads import Upload
 
@@ -29,8 +29,8 @@ class ProcessorClient:
                 source_sha256=upload.sha256,
                 source_bytes=upload.size_bytes,
                 file_name=upload.file_name,
-                mode=upload.mode,
-                disposition=upload.disposition,
+                mode=load_pb2.LoadMode.Name(upload.mode),
+                disposition=load_pb2.Disposition.Name(upload.disposition),
             )
         )
         return int(task.task_id)
