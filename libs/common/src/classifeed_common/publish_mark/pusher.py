@@ -1,0 +1,189 @@
+"""MarkPusher: sends due rows in batches, one pusher at a time by a lease, and moves their mark."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+import structlog
+from prometheus_client import Counter
+
+from classifeed_common.db import Database, Tx
+from classifeed_common.errors import DomainError
+from classifeed_common.lease import Lease, LeaseKeeper, LeaseLost, Leases
+from classifeed_common.publish_mark.refusals import Refusals
+
+Row = tuple[Any, ...]
+
+PUSHED: Final = Counter(
+    "classifeed_published_rows", "Rows that were pushed to another service, by whether it took them", ("name", "taken")
+)
+_FIRST_PAUSE_S = 0.02
+_FIRST_BACKOFF_S = 0.1
+_MOST_REFUSALS_IN_BATCHES = 10
+_BACKLOG_LIMIT = 100_000
+_PATIENCE_S = 5.0
+
+_log = structlog.get_logger(__name__)
+
+
+class MarkPusher:
+    """Pushes rows with `version > published_version` until none is left, and again when more come.
+
+    At least once: after a crash between push and mark, and beside a paused pusher, the same version may be pushed
+    twice, and an older one after a newer one; the other side orders by version. Rows that it refuses are tried again
+    with growing pauses and hold up nobody else. When `push` raises, everything waits with growing pauses.
+
+    Args:
+        db: where the rows are.
+        name: of this mark; its lease is `publish_mark/<name>`.
+        select_due: SQL that selects due rows, those to be sent first at the top, with `LIMIT %(limit)s`. The first
+            column identifies the row, one is called `version`.
+        advance: SQL that moves the mark, in one statement. For each column of `select_due` there is an array of the
+            taken rows' values, named `<column>s` (`%(offer_ids)s`, `%(versions)s`). It must compare:
+            `AND published_version < d.version`, so that the mark never falls.
+        push: called outside any transaction with the rows; tells for each whether the other side has taken it.
+        leases: in the same database.
+        batch: rows at a time.
+        max_idle_s: the longest pause between two looks when nothing was due; `wake` cuts it short.
+        max_backoff_s: the longest pause after `push` raised.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        *,
+        name: str,
+        select_due: str,
+        advance: str,
+        push: Callable[[Sequence[Row]], Awaitable[Sequence[bool]]],
+        leases: Leases,
+        batch: int = 500,
+        max_idle_s: float = 1.0,
+        max_backoff_s: float = 5.0,
+    ) -> None:
+        self._db = db
+        self._name = name
+        self._select_due = select_due
+        self._advance_sql = advance
+        self._push = push
+        self._leases = leases
+        self._batch = batch
+        self._max_idle_s = max_idle_s
+        self._max_backoff_s = max_backoff_s
+        self._woken = asyncio.Event()
+        self._refusals = Refusals()
+        self._work: asyncio.Task[None] | None = None
+        self._ending = asyncio.Event()
+
+    @property
+    def lease_name(self) -> str:
+        """The lease under which one pusher works at a time."""
+        return f"publish_mark/{self._name}"
+
+    def wake(self) -> None:
+        """Look for due rows now; call it after the commit of a change in this process. Costs nothing."""
+        self._woken.set()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Push until `stop`, whenever this process has the lease. The batch under way is finished."""
+        keeper = LeaseKeeper(self._leases, [self.lease_name], on_gain=self._begin, on_loss=self._end)
+        await keeper.run(stop)
+
+    async def backlog(self) -> int:
+        """How many rows are due, refused ones among them; counted up to 100,000."""
+        count = f"SELECT count(*) FROM ({self._select_due}) AS due"  # noqa: S608 - the statement is code, not input
+        async with self._db.connection() as connection:
+            row = await (await connection.execute(count, {"limit": _BACKLOG_LIMIT})).fetchone()
+        return int(row[0]) if row else 0
+
+    async def restart(self, tx: Tx) -> None:
+        """Make sure that no push already under way moves a mark after `tx` commits.
+
+        For a full re-push (the other side lost what it had): in a transaction of its own before, or together with,
+        setting `published_version` to 0. Otherwise a batch sent before the loss would mark its rows as known.
+        """
+        await self._leases.revoke(tx, self.lease_name)
+
+    async def _begin(self, lease: Lease) -> None:
+        self._ending = asyncio.Event()
+        self._work = asyncio.create_task(self._push_until(lease, self._ending))
+
+    async def _end(self, _lease: Lease) -> None:
+        if (work := self._work) is None:
+            return
+        self._ending.set()
+        self._woken.set()
+        await asyncio.wait([work], timeout=_PATIENCE_S)
+        work.cancel()
+        with suppress(asyncio.CancelledError):
+            await work
+
+    async def _push_until(self, lease: Lease, ending: asyncio.Event) -> None:
+        idle_s, backoff_s = _FIRST_PAUSE_S, _FIRST_BACKOFF_S
+        while not ending.is_set():
+            self._woken.clear()
+            try:
+                found = await self._push_batch(lease)
+            except LeaseLost:
+                _log.warning("push under a lost lease; another one goes on", lease=lease.name, fence=lease.fence)
+                return
+            except Exception as error:  # noqa: BLE001 - rows must not be skipped, whatever it is
+                pause_s = max(backoff_s, (error.retry_after_s or 0.0) if isinstance(error, DomainError) else 0.0)
+                _log.warning("push failed, trying again", mark=self._name, pause_s=pause_s, error=repr(error))
+                await _wait_for(ending, pause_s)  # new rows are no reason to hurry
+                backoff_s = min(backoff_s * 2, self._max_backoff_s)
+                continue
+            backoff_s = _FIRST_BACKOFF_S
+            if found:
+                idle_s = _FIRST_PAUSE_S
+            else:
+                await _wait_for(self._woken, idle_s)
+                idle_s = min(idle_s * 2, self._max_idle_s)
+
+    async def _push_batch(self, lease: Lease) -> bool:
+        """Push the first due rows that do not rest; False when there are none."""
+        now_s = asyncio.get_running_loop().time()
+        self._refusals.forget_old(now_s)
+        columns, rows = await self._read(now_s)
+        if not rows:
+            return False
+        taken = await self._push(rows)
+        if len(taken) != len(rows):
+            raise ValueError(f"push of {self._name} answered for {len(taken)} of {len(rows)} rows")
+        done = []
+        for row, is_taken in zip(rows, taken, strict=True):
+            identity = (row[0], row[columns.index("version")])
+            if is_taken:
+                done.append(row)
+                self._refusals.settle(identity)
+            else:
+                self._refusals.refuse(identity, now_s)
+        PUSHED.labels(self._name, "yes").inc(len(done))
+        PUSHED.labels(self._name, "no").inc(len(rows) - len(done))
+        if done:
+            values = {f"{column}s": [row[place] for row in done] for place, column in enumerate(columns)}
+            async with self._db.transaction() as tx:
+                await self._leases.guard(tx, lease)
+                await tx.execute(self._advance_sql, values)
+        return True
+
+    async def _read(self, now_s: float) -> tuple[list[str], list[Row]]:
+        # Resting rows may stand before the others, so as many more are read.
+        resting = min(len(self._refusals), self._batch * _MOST_REFUSALS_IN_BATCHES)
+        async with self._db.connection() as connection:
+            cursor = await connection.execute(self._select_due, {"limit": self._batch + resting})
+            rows = await cursor.fetchall()
+            columns = [column.name for column in cursor.description or ()]
+        if "version" not in columns:
+            raise LookupError(f"select_due of {self._name} has no column `version`, only {', '.join(columns)}")
+        place = columns.index("version")
+        fresh = [row for row in rows if not self._refusals.rests((row[0], row[place]), now_s)]
+        return columns, fresh[: self._batch]
+
+
+async def _wait_for(event: asyncio.Event, limit_s: float) -> None:
+    with suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), limit_s)

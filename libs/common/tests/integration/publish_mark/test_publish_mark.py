@@ -1,0 +1,229 @@
+"""MarkPusher: what it does when the other side is away, refuses, or is told to forget; and versions that never fall."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import psycopg
+import pytest
+from goods import ADVANCE, PUT, SELECT_DUE, Peer, prices, put, until
+
+from classifeed_common.db import Database
+from classifeed_common.lease import Leases
+from classifeed_common.publish_mark import FIRST_VERSION, NEXT_VERSION, MarkPusher
+
+
+def pusher_of(db: Database, push: Any, *, holder: str = "pusher", batch: int = 500, **options: Any) -> MarkPusher:
+    return MarkPusher(
+        db,
+        name="goods",
+        select_due=SELECT_DUE,
+        advance=ADVANCE,
+        push=push,
+        leases=Leases(db, holder, options.pop("ttl_s", 30)),
+        batch=batch,
+        **options,
+    )
+
+
+@asynccontextmanager
+async def running(pusher: MarkPusher) -> AsyncIterator[None]:
+    stop = asyncio.Event()
+    task = asyncio.create_task(pusher.run(stop))
+    try:
+        yield
+    finally:
+        stop.set()
+        await task
+
+
+def settled(pusher: MarkPusher) -> Callable[[], Awaitable[bool]]:
+    async def is_settled() -> bool:
+        return await pusher.backlog() == 0
+
+    return is_settled
+
+
+async def fill(db: Database, count: int) -> None:
+    async with db.connection() as connection:
+        await connection.execute(
+            f"INSERT INTO goods (id, price, version) SELECT 'g' || n, n, {FIRST_VERSION} FROM generate_series(1, %s) n",
+            [count],
+        )
+
+
+async def test_all_due_rows_go_in_batches_and_only_once(db: Database) -> None:
+    await fill(db, 1234)
+    peer = Peer()
+    pusher = pusher_of(db, peer.push)
+    assert await pusher.backlog() == 1234
+    async with running(pusher):
+        await until(settled(pusher))
+    assert peer.calls == [500, 500, 234]
+    assert peer.prices() == await prices(db)
+
+
+async def test_a_wake_cuts_the_pause_short(db: Database) -> None:
+    peer = Peer()
+    pusher = pusher_of(db, peer.push, max_idle_s=3600)
+    async with running(pusher):
+        for _ in range(20):  # looks in vain, after which the pauses are hours long
+            pusher.wake()
+            await until(lambda: _is_cleared(pusher._woken))
+        await put(db, "chair", 1)
+        pusher.wake()
+        await until(settled(pusher))
+    assert peer.prices() == {"chair": 1}
+
+
+async def _is_cleared(event: asyncio.Event) -> bool:
+    return not event.is_set()
+
+
+async def test_what_is_refused_holds_up_nobody_and_goes_when_it_is_taken(db: Database) -> None:
+    await fill(db, 40)
+    peer = Peer()
+    peer.refused = {f"g{number}" for number in range(1, 21)}  # the oldest, twice a batch of them
+    pusher = pusher_of(db, peer.push, batch=10)
+    async with running(pusher):
+
+        async def others_are_known() -> bool:
+            return len(peer.known) == 20
+
+        await until(others_are_known)
+        assert await pusher.backlog() == 20
+        peer.refused = set()
+        await until(settled(pusher))
+    assert peer.prices() == await prices(db)
+
+
+async def test_nothing_is_lost_while_the_other_side_is_away(db: Database) -> None:
+    await fill(db, 10)
+    peer = Peer()
+    peer.away = 3
+    pusher = pusher_of(db, peer.push, max_backoff_s=0.1)
+    async with running(pusher):
+        await until(settled(pusher))
+    assert peer.calls == [10, 10, 10, 10]
+
+
+async def test_an_answer_that_does_not_fit_marks_nothing(db: Database) -> None:
+    await fill(db, 3)
+    peer = Peer()
+    answers = [[True], [True, True, True, True]]
+
+    async def push(rows: Any) -> list[bool]:
+        taken = await peer.push(rows)
+        return answers.pop() if answers else taken
+
+    pusher = pusher_of(db, push, max_backoff_s=0.1)
+    async with running(pusher):
+        await until(settled(pusher))
+    assert peer.calls == [3, 3, 3]
+
+
+async def test_a_pusher_that_dies_between_push_and_mark_is_followed_by_another(db: Database) -> None:
+    await fill(db, 10)
+    peer = Peer()
+    dying = pusher_of(db, peer.push, holder="dying")
+    lease = await Leases(db, "dying", 30).acquire(dying.lease_name)
+    assert lease is not None
+
+    async def die() -> None:
+        raise asyncio.CancelledError
+
+    peer.before_answer = die
+    with pytest.raises(asyncio.CancelledError):
+        await dying._push_batch(lease)
+    assert await dying.backlog() == 10
+    await Leases(db, "dying", 30).release(lease)
+    pusher = pusher_of(db, peer.push, holder="next")
+    async with running(pusher):
+        await until(settled(pusher))
+    assert peer.calls == [10, 10]
+
+
+async def test_a_late_pusher_never_moves_the_mark_back_or_past_a_newer_version(db: Database) -> None:
+    """It pushed version 1 of a row, stood still, and another one pushed version 2."""
+    await put(db, "chair", 1)
+    peer = Peer()
+    late = pusher_of(db, peer.push, holder="late")
+    leases = Leases(db, "late", 30)
+    old = await leases.acquire(late.lease_name)
+    assert old is not None
+
+    async def another_goes_on() -> None:
+        await put(db, "chair", 2)
+        await leases.release(old)
+        pusher = pusher_of(db, peer.push, holder="other")
+        async with running(pusher):
+            await until(settled(pusher))
+
+    peer.before_answer = another_goes_on
+    with pytest.raises(Exception, match="no longer held by late"):
+        await late._push_batch(old)
+    async with db.connection() as connection:
+        row = await (await connection.execute("SELECT version = published_version FROM goods")).fetchone()
+    assert row == (True,)
+    assert peer.prices() == {"chair": 2}
+
+
+@pytest.mark.parametrize("way", ["restart", "marks only"])
+async def test_a_full_push_again_reaches_what_was_under_way(db: Database, way: str) -> None:
+    """The other side loses everything while a first push is under way; the marks are set to 0 meanwhile."""
+    await fill(db, 5)
+    peer = Peer()
+    pusher = pusher_of(db, peer.push, ttl_s=3)
+
+    async def lose_everything() -> None:
+        peer.known.clear()
+        async with db.transaction() as tx:
+            if way == "restart":
+                await pusher.restart(tx)
+            await tx.execute("UPDATE goods SET published_version = 0")
+
+    peer.before_answer = lose_everything
+    async with running(pusher):
+        await until(settled(pusher))
+    assert (peer.prices() == await prices(db)) == (way == "restart")
+
+
+async def test_versions_never_fall_when_the_clock_steps_back(db: Database) -> None:
+    future = 4_000_000_000_000_000
+    await put(db, "chair", 1)
+    async with db.transaction() as tx:  # written while the clock was far ahead
+        await tx.execute("UPDATE goods SET version = %s", [future])
+        await tx.execute(f"UPDATE goods SET price = 2, version = {NEXT_VERSION}")
+        by_update = await (await tx.execute("SELECT version FROM goods")).fetchone()
+        by_insert = await (await tx.execute(PUT, ["chair", 3])).fetchone()
+    assert by_update == (future + 1,)
+    assert by_insert == ("chair", 3, future + 2)
+
+
+async def test_versions_follow_the_clock_so_that_a_new_row_is_above_a_purged_one(db: Database) -> None:
+    await put(db, "chair", 1)
+    async with db.transaction() as tx:
+        await tx.execute(f"UPDATE goods SET version = {NEXT_VERSION}")
+        purged = await (await tx.execute("DELETE FROM goods RETURNING version")).fetchone()
+        made = await (await tx.execute(PUT, ["chair", 2])).fetchone()
+    assert purged is not None
+    assert made is not None
+    assert made[2] > purged[0]
+
+
+async def test_the_way_of_reading_and_marking_uses_indexes(db: Database, database_dsn: str) -> None:
+    async with db.connection() as connection:
+        await connection.execute(
+            "INSERT INTO goods (id, price, version, published_version)"
+            " SELECT 'g' || n, n, n, CASE WHEN n % 1000 = 0 THEN 0 ELSE n END FROM generate_series(1, 100000) n"
+        )
+        await connection.execute("ANALYZE goods")
+    values = {"limit": 500, "ids": [f"g{n}" for n in range(500)], "versions": list(range(500))}
+    with psycopg.connect(database_dsn, options="-c search_path=test") as connection:
+        for statement, index in ((SELECT_DUE, "goods_due"), (ADVANCE, "goods_pkey")):
+            plan = "\n".join(row[0] for row in connection.execute(f"EXPLAIN {statement}", values))
+            assert index in plan, plan
+            assert "Seq Scan on goods" not in plan, plan
