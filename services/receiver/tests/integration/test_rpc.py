@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import grpc
+import pytest
+from google.rpc import error_details_pb2
+from grpc_status import rpc_status
+
+from classifeed.documents.v1 import index_queue_service_pb2 as queue_pb
+from classifeed.documents.v1 import receiver_service_pb2 as pb
+from classifeed.documents.v1 import schema_service_pb2 as schema_pb
+from classifeed.documents.v1.document_pb2 import RawDocument
+from classifeed.documents.v1.schema_pb2 import EPOCH_STATE_ACTIVE, EPOCH_STATE_OPEN, Schema
+
+MAIN = queue_pb.INDEX_QUEUE_MAIN
+FAILED = queue_pb.INDEX_QUEUE_FAILED
+
+
+def detail(error: grpc.aio.AioRpcError, kind: Any) -> Any:
+    status = rpc_status.from_call(error)
+    assert status is not None
+    for packed in status.details:
+        if packed.Is(kind.DESCRIPTOR):
+            found = kind()
+            packed.Unpack(found)
+            return found
+    raise AssertionError(f"no {kind.__name__} in {status}")
+
+
+async def all_shards(stubs: Any, **request: Any) -> queue_pb.ReadElementsResponse:
+    cursors = [queue_pb.QueueCursor(queue=MAIN, shard=shard) for shard in range(64)]
+    return await stubs.queue.ReadElements(queue_pb.ReadElementsRequest(client="offers", cursors=cursors, **request))
+
+
+async def test_push_one_and_read_it(stubs: Any, build: Any):
+    answer = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
+    assert answer.result == pb.PushResult(outcome=pb.PUSH_OUTCOME_ACK)
+    read = await all_shards(stubs)
+    [element] = read.elements
+    assert element.document == build.upsert("a")
+    assert (element.position.shard, element.position.idx) == (answer.position.shard, answer.position.idx)
+    assert list(read.next) == [element.position]
+    again = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
+    assert again.result.outcome == pb.PUSH_OUTCOME_ACK
+    assert not again.HasField("position")
+
+
+async def test_every_outcome_of_a_batch(stubs: Any, build: Any):
+    await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("old", 5)))
+    wrong = build.upsert("wrong")
+    wrong.fields[0].values[0].int_value = 3
+    documents = [build.upsert("a"), build.upsert("old", 4), wrong, build.upsert("old", 5, title="other"), RawDocument()]
+    answer = await stubs.receiver.PushBatch(pb.PushBatchRequest(client="offers", documents=documents))
+    assert [pb.PushOutcome.Name(result.outcome)[13:] for result in answer.results] == [
+        "ACK",
+        "STALE",
+        "INVALID",
+        "INVALID",
+        "INVALID",
+    ]
+    [violation] = answer.results[2].violations.field_violations
+    assert violation.field == "fields[0].values[0]"
+    assert "title is TEXT and takes string_value" in violation.description
+    assert "CONFLICT" in answer.results[3].violations.field_violations[0].description
+    assert {v.field for v in answer.results[4].violations.field_violations} == {
+        "pk",
+        "version",
+        "epoch",
+        "action",
+        "timestamp",
+    }
+    assert [position.idx for position in answer.positions] == [1]
+
+
+async def test_epoch_too_old_names_the_epoch_in_force(receiver: Any, stubs: Any, build: Any):
+    await receiver.put(build.schema(2))
+    await receiver.fetch("UPDATE schemas SET state = CASE epoch WHEN 1 THEN 3 ELSE 2 END WHERE epoch = 1 RETURNING 1")
+    await receiver.fetch("UPDATE schemas SET state = 2 WHERE epoch = 2 RETURNING 1")
+    receiver.epochs.forget("offers")
+    answer = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
+    assert answer.result == pb.PushResult(outcome=pb.PUSH_OUTCOME_EPOCH_TOO_OLD, current_epoch=2)
+
+
+async def test_stream_answers_in_order(stubs: Any, build: Any):
+    async def requests() -> AsyncIterator[pb.PushBatchRequest]:
+        for number in range(30):
+            size = 1 if number % 2 else 80
+            documents = [build.upsert(f"{number}-{key}") for key in range(size)]
+            yield pb.PushBatchRequest(client="offers", documents=documents)
+
+    sizes = [len(answer.results) async for answer in stubs.receiver.PushStream(requests())]
+    assert sizes == [1 if number % 2 else 80 for number in range(30)]
+    read = await all_shards(stubs, limit=1000)
+    assert len(read.elements) == 15 + 15 * 80
+
+
+async def test_stream_answers_what_came_before_a_wrong_request(stubs: Any, build: Any):
+    async def requests() -> AsyncIterator[pb.PushBatchRequest]:
+        yield pb.PushBatchRequest(client="offers", documents=[build.upsert("a")])
+        yield pb.PushBatchRequest(client="Offers!", documents=[build.upsert("b")])
+
+    answers = aiter(stubs.receiver.PushStream(requests()))
+    assert (await anext(answers)).results[0].outcome == pb.PUSH_OUTCOME_ACK
+    with pytest.raises(grpc.aio.AioRpcError) as raised:
+        await anext(answers)
+    assert raised.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert detail(raised.value, error_details_pb2.BadRequest).field_violations[0].field == "client"
+
+
+async def test_sender_that_does_not_read_is_held_up(receiver: Any, stubs: Any, build: Any):
+    """The answers' reader sleeps: what the sender offers is taken up to the windows of HTTP/2, then no further."""
+    sent = 0
+    big = "д" * 20_000
+
+    async def requests() -> AsyncIterator[pb.PushBatchRequest]:
+        nonlocal sent
+        for number in range(2000):
+            wrong = [build.upsert(f"{number}-{key}", title=big) for key in range(5)]
+            for document in wrong:
+                document.fields.add(name="x" * 5000)  # refused, with an answer of 5 kB
+            yield pb.PushBatchRequest(client="offers", documents=wrong)
+            sent += 1
+
+    call = stubs.receiver.PushStream(requests())
+    deadline = asyncio.get_running_loop().time() + 30
+    before = -1
+    while sent != before:  # until nothing moves any more for a while
+        assert asyncio.get_running_loop().time() < deadline
+        before = sent
+        await asyncio.sleep(1)
+    assert 0 < sent < 200
+    call.cancel()
+
+
+@pytest.mark.parametrize(
+    ("request_", "field"),
+    [
+        (pb.PushBatchRequest(client="offers"), "documents"),
+        (pb.PushBatchRequest(client="", documents=[RawDocument()]), "client"),
+        (pb.PushBatchRequest(client="offers", documents=[RawDocument()] * 501), "documents"),
+    ],
+)
+async def test_wrong_batch_is_refused_with_the_field(stubs: Any, request_: Any, field: str):
+    with pytest.raises(grpc.aio.AioRpcError) as raised:
+        await stubs.receiver.PushBatch(request_)
+    assert raised.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert [v.field for v in detail(raised.value, error_details_pb2.BadRequest).field_violations] == [field]
+
+
+@pytest.mark.parametrize(
+    ("cursors", "field"),
+    [
+        ([], "cursors"),
+        ([queue_pb.QueueCursor(queue=MAIN, shard=64)], "cursors[0].shard"),
+        ([queue_pb.QueueCursor(shard=1)], "cursors[0].queue"),
+        ([queue_pb.QueueCursor(queue=MAIN, shard=1, idx=-1)], "cursors[0].idx"),
+        ([queue_pb.QueueCursor(queue=MAIN, shard=1)] * 2, "cursors[1]"),
+    ],
+)
+async def test_wrong_read_is_refused_with_the_field(stubs: Any, cursors: list[Any], field: str):
+    with pytest.raises(grpc.aio.AioRpcError) as raised:
+        await stubs.queue.ReadElements(queue_pb.ReadElementsRequest(client="offers", cursors=cursors))
+    assert raised.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert [v.field for v in detail(raised.value, error_details_pb2.BadRequest).field_violations] == [field]
+
+
+async def test_trimmed_cursor_says_what_to_do(receiver: Any, stubs: Any, build: Any):
+    pushed = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
+    await receiver.fetch("UPDATE shards SET trimmed_idx = 1 RETURNING 1")
+    with pytest.raises(grpc.aio.AioRpcError) as raised:
+        await all_shards(stubs)
+    assert raised.value.code() == grpc.StatusCode.FAILED_PRECONDITION
+    info = detail(raised.value, error_details_pb2.ErrorInfo)
+    assert info.reason == "CURSOR_TRIMMED"
+    assert info.metadata["shard"] == str(pushed.position.shard)
+
+
+async def test_failures_and_progress(receiver: Any, stubs: Any, build: Any):
+    pushed = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
+    place = queue_pb.QueueCursor(queue=MAIN, shard=pushed.position.shard, idx=1)
+    failed = queue_pb.FailedElement(position=place, pk="a", reason="no such type")
+    for _ in range(2):
+        await stubs.queue.AppendFailed(queue_pb.AppendFailedRequest(client="offers", elements=[failed]))
+    start = queue_pb.QueueCursor(queue=FAILED, shard=place.shard)
+    read = await stubs.queue.ReadElements(queue_pb.ReadElementsRequest(client="offers", cursors=[start]))
+    assert [element.document.pk for element in read.elements] == ["a"]
+    report = queue_pb.ReportProgressRequest(group="search", client="offers", cursors=[place])
+    await stubs.queue.ReportProgress(report)
+    assert await receiver.fetch('SELECT "group", queue, idx FROM progress') == [("search", 1, 1)]
+
+
+async def test_schemas(stubs: Any, build: Any):
+    await stubs.schemas.PutSchema(schema_pb.PutSchemaRequest(schema=build.schema(2)))
+    active = await stubs.schemas.GetSchema(schema_pb.GetSchemaRequest(client="offers"))
+    assert (active.epoch, active.state) == (1, EPOCH_STATE_ACTIVE)
+    assert active.fields == build.schema().fields
+    opened = await stubs.schemas.GetSchema(schema_pb.GetSchemaRequest(client="offers", epoch=2))
+    assert (opened.epoch, opened.state) == (2, EPOCH_STATE_OPEN)
+    listed = await stubs.schemas.ListEpochs(schema_pb.ListEpochsRequest(client="offers"))
+    assert [schema.epoch for schema in listed.schemas] == [2, 1]
+    for request in (schema_pb.GetSchemaRequest(client="offers", epoch=9), schema_pb.GetSchemaRequest(client="nobody")):
+        with pytest.raises(grpc.aio.AioRpcError) as raised:
+            await stubs.schemas.GetSchema(request)
+        assert raised.value.code() == grpc.StatusCode.NOT_FOUND
+    with pytest.raises(grpc.aio.AioRpcError) as raised:
+        await stubs.schemas.PutSchema(schema_pb.PutSchemaRequest(schema=Schema(client="offers", epoch=3)))
+    assert detail(raised.value, error_details_pb2.BadRequest).field_violations[0].field == "schema.fields"

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from classifeed_common.db import Database
+from classifeed_common.db.migrations import check_drift
+from classifeed_receiver.store import queues, registry
+from classifeed_receiver.store.tables import metadata
+
+ROWS = 100_000
+
+
+async def test_models_and_migrations_agree(receiver_database: Database):
+    found = check_drift("classifeed_receiver", receiver_database.dsn, receiver_database.schema, metadata)
+    assert found == []
+
+
+@pytest.fixture
+async def seeded(receiver_database: Database) -> Database:
+    async with receiver_database.transaction() as tx:
+        await tx.execute(
+            """
+            INSERT INTO documents
+            SELECT 'offers', hashint8extended(n, 0), 'k' || n, 1, 1, now(), 1 + (n %% 50 = 0)::int, 0,
+                   CASE WHEN n %% 20 = 0 THEN now() + n * interval '1 minute' END, now() - n * interval '1 minute',
+                   '\\x00'
+              FROM generate_series(1, %s) AS n
+            """,
+            [ROWS],
+        )
+        await tx.execute(
+            """
+            INSERT INTO elements
+            SELECT 'offers', 1, n %% 64, n / 64 + 1, hashint8extended(n, 0), 'k' || n, 1, 1, now()
+              FROM generate_series(1, %s) AS n
+            """,
+            [ROWS],
+        )
+        await tx.execute("INSERT INTO shards SELECT 'offers', 1, n, 2000, 0 FROM generate_series(0, 63) AS n")
+    async with receiver_database.connection() as connection:
+        await connection.execute("ANALYZE")
+    return receiver_database
+
+
+async def scanned_tables(database: Database, sql: str, parameters: dict[str, Any]) -> set[str]:
+    """Returns the tables that the plan reads from end to end."""
+    async with database.transaction() as tx:
+        row = await (await tx.execute("EXPLAIN (FORMAT JSON) " + sql, parameters)).fetchone()
+    assert row is not None
+    plan = row[0] if isinstance(row[0], list) else json.loads(row[0])
+    found: set[str] = set()
+
+    def walk(node: dict[str, Any]) -> None:
+        if node["Node Type"] == "Seq Scan":
+            found.add(node["Relation Name"])
+        for child in node.get("Plans", ()):
+            walk(child)
+
+    walk(plan[0]["Plan"])
+    return found
+
+
+SHARDS = {"queues": [1] * 64, "shards": list(range(64)), "idxs": [10] * 64}
+KEYS = {"hashes": list(range(500)), "pks": [f"k{n}" for n in range(500)]}
+HOT: list[tuple[str, str, dict[str, Any]]] = [
+    ("select_elements", queues.SQL["select_elements"], {"limit": 100, "size_bytes": 1_000_000, **SHARDS}),
+    ("select_shards", queues.SQL["select_shards"], {}),
+    ("trim_shard", queues.SQL["trim_shard"], {"queue": 1, "shard": 3, "upto": 50}),
+    (
+        "note_failures",
+        queues.SQL["note_failures"],
+        {"queues": [1], "shards": [2], "idxs": [10], "pks": ["k"], "reasons": ["r"]},
+    ),
+    ("append_failed", queues.SQL["append_failed"], {"queues": [1], "shards": [2], "idxs": [10]}),
+    ("select_stored", registry.SQL["select_stored"], KEYS),
+    ("bury_documents", registry.SQL["bury_documents"], KEYS),
+    ("select_expired", registry.SQL["select_expired"], {"limit": 100}),
+    ("delete_tombstones", registry.SQL["delete_tombstones"], {"age_s": 86400 * 10, "limit": 100}),
+    ("count_expired", registry.SQL["count_expired"], {"bound": 1000}),
+]
+
+
+async def test_no_hot_query_scans_a_large_table(seeded: Database):
+    scanned = {name: await scanned_tables(seeded, sql, {"client": "offers", **given}) for name, sql, given in HOT}
+    assert {name: tables for name, tables in scanned.items() if tables & {"documents", "elements"}} == {}
