@@ -23,8 +23,8 @@ class Output:
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
-        self.people = Console(stderr=as_json, highlight=False, soft_wrap=True)
-        self.errors = Console(stderr=True, highlight=False, soft_wrap=True)
+        self.people = _console(stderr=as_json)
+        self.errors = _console(stderr=True)
 
     def document(self, document: Mapping[str, Any]) -> None:
         """Print the command's document, for programs only."""
@@ -47,6 +47,13 @@ class Output:
         for row in rows:
             table.add_row(*("" if cell is None else str(cell) for cell in row))
         self.people.print(table, markup=False)
+
+
+def _console(*, stderr: bool) -> Console:
+    console = Console(stderr=stderr, highlight=False, soft_wrap=True)
+    if not console.is_terminal:
+        console.width = 200  # a file or a pipe has no edge to cut addresses at
+    return console
 
 
 def print_json(document: Mapping[str, Any]) -> None:

@@ -15,8 +15,6 @@ from classifeed_common.auth import KeyStore, write_keys
 OPERATOR = "operator"
 # The caller that stands for "some service of this installation", for programs outside that test or repair.
 SERVICE = "service"
-# The audience of tokens in files: everybody in this installation.
-EVERYBODY = "classifeed"
 BUCKET = "classifeed"
 TOKEN_LIFE_S = 3600.0
 TOKEN_RENEWAL_S = 600.0
@@ -50,11 +48,11 @@ def ensure_credentials(layout: Layout, services: Iterable[str]) -> Credentials:
     return Credentials(passwords["postgres"], roles, s3["access_key"], s3["secret_key"])
 
 
-def write_tokens(layout: Layout) -> None:
-    """Put a fresh token into each token file; to be called every TOKEN_RENEWAL_S."""
-    store = KeyStore(layout.keys)
+def write_tokens(layout: Layout, services: Iterable[str]) -> None:
+    """Put a fresh token, good for all `services`, into each token file; to be called every TOKEN_RENEWAL_S."""
+    store, audiences = KeyStore(layout.keys), tuple(services)
     for caller in (OPERATOR, SERVICE):
-        write_token(layout.token(caller), store.issue(caller, EVERYBODY, TOKEN_LIFE_S))
+        write_token(layout.token(caller), store.issue(caller, audiences, TOKEN_LIFE_S))
 
 
 def write_token(path: Path, token: str) -> None:

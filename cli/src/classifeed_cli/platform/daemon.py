@@ -10,11 +10,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from classifeed_cli.exit_codes import CommandError, ExitCode, refused, unavailable
 from classifeed_cli.platform.description import read_running
+from classifeed_cli.platform.environment import python_environment
 from classifeed_cli.platform.layout import Layout, read_json, write_json
 from classifeed_cli.platform.plan import make_plan
 from classifeed_cli.platform.supervisor import Supervisor
@@ -83,7 +85,12 @@ def start_detached(layout: Layout, only: Sequence[str], timeout_s: float) -> dic
         command += ["--only", name]
     with log.open("ab") as sink:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT, start_new_session=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env=python_environment(),
         )
     while True:
         document = read_running(layout)
@@ -141,13 +148,17 @@ def main() -> None:
     parser.add_argument("--only", action="append", default=[])
     arguments = parser.parse_args()
     layout = Layout(arguments.data)
-    print(f"supervisor {os.getpid()} starts", flush=True)
+    _log(f"supervisor {os.getpid()} starts")
     try:
-        serve(layout, arguments.only, arguments.timeout, progress=lambda text: print(text, flush=True))
+        serve(layout, arguments.only, arguments.timeout, progress=_log)
     except ServerError as error:
         _fail(layout, unavailable("SERVER_NOT_STARTED", str(error)))
     except CommandError as error:
         _fail(layout, error)
+
+
+def _log(text: str) -> None:
+    print(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%f}Z {text}", flush=True)
 
 
 def _fail(layout: Layout, error: CommandError) -> None:

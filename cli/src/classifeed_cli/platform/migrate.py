@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -72,6 +73,8 @@ def run_step(step: dict[str, Any]) -> None:
                 migrate(database["package"], database["dsn"], database["name"])
     if step["bootstrap"] and step["topics"]:
         with _timed("topics"):
+            host, _, port = step["bootstrap"].rpartition(":")
+            _retry(lambda: socket.create_connection((host, int(port)), 5).close(), ConnectionError)
             _retry(lambda: asyncio.run(ensure_topics(step["bootstrap"], step["topics"])), Unavailable)
 
 

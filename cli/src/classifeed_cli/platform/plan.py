@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from classifeed_cli.platform.credentials import BUCKET, Credentials, ensure_credentials
+from classifeed_cli.platform.environment import python_environment
 from classifeed_cli.platform.layout import Layout
 from classifeed_cli.platform.ports import plan_ports
 from classifeed_cli.platform.service_table import ServiceSpec, ServiceTable
@@ -38,7 +39,7 @@ class Plan:
 
     def environment(self, spec: ServiceSpec) -> dict[str, str]:
         """The whole environment of a service's process: ours, knobs mapped, and what `up` sets."""
-        environment = dict(os.environ)
+        environment = python_environment()
         for knob, targets in self.table.knobs.items():
             if knob in os.environ:
                 environment |= {target: os.environ[knob] for target in targets if target not in os.environ}
@@ -65,9 +66,7 @@ class Plan:
             own["S3_SECRET_KEY"] = self.credentials.s3_secret_key
             own["S3_BUCKET"] = BUCKET
         prefix = f"CLASSIFEED_{spec.name.upper()}_"
-        environment |= {prefix + key: str(value) for key, value in own.items()}
-        # Few arenas: the C allocator otherwise keeps one for each thread, and pools have many.
-        return environment | {"PYTHONUNBUFFERED": "1", "MALLOC_ARENA_MAX": "2"}
+        return environment | {prefix + key: str(value) for key, value in own.items()}
 
 
 def make_plan(layout: Layout, only: Iterable[str]) -> Plan:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ from collections.abc import Callable, Sequence
 from classifeed_cli.exit_codes import CommandError, refused, timed_out, unavailable
 from classifeed_cli.platform.credentials import TOKEN_RENEWAL_S, write_tokens
 from classifeed_cli.platform.description import describe_plan
+from classifeed_cli.platform.environment import python_environment
 from classifeed_cli.platform.layout import write_json
 from classifeed_cli.platform.migrate import PLAN_VARIABLE, describe_step
 from classifeed_cli.platform.plan import Plan
@@ -80,7 +80,7 @@ class Supervisor:
 
     async def _start(self) -> None:
         started = time.monotonic()
-        write_tokens(self.plan.layout)
+        write_tokens(self.plan.layout, self.plan.table.services)
         self._tokens = asyncio.create_task(self._renew_tokens(), name="tokens")
         servers = embedded_servers(self.plan)
         if "kafka" in self.plan.parts:
@@ -93,7 +93,7 @@ class Supervisor:
         migration = self._spawn_migration()  # imports and waits while the servers start
         try:
             await self._wait_ready(self.parts)
-            self._progress(f"{', '.join(unit.name for unit in self.parts)} ready; migrating")
+            self._progress("migrating")
             await ended(migration)
         finally:
             if migration.poll() is None:
@@ -111,12 +111,12 @@ class Supervisor:
         self._progress(f"all ready after {time.monotonic() - started:.1f} s")
 
     def _spawn_migration(self) -> subprocess.Popen[bytes]:
-        environment = {**os.environ, PLAN_VARIABLE: describe_step(self.plan)}
+        environment = {**python_environment(), PLAN_VARIABLE: describe_step(self.plan)}
         command = [sys.executable, "-m", "classifeed_cli.platform.migrate"]
         return spawn_bound(command, log=self.plan.layout.log("migrate"), env=environment)
 
     async def _wait_ready(self, units: Sequence[Supervised]) -> None:
-        waiting = [asyncio.create_task(unit.wait_ready()) for unit in units]
+        waiting = [asyncio.create_task(self._wait_one(unit)) for unit in units]
         try:
             while not all(task.done() for task in waiting):
                 for unit in units:
@@ -127,6 +127,11 @@ class Supervisor:
         finally:
             for task in waiting:
                 task.cancel()
+
+    async def _wait_one(self, unit: Supervised) -> None:
+        started = time.monotonic()
+        await unit.wait_ready()
+        self._progress(f"{unit.name} ready after {time.monotonic() - started:.1f} s")
 
     async def _explain_timeout(self, timeout_s: float) -> CommandError:
         units = [*self.parts, *self.services]
@@ -143,7 +148,7 @@ class Supervisor:
     async def _renew_tokens(self) -> None:
         while True:
             await asyncio.sleep(TOKEN_RENEWAL_S)
-            write_tokens(self.plan.layout)
+            write_tokens(self.plan.layout, self.plan.table.services)
 
 
 def _check_hopeless(unit: Supervised) -> None:

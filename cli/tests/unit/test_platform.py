@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from classifeed_cli.exit_codes import CommandError, ExitCode
+from classifeed_cli.platform import settle as settle_module
+from classifeed_cli.platform.credentials import ensure_credentials, write_tokens
+from classifeed_cli.platform.layout import Layout
+from classifeed_cli.platform.ports import plan_ports
+from classifeed_cli.platform.service_table import ServiceTable
+from classifeed_cli.platform.settle import wait_settled
+from classifeed_cli.platform.supervised import Supervised
+from classifeed_common.auth import KeyStore
+from classifeed_common.embedded.process import spawn_bound
+from classifeed_common.kafka.topics import declared
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    layout = Layout(tmp_path / "data")
+    layout.prepare()
+    return layout
+
+
+def test_the_table_names_the_suite_in_the_order_of_an_offer() -> None:
+    table = ServiceTable.load()
+    assert list(table.services) == ["api", "processor", "offers", "receiver", "indexer", "searcher"]
+    assert all(declared(topic) for topic in table.topics)
+
+
+def test_only_brings_the_parts_that_a_service_needs() -> None:
+    table = ServiceTable.load()
+    everything, parts = table.choose([])
+    assert (len(everything), parts) == (6, {"postgres", "kafka", "s3"})
+    services, parts = table.choose(["receiver"])
+    assert ([spec.name for spec in services], parts) == (["receiver"], {"postgres"})
+    services, parts = table.choose(["s3,searcher"])
+    assert ([spec.name for spec in services], parts) == (["searcher"], {"s3", "kafka"})
+    with pytest.raises(CommandError) as error:
+        table.choose(["serch"])
+    assert error.value.exit_code == ExitCode.USAGE
+
+
+def test_ports_are_kept_and_move_only_when_they_must(layout: Layout) -> None:
+    first = plan_ports(layout, ["api"])
+    assert len(set(first.values())) == len(first) == 6
+    assert plan_ports(layout, ["api"]) == first
+    with socket.create_server(("127.0.0.1", first["api.grpc"])):
+        moved = plan_ports(layout, ["api"])
+    assert {name for name in first if first[name] != moved[name]} == {"api.grpc"}
+    assert plan_ports(layout, []) != first
+    assert plan_ports(layout, ["api"]) == moved  # remembered while it was left out
+
+
+def test_a_set_port_is_taken(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLASSIFEED_API_GRPC_LISTEN", "127.0.0.1:15432")
+    assert plan_ports(layout, ["api"])["api.grpc"] == 15432
+    monkeypatch.setenv("CLASSIFEED_API_GRPC_LISTEN", "localhost")
+    with pytest.raises(CommandError, match="has no port"):
+        plan_ports(layout, ["api"])
+
+
+def test_credentials_are_made_once_and_private(layout: Layout) -> None:
+    first = ensure_credentials(layout, ["api"])
+    second = ensure_credentials(layout, ["api", "offers"])
+    assert second.superuser == first.superuser
+    assert second.roles["api"] == first.roles["api"]
+    assert second.s3_secret_key == first.s3_secret_key
+    write_tokens(layout)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in layout.keys.iterdir()} == {0o600}
+    ticket = KeyStore(layout.keys).verify(layout.token("operator").read_text(), "classifeed")
+    assert ticket.caller == "operator"
+    assert ticket.expires_at - time.time() > 1500
+
+
+async def test_restarts_slow_down_while_a_process_keeps_dying(tmp_path: Path) -> None:
+    starts: list[float] = []
+
+    def spawn() -> subprocess.Popen[bytes]:
+        starts.append(time.monotonic())
+        return spawn_bound([sys.executable, "-S", "-c", ""], log=tmp_path / "log")
+
+    async def never() -> bool:
+        return False
+
+    unit = Supervised("dying", spawn=spawn, probe=never, log=tmp_path / "log")
+    unit.start()
+    async with asyncio.timeout(30):
+        while unit.restarts < 3:
+            await asyncio.sleep(0.05)
+    await unit.stop()
+    gaps = [later - earlier for earlier, later in itertools.pairwise(starts)]
+    assert gaps[0] >= 0.4
+    assert gaps[1] >= 0.8
+    assert gaps[2] >= 1.6
+    before = len(starts)
+    await asyncio.sleep(0)
+    assert len(starts) == before
+
+
+async def test_stop_ends_a_process_that_ignores_it(tmp_path: Path, eventually: Callable[..., None]) -> None:
+    log = tmp_path / "log"
+    script = (
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+    )
+
+    async def serves() -> bool:
+        return "up" in log.read_text()
+
+    unit = Supervised(
+        "stubborn",
+        spawn=lambda: spawn_bound([sys.executable, "-c", script], log=log),
+        probe=serves,
+        log=log,
+        stop_timeout_s=0.3,
+    )
+    unit.start()
+    await asyncio.wait_for(unit.wait_ready(), 10)
+    await unit.stop()
+    assert unit.process is not None
+    assert unit.process.returncode == -signal.SIGKILL
+    assert unit.restarts == 0
+
+
+async def test_settle_is_not_fooled_by_one_quiet_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds = iter([{"a": 1}, {}, {"b": 2}, {}, {}])
+    asked: list[str] = []
+    current: dict[str, int] = {}
+
+    async def answer(address: str, path: str, timeout_s: float) -> dict[str, Any]:
+        nonlocal current
+        if address == "first":
+            current = next(rounds)
+            asked.append(json.dumps(current))
+        return {"items": current if address == "first" else {}, "total": 0}
+
+    monkeypatch.setattr(settle_module, "get_json", answer)
+    settled = await wait_settled({"one": "first", "two": "second"}, 10)
+    assert settled["settled"] is True
+    assert asked == ['{"a": 1}', "{}", '{"b": 2}', "{}", "{}"]
+
+
+async def test_settle_takes_silence_for_work_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def silence(address: str, path: str, timeout_s: float) -> None:
+        return None
+
+    monkeypatch.setattr(settle_module, "get_json", silence)
+    with pytest.raises(CommandError) as error:
+        await wait_settled({"api": "127.0.0.1:1"}, 0)
+    assert error.value.exit_code == ExitCode.TIME_OUT
+    assert error.value.as_document()["left"] == {"api": {"unreachable": 1}}
+
+
+def test_a_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = type("Usage", (), {"free": 5 * 2**20})
+    monkeypatch.setattr("classifeed_cli.platform.layout.shutil.disk_usage", lambda path: full)
+    with pytest.raises(CommandError, match="is full: 5 MiB are free") as error:
+        Layout(tmp_path / "data").prepare()
+    assert error.value.exit_code == ExitCode.UNAVAILABLE
+    assert "\n" not in error.value.message
