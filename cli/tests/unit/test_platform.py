@@ -79,10 +79,10 @@ def test_credentials_are_made_once_and_private(layout: Layout) -> None:
     assert second.superuser == first.superuser
     assert second.roles["api"] == first.roles["api"]
     assert second.s3_secret_key == first.s3_secret_key
-    write_tokens(layout)
+    write_tokens(layout, ["api", "offers"])
     assert {stat.S_IMODE(path.stat().st_mode) for path in layout.keys.iterdir()} == {0o600}
-    ticket = KeyStore(layout.keys).verify(layout.token("operator").read_text(), "classifeed")
-    assert ticket.caller == "operator"
+    ticket = KeyStore(layout.keys).verify(layout.token("operator").read_text(), "offers")
+    assert (ticket.caller, ticket.audiences) == ("operator", {"api", "offers"})
     assert ticket.expires_at - time.time() > 1500
 
 

@@ -53,7 +53,7 @@ def forge(folder: Path, signer: str, **changed: object) -> str:
 
 def test_a_ticket_says_who_calls_whom(store: KeyStore) -> None:
     ticket = store.verify(store.issue("api", "offers"), "offers")
-    assert (ticket.caller, ticket.audience) == ("api", "offers")
+    assert (ticket.caller, ticket.audiences) == ("api", {"offers"})
 
 
 def test_files_are_for_their_owner_only(folder: Path) -> None:
@@ -114,8 +114,12 @@ def test_a_ticket_that_lives_for_ever_is_refused(store: KeyStore, folder: Path) 
     assert reason_of(store, forge(folder, "api", exp=1_900_000_000)) == "TICKET_TOO_LONG"
 
 
-def test_several_audiences_are_refused(store: KeyStore, folder: Path) -> None:
-    assert reason_of(store, forge(folder, "api", aud=["offers", "receiver"])) == "TICKET_INVALID"
+def test_ticket_of_a_tool_is_good_for_those_it_names_and_no_others(store: KeyStore, folder: Path) -> None:
+    token = store.issue("api", ("offers", "receiver"))
+    assert store.verify(token, "offers").audiences == store.verify(token, "receiver").audiences
+    assert reason_of(store, token, "searcher") == "TICKET_FOR_ANOTHER"
+    assert reason_of(store, forge(folder, "api", aud=["offers", 1])) == "TICKET_INVALID"
+    assert reason_of(store, forge(folder, "api", aud={"offers": True})) == "TICKET_INVALID"
 
 
 def test_foreign_and_tampered_tickets_are_refused(store: KeyStore, folder: Path) -> None:

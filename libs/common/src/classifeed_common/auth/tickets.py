@@ -1,4 +1,4 @@
-"""Tickets: EdDSA JWTs that say who calls (`iss` = `sub`), whom (`aud`) and until when (`exp`)."""
+"""Tickets: EdDSA JWTs that say who calls (`iss` = `sub`), whom (`aud`, one name or several) and until when (`exp`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Ticket:
     """A ticket that was verified."""
 
     caller: str
-    audience: str
+    audiences: frozenset[str]
     expires_at: float
     ticket_id: str
 
@@ -54,7 +54,7 @@ class KeyStore:
         self._directory = directory
         self._now = now
         self._signers: dict[str, _Signer] = {}
-        self._issued: dict[tuple[str, str, float], tuple[str, float, str]] = {}
+        self._issued: dict[tuple[str, str | tuple[str, ...], float], tuple[str, float, str]] = {}
         self._jwks_stamp: tuple[int, int] | None = None
         self._public: dict[str, tuple[str, jwt.PyJWK]] = {}
         self._verified: dict[str, Ticket] = {}
@@ -64,8 +64,11 @@ class KeyStore:
         """The folder of the keys."""
         return self._directory
 
-    def issue(self, caller: str, audience: str, ttl_s: float = DEFAULT_TTL_S) -> str:
+    def issue(self, caller: str, audience: str | tuple[str, ...], ttl_s: float = DEFAULT_TTL_S) -> str:
         """Returns a ticket that is valid for at least half of `ttl_s`, as the string that goes behind `Bearer`.
+
+        Services ask for one audience, so that whom they call cannot call others with it; several are for a person's
+        tools, which are trusted with all of them.
 
         Raises:
             Unauthenticated: this folder holds no private key of the caller.
@@ -79,7 +82,7 @@ class KeyStore:
         claims = {
             "iss": caller,
             "sub": caller,
-            "aud": audience,
+            "aud": audience if isinstance(audience, str) else list(audience),
             "iat": int(now),
             "exp": int(now + ttl_s),
             "jti": uuid4().hex,
@@ -102,10 +105,10 @@ class KeyStore:
                 self._verified.clear()
             self._verified[token] = ticket
         now = self._now()
-        if ticket.audience != audience:
+        if audience not in ticket.audiences:
+            meant = ", ".join(sorted(ticket.audiences))
             raise Unauthenticated(
-                "TICKET_FOR_ANOTHER",
-                f"The ticket is for {ticket.audience}, this is {audience}. Ask for one of its own.",
+                "TICKET_FOR_ANOTHER", f"The ticket is for {meant}, this is {audience}. Ask for one of its own."
             )
         if ticket.expires_at + LEEWAY_S < now:
             raise Unauthenticated("TICKET_EXPIRED", "The ticket has expired. Send a new one; check both clocks.")
@@ -140,9 +143,13 @@ class KeyStore:
             raise Unauthenticated(
                 "TICKET_KEY_OF_ANOTHER", f"The ticket says {claims['sub']!r}, its key belongs to another caller."
             )
-        if not isinstance(claims["aud"], str) or not isinstance(claims["exp"], int):
-            raise Unauthenticated("TICKET_INVALID", "The ticket needs one audience and a time in whole seconds.")
-        return Ticket(owner, claims["aud"], float(claims["exp"]), str(claims["jti"]))
+        named = claims["aud"]
+        audiences = [named] if isinstance(named, str) else named
+        if not isinstance(audiences, list) or not all(isinstance(each, str) for each in audiences):
+            raise Unauthenticated("TICKET_INVALID", "The ticket's audience is neither a name nor a list of names.")
+        if not isinstance(claims["exp"], int):
+            raise Unauthenticated("TICKET_INVALID", "The ticket's time is not in whole seconds.")
+        return Ticket(owner, frozenset(audiences), float(claims["exp"]), str(claims["jti"]))
 
     def _signer(self, caller: str) -> _Signer:
         path = self._directory / f"{caller}.pem"
