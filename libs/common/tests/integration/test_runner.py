@@ -21,6 +21,7 @@ import httpx
 import pytest
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from grpc_health.v1.health_pb2_grpc import HealthStub
+from prometheus_client import REGISTRY
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
@@ -73,12 +74,12 @@ async def running(runner: ServiceRunner, roles: set[str] | None = None) -> Async
         yield stop, task
     finally:
         stop.set()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await asyncio.gather(task, return_exceptions=True)
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not condition():
             await asyncio.sleep(0.005)
 
@@ -185,6 +186,10 @@ async def test_a_role_that_does_not_end_is_cancelled_after_the_grace() -> None:
     assert cancelled.is_set()
 
 
+def failures_counted(role: str) -> float:
+    return REGISTRY.get_sample_value("role_failures_total", {"role": role}) or 0.0
+
+
 @pytest.mark.parametrize("fault", ["raises", "returns"])
 async def test_a_role_that_ends_by_itself_ends_the_process_with_1(fault: str) -> None:
     go = asyncio.Event()
@@ -200,10 +205,12 @@ async def test_a_role_that_ends_by_itself_ends_the_process_with_1(fault: str) ->
         await stop.wait()
         other_ended.set()
 
+    before = failures_counted("faulty")
     runner = build(roles=[Role("faulty", faulty), Role("other", other)])
     async with running(runner) as (_, task), asyncio.timeout(10):
         go.set()
         assert await task == 1
+    assert failures_counted("faulty") == before + 1
     assert other_ended.is_set()
 
 
@@ -295,7 +302,8 @@ async def test_a_port_in_use_is_said_in_one_line(field: str) -> None:
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(ListenError, match=address):
-            await build(changes={field: address}).run(asyncio.Event())
+            async with asyncio.timeout(10):
+                await build(changes={field: address}).run(asyncio.Event())
 
 
 @pytest.mark.parametrize(
@@ -378,7 +386,7 @@ async def test_a_process_ends_with_0_on_sigterm(tmp_path: Path) -> None:
         said = json.loads(run_file.read_text())
         assert said["pid"] == process.pid
         process.send_signal(signal.SIGTERM)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             _, log = await process.communicate()
         assert process.returncode == 0
         events = [json.loads(line)["event"] for line in log.decode().splitlines()]
@@ -406,7 +414,7 @@ async def test_what_is_wrong_is_said_in_one_line(
     tmp_path: Path, arguments: list[str], variables: dict[str, str], code: int, said: str
 ) -> None:
     process = await spawn(tmp_path, *arguments, **variables)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         _, errors = await process.communicate()
     spoken = [line for line in errors.decode().splitlines() if not line.startswith("{")]
     assert process.returncode == code

@@ -1,0 +1,100 @@
+"""The guards over proto/: stubs that are not what the protos say, and changes that break whoever speaks them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROTO = "proto/classifeed/search/v1/search_service.proto"
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A repository of its own with the protos, their stubs and the tools, committed once."""
+    root = tmp_path / "clone"
+    for part in ("proto", "libs/contracts/src", "tools"):
+        shutil.copytree(ROOT / part, root / part, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "buf.yaml", root)
+    git(root, "init", "--quiet")
+    commit(root)
+    return root
+
+
+def git(root: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=test", "-c", "user.email=test@example.invalid", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *identity, *arguments], cwd=root, check=True, capture_output=True)
+
+
+def commit(root: Path) -> None:
+    git(root, "add", "--all")
+    git(root, "commit", "--quiet", "--no-verify", "--message", "as it is")
+
+
+def run(root: Path, tool: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        [sys.executable, str(root / "tools" / tool), *arguments],
+        cwd=root,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def change(root: Path, old: str, new: str) -> None:
+    text = (root / PROTO).read_text()
+    assert old in text
+    (root / PROTO).write_text(text.replace(old, new))
+
+
+def test_stubs_must_be_what_the_protos_say(clone: Path) -> None:
+    assert run(clone, "genproto.py", "--check").returncode == 0
+    change(clone, "int64 total = 2;", "int64 total = 7;")
+    told = run(clone, "genproto.py", "--check")
+    assert told.returncode == 1
+    assert "libs/contracts/src/classifeed/search/v1/search_service_pb2.py: differs" in told.stdout
+    assert "make stubs" in told.stdout
+    assert run(clone, "genproto.py").returncode == 0
+    assert run(clone, "genproto.py", "--check").returncode == 0
+
+
+def test_a_stub_without_a_proto_is_told_and_removed(clone: Path) -> None:
+    stray = clone / "libs/contracts/src/classifeed/search/v1/old_pb2.py"
+    stray.write_text("")
+    assert "old_pb2.py: no proto asks for it" in run(clone, "genproto.py", "--check").stdout
+    assert run(clone, "genproto.py").returncode == 0
+    assert not stray.exists()
+
+
+def test_a_breaking_change_is_refused_before_and_after_its_commit(clone: Path) -> None:
+    assert run(clone, "breaking.py").returncode == 0
+    change(clone, "int64 total = 2;", "int64 total = 7;")
+    told = run(clone, "breaking.py")
+    assert told.returncode != 0
+    assert '"total"' in told.stdout
+    commit(clone)
+    assert run(clone, "breaking.py").returncode != 0
+    commit_nothing(clone)
+    assert run(clone, "breaking.py").returncode == 0
+
+
+def commit_nothing(root: Path) -> None:
+    git(root, "commit", "--quiet", "--no-verify", "--allow-empty", "--message", "nothing")
+
+
+def test_a_new_field_is_no_breaking_change(clone: Path) -> None:
+    change(clone, "int64 total = 2;", "int64 total = 2;\n  // Milliseconds.\n  int64 took_ms = 9;")
+    assert run(clone, "breaking.py").returncode == 0
+
+
+def test_a_base_that_is_not_there_is_said(clone: Path) -> None:
+    told = run(clone, "breaking.py", "--against", "no-such-commit")
+    assert (told.returncode, "no-such-commit" in told.stderr) == (1, True)
