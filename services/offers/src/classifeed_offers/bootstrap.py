@@ -59,20 +59,6 @@ def build(settings: OffersSettings) -> ServiceRunner:
     leases = Leases(db, process_holder(SERVICE), settings.lease_ttl_s)
     outbox = Outbox()
     relay = Relay(db, producer, leases, outbox=outbox)
-    jobs = JobStore()
-    handler = RequestHandler(outbox=outbox, moderation=ApprovedBySetting(), sweeps=SweepJobs(jobs))
-    consumer = OrderedConsumer(
-        bootstrap=settings.kafka_bootstrap,
-        group=GROUP,
-        topics=[FEEDS_OFFER_REQUESTS],
-        positions=WakingPositions(db, outbox),
-        handle=handler.handle,
-        refuse=handler.refuse,
-        dead_letters=DeadLetters(producer),
-        max_records=settings.poll_batches,
-    )
-    worker = Worker(db, jobs, sweep_registry(outbox), queues={QUEUE: settings.sweeps_at_once})
-    reaper = Reaper(db)
     pusher = MarkPusher(
         db,
         name="offers",
@@ -81,6 +67,20 @@ def build(settings: OffersSettings) -> ServiceRunner:
         push=partial(publish_offers, documents=receiver),
         leases=leases,
     )
+    jobs = JobStore()
+    handler = RequestHandler(outbox=outbox, moderation=ApprovedBySetting(), sweeps=SweepJobs(jobs))
+    consumer = OrderedConsumer(
+        bootstrap=settings.kafka_bootstrap,
+        group=GROUP,
+        topics=[FEEDS_OFFER_REQUESTS],
+        positions=WakingPositions(db, outbox.wake, pusher.wake),
+        handle=handler.handle,
+        refuse=handler.refuse,
+        dead_letters=DeadLetters(producer),
+        max_records=settings.poll_batches,
+    )
+    worker = Worker(db, jobs, sweep_registry(outbox), queues={QUEUE: settings.sweeps_at_once})
+    reaper = Reaper(db)
 
     async def publish(stop: asyncio.Event) -> None:
         if await put_schema(receiver, stop):

@@ -53,7 +53,7 @@ async def own(settings: dict[str, str]) -> None:
         bootstrap=settings["bootstrap"],
         group=settings["requests"],
         topics=[settings["requests"]],
-        positions=WakingPositions(db, outbox),
+        positions=WakingPositions(db, outbox.wake),
         handle=handler.handle,
         refuse=handler.refuse,
         dead_letters=DeadLetters(producer),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import grpc
 import pytest
@@ -23,6 +24,9 @@ from classifeed.documents.v1.receiver_service_pb2_grpc import (
     add_ReceiverServiceServicer_to_server,
 )
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceServicer, add_SchemaServiceServicer_to_server
+from classifeed_common.ids import process_holder
+from classifeed_common.lease import Leases
+from classifeed_common.publish_mark import MarkPusher
 from classifeed_common.rpc.server import Servicer
 from classifeed_offers.app.publish_offers import publish_offers
 from classifeed_offers.app.put_schema import put_schema
@@ -73,6 +77,39 @@ async def receiver(fake, rpc_server, rpc_channel) -> Receiver:
         Servicer.of(add_SchemaServiceServicer_to_server, fake),
     )
     return Receiver(rpc_channel(target, caller="offers", audience="receiver"))
+
+
+async def test_the_pusher_publishes_all_and_an_unpublishable_one_blocks_nobody(
+    owner, receiver, fake, records, new_load
+):
+    """With the real MarkPusher: a refused schema field, a busy receiver, and 700 others behind them."""
+    names = ["invalid", "retry", *(str(number) for number in range(700))]
+    await owner.load(new_load([records.good(name) for name in names], batch_size=100))
+    fake.outcomes = {"invalid": PUSH_OUTCOME_INVALID, "retry": PUSH_OUTCOME_RETRY}
+    pusher = MarkPusher(
+        owner.db,
+        name="offers",
+        select_due=publishing.SELECT_DUE,
+        advance=publishing.ADVANCE,
+        push=partial(publish_offers, documents=receiver),
+        leases=Leases(owner.db, process_holder("test"), 10),
+    )
+    stop = asyncio.Event()
+    running = asyncio.create_task(pusher.run(stop))
+    async with asyncio.timeout(30):
+        while await pusher.backlog() > 1:
+            await asyncio.sleep(0.05)
+        assert len(fake.documents) == 700
+        fake.outcomes.clear()
+        while await pusher.backlog():
+            await asyncio.sleep(0.05)
+        stop.set()
+        await running
+    assert "seller/default/retry" in fake.documents
+    assert "seller/default/invalid" not in fake.documents
+    async with owner.db.connection() as connection:
+        cursor = await connection.execute("SELECT count(*) FROM offers WHERE version <> published_version")
+        assert await cursor.fetchone() == (0,)
 
 
 async def due(owner) -> list[tuple]:

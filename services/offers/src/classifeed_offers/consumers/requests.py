@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -71,11 +71,11 @@ class RequestHandler:
 
 
 class WakingPositions(TablePositions):
-    """Positions whose committed effect wakes the relay: the answers leave at once instead of at its next look."""
+    """Positions whose committed effect wakes who sends on: answers and documents leave at once, not at a later look."""
 
-    def __init__(self, db: Database, outbox: Outbox) -> None:
+    def __init__(self, db: Database, *wakes: Callable[[], None]) -> None:
         super().__init__(db)
-        self._outbox = outbox
+        self._wakes = wakes
 
     @asynccontextmanager
     async def effect(
@@ -84,4 +84,5 @@ class WakingPositions(TablePositions):
         """Open an effect; see TablePositions."""
         async with super().effect(expected, new) as tx:
             yield tx
-        self._outbox.wake()
+        for wake in self._wakes:
+            wake()

@@ -1,0 +1,88 @@
+"""The service as it is started: settings, verbs, a load through all of its roles, and its end on SIGTERM."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+
+import grpc
+import pytest
+
+from classifeed.offers.v1.offer_pb2 import OFFER_STATUS_ACTIVE
+from classifeed.offers.v1.offer_service_pb2 import GetOfferRequest
+from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub
+from classifeed_common.kafka import FEEDS_OFFER_REQUESTS, KafkaProducer, message_of
+
+
+@pytest.fixture
+def environment(tmp_path) -> dict[str, str]:
+    return {
+        "PATH": os.environ["PATH"],
+        "CLASSIFEED_OFFERS_RUN_FILE": str(tmp_path / "run.json"),
+        "CLASSIFEED_OFFERS_KAFKA_BOOTSTRAP": "127.0.0.1:1",
+        "CLASSIFEED_OFFERS_RECEIVER_ADDRESS": "127.0.0.1:1",
+        "CLASSIFEED_OFFERS_TEXTS_APPROVED_BY_SETTING": "true",
+    }
+
+
+def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "classifeed_offers", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("value", [None, "false"])
+def test_without_moderation_it_refuses_to_start_and_says_why(environment, value):
+    name = "CLASSIFEED_OFFERS_TEXTS_APPROVED_BY_SETTING"
+    del environment[name]
+    ended = run(environment if value is None else environment | {name: value}, "serve")
+    assert ended.returncode == 2
+    (line,) = ended.stderr.splitlines()
+    assert name in line
+    assert "no moderation service exists yet" in line
+
+
+@pytest.mark.kafka
+@pytest.mark.slow
+async def test_a_load_goes_through_while_the_receiver_is_away(
+    environment, kafka, database_dsn, records, new_load, tmp_path
+):
+    environment |= {
+        "CLASSIFEED_OFFERS_DSN": database_dsn,
+        "CLASSIFEED_OFFERS_KAFKA_BOOTSTRAP": kafka.bootstrap,
+    }
+    assert (await asyncio.to_thread(run, environment, "migrate")).returncode == 0
+    checked = await asyncio.to_thread(run, environment, "check")
+    assert (checked.returncode, checked.stdout) == (0, "")
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "classifeed_offers", env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    producer = KafkaProducer(kafka.bootstrap, client_id="test")
+    await producer.start()
+    try:
+        async with asyncio.timeout(60):
+            while not (tmp_path / "run.json").exists():
+                assert process.returncode is None
+                await asyncio.sleep(0.05)
+            load = new_load([records.good("a")], seller="service-test")
+            await producer.send([message_of(FEEDS_OFFER_REQUESTS, b"service-test", it) for it in load.messages])
+            address = json.loads((tmp_path / "run.json").read_text())["grpc"]
+            async with grpc.aio.insecure_channel(address) as channel:
+                name = "sellers/service-test/feeds/default/offers/a"
+                offer = None
+                while offer is None:
+                    try:
+                        offer = await OfferServiceStub(channel).GetOffer(GetOfferRequest(name=name))
+                    except grpc.aio.AioRpcError as error:
+                        assert error.code() in {grpc.StatusCode.NOT_FOUND, grpc.StatusCode.UNAVAILABLE}
+                        await asyncio.sleep(0.05)
+            assert (offer.status, offer.published_version) == (OFFER_STATUS_ACTIVE, 0)
+            process.terminate()
+            assert await process.wait() == 0
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        await producer.close()
