@@ -77,6 +77,7 @@ class KafkaProducer:
             "queue.buffering.max.kbytes": 64 * 1024,
             "reconnect.backoff.max.ms": 1000,
             "topic.metadata.propagation.max.ms": 10_000,
+            "topic.metadata.refresh.interval.ms": 30_000,
             "log_level": 3,
         }
         self._producer: Producer | None = None

@@ -11,6 +11,9 @@ FROM unnest(%(groups)s::text[], %(topics)s::text[], %(partitions)s::integer[], %
             %(nexts)s::bigint[]) AS p("group", topic, partition, topic_id, next)
 ON CONFLICT DO NOTHING
 
+-- name: limit_effect
+SELECT set_config('transaction_timeout', %(limit_ms)s, true)
+
 -- name: move_positions
 -- First statement of every effect transaction: its row locks keep a zombie's effect waiting, and once we commit the
 -- comparison turns it away.

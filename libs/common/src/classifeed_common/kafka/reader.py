@@ -146,7 +146,10 @@ class PartitionReader:
         self._client.poll(timeout_s)
 
     def _read_from(self, offsets: Mapping[Partition, int]) -> None:
-        self._client.assign([TopicPartition(topic, partition, at) for (topic, partition), at in offsets.items()])
+        places = [TopicPartition(topic, partition, at) for (topic, partition), at in offsets.items()]
+        self._client.assign(places)
+        if places:
+            self._client.resume(places)  # a pause outlives an assignment
         self.held = False
 
     def _show(self, offsets: Mapping[Partition, int]) -> None:

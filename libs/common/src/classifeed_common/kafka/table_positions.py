@@ -12,19 +12,25 @@ from classifeed_common.kafka.positions import GroupPartition, Position, ZombieCo
 _SQL = load_queries(__package__)
 _LOAD = _SQL["load_positions"]
 _BEGIN = _SQL["begin_positions"]
+_LIMIT = _SQL["limit_effect"]
 _MOVE = _SQL["move_positions"]
+_HAS_TRANSACTION_TIMEOUT = 170000
 
 
 class TablePositions:
     """`Positions` whose effect is one database transaction; handlers get the open connection."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, *, effect_limit_s: float = 60.0) -> None:
         """Keep positions in `db`, whose schema has the table (`ddl("consumer_offsets", 1)`).
 
-        The database ends a transaction whose process stands still, so that the next owner of the partitions does not
-        wait behind its locks for ever.
+        Args:
+            db: the service's database.
+            effect_limit_s: after this time the server ends an effect, so that the next owner of the partitions does not
+                wait behind the locks of a process that stands still (PostgreSQL 17 and later; before, only the idle
+                limit of the session helps, which does not run after a pipelined statement such as executemany).
         """
         self._db = db
+        self._limit_ms = str(int(effect_limit_s * 1000))
 
     @property
     def place(self) -> str:
@@ -62,6 +68,8 @@ class TablePositions:
             "new_next": [new[part].next for part in expected],
         }
         async with self._db.transaction() as tx:
+            if tx.info.server_version >= _HAS_TRANSACTION_TIMEOUT:
+                await tx.execute(_LIMIT, {"limit_ms": self._limit_ms})
             cursor = await tx.execute(_MOVE, parameters)
             if cursor.rowcount != len(expected):
                 raise ZombieConsumer(

@@ -1,0 +1,198 @@
+"""What the tests of Kafka share: a producer, a ledger of effects, and waiting for a condition with a deadline."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from classifeed_common.db import Database, ddl
+from classifeed_common.embedded.kafka import EmbeddedKafka
+from classifeed_common.kafka import Cluster, KafkaProducer, Message, OrderedConsumer, Record, TablePositions
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the effects got wrong, compared with what was sent."""
+
+    lost: tuple[str, ...] = ()
+    doubled: tuple[str, ...] = ()
+    disordered: tuple[str, ...] = ()
+
+
+class Ledger:
+    """A table without any constraint: whatever takes effect, however often, leaves a row."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+
+    async def write(self, tx, records: Sequence[Record]) -> None:
+        """The effect of records, as a handler does it."""
+        async with tx.cursor() as cursor:
+            await cursor.executemany(
+                "INSERT INTO effects (key, value) VALUES (%s, %s)",
+                [((record.key or b"").decode(), record.value.decode()) for record in records],
+            )
+
+    async def rows(self) -> list[tuple[str, str]]:
+        """Key and value of every effect, in the order in which they took hold."""
+        async with self.db.connection() as connection:
+            cursor = await connection.execute("SELECT key, value FROM effects ORDER BY place")
+            return await cursor.fetchall()
+
+    async def values(self) -> list[str]:
+        return [value for _, value in await self.rows()]
+
+    async def report(self, sent: Sequence[str]) -> Report:
+        """Compare with the values sent; they are numbers with leading zeros, ascending per key."""
+        rows = await self.rows()
+        counts = Counter(value for _, value in rows)
+        last: dict[str, str] = {}
+        disordered = []
+        for key, value in rows:
+            if value < last.get(key, ""):
+                disordered.append(value)
+            last[key] = value
+        return Report(
+            lost=tuple(value for value in sent if value not in counts),
+            doubled=tuple(sorted(value for value, count in counts.items() if count > 1)),
+            disordered=tuple(disordered),
+        )
+
+    def holding(self, values: Sequence[str]) -> Callable[[], Awaitable[bool]]:
+        """The condition that all of `values` have taken effect."""
+
+        async def condition() -> bool:
+            return set(values) <= set(await self.values())
+
+        return condition
+
+    async def positions(self, topic: str) -> dict[int, int]:
+        """The stored positions of a topic by partition."""
+        async with self.db.connection() as connection:
+            cursor = await connection.execute("SELECT partition, next FROM consumer_offsets WHERE topic = %s", (topic,))
+            return dict(await cursor.fetchall())
+
+
+@pytest.fixture
+async def ledger(database: Database) -> Ledger:
+    async with database.transaction() as tx:
+        await tx.execute(ddl("consumer_offsets", 1))
+        await tx.execute("CREATE TABLE effects (place bigint GENERATED ALWAYS AS IDENTITY, key text, value text)")
+    return Ledger(database)
+
+
+@pytest.fixture
+async def producer(kafka: EmbeddedKafka) -> AsyncIterator[KafkaProducer]:
+    producer = KafkaProducer(kafka.bootstrap, client_id="test")
+    await producer.start()
+    yield producer
+    await producer.close()
+
+
+@pytest.fixture
+def cluster(kafka: EmbeddedKafka) -> Cluster:
+    return Cluster(kafka.bootstrap, client_id="test")
+
+
+@pytest.fixture
+def send(producer: KafkaProducer):
+    """Send numbered values to a topic, keys going round: returns the values."""
+    sent = 0
+
+    async def send(topic: str, count: int, *, keys: int = 1, partition: int | None = None) -> list[str]:
+        nonlocal sent
+        numbers = range(sent, sent + count)
+        sent += count
+        values = [f"{number:06d}" for number in numbers]
+        await producer.send(
+            [
+                Message(topic, f"key-{number % keys}".encode(), value.encode(), partition=partition)
+                for number, value in zip(numbers, values, strict=True)
+            ]
+        )
+        return values
+
+    return send
+
+
+@pytest.fixture
+def eventually() -> Callable[..., Awaitable[None]]:
+    """Wait until an asynchronous condition holds; fail after the deadline."""
+
+    async def eventually(condition: Callable[[], Awaitable[bool]], deadline_s: float = 30.0) -> None:
+        until = time.monotonic() + deadline_s
+        while not await condition():
+            assert time.monotonic() < until, f"not within {deadline_s} s"
+            await asyncio.sleep(0.02)
+
+    return eventually
+
+
+class Running:
+    """A consumer (or relay) at work. Leaving the block stops it, or waits for the end that it comes to by itself."""
+
+    def __init__(self, work, *, ends_with: type[Exception] | None = None) -> None:
+        self._work = work
+        self._ends_with = ends_with
+        self._stop = asyncio.Event()
+        self.ended_with: Exception | None = None
+
+    async def __aenter__(self):
+        self._task = asyncio.create_task(self._work.run(self._stop))
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        if self._ends_with is None or raised[0] is not None:
+            self._stop.set()
+        async with asyncio.timeout(30):
+            await asyncio.wait({self._task})
+        if self._ends_with is None:
+            self._task.result()
+        elif raised[0] is None:
+            self.ended_with = self._task.exception()
+            assert isinstance(self.ended_with, self._ends_with), self.ended_with
+
+
+@pytest.fixture
+def consumer(kafka: EmbeddedKafka, ledger: Ledger, topic_prefix: str) -> Callable[..., OrderedConsumer]:
+    """A factory of consumers that write the ledger, all of one group."""
+
+    def make(topic: str, **changes: object) -> OrderedConsumer:
+        settings = {
+            "bootstrap": kafka.bootstrap,
+            "group": topic_prefix + "group",
+            "topics": [topic],
+            "positions": TablePositions(ledger.db),
+            "handle": ledger.write,
+            "dead_letters": None,
+            "session_timeout_s": 6,
+            "max_poll_interval_s": 6,
+            "max_backoff_s": 0.2,
+        }
+        return OrderedConsumer(**(settings | changes))
+
+    return make
+
+
+@pytest.fixture
+def remove_records(kafka: EmbeddedKafka) -> Callable[..., None]:
+    """Remove the first records of partition 0, as retention does."""
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+
+    def remove(topic: str, *, before: int) -> None:
+        place = TopicPartition(topic, 0, before)
+        admin.delete_records([place])[place].result(10)
+
+    return remove
+
+
+@pytest.fixture
+def running() -> type[Running]:
+    return Running

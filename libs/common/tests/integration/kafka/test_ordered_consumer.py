@@ -1,0 +1,290 @@
+"""OrderedConsumer against real Kafka and PostgreSQL: order, first start, rebalances, zombies, lost answers."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import psycopg
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewPartitions
+
+from classifeed_common.kafka import KafkaProducer, Message, TablePositions, metrics
+from classifeed_common.kafka import consumer as consumer_module
+
+pytestmark = pytest.mark.kafka
+
+
+async def test_each_record_once_and_in_order_per_key(consumer, ledger, send, make_topic, running, eventually):
+    topic = await make_topic(partitions=4)
+    sent = await send(topic, 300, keys=10)
+    async with running(consumer(topic, max_records=50)):
+        await eventually(ledger.holding(sent))
+        sent += await send(topic, 200, keys=10)
+        await eventually(ledger.holding(sent))
+    report = await ledger.report(sent)
+    assert report == type(report)()
+    assert sum((await ledger.positions(topic)).values()) == len(sent)
+
+
+async def test_restart_goes_on_where_it_stood(consumer, ledger, send, make_topic, running, eventually):
+    topic = await make_topic()
+    sent = await send(topic, 20)
+    async with running(consumer(topic)):
+        await eventually(ledger.holding(sent))
+    sent += await send(topic, 20)
+    async with running(consumer(topic)):
+        await eventually(ledger.holding(sent))
+    assert await ledger.values() == sent
+
+
+async def test_one_transaction_covers_all_polled_partitions(
+    consumer, ledger, send, make_topic, running, eventually, topic_prefix
+):
+    topic = await make_topic(partitions=3)
+    sent = await send(topic, 30, keys=12)
+    transactions: dict[str, set[int]] = {}
+
+    async def handle(tx, records) -> None:
+        row = await (await tx.execute("SELECT pg_current_xact_id()::text")).fetchone()
+        transactions.setdefault(row[0], set()).update(record.partition for record in records)
+        await ledger.write(tx, records)
+
+    async with running(consumer(topic, handle=handle)):
+        await eventually(ledger.holding(sent))
+    assert any(len(partitions) > 1 for partitions in transactions.values())
+
+
+async def test_first_start_writes_its_beginning_before_any_record(
+    consumer, ledger, make_topic, running, eventually, cluster
+):
+    topic = await make_topic(partitions=2)
+
+    async def begun() -> bool:
+        return await ledger.positions(topic) == {0: 0, 1: 0}
+
+    async with running(consumer(topic)):
+        await eventually(begun)
+    async with ledger.db.connection() as connection:
+        cursor = await connection.execute("SELECT DISTINCT topic_id FROM consumer_offsets WHERE topic = %s", (topic,))
+        assert await cursor.fetchall() == [((await cluster.topics([topic]))[topic].topic_id,)]
+
+
+async def test_first_start_begins_where_the_log_begins(
+    remove_records, consumer, ledger, send, make_topic, running, eventually
+):
+    topic = await make_topic()
+    sent = await send(topic, 10)
+    remove_records(topic, before=4)
+    async with running(consumer(topic)):
+        await eventually(ledger.holding(sent[4:]))
+    assert await ledger.values() == sent[4:]
+
+
+async def test_kafkas_own_commit_is_for_display_only(
+    kafka, consumer, ledger, send, make_topic, running, eventually, topic_prefix
+):
+    topic = await make_topic()
+    sent = await send(topic, 10)
+    other = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": topic_prefix + "group"})
+
+    async def shown() -> bool:
+        [place] = await asyncio.to_thread(other.committed, [TopicPartition(topic, 0)], 10)
+        return place.offset == len(sent)
+
+    try:
+        other.commit(offsets=[TopicPartition(topic, 0, 7)], asynchronous=False)
+        async with running(consumer(topic)):
+            await eventually(ledger.holding(sent))
+            await eventually(shown)
+    finally:
+        other.close()
+    assert await ledger.values() == sent
+
+
+async def test_rebalance_in_the_middle_of_handling(consumer, ledger, send, make_topic, running, eventually):
+    """A second member joins while the first one handles; the first one goes on when it owns less."""
+    topic = await make_topic(partitions=4)
+    sent = await send(topic, 40, keys=16)
+    in_the_middle, go_on = asyncio.Event(), asyncio.Event()
+
+    async def handle_slowly(tx, records) -> None:
+        await ledger.write(tx, records)
+        in_the_middle.set()
+        await go_on.wait()
+
+    first, second = consumer(topic, handle=handle_slowly, max_records=10), consumer(topic)
+    async with running(first):
+        await in_the_middle.wait()
+        async with running(second):
+
+            async def shared() -> bool:
+                return first._reader.generation >= 2 and len(second._reader.assigned) == 2
+
+            await eventually(shared)
+            go_on.set()
+            await eventually(ledger.holding(sent))
+            sent += await send(topic, 40, keys=16)
+            await eventually(ledger.holding(sent))
+    report = await ledger.report(sent)
+    assert report == type(report)()
+
+
+@pytest.mark.parametrize(("compares", "fault"), [(True, None), (False, "doubled")])
+async def test_two_owners_of_one_partition(
+    consumer, ledger, send, make_topic, running, eventually, topic_prefix, compares, fault
+):
+    """Both believe that they own it, as after a pause past the session; without the comparison the effects double."""
+    topic = await make_topic()
+    sent = await send(topic, 10)
+    polled, go_on = asyncio.Event(), asyncio.Event()
+
+    class Held(TablePositions):
+        @asynccontextmanager
+        async def effect(self, expected, new):
+            polled.set()
+            await go_on.wait()
+            if compares:
+                async with super().effect(expected, new) as tx:
+                    yield tx
+            else:
+                async with ledger.db.transaction() as tx:
+                    yield tx
+                    await tx.execute("UPDATE consumer_offsets SET next = %s", (next(iter(new.values())).next,))
+
+    zombies = metrics.ZOMBIES.labels(topic_prefix + "group")
+    before = zombies._value.get()
+    async with running(consumer(topic, positions=Held(ledger.db), assign_all=True, max_records=4)):
+        await polled.wait()
+        async with running(consumer(topic, assign_all=True)):
+            await eventually(ledger.holding(sent))
+        go_on.set()
+        sent += await send(topic, 3)
+        await eventually(ledger.holding(sent))
+    report = await ledger.report(sent)
+    assert not report.lost
+    assert bool(report.doubled) == (fault == "doubled"), report
+    if compares:
+        assert not report.disordered
+        assert zombies._value.get() == before + 1
+
+
+async def test_commit_whose_answer_was_lost_is_not_repeated(consumer, ledger, send, make_topic, running, eventually):
+    topic = await make_topic()
+    sent = await send(topic, 10)
+
+    class Deaf(TablePositions):
+        lost = False
+
+        @asynccontextmanager
+        async def effect(self, expected, new):
+            async with super().effect(expected, new) as tx:
+                yield tx
+            if not self.lost:
+                self.lost = True
+                raise psycopg.OperationalError("the connection broke after the commit")
+
+    async with running(consumer(topic, positions=Deaf(ledger.db), max_records=4)):
+        await eventually(ledger.holding(sent))
+    assert await ledger.values() == sent
+
+
+async def test_database_sessions_cut_off_in_the_middle(consumer, ledger, send, make_topic, running, eventually):
+    topic = await make_topic()
+    sent = await send(topic, 10)
+    cuts = 0
+
+    async def handle(tx, records) -> None:
+        nonlocal cuts
+        await ledger.write(tx, records)
+        if cuts < 2:
+            cuts += 1
+            async with await psycopg.AsyncConnection.connect(ledger.db.dsn, autocommit=True) as other:
+                await other.execute("SELECT pg_terminate_backend(%s)", (tx.info.backend_pid,))
+
+    async with running(consumer(topic, handle=handle)):
+        await eventually(ledger.holding(sent))
+    assert cuts == 2
+    assert await ledger.values() == sent
+
+
+async def test_holes_of_transactions_are_read_through(kafka, consumer, ledger, make_topic, running, eventually):
+    """Markers of transactions take offsets that no record has; the consumer must neither stop nor skip."""
+    topic = await make_topic()
+    other = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": topic})
+    other.init_transactions(30)
+    sent = []
+    for number in range(6):
+        other.begin_transaction()
+        for value in (f"{number}-a", f"{number}-b"):
+            other.produce(topic, value, "key")
+        if number % 2:
+            other.abort_transaction(30)
+        else:
+            other.commit_transaction(30)
+            sent += [f"{number}-a", f"{number}-b"]
+    async with running(consumer(topic, max_records=3)):
+        await eventually(ledger.holding(sent))
+    assert await ledger.values() == sent
+
+
+async def test_stale_fetch_is_not_taken_for_a_hole(consumer, ledger, send, make_topic, running, eventually):
+    """Records that come too early, as out of an old fetch, are left alone; those in between are read first."""
+    topic = await make_topic()
+    sent = await send(topic, 10)
+    subject = consumer(topic, max_records=3)
+    poll, skipped = subject._reader.poll, False
+
+    async def poll_with_a_skip(max_records, timeout_s):
+        nonlocal skipped
+        records = await poll(max_records, timeout_s)
+        if records and not skipped:
+            skipped = True
+            return records[2:]
+        return records
+
+    subject._reader.poll = poll_with_a_skip
+    async with running(subject):
+        await eventually(ledger.holding(sent))
+    assert skipped
+    assert await ledger.values() == sent
+
+
+async def test_without_a_group_all_partitions_are_read_and_grown_ones_found(
+    kafka, consumer, ledger, send, make_topic, running, eventually, monkeypatch
+):
+    monkeypatch.setattr(consumer_module, "_PARTITIONS_EVERY_S", 0.2)
+    topic = await make_topic(partitions=2)
+    sent = await send(topic, 5, partition=0) + await send(topic, 5, partition=1)
+    async with running(consumer(topic, assign_all=True)):
+        await eventually(ledger.holding(sent))
+        admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+        admin.create_partitions([NewPartitions(topic, 3)])[topic].result(10)
+        later = KafkaProducer(kafka.bootstrap, client_id="later")  # producers learn of new partitions by and by
+        await later.start()
+        await later.send([Message(topic, b"key", b"grown", partition=2)])
+        await later.close()
+        await eventually(ledger.holding([*sent, "grown"]))
+    assert await ledger.positions(topic) == {0: 5, 1: 5, 2: 1}
+
+
+async def test_backlog_counts_what_the_group_has_not_handled(consumer, ledger, send, make_topic, running, eventually):
+    topic = await make_topic(partitions=2)
+    sent = await send(topic, 30, keys=8)
+    subject = consumer(topic)
+    assert await subject.backlog() == {topic: 30}
+    async with running(subject):
+        await eventually(ledger.holding(sent))
+        assert await subject.backlog() == {topic: 0}
+    await send(topic, 4)
+    assert await consumer(topic).backlog() == {topic: 4}
+
+
+async def test_topic_that_comes_later_is_waited_for(
+    consumer, ledger, send, make_topic, running, eventually, topic_prefix
+):
+    async with running(consumer(topic_prefix + "late", assign_all=True)):
+        topic = await make_topic("late")
+        sent = await send(topic, 3)
+        await eventually(ledger.holding(sent))

@@ -1,0 +1,298 @@
+"""What stops an OrderedConsumer, what blocks it, and what it passes over: each on purpose, with words."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from classifeed_common.kafka import (
+    DeadLetters,
+    OffsetOutsideLog,
+    Poison,
+    Topic,
+    TopicRecreated,
+    dlq,
+)
+
+pytestmark = pytest.mark.kafka
+
+
+async def recreate(cluster, topic: str) -> None:
+    old = (await cluster.topics([topic]))[topic].topic_id
+    await cluster.remove([topic])
+    async with asyncio.timeout(20):
+        while True:
+            await cluster.ensure([Topic(topic, 1, 3_600_000)])
+            if (await cluster.topics([topic]))[topic].topic_id != old:
+                return
+            await asyncio.sleep(0.05)
+
+
+async def test_recreated_topic_stops_the_start(
+    consumer, ledger, send, make_topic, running, eventually, cluster, topic_prefix
+):
+    topic = await make_topic()
+    sent = await send(topic, 5)
+    async with running(consumer(topic)):
+        await eventually(ledger.holding(sent))
+    await recreate(cluster, topic)
+    await send(topic, 9)  # longer than before: the old offset lies inside the new log
+    async with running(consumer(topic), ends_with=TopicRecreated) as work:
+        pass
+    words = str(work.ended_with)
+    for word in (topic, f"group {topic_prefix}group", "offset 5", "test.consumer_offsets", "remove the positions"):
+        assert word in words
+    assert await ledger.values() == sent
+
+
+async def test_recreated_topic_stops_a_running_consumer(
+    consumer, ledger, send, make_topic, running, eventually, cluster
+):
+    topic = await make_topic()
+    sent = await send(topic, 5)
+    async with running(consumer(topic), ends_with=TopicRecreated):
+        await eventually(ledger.holding(sent))
+        await recreate(cluster, topic)
+        await send(topic, 9)
+    assert await ledger.values() == sent
+
+
+async def test_recreated_topic_begins_anew_after_the_remedy(
+    consumer, ledger, send, make_topic, running, eventually, cluster
+):
+    topic = await make_topic()
+    sent = await send(topic, 5)
+    async with running(consumer(topic)):
+        await eventually(ledger.holding(sent))
+    await recreate(cluster, topic)
+    sent += await send(topic, 3)
+    async with ledger.db.transaction() as tx:
+        await tx.execute("DELETE FROM consumer_offsets WHERE topic = %s", (topic,))
+    async with running(consumer(topic)):
+        await eventually(ledger.holding(sent))
+    assert await ledger.values() == sent
+
+
+async def test_records_removed_by_retention_stop_the_start(
+    remove_records, consumer, ledger, send, make_topic, running, eventually
+):
+    topic = await make_topic()
+    sent = await send(topic, 5)
+    async with running(consumer(topic)):
+        await eventually(ledger.holding(sent))
+    await send(topic, 5)
+    remove_records(topic, before=8)
+    async with running(consumer(topic), ends_with=OffsetOutsideLog) as work:
+        pass
+    for word in (f"{topic}[0]", "offset 5", "from 8 to 10", "3 records were removed unread", "set next to 8"):
+        assert word in str(work.ended_with)
+    assert await ledger.values() == sent
+    assert await ledger.positions(topic) == {0: 5}
+
+
+async def test_records_removed_under_a_running_consumer_stop_it(
+    remove_records, consumer, ledger, send, make_topic, running, eventually
+):
+    topic = await make_topic()
+    sent = await send(topic, 1)
+    blocked, go_on = asyncio.Event(), asyncio.Event()
+
+    async def handle(tx, records) -> None:
+        blocked.set()
+        if not go_on.is_set():
+            raise ConnectionError("away")
+        await ledger.write(tx, records)
+
+    async with running(consumer(topic, handle=handle), ends_with=OffsetOutsideLog) as work:
+        await blocked.wait()
+        await send(topic, 9)
+        remove_records(topic, before=5)
+        go_on.set()
+    assert "4 records were removed unread" in str(work.ended_with)
+    assert await ledger.values() == sent
+
+
+async def test_position_past_the_end_of_the_log_stops(consumer, ledger, send, make_topic, running, eventually):
+    """As after a restore of Kafka older than the database."""
+    topic = await make_topic()
+    sent = await send(topic, 5)
+    async with running(consumer(topic)):
+        await eventually(ledger.holding(sent))
+    async with ledger.db.transaction() as tx:
+        await tx.execute("UPDATE consumer_offsets SET next = 50 WHERE topic = %s", (topic,))
+    async with running(consumer(topic), ends_with=OffsetOutsideLog) as work:
+        pass
+    assert "the log lost its tail" in str(work.ended_with)
+
+
+@pytest.mark.slow
+async def test_passing_fault_blocks_without_losing_the_membership(
+    consumer, ledger, send, make_topic, running, eventually
+):
+    """A fault longer than max.poll.interval: nothing is skipped, and the group never takes the partitions away."""
+    topic = await make_topic()
+    sent = await send(topic, 5)
+    fails, attempts = True, 0
+
+    async def handle(tx, records) -> None:
+        nonlocal attempts
+        attempts += 1
+        await ledger.write(tx, records)
+        if fails:
+            raise ConnectionError("away")
+
+    subject = consumer(topic, handle=handle)
+    async with running(subject):
+
+        async def tried() -> bool:
+            return attempts > 1
+
+        await eventually(tried)
+        generation = subject._reader.generation
+        await asyncio.sleep(8)  # the time itself is what is tested: max_poll_interval_s is 6
+        assert await ledger.values() == []
+        fails = False
+        await eventually(ledger.holding(sent))
+        assert subject._reader.generation == generation
+    assert attempts > 20
+    assert await ledger.values() == sent
+
+
+@pytest.mark.slow
+async def test_slow_handler_keeps_the_membership(consumer, ledger, send, make_topic, running, eventually):
+    topic = await make_topic()
+    sent = await send(topic, 5)
+    begun = asyncio.Event()
+
+    async def handle(tx, records) -> None:
+        begun.set()
+        await asyncio.sleep(8)
+        await ledger.write(tx, records)
+
+    subject = consumer(topic, handle=handle)
+    async with running(subject):
+        await begun.wait()
+        generation = subject._reader.generation
+        await eventually(ledger.holding(sent))
+        assert subject._reader.generation == generation
+    assert await ledger.values() == sent
+
+
+@pytest.mark.slow
+async def test_broker_killed_and_started_again(kafka, consumer, ledger, send, make_topic, running, eventually):
+    topic = await make_topic(partitions=2)
+    sent = await send(topic, 20, keys=8)
+    async with running(consumer(topic)):
+        await eventually(ledger.holding(sent))
+        kafka.kill()
+        kafka.spawn()
+        await asyncio.to_thread(kafka.wait_ready)
+        sent += await send(topic, 20, keys=8)
+        await eventually(ledger.holding(sent), 60)
+    report = await ledger.report(sent)
+    assert report == type(report)()
+
+
+def refuse_value(ledger, bad: str):
+    async def handle(tx, records) -> None:
+        await ledger.write(tx, records)
+        for record in records:
+            if record.value.decode() == bad:
+                raise Poison(record, "it has no price")
+
+    return handle
+
+
+async def test_poison_goes_to_the_dead_letters_and_is_answered_in_its_place(
+    kafka, consumer, ledger, producer, send, make_topic, running, eventually, topic_prefix
+):
+    topic = await make_topic()
+    sent = await send(topic, 10)
+    bad = sent[4]
+
+    async def refuse(tx, record, reason) -> None:
+        await tx.execute(
+            "INSERT INTO effects (key, value) VALUES ('key-0', %s)", (f"{record.value.decode()}: {reason}",)
+        )
+
+    subject = consumer(topic, handle=refuse_value(ledger, bad), dead_letters=DeadLetters(producer), refuse=refuse)
+    async with running(subject):
+        await eventually(ledger.holding([sent[-1]]))
+    assert await ledger.values() == [*sent[:4], f"{bad}: it has no price", *sent[5:]]
+    assert await ledger.positions(topic) == {0: 10}
+    [letter] = await asyncio.to_thread(read_all, kafka, dlq(topic), 1)
+    assert (letter.key(), letter.value()) == (b"key-0", bad.encode())
+    assert dict(letter.headers()) == {
+        "dlq-reason": b"it has no price",
+        "dlq-group": f"{topic_prefix}group".encode(),
+        "dlq-topic": topic.encode(),
+        "dlq-partition": b"0",
+        "dlq-offset": b"4",
+    }
+
+
+async def test_several_poison_records_of_one_batch(
+    kafka, consumer, ledger, producer, send, make_topic, running, eventually
+):
+    topic = await make_topic()
+    sent = await send(topic, 6)
+
+    async def handle(tx, records) -> None:
+        for record in records:
+            if int(record.value) % 2:
+                raise Poison(record, "odd")
+            await ledger.write(tx, [record])
+
+    async with running(consumer(topic, handle=handle, dead_letters=DeadLetters(producer))):
+        await eventually(ledger.holding([sent[4]]))
+        await eventually(lambda: at_position(ledger, topic, 6))
+    assert await ledger.values() == sent[::2]
+    letters = await asyncio.to_thread(read_all, kafka, dlq(topic), 3)
+    assert [letter.value().decode() for letter in letters] == sent[1::2]
+
+
+async def test_poison_blocks_where_nothing_takes_dead_letters(consumer, ledger, send, make_topic, running, eventually):
+    topic = await make_topic()
+    sent = await send(topic, 3)
+    raised = 0
+
+    async def handle(tx, records) -> None:
+        nonlocal raised
+        raised += 1
+        await ledger.write(tx, records)
+        raise Poison(records[0], "bad")
+
+    async with running(consumer(topic, handle=handle)):
+
+        async def tried() -> bool:
+            return raised > 3
+
+        await eventually(tried)
+    assert await ledger.values() == []
+    assert await ledger.positions(topic) == {0: 0}
+    async with running(consumer(topic)):
+        await eventually(ledger.holding(sent))
+
+
+async def at_position(ledger, topic: str, at: int) -> bool:
+    return await ledger.positions(topic) == {0: at}
+
+
+def read_all(kafka, topic: str, count: int) -> list:
+    """The records of partition 0 from its start, at least `count` of them; and no more come."""
+    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "reads", "enable.partition.eof": True})
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    found = []
+    try:
+        while True:
+            message = consumer.poll(20)
+            assert message is not None, f"{topic} has {len(found)} records"
+            if message.error() is not None:
+                if len(found) >= count:
+                    return found
+            else:
+                found.append(message)
+    finally:
+        consumer.close()

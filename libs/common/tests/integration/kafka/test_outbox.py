@@ -1,0 +1,384 @@
+"""Outbox and Relay against real PostgreSQL and Kafka: nothing lost, order per key, one relay at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import psycopg
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from classifeed_common.db import Database, ddl, load_queries
+from classifeed_common.errors import InvalidArgument
+from classifeed_common.kafka import Message
+from classifeed_common.lease import Leases
+from classifeed_common.outbox import Outbox, Relay
+
+pytestmark = pytest.mark.kafka
+
+
+@pytest.fixture
+async def db(database: Database) -> Database:
+    async with database.transaction() as tx:
+        await tx.execute(ddl("outbox", 1))
+        await tx.execute(ddl("leases", 1))
+        await tx.execute("CREATE TABLE things (name text PRIMARY KEY, version int NOT NULL)")
+    return database
+
+
+@pytest.fixture
+def outbox() -> Outbox:
+    return Outbox()
+
+
+@pytest.fixture
+def relay(db, producer, outbox):
+    def make(holder: str = "one", **changes) -> Relay:
+        settings = {"outbox": outbox, "max_backoff_s": 0.2} | changes
+        return Relay(db, settings.pop("producer", producer), Leases(db, holder, 1.5), **settings)
+
+    return make
+
+
+@pytest.fixture
+def read(kafka):
+    """The messages of partition 0 so far, as (key, value)."""
+    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "reads", "enable.partition.eof": True})
+
+    async def read(topic: str) -> list:
+        return await asyncio.to_thread(read_now, topic)
+
+    def read_now(topic: str) -> list:
+        consumer.assign([TopicPartition(topic, 0, 0)])
+        found = []
+        while True:
+            message = consumer.poll(20)
+            assert message is not None
+            if message.error() is not None:
+                return found
+            found.append(message)
+
+    yield read
+    consumer.close()
+
+
+def arrived(read, topic: str, count: int):
+    async def condition() -> bool:
+        return len(await read(topic)) >= count
+
+    return condition
+
+
+def values(messages) -> list[str]:
+    return [message.value().decode() for message in messages]
+
+
+async def empty(relay: Relay) -> bool:
+    return await relay.backlog() == 0
+
+
+async def test_messages_arrive_as_they_were_put_and_go_from_the_table(
+    db, outbox, relay, read, make_topic, running, eventually
+):
+    topic = await make_topic(partitions=2)
+    headers = {"type": b"a.b.C", "any": bytes(range(256)), "empty": b""}
+    put = [Message(topic, None, b"", {}, 0), Message(topic, b"\x00\xff", b"\x00body", headers, 0)]
+    async with db.transaction() as tx:
+        await outbox.put(tx, put)
+        await outbox.put(tx, [])
+    subject = relay()
+    assert await subject.backlog() == 2
+    async with running(subject):
+        await eventually(lambda: empty(subject))
+    first, second = await read(topic)
+    assert (first.key(), first.value(), first.headers()) == (None, b"", None)
+    assert (second.key(), second.value(), dict(second.headers())) == (b"\x00\xff", b"\x00body", headers)
+
+
+async def test_what_is_rolled_back_is_never_sent(db, outbox, relay, read, make_topic, running, eventually):
+    topic = await make_topic()
+    async with db.transaction() as tx:
+        await outbox.put(tx, [Message(topic, b"k", b"never")])
+        raise psycopg.Rollback
+    async with db.transaction() as tx:
+        await outbox.put(tx, [Message(topic, b"k", b"real")])
+    async with running(relay()):
+        await eventually(arrived(read, topic, 1))
+    assert values(await read(topic)) == ["real"]
+
+
+async def test_order_within_and_between_puts(db, outbox, relay, read, make_topic, running, eventually):
+    topic = await make_topic()
+    subject = relay(max_messages=70)
+    async with running(subject):
+        for batch in range(10):
+            async with db.transaction() as tx:
+                await outbox.put(tx, [Message(topic, b"k", f"{batch}-{n:03d}".encode()) for n in range(100)])
+            outbox.wake()
+        await eventually(lambda: empty(subject))
+    assert values(await read(topic)) == [f"{batch}-{n:03d}" for batch in range(10) for n in range(100)]
+
+
+async def watermark_relay(db: Database, producer, stop: asyncio.Event) -> None:
+    """The naive relay: remembers the last id it sent and reads what is above it."""
+    last = 0
+    while not stop.is_set():
+        async with db.connection() as connection:
+            cursor = await connection.execute(
+                "SELECT id, topic, key, value FROM outbox WHERE id > %s ORDER BY id", (last,)
+            )
+            rows = await cursor.fetchall()
+        if rows:
+            await producer.send([Message(topic, key, value) for _, topic, key, value in rows])
+            last = rows[-1][0]
+        await asyncio.sleep(0.01)
+
+
+class Watermark:
+    def __init__(self, db, producer) -> None:
+        self._db, self._producer = db, producer
+
+    async def run(self, stop: asyncio.Event) -> None:
+        await watermark_relay(self._db, self._producer, stop)
+
+
+@pytest.mark.parametrize(("way", "lost"), [("real", []), ("watermark", ["early id, late commit"])])
+async def test_a_late_committer_with_an_early_id(
+    db, outbox, relay, producer, read, make_topic, running, eventually, way, lost
+):
+    topic = await make_topic()
+    subject = relay() if way == "real" else Watermark(db, producer)
+    async with running(subject):
+        async with db.transaction() as late:
+            await outbox.put(late, [Message(topic, b"a", b"early id, late commit")])
+            async with db.transaction() as early:
+                await outbox.put(early, [Message(topic, b"b", b"late id, early commit")])
+            await eventually(arrived(read, topic, 1))
+        async with db.transaction() as tx:
+            await outbox.put(tx, [Message(topic, b"c", b"after both")])
+        await eventually(lambda: sent(read, topic, "after both"))
+    assert set(lost) == {"early id, late commit", "late id, early commit", "after both"} - set(
+        values(await read(topic))
+    )
+
+
+async def sent(read, topic: str, value: str) -> bool:
+    return value in values(await read(topic))
+
+
+@pytest.mark.parametrize(("draws", "keeps_order"), [("after the row lock", True), ("before the row lock", False)])
+async def test_order_of_a_key_is_the_order_of_its_commits(
+    db, outbox, relay, read, make_topic, running, eventually, draws, keeps_order
+):
+    """Two transactions change one thing; the ids must be drawn under its lock, or the older change overtakes."""
+    topic = await make_topic()
+    async with db.transaction() as tx:
+        await tx.execute("INSERT INTO things VALUES ('x', 0)")
+
+    async def change(tx) -> bytes:
+        cursor = await tx.execute("UPDATE things SET version = version + 1 WHERE name = 'x' RETURNING version")
+        return str((await cursor.fetchone())[0]).encode()
+
+    async def put_early(tx) -> None:
+        await outbox.put(tx, [Message(topic, b"x", b"?")])
+
+    async with db.transaction() as slow:
+        if not keeps_order:
+            await put_early(slow)  # draws the smaller id, commits second
+        async with db.transaction() as quick:
+            await outbox.put(quick, [Message(topic, b"x", await change(quick))])
+        version = await change(slow)
+        if keeps_order:
+            await outbox.put(slow, [Message(topic, b"x", version)])
+        else:
+            await slow.execute("UPDATE outbox SET value = %s WHERE value = '?'", (version,))
+    async with running(relay()):
+        await eventually(arrived(read, topic, 2))
+    assert (values(await read(topic)) == ["1", "2"]) == keeps_order
+
+
+async def test_order_per_key_under_many_writers(db, outbox, relay, read, make_topic, running, eventually):
+    topic = await make_topic()
+    async with db.transaction() as tx:
+        await tx.execute("INSERT INTO things SELECT n::text, 0 FROM generate_series(0, 4) n")
+
+    async def write(writer: int) -> None:
+        for step in range(40):
+            name = str((writer + step) % 5)
+            async with db.transaction() as tx:
+                cursor = await tx.execute(
+                    "UPDATE things SET version = version + 1 WHERE name = %s RETURNING version", (name,)
+                )
+                [version] = await cursor.fetchone()
+                await outbox.put(tx, [Message(topic, name.encode(), str(version).encode())])
+            outbox.wake()
+
+    subject = relay()
+    async with running(subject):
+        await asyncio.gather(*(write(writer) for writer in range(3)))
+        await eventually(lambda: empty(subject))
+    versions: dict[bytes, list[int]] = {}
+    for message in await read(topic):
+        versions.setdefault(message.key(), []).append(int(message.value()))
+    assert {key: found == list(range(1, len(found) + 1)) for key, found in versions.items()} == dict.fromkeys(
+        (b"0", b"1", b"2", b"3", b"4"), True
+    )
+    assert sum(map(len, versions.values())) == 120
+
+
+async def test_death_between_acknowledgement_and_removal_sends_again(
+    db, outbox, relay, producer, read, make_topic, running, eventually
+):
+    topic = await make_topic()
+    async with db.transaction() as tx:
+        await outbox.put(tx, [Message(topic, b"k", str(n).encode()) for n in range(5)])
+
+    class Dying:
+        died = False
+
+        async def send(self, messages, *, limit_s) -> None:
+            await producer.send(messages, limit_s=limit_s)
+            if not self.died:
+                self.died = True
+                raise ConnectionError("died after the acknowledgement")
+
+    subject = relay(producer=Dying())
+    async with running(subject):
+        await eventually(lambda: empty(subject))
+    assert values(await read(topic)) == ["0", "1", "2", "3", "4"] * 2
+
+
+async def test_one_relay_at_a_time_and_the_next_one_takes_over(
+    db, outbox, relay, producer, read, make_topic, running, eventually
+):
+    topic = await make_topic()
+    senders: list[str] = []
+
+    class Named:
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        async def send(self, messages, *, limit_s) -> None:
+            senders.append(self._name)
+            await producer.send(messages, limit_s=limit_s)
+
+    async def put(value: bytes) -> None:
+        async with db.transaction() as tx:
+            await outbox.put(tx, [Message(topic, b"k", value)])
+
+    async with running(relay("first", producer=Named("first"))):
+        await put(b"1")
+        await eventually(arrived(read, topic, 1))
+        second = running(relay("second", producer=Named("second")))
+        await second.__aenter__()
+        for n in range(2, 6):
+            await put(str(n).encode())
+        await eventually(arrived(read, topic, 5))
+        assert set(senders) == {"first"}
+    await put(b"6")
+    await eventually(arrived(read, topic, 6))
+    await second.__aexit__(None, None, None)
+    assert senders[-1] == "second"
+    assert values(await read(topic)) == ["1", "2", "3", "4", "5", "6"]
+
+
+async def test_relay_that_lost_its_lease_stops_sending(
+    db, outbox, relay, producer, read, make_topic, running, eventually
+):
+    """Its lease is taken by another holder behind its back, as after a pause; the guard keeps it from reading on."""
+    topic = await make_topic()
+    sends = 0
+
+    class Counting:
+        async def send(self, messages, *, limit_s) -> None:
+            nonlocal sends
+            sends += 1
+            await producer.send(messages, limit_s=limit_s)
+
+    async with running(relay("first", producer=Counting())):
+        async with db.transaction() as tx:
+            await outbox.put(tx, [Message(topic, b"k", b"1")])
+        await eventually(arrived(read, topic, 1))
+        async with db.transaction() as tx:
+            await tx.execute(
+                "UPDATE leases SET holder = 'thief', fence = fence + 1, expires_at = clock_timestamp() + interval '1 h'"
+                " WHERE name = 'outbox:0'"
+            )
+            await outbox.put(tx, [Message(topic, b"k", b"2")])
+        before = sends
+
+        async def looked() -> bool:
+            async with db.connection() as connection:
+                row = await (await connection.execute("SELECT count(*) FROM outbox")).fetchone()
+            return row == (1,)
+
+        await eventually(looked)
+        outbox.wake()
+        until = time.monotonic() + 1.0
+        while time.monotonic() < until:
+            assert sends == before
+            await asyncio.sleep(0.05)
+    assert values(await read(topic)) == ["1"]
+
+
+async def test_wake_spares_the_wait_for_the_next_look(db, outbox, relay, read, make_topic, running, eventually):
+    topic = await make_topic()
+    async with running(relay(max_idle_s=60)):
+        for n in range(3):
+            await asyncio.sleep(1.5)  # by now the pause between two looks is longer than what is allowed below
+            async with db.transaction() as tx:
+                await outbox.put(tx, [Message(topic, b"k", str(n).encode())])
+            outbox.wake()
+            await eventually(arrived(read, topic, n + 1), 0.7)
+
+
+async def test_shards_are_apart(db, outbox, relay, read, make_topic, running, eventually):
+    topic = await make_topic()
+    async with db.transaction() as tx:
+        await outbox.put(tx, [Message(topic, b"k", b"zero")], shard=0)
+        await outbox.put(tx, [Message(topic, b"k", b"one")], shard=1)
+    other = relay(shard=1)
+    async with running(other):
+        await eventually(arrived(read, topic, 1))
+    assert values(await read(topic)) == ["one"]
+    assert (await other.backlog(), await relay(shard=0).backlog()) == (0, 1)
+
+
+async def test_too_large_a_message_is_refused_where_it_is_made(db, outbox):
+    async with db.transaction() as tx:
+        with pytest.raises(InvalidArgument, match="cut it smaller"):
+            await outbox.put(tx, [Message("t", b"k", b"ok"), Message("t", b"k", bytes(1_000_001))])
+    async with db.connection() as connection:
+        assert await (await connection.execute("SELECT count(*) FROM outbox")).fetchone() == (0,)
+
+
+@pytest.mark.slow
+async def test_kafka_away_and_back(kafka, db, outbox, relay, read, make_topic, running, eventually):
+    topic = await make_topic()
+    subject = relay()
+    async with running(subject):
+        kafka.kill()
+        async with db.transaction() as tx:
+            await outbox.put(tx, [Message(topic, b"k", str(n).encode()) for n in range(50)])
+        outbox.wake()
+        kafka.spawn()
+        await asyncio.to_thread(kafka.wait_ready)
+        await eventually(lambda: empty(subject), 60)
+    assert values(await read(topic)) == [str(n) for n in range(50)]
+
+
+async def test_hot_query_reads_the_front_of_the_key(db):
+    async with db.transaction() as tx:
+        await tx.execute(
+            "INSERT INTO outbox (shard, topic, value, headers)"
+            " SELECT n % 2, 't', 'v', '{}' FROM generate_series(1, 20000) n"
+        )
+    async with db.connection() as connection:
+        await connection.execute("ANALYZE outbox")
+        query = load_queries("classifeed_common.outbox")["read_front"]
+        cursor = await connection.execute("EXPLAIN " + query, {"shard": 0, "limit": 1000})
+        plan = "\n".join(line for (line,) in await cursor.fetchall())
+    assert "outbox_pkey" in plan
+    assert "Sort" not in plan
+    assert "Seq Scan" not in plan
