@@ -184,7 +184,7 @@ def test_broken_file_changes_nothing(suite: Suite, seller: str, tmp_path: Path, 
     match kind:
         case "truncated":
             broken.write_bytes(raw[: len(raw) * 2 // 3])
-            expected = ("XML_MALFORMED", broken.read_bytes().count(b"\n") + 1)
+            expected = ("MALFORMED_XML", broken.read_bytes().count(b"\n") + 1)
         case "html":
             broken.write_text("<!DOCTYPE html>\n<html><body>Not found</body></html>\n")
             expected = ("NOT_A_FEED", 1)
@@ -193,9 +193,10 @@ def test_broken_file_changes_nothing(suite: Suite, seller: str, tmp_path: Path, 
             expected = ("NOT_A_FEED", 1)
         case "torg_price":
             broken = shared_data() / "feeds" / "torg_price_autoru_bad.xml"
-            expected = ("XML_MALFORMED", 81)
+            expected = ("MALFORMED_XML", 81)
         case "empty":
             broken.write_bytes(b"")
+            expected = ("FILE_EMPTY", 0)
     answer = suite.upload(broken, seller)
     task = answer.document
     assert (answer.exit_code, task["status"]) == (1, "FAILED"), task
@@ -203,6 +204,6 @@ def test_broken_file_changes_nothing(suite: Suite, seller: str, tmp_path: Path, 
     assert len(task["error_message"].split()) > 5, "says in words what happened"
     if expected is not None:
         assert (task["error_code"], int(task["error_line"])) == expected
-        assert int(task["error_column"]) >= 1
+        assert (int(task["error_column"]) >= 1) is (kind != "empty")
     assert suite.offers(seller) == before
     assert counts_of(suite.upload(sound, seller).document) == {"unchanged": 60}, "the namespace goes on"
