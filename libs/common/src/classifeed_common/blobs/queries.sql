@@ -7,6 +7,14 @@ ON CONFLICT (sha256) DO UPDATE SET touched_at = clock_timestamp()
 -- name: insert_ref
 INSERT INTO blob_refs (ref, sha256) VALUES (%(ref)s, %(sha256)s) ON CONFLICT DO NOTHING
 
+-- name: lock_blobs_of
+-- Locked before the references change and in one order, as an addition does: so no two of them deadlock.
+SELECT sha256
+  FROM blobs
+ WHERE sha256 IN (SELECT sha256 FROM blob_refs WHERE ref = %(ref)s)
+ ORDER BY sha256
+   FOR NO KEY UPDATE
+
 -- name: delete_refs
 DELETE FROM blob_refs WHERE ref = %(ref)s RETURNING sha256
 

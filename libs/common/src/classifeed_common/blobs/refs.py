@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Coroutine
 from typing import Final
 
 from classifeed_common.blobs.store import BlobStore
@@ -28,6 +30,7 @@ class BlobRefs:
 
     async def drop(self, tx: Tx, ref: str) -> None:
         """Notes that `ref` needs none of its files any more; idempotent. They go after the grace time, if at all."""
+        await tx.execute(SQL["lock_blobs_of"], {"ref": ref})
         cursor = await tx.execute(SQL["delete_refs"], {"ref": ref})
         for (sha256,) in await cursor.fetchall():
             await tx.execute(SQL["count_ref"], {"sha256": sha256, "change": -1})
@@ -37,6 +40,7 @@ class BlobRefs:
 
         One transaction a file, held while the file is deleted: that lock is what keeps a new reference waiting until
         the file is gone for good. A crash in between leaves a row without a file, and the next sweep deletes it again.
+        When cancelled it waits for the deletion under way, which is shorter than the server lets a transaction idle.
 
         Raises:
             Unavailable: the object store does not answer; the file stays for the next sweep.
@@ -48,7 +52,17 @@ class BlobRefs:
                 row = await cursor.fetchone()
                 if row is None:
                     break
-                await store.delete(row[0])
+                await _finish(store.delete(row[0]))
                 await tx.execute(SQL["delete_blob"], {"sha256": row[0]})
                 deleted += 1
         return deleted
+
+
+async def _finish(deletion: Coroutine[None, None, None]) -> None:
+    """Await it to its end even when cancelled: the lock must outlive what is done under it."""
+    deleting = asyncio.ensure_future(deletion)
+    try:
+        await asyncio.shield(deleting)
+    except asyncio.CancelledError:
+        await asyncio.wait([deleting])
+        raise

@@ -46,20 +46,24 @@ class BlobStore:
         """
         parts = urlsplit(endpoint)
         self._bucket = bucket
-        pool = urllib3.PoolManager(
+        self._pool = urllib3.PoolManager(
             maxsize=8,
             timeout=urllib3.Timeout(connect=5, read=60),
             retries=urllib3.Retry(total=2, backoff_factor=0.2, status_forcelist=[500, 502, 503, 504]),
         )
-        self._client = Minio(
-            parts.netloc,
-            access_key=access_key,
-            secret_key=secret_key,
-            secure=parts.scheme == "https",
-            region="us-east-1",
-            http_client=pool,
+        # A deletion runs under a row lock, which the database ends after 30 s: it is over before that.
+        self._short_pool = urllib3.PoolManager(maxsize=2, timeout=urllib3.Timeout(connect=2, read=8), retries=False)
+        self._client, self._short_client = (
+            Minio(
+                parts.netloc,
+                access_key=access_key,
+                secret_key=secret_key,
+                secure=parts.scheme == "https",
+                region="us-east-1",
+                http_client=pool,
+            )
+            for pool in (self._pool, self._short_pool)
         )
-        self._pool = pool
 
     async def open(self) -> None:
         """Makes the bucket unless it is there; idempotent.
@@ -80,6 +84,7 @@ class BlobStore:
     async def close(self) -> None:
         """Closes the connections."""
         self._pool.clear()
+        self._short_pool.clear()
 
     async def put_file(self, path: Path, sha256: str) -> None:
         """Stores a file under its hash, unless it is there; idempotent. The caller vouches for the hash.
@@ -101,12 +106,12 @@ class BlobStore:
         return await self._call(lambda: self._fetch(sha256, target))
 
     async def delete(self, sha256: str) -> None:
-        """Removes a file; idempotent.
+        """Removes a file; idempotent. Takes 10 s at the most.
 
         Raises:
             Unavailable: the object store does not answer.
         """
-        await self._call(lambda: self._client.remove_object(self._bucket, sha256))
+        await self._call(lambda: self._short_client.remove_object(self._bucket, sha256))
 
     async def _call(self, work: Callable[[], R]) -> R:
         try:
@@ -143,9 +148,7 @@ class BlobStore:
             raise
 
     def _fetch(self, sha256: str, target: Path) -> int:
-        if (
-            self._size_of(sha256) is None
-        ):  # asked first: not every server says "no such key" so that the client knows it
+        if self._size_of(sha256) is None:  # asked first: not every server names a missing key in its answer to a GET
             raise BlobMissing(f"the object store has no object {sha256}")
         digest, size = hashlib.sha256(), 0
         response = self._client.get_object(self._bucket, sha256)
@@ -155,6 +158,9 @@ class BlobStore:
                     digest.update(chunk)
                     file.write(chunk)
                     size += len(chunk)
+        except BaseException:
+            target.unlink(missing_ok=True)
+            raise
         finally:
             response.close()
             response.release_conn()

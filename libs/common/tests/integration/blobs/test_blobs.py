@@ -173,3 +173,73 @@ async def test_file_referred_to_while_it_is_swept_is_there_in_the_end(
             await store.fetch(sha256, tmp_path / "back")
     else:
         assert await store.fetch(sha256, tmp_path / "back") == len(b"wanted again")
+
+
+async def test_cancelled_sweep_keeps_its_lock_until_the_file_is_gone(
+    tables: Database, store: BlobStore, tmp_path: Path
+) -> None:
+    refs = BlobRefs()
+    path, sha256 = made(tmp_path, b"wanted while the service drains")
+    async with tables.transaction() as tx:
+        await refs.add(tx, sha256, "task:1")
+        await refs.drop(tx, "task:1")
+    await store.put_file(path, sha256)
+    pausing = PausingStore(store)
+    sweeping = asyncio.create_task(refs.sweep(tables, pausing, grace_s=0))  # type: ignore[arg-type]
+    await pausing.at_delete.wait()
+    sweeping.cancel()
+
+    async def refer_then_put() -> None:
+        async with tables.transaction() as tx:
+            await refs.add(tx, sha256, "task:2")
+        await store.put_file(path, sha256)
+
+    wanting = asyncio.create_task(refer_then_put())
+    await until_a_session_waits_for_a_lock(tables)
+    pausing.go_on.set()
+    await wanting
+    with pytest.raises(asyncio.CancelledError):
+        await sweeping
+    assert await store.fetch(sha256, tmp_path / "back") == path.stat().st_size
+
+
+async def until_a_session_waits_for_a_lock(db: Database) -> None:
+    async with asyncio.timeout(20), db.connection() as connection:
+        while True:
+            found = await connection.execute(
+                "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+            )
+            if await found.fetchone() is not None:
+                return
+            await asyncio.sleep(0.01)
+
+
+async def test_adding_and_dropping_at_once_end_in_the_right_count_without_deadlock(tables: Database) -> None:
+    refs, hashes = BlobRefs(), [digit * 64 for digit in "0123456789"]
+
+    async def add(ref: str) -> None:
+        for _ in range(10):
+            async with tables.transaction() as tx:
+                for sha256 in hashes:
+                    await refs.add(tx, sha256, ref)
+            async with tables.transaction() as tx:
+                await refs.drop(tx, ref)
+
+    await asyncio.gather(*(add(ref) for ref in ("a", "a", "b", "c")))
+    assert [await count_refs(tables, sha256) for sha256 in hashes] == [0] * 10
+
+
+async def test_hot_statements_use_indexes(tables: Database) -> None:
+    async with tables.connection() as connection:
+        await connection.execute(
+            "INSERT INTO blobs SELECT md5(n::text) || md5(n::text), (n % 1000)::bool::int, clock_timestamp()"
+            " FROM generate_series(1, 50000) n"
+        )
+        await connection.execute(
+            "INSERT INTO blob_refs SELECT 'task:' || sha256, sha256 FROM blobs WHERE ref_count = 1"
+        )
+        await connection.execute("ANALYZE")
+        values = {"grace_s": 0, "ref": "task:1", "sha256": "a" * 64, "change": 1}
+        for name in ("touch_blob", "lock_blobs_of", "delete_refs", "count_ref", "lock_unreferenced", "delete_blob"):
+            plan = await (await connection.execute(f"EXPLAIN {SQL[name]}", values)).fetchall()
+            assert not [line for (line,) in plan if "Seq Scan" in line], name

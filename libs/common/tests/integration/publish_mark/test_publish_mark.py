@@ -12,7 +12,7 @@ import pytest
 from goods import ADVANCE, PUT, SELECT_DUE, Peer, prices, put, until
 
 from classifeed_common.db import Database
-from classifeed_common.lease import Leases
+from classifeed_common.lease import Lease, Leases
 from classifeed_common.publish_mark import FIRST_VERSION, NEXT_VERSION, MarkPusher
 
 
@@ -66,35 +66,42 @@ async def test_all_due_rows_go_in_batches_and_only_once(db: Database) -> None:
     assert peer.prices() == await prices(db)
 
 
-async def test_a_wake_cuts_the_pause_short(db: Database) -> None:
+async def test_a_wake_cuts_the_pause_short(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("classifeed_common.publish_mark.pusher._FIRST_PAUSE_S", 3600)
     peer = Peer()
     pusher = pusher_of(db, peer.push, max_idle_s=3600)
+    looks: list[bool] = []
+    look = pusher._push_batch
+
+    async def noted_look(lease: Lease) -> bool:
+        looks.append(await look(lease))
+        return looks[-1]
+
+    monkeypatch.setattr(pusher, "_push_batch", noted_look)
+
+    async def looked_in_vain() -> bool:
+        return looks == [False]
+
     async with running(pusher):
-        for _ in range(20):  # looks in vain, after which the pauses are hours long
-            pusher.wake()
-            await until(lambda: _is_cleared(pusher._woken))
+        await until(looked_in_vain)
         await put(db, "chair", 1)
         pusher.wake()
         await until(settled(pusher))
     assert peer.prices() == {"chair": 1}
 
 
-async def _is_cleared(event: asyncio.Event) -> bool:
-    return not event.is_set()
-
-
 async def test_what_is_refused_holds_up_nobody_and_goes_when_it_is_taken(db: Database) -> None:
     await fill(db, 40)
     peer = Peer()
-    peer.refused = {f"g{number}" for number in range(1, 21)}  # the oldest, twice a batch of them
+    peer.refused = {f"g{number}" for number in range(1, 26)}  # the oldest: two whole batches and a half
     pusher = pusher_of(db, peer.push, batch=10)
     async with running(pusher):
 
         async def others_are_known() -> bool:
-            return len(peer.known) == 20
+            return len(peer.known) == 15
 
         await until(others_are_known)
-        assert await pusher.backlog() == 20
+        assert await pusher.backlog() == 25
         peer.refused = set()
         await until(settled(pusher))
     assert peer.prices() == await prices(db)
