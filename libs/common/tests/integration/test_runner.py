@@ -141,7 +141,19 @@ async def test_it_is_not_serving_while_a_dependency_is_missing() -> None:
     assert await task == 0
 
 
-async def test_a_drain_says_not_serving_first_and_lets_calls_and_roles_end(rpc_channel: OpenChannel) -> None:
+async def test_a_drain_says_not_serving_while_calls_are_still_taken(rpc_channel: OpenChannel) -> None:
+    runner = build(changes={"drain_notice_s": 60.0})
+    async with running(runner) as (stop, task):
+        stub = OfferServiceStub(rpc_channel(runner.grpc_address, caller="operator", audience="offers"))
+        stop.set()
+        await until(lambda: not runner.is_ready)
+        assert await health_of(runner) == HealthCheckResponse.NOT_SERVING
+        assert (await get(runner, "/health/ready")).status_code == 503
+        assert (await stub.GetOffer(REQUEST)).name == REQUEST.name
+        task.cancel()
+
+
+async def test_a_drain_lets_calls_and_roles_end_then_closes(rpc_channel: OpenChannel) -> None:
     offers = Offers()
     offers.may_answer.clear()
     order: list[str] = []
@@ -154,19 +166,26 @@ async def test_a_drain_says_not_serving_first_and_lets_calls_and_roles_end(rpc_c
     async def close() -> None:
         order.append("closed")
 
-    runner = build(offers, roles=[Role("work", work)], on_stop=close, changes={"drain_notice_s": 0.3})
+    runner = build(offers, roles=[Role("work", work)], on_stop=close)
     async with running(runner) as (stop, task):
         stub = OfferServiceStub(rpc_channel(runner.grpc_address, caller="operator", audience="offers"))
         call = asyncio.ensure_future(stub.GetOffer(REQUEST))
         await offers.asked.wait()
         stop.set()
-        await until(lambda: not runner.is_ready)
-        assert await health_of(runner) == HealthCheckResponse.NOT_SERVING
-        assert (await get(runner, "/health/ready")).status_code == 503
+        await until(lambda: not accepts_connections(runner.grpc_address))
         offers.may_answer.set()
         assert (await call).name == REQUEST.name
         assert await task == 0
     assert order == ["role ended", "closed"]
+
+
+def accepts_connections(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=1).close()
+    except ConnectionRefusedError:
+        return False
+    return True
 
 
 async def test_a_role_that_does_not_end_is_cancelled_after_the_grace() -> None:
@@ -304,6 +323,14 @@ async def test_a_port_in_use_is_said_in_one_line(field: str) -> None:
         with pytest.raises(ListenError, match=address):
             async with asyncio.timeout(10):
                 await build(changes={field: address}).run(asyncio.Event())
+
+
+async def test_two_processes_never_share_a_port() -> None:
+    """gRPC's default would let them, each with half of the calls."""
+    first = build()
+    async with running(first), asyncio.timeout(30):
+        with pytest.raises(ListenError, match=first.grpc_address):
+            await build(changes={"grpc_listen": first.grpc_address}).run(asyncio.Event())
 
 
 @pytest.mark.parametrize(
