@@ -112,6 +112,16 @@ async def test_the_pusher_publishes_all_and_an_unpublishable_one_blocks_nobody(
         assert await cursor.fetchone() == (0,)
 
 
+async def test_the_mark_does_not_wait_for_a_load(owner, records, new_load):
+    await owner.load(new_load([records.good(name) for name in "abc"]))
+    rows = await due(owner)
+    marks = {"offer_ids": [row[0] for row in rows], "versions": [row[1] for row in rows]}
+    async with owner.db.transaction() as load, owner.db.transaction(timeout_s=5) as mark:
+        await load.execute("UPDATE offers SET version = version + 1 WHERE external_id = 'b'")
+        await mark.execute(publishing.ADVANCE, marks)
+    assert [row[4] for row in await due(owner)] == ["b"]
+
+
 async def due(owner) -> list[tuple]:
     async with owner.db.transaction() as tx:
         return await (await tx.execute(publishing.SELECT_DUE, {"limit": 500})).fetchall()

@@ -61,6 +61,7 @@ HOT = {
     "get_offer": (reading.SQL, RUN | {"external_id": "id1"}),
     "list_offers": (reading.SQL, RUN | {"after": "id1", "status": None, "limit": 100}),
     "select_due": (publishing.SQL, {"limit": 500}),
+    "advance": (publishing.SQL, {"offer_ids": list(range(1, 501)), "versions": [10**6] * 500}),
 }
 
 

@@ -74,6 +74,14 @@ def test_what_breaks_the_protocol_is_poison(records, new_load, spoil, words):
         decode_request(record_of(spoiled))
 
 
+def test_a_batch_whose_answer_might_not_fit_is_poison(records, new_load):
+    many = new_load([records.good(str(number)) for number in range(101)], batch_size=101)
+    large = new_load([records.good("a", "x" * 950_000)])
+    for load in (many, large):
+        with pytest.raises(Poison, match="the limits are"):
+            decode_request(record_of(load.batches[0]))
+
+
 def test_a_patch_of_an_unknown_field_is_poison(records, new_load):
     load = new_load([records.patch("a", 1)], mode=LOAD_MODE_PATCH)
     load.batches[0].records[0].named_fields.append("colour")

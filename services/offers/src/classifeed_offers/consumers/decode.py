@@ -29,6 +29,9 @@ from classifeed_offers.domain.patch import FIELDS
 # Longer ids do not fit into the resource name of an offer, and much longer ones not into an index.
 _ID_LIMIT_CHARS: Final = 256
 _ADDRESS_LIMIT_CHARS: Final = 64
+# The answer carries all errors of its batch and up to one warning of ours for each record: it must fit into a message.
+_BATCH_LIMIT_BYTES: Final = 950_000
+_BATCH_LIMIT_RECORDS: Final = 100
 _TYPES: Final[dict[str, type[Request]]] = {
     OfferBatch.DESCRIPTOR.full_name: OfferBatch,
     TaskEnd.DESCRIPTOR.full_name: TaskEnd,
@@ -48,7 +51,7 @@ def decode_request(record: Record) -> Request:
     if request is None:
         raise Poison(record, f"is no OfferBatch or TaskEnd, but {type_of(record) or 'of no type'}")
     fault = _fault_of_address(record, request) or (
-        _fault_of_batch(request) if isinstance(request, OfferBatch) else _fault_of_end(request)
+        _fault_of_batch(request, len(record.value)) if isinstance(request, OfferBatch) else _fault_of_end(request)
     )
     if fault is not None:
         raise Poison(record, fault)
@@ -88,9 +91,14 @@ def _fault_of_end(end: TaskEnd) -> str | None:
     return None if end.batch_count >= 0 else f"batch_count {end.batch_count} is negative"
 
 
-def _fault_of_batch(batch: OfferBatch) -> str | None:
+def _fault_of_batch(batch: OfferBatch, size_bytes: int) -> str | None:
     if batch.batch_id < 1:
         return f"batch_id {batch.batch_id} must be above 0"
+    if size_bytes > _BATCH_LIMIT_BYTES or len(batch.records) > _BATCH_LIMIT_RECORDS:
+        return (
+            f"batch {batch.batch_id} has {len(batch.records)} records and {size_bytes} bytes, the limits are "
+            f"{_BATCH_LIMIT_RECORDS} and {_BATCH_LIMIT_BYTES}"
+        )
     ids: set[str] = set()
     patch = batch.mode == LOAD_MODE_PATCH
     for position, record in enumerate(batch.records, start=1):
