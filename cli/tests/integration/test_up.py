@@ -34,6 +34,7 @@ def processes(status: dict[str, Any]) -> list[ProcessIdentity]:
     return [identity for identity in found if identity is not None]
 
 
+@pytest.mark.slow
 def test_one_start_gives_addresses_databases_keys_and_leaves_nothing_behind(cli: Cli) -> None:
     up = cli.json("up", "--detach", "--only", "alpha,beta", CLASSIFEED_JOBS_LEASE_S="3")
     assert up["ready"] is True
@@ -73,6 +74,7 @@ def test_one_start_gives_addresses_databases_keys_and_leaves_nothing_behind(cli:
     assert cli.json("status", code=3)["error"]["reason"] == "NOT_RUNNING"
 
 
+@pytest.mark.slow
 def test_what_dies_is_started_again_at_the_same_addresses(cli: Cli, eventually: Eventually) -> None:
     before = cli.json("up", "--detach", "--only", "beta")
     for victim in (before["services"]["beta"]["pids"]["all"], before["parts"]["postgres"]["pid"]):
@@ -94,6 +96,7 @@ def test_what_dies_is_started_again_at_the_same_addresses(cli: Cli, eventually: 
         assert connection.execute("SELECT count(*) FROM beta.things").fetchone() == (0,)
 
 
+@pytest.mark.slow
 def test_data_and_ports_outlive_a_restart(cli: Cli) -> None:
     first = cli.json("up", "--detach", "--only", "beta")
     with psycopg.connect(first["postgres"]["beta"], autocommit=True) as connection:
@@ -106,6 +109,7 @@ def test_data_and_ports_outlive_a_restart(cli: Cli) -> None:
         assert connection.execute("SELECT n FROM beta.things").fetchone() == (7,)
 
 
+@pytest.mark.slow
 def test_everything_dies_with_a_killed_supervisor(cli: Cli) -> None:
     status = cli.json("up", "--detach", "--only", "beta")
     running = processes(status)
@@ -115,6 +119,7 @@ def test_everything_dies_with_a_killed_supervisor(cli: Cli) -> None:
     assert cli.json("up", "--detach", "--only", "beta")["ready"] is True
 
 
+@pytest.mark.slow
 def test_down_leaves_a_stranger_with_the_same_pid_alone(cli: Cli) -> None:
     status = cli.json("up", "--detach", "--only", "beta")
     run_file = cli.data / "run" / "supervisor.json"
@@ -126,6 +131,7 @@ def test_down_leaves_a_stranger_with_the_same_pid_alone(cli: Cli) -> None:
     assert cli.json("down") == {"stopped": False, "leftovers": []}  # and we live
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_a_foreground_start(cli: Cli, eventually: Eventually) -> None:
     with cli.start("up", "--only", "beta") as process:
         eventually(lambda: cli.run("status").returncode == 0 and cli.json("status")["ready"])
@@ -156,25 +162,29 @@ def test_a_used_port_is_one_line(cli: Cli) -> None:
     assert "\n" not in error["message"]
 
 
+@pytest.mark.slow
 def test_refused_settings_end_the_start_at_once(cli: Cli) -> None:
     error = cli.json("up", "--detach", "--only", "beta", code=1, CLASSIFEED_BETA_REFUSE="x")["error"]
     assert error["reason"] == "SETTINGS_REFUSED"
     assert "CLASSIFEED_BETA_REFUSE='x' is refused" in error["message"]
 
 
+@pytest.mark.slow
 def test_a_service_that_keeps_dying_ends_the_start_with_its_log(cli: Cli) -> None:
     error = cli.json("up", "--detach", "--only", "beta", code=3, CLASSIFEED_BETA_DIE="1")["error"]
     assert error["reason"] == "KEEPS_DYING"
     assert "beta cannot live like this" in error["message"]
 
 
+@pytest.mark.slow
 def test_a_time_out_shows_the_log_of_what_is_not_healthy_and_leaves_nothing(cli: Cli) -> None:
-    error = cli.json("up", "--detach", "--only", "beta", "--timeout", "5", code=4, CLASSIFEED_BETA_SICK="1")["error"]
+    error = cli.json("up", "--detach", "--only", "beta", "--timeout", "15", code=4, CLASSIFEED_BETA_SICK="1")["error"]
     assert error["metadata"] == {"services": "beta"}
     assert "beta serves" in error["message"]
     assert cli.json("status", code=3)["error"]["reason"] == "NOT_RUNNING"
 
 
+@pytest.mark.slow
 def test_settle_waits_for_every_backlog(cli: Cli) -> None:
     cli.json("up", "--detach", "--only", "beta")
     assert cli.json("settle")["settled"] is True
@@ -202,3 +212,13 @@ def test_doctor_names_what_is_missing(cli: Cli) -> None:
     assert outcomes["postgres"] == outcomes["java"] == outcomes["s3"] == outcomes["alpha"] == "ok"
     assert outcomes["gamma"] == "failed"
     assert report["healthy"] is False
+
+
+@pytest.mark.slow
+def test_replaced_passwords_are_explained_in_one_line(cli: Cli) -> None:
+    cli.json("up", "--detach", "--only", "beta")
+    cli.json("down")
+    (cli.data / "keys" / "postgres.json").unlink()
+    error = cli.json("up", "--detach", "--only", "beta", code=3)["error"]
+    assert "its keys folder was replaced" in error["message"]
+    assert "\n" not in error["message"]

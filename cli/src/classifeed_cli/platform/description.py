@@ -29,7 +29,7 @@ def describe_plan(
         "started": me.started if me else "",
         "phase": phase,
         "version": version("classifeed-cli"),
-        "parts": {unit.name: _process(unit) for unit in parts},
+        "parts": {unit.name: {**_process(unit), "ready": unit.ready} for unit in parts},
         "services": {
             unit.name: {
                 **_process(unit),
@@ -92,7 +92,7 @@ async def describe_status(document: dict[str, Any]) -> dict[str, Any]:
         identity = identity_of(part)
         alive = identity is not None and identity.is_running()
         parts[name] = {
-            "state": "RUNNING" if alive else "DOWN",
+            "state": ("RUNNING" if part["ready"] else "STARTING") if alive else "DOWN",
             "pid": part["pid"],
             "log": part["log"],
             "restarts": part["restarts"],

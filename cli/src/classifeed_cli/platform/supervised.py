@@ -65,6 +65,8 @@ class Supervised:
         self._on_change = on_change
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._ready = asyncio.Event()
+        self._probing: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Start the process and begin to watch it. Returns at once."""
@@ -73,8 +75,12 @@ class Supervised:
 
     async def wait_ready(self) -> None:
         """Return when the process serves; for ever on its own, so the caller sets the limit."""
-        while not (self.alive and await self.probe()):  # noqa: ASYNC110 - another process sets no event of ours
-            await asyncio.sleep(_POLL_S / 2)
+        await self._ready.wait()
+
+    @property
+    def ready(self) -> bool:
+        """Whether the process that runs now has served since it was started."""
+        return self._ready.is_set() and self.alive
 
     @property
     def alive(self) -> bool:
@@ -92,6 +98,8 @@ class Supervised:
             except TimeoutError:
                 process.kill()
                 await ended(process)
+        if self._probing is not None:
+            self._probing.cancel()
         if self._task is not None:
             await self._task
             self._task = None
@@ -110,7 +118,23 @@ class Supervised:
         else:
             self.identity = ProcessIdentity.of(self.process.pid)
             self.refusal = None
+            self._probing = asyncio.create_task(self._find_ready(), name=f"probe {self.name}")
         self._on_change()
+
+    async def _find_ready(self) -> None:
+        try:
+            while not await self.probe():  # noqa: ASYNC110 - another process sets no event of ours
+                await asyncio.sleep(_POLL_S / 2)
+        except ServerError as error:  # it answers, and will never be ready
+            self.refusal = str(error)
+        else:
+            self._ready.set()
+        self._on_change()
+
+    def _forget_ready(self) -> None:
+        if self._probing is not None:
+            self._probing.cancel()
+        self._ready.clear()
 
     async def _watch(self) -> None:
         pause_s = _FIRST_PAUSE_S
@@ -118,6 +142,7 @@ class Supervised:
             started = time.monotonic()
             if self.process is not None:
                 self.last_exit = await ended(self.process)
+            self._forget_ready()
             if self._stopping.is_set():
                 return
             self._on_change()
