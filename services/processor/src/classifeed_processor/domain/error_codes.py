@@ -79,6 +79,15 @@ ISSUES: Final = _issues(
         "Use the article number or the key of your database as id.",
     ),
     IssueCode(
+        "ID_RESERVED",
+        ERROR,
+        VALIDATION,
+        "The offer's id is reserved",
+        "The id {value} begins with “record:”, under which offers without an id are listed.",
+        "an id that does not begin with “record:”",
+        "Put anything else before the number.",
+    ),
+    IssueCode(
         "DUPLICATE_ID",
         ERROR,
         DUPLICATE,

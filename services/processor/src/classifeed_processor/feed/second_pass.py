@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 from lxml import etree
@@ -19,6 +19,9 @@ from classifeed_processor.feed.window import SourceWindow
 from classifeed_processor.feed.yml.mapping import YmlMapping
 from classifeed_processor.feed.yml.scan import MAX_ID_CHARS
 
+# What offers without a usable id, and duplicates, are called: this and their position.
+STAND_IN = "record:"
+
 
 @dataclass(frozen=True, slots=True)
 class RunAddress:
@@ -31,11 +34,12 @@ class RunAddress:
     mode: load_pb2.LoadMode
 
 
-def read_batches(scan: FeedScan, address: RunAddress) -> Iterator[OfferBatch]:
+def read_batches(scan: FeedScan, address: RunAddress) -> Generator[OfferBatch, None, None]:
     """Yields the batches of a run, numbered from 1, each with its digest.
 
     Deterministic: the same file gives the same records in the same batches, whatever the run. Blocks on the disk;
     memory is one batch and one piece of the file. The batch is the caller's once yielded.
+    All of it must be asked for in one thread.
 
     Raises:
         FeedFault: MALFORMED_XML, where libxml2 refuses what the first pass let through.
@@ -108,11 +112,13 @@ class _Reader:
         record.ordinal = place.ordinal
         record.line = place.line
         issues = self._issues
-        if not 0 < len(external_id) <= MAX_ID_CHARS:
+        if not 0 < len(external_id) <= MAX_ID_CHARS or external_id.startswith(STAND_IN):
             record.kind = offer_requests_pb2.RECORD_KIND_UNIDENTIFIED
-            record.external_id = f"record:{place.ordinal}"
+            record.external_id = f"{STAND_IN}{place.ordinal}"
             issues.begin(record, record.external_id)
-            if external_id:
+            if external_id.startswith(STAND_IN):
+                issues.add("ID_RESERVED", field="id", value=external_id)
+            elif external_id:
                 issues.add("ID_TOO_LONG", field="id", value=external_id, length=len(external_id))
             else:
                 issues.add("ID_MISSING", field="id")
@@ -123,7 +129,7 @@ class _Reader:
         first = self._scan.duplicates.find_first(external_id, place.ordinal, place.line)
         if first is not None:
             record.kind = offer_requests_pb2.RECORD_KIND_DUPLICATE
-            record.external_id = f"record:{place.ordinal}"
+            record.external_id = f"{STAND_IN}{place.ordinal}"
             issues.add("DUPLICATE_ID", field="id", value=external_id, first_line=first.line)
             return
         record.kind = offer_requests_pb2.RECORD_KIND_OFFER

@@ -5,6 +5,8 @@ from __future__ import annotations
 from classifeed_processor.feed.scan import Category
 
 _MAX_DEPTH = 12
+# A path stands in each of a hundred offers of a message.
+_MAX_PATH_CHARS = 600
 
 
 class CategoryPaths:
@@ -27,11 +29,13 @@ class CategoryPaths:
     def _walk(self, category_id: str) -> tuple[str, ...]:
         names: list[str] = []
         seen: set[str] = set()
+        room = _MAX_PATH_CHARS
         # Shops name parents that do not exist, and parents in a circle.
         while category_id in self._categories and category_id not in seen and len(names) < _MAX_DEPTH:
             seen.add(category_id)
             category = self._categories[category_id]
-            if category.name:
+            if category.name and room >= len(category.name):
                 names.append(category.name)
+                room -= len(category.name)
             category_id = category.parent_id
         return tuple(reversed(names))

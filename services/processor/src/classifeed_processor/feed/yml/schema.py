@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
@@ -12,8 +11,8 @@ from lxml import etree
 _XS = "{http://www.w3.org/2001/XMLSchema}"
 
 
-@cache
 def _template() -> etree._Element:
+    # Parsed anew each time: nodes of lxml share a dictionary with what their thread parses and must stay in it.
     return etree.fromstring(files(__package__).joinpath("yml-offer.xsd").read_bytes())
 
 
@@ -35,7 +34,7 @@ def compile_schema(child_tags: Iterable[str]) -> etree.XMLSchema:
     Unlisted ones are added as anything at all: after an element that a schema does not expect, libxml2 stops looking at
     the rest of the offer, and a wrong price behind an unknown tag would pass.
     """
-    schema = copy.deepcopy(_template())
+    schema = _template()
     choice = _choice(schema)
     for tag in unknown_tags(child_tags):
         etree.SubElement(choice, f"{_XS}element", name=tag, type="anything")

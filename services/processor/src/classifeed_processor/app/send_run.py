@@ -1,0 +1,180 @@
+"""Sending one run of a task: the file fetched, checked to its end, and its offers in batches; the end comes later."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Final, Protocol
+
+from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch
+from classifeed.feeds.v1.task_pb2 import TASK_STATUS_IN_PROGRESS
+from classifeed_common.blobs import BlobCorrupt, BlobMissing, BlobStore
+from classifeed_common.kafka import Message, message_of
+from classifeed_jobs import JobContext, Progress
+from classifeed_processor.app.guarding import guarded
+from classifeed_processor.app.reading_thread import ReadingThread
+from classifeed_processor.app.task_signals import TaskSignals
+from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.domain.statistics import add_stage
+from classifeed_processor.domain.tasks import TaskKey, TaskState
+from classifeed_processor.feed.batches import RunDigest
+from classifeed_processor.feed.first_pass import scan_feed
+from classifeed_processor.feed.limits import DEFAULT_LIMITS
+from classifeed_processor.feed.scan import FeedScan, require_mode
+from classifeed_processor.feed.second_pass import RunAddress, read_batches
+from classifeed_processor.feed.source import open_source
+from classifeed_processor.store import results, tasks
+
+_CHUNK_BATCHES: Final = 8
+_POLL_S: Final = 1.0
+
+
+class Sender(Protocol):
+    """What puts messages on a topic, as this use case needs it."""
+
+    async def send(self, messages: Sequence[Message]) -> None:
+        """Returns when every message is acknowledged, in the order given."""
+
+
+class RunOvertaken(Exception):
+    """The run is not the task's any more, or the task has ended: stop sending."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunParts:
+    """What a run works with.
+
+    Attributes:
+        blobs: where the files are.
+        sender: where the batches go.
+        signals: rings when answers have come.
+        topic: topic of requests.
+        spool_dir: folder for files of runs; each run removes its own.
+        window_batches: batches that may wait for their answers, at most.
+    """
+
+    blobs: BlobStore
+    sender: Sender
+    signals: TaskSignals
+    topic: str
+    spool_dir: Path
+    window_batches: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    batch_count: int
+    digest: bytes
+    stages: dict[str, float]
+
+
+async def send_run(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, state: TaskState) -> None:
+    """Sends all batches of a run and notes, once all are acknowledged, that they were sent.
+
+    Every effect is guarded by the job's claim. It may run again, as a higher run. Nothing is sent before the first pass
+    is through. Cancellation leaves a part of the run behind, which the next run replaces at the owner.
+
+    Raises:
+        FeedFault: the file cannot be loaded; nothing was sent, save in the case that `read_batches` names.
+        RunOvertaken: the task went on without this run.
+        Unavailable: a part that is needed does not answer; try again.
+    """
+    parts.spool_dir.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(prefix="run-", dir=parts.spool_dir, ignore_cleanup_errors=True) as folder,
+        ReadingThread() as reading,
+    ):
+        started = time.monotonic()
+        path = await _fetch(parts.blobs, state.source_sha256, Path(folder))
+        fetched = time.monotonic()
+        scan = await reading.call(lambda: _scan(path))
+        require_mode(scan, state.mode)
+        stages = {"download": fetched - started, "check": time.monotonic() - fetched}
+        async with guarded(ctx) as tx:
+            await tasks.note_scan(
+                tx, key, run, format_name=scan.format, expected_total=scan.offer_count, warnings=scan.warnings
+            )
+        sent = await _send_batches(ctx, parts, key, run, state, scan, reading)
+    async with guarded(ctx) as tx:
+        await tasks.note_sent(tx, key, run, batch_count=sent.batch_count, digest=sent.digest)
+        statistics = await results.lock_statistics(tx, key, run)
+        for stage, seconds in (stages | sent.stages).items():
+            add_stage(statistics, stage, seconds)
+        await results.save_statistics(tx, key, statistics, answered=False)
+
+
+async def _fetch(blobs: BlobStore, sha256: str, folder: Path) -> Path:
+    path = folder / "source"
+    try:
+        await blobs.fetch(sha256, path)
+    except BlobMissing as error:
+        raise FeedFault("SOURCE_MISSING", "The object store no longer has the file") from error
+    except BlobCorrupt as error:
+        raise FeedFault("SOURCE_MISSING", "The stored file is damaged") from error
+    return path
+
+
+def _scan(path: Path) -> FeedScan:
+    return scan_feed(open_source(path, DEFAULT_LIMITS), path.parent)
+
+
+async def _send_batches(
+    ctx: JobContext, parts: RunParts, key: TaskKey, run: int, state: TaskState, scan: FeedScan, reading: ReadingThread
+) -> _Sent:
+    batches = read_batches(scan, RunAddress(key.seller_id, key.namespace, key.task_id, run, state.mode))
+    reading.closing(batches.close)
+    digest = RunDigest()
+    batch_count = records = 0
+    stages = {"parse": 0.0, "send": 0.0}
+    ahead = reading.begin(lambda: _take_chunk(batches, parts))
+    while True:
+        chunk = await asyncio.wrap_future(ahead)
+        stages["parse"] += chunk.seconds
+        if not chunk.batches:
+            return _Sent(batch_count, digest.value(), stages)
+        # The next piece is parsed while this one travels.
+        ahead = reading.begin(lambda: _take_chunk(batches, parts))
+        started = time.monotonic()
+        await _await_room(ctx, parts, key, run, len(chunk.batches))
+        async with guarded(ctx) as tx:
+            # Before they leave, so that no answer finds its batch unknown.
+            await tasks.insert_batches(tx, key, run, [(b.batch_id, len(b.records)) for b in chunk.batches])
+        await parts.sender.send(chunk.messages)
+        stages["send"] += time.monotonic() - started
+        for batch in chunk.batches:
+            digest.add(batch.digest)
+            records += len(batch.records)
+        batch_count += len(chunk.batches)
+        ctx.report(Progress(processed=records, total=scan.offer_count))
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    batches: list[OfferBatch]
+    messages: list[Message]
+    seconds: float
+
+
+def _take_chunk(batches: Iterator[OfferBatch], parts: RunParts) -> _Chunk:
+    started = time.monotonic()
+    taken = list(islice(batches, min(_CHUNK_BATCHES, parts.window_batches)))
+    messages = [message_of(parts.topic, batch.seller_id.encode(), batch) for batch in taken]
+    return _Chunk(taken, messages, time.monotonic() - started)
+
+
+async def _await_room(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, batches: int) -> None:
+    """Returns when the window has room for so many batches. The database counts, whoever took the answers in."""
+    while True:
+        async with ctx.db.transaction() as tx:
+            status, _, current = await tasks.read_state(tx, key)
+            waiting = await tasks.count_unanswered(tx, key, run)
+        if current != run or status != TASK_STATUS_IN_PROGRESS:
+            raise RunOvertaken(f"{key.name} run {run}")
+        if waiting == 0 or waiting + batches <= parts.window_batches:
+            return
+        await parts.signals.wait(key, _POLL_S)

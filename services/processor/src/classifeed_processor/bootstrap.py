@@ -1,0 +1,122 @@
+"""The only place where the processor's parts are built and joined."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from classifeed.feeds.v1.task_service_pb2_grpc import add_TaskServiceServicer_to_server
+from classifeed_common.blobs import BlobStore
+from classifeed_common.db import Database
+from classifeed_common.kafka import (
+    FEEDS_OFFER_REQUESTS,
+    FEEDS_OFFER_RESULTS,
+    Cluster,
+    DeadLetters,
+    KafkaProducer,
+    OrderedConsumer,
+    dlq,
+    ensure_topics,
+)
+from classifeed_common.kafka.topics import declared
+from classifeed_common.runner import Role, Servicer, ServiceRunner
+from classifeed_common.runner.command import version_of
+from classifeed_jobs import JobStore, Reaper, Worker
+from classifeed_processor.app.create_task import QUEUE
+from classifeed_processor.app.send_run import RunParts
+from classifeed_processor.app.task_signals import TaskSignals
+from classifeed_processor.consumers.results import GROUP, ResultHandler, RingingPositions
+from classifeed_processor.jobs.feed_process import registry
+from classifeed_processor.rpc.task_service import TaskService
+from classifeed_processor.settings import ProcessorSettings
+from classifeed_processor.store import reading
+
+SERVICE = "processor"
+
+
+async def prepare(settings: ProcessorSettings) -> None:
+    """Makes the topics that the processor reads and writes; idempotent."""
+    names = (FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, dlq(FEEDS_OFFER_RESULTS))
+    await ensure_topics(settings.kafka_bootstrap, [declared(name) for name in names])
+
+
+def build(settings: ProcessorSettings) -> ServiceRunner:
+    """Returns the processor, nothing of it opened yet."""
+    database = Database(
+        settings.dsn.get_secret_value(),
+        schema=settings.db_schema,
+        application_name=SERVICE,
+        max_size=settings.db_pool_max,
+    )
+    blobs = BlobStore(
+        endpoint=settings.s3_endpoint,
+        access_key=settings.s3_access_key,
+        secret_key=settings.s3_secret_key.get_secret_value(),
+        bucket=settings.s3_bucket,
+    )
+    producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
+    cluster = Cluster(settings.kafka_bootstrap, client_id=SERVICE)
+    jobs = JobStore(default_lease_ttl_s=settings.job_lease_s)
+    signals = TaskSignals()
+    handler = ResultHandler()
+    consumer = OrderedConsumer(
+        bootstrap=settings.kafka_bootstrap,
+        group=GROUP,
+        topics=[FEEDS_OFFER_RESULTS],
+        positions=RingingPositions(database, handler, signals),
+        handle=handler.handle,
+        dead_letters=DeadLetters(producer),
+    )
+    parts = RunParts(
+        blobs=blobs,
+        sender=producer,
+        signals=signals,
+        topic=FEEDS_OFFER_REQUESTS,
+        spool_dir=settings.spool_dir,
+        window_batches=settings.window_batches,
+    )
+    worker = Worker(
+        database,
+        jobs,
+        registry,
+        queues={QUEUE: settings.concurrency},
+        resources=parts,
+        heartbeat_s=settings.heartbeat_s,
+        drain_grace_s=settings.drain_grace_s,
+    )
+    reaper = Reaper(database)
+
+    async def open_all() -> None:
+        await database.open()
+        await blobs.open()
+        await producer.start()
+
+    async def close_all() -> None:
+        await producer.close()
+        await blobs.close()
+        await database.close()
+
+    async def check_postgres() -> None:
+        async with database.connection() as connection:
+            await connection.execute("SELECT FROM tasks LIMIT 1")
+
+    async def check_kafka() -> None:
+        await cluster.ends([(FEEDS_OFFER_REQUESTS, 0)])
+
+    async def open_tasks() -> Mapping[str, int]:
+        async with database.transaction() as tx:
+            return {"tasks": await reading.count_open(tx)}
+
+    return ServiceRunner(
+        settings,
+        SERVICE,
+        version_of(SERVICE),
+        roles=[
+            Role("work", worker.run, open_tasks),
+            Role("reap", reaper.run),
+            Role("results", consumer.run, consumer.backlog),
+        ],
+        servicers=[Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, jobs))],
+        readiness={"postgres": check_postgres, "kafka": check_kafka, "s3": blobs.check},
+        on_start=open_all,
+        on_stop=close_all,
+    )

@@ -1,0 +1,1 @@
+"""The doors of Kafka: decode and call."""

@@ -1,0 +1,81 @@
+"""The door for feeds.offer-results.v1."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from google.protobuf.message import DecodeError
+
+from classifeed.feeds.v1 import offer_results_pb2
+from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, TaskEndResult
+from classifeed_common.db import Database, Tx
+from classifeed_common.kafka import GroupPartition, Poison, Position, Record, TablePositions, type_of
+from classifeed_processor.app.take_results import Answer, take_results
+from classifeed_processor.app.task_signals import TaskSignals
+from classifeed_processor.domain.tasks import TaskKey
+
+GROUP: Final = "processor"
+_TYPES: Final[dict[str, type[Answer]]] = {
+    OfferBatchResult.DESCRIPTOR.full_name: OfferBatchResult,
+    TaskEndResult.DESCRIPTOR.full_name: TaskEndResult,
+}
+
+
+class ResultHandler:
+    """Handles polls of results, for an OrderedConsumer over `RingingPositions`."""
+
+    def __init__(self) -> None:
+        self.moved: set[TaskKey] = set()
+
+    async def handle(self, tx: Tx, records: Sequence[Record]) -> None:
+        """Takes the answers of a poll in, all in `tx`.
+
+        Raises:
+            Poison: a record is no answer.
+        """
+        self.moved |= await take_results(tx, [decode_result(record) for record in records])
+
+
+class RingingPositions(TablePositions):
+    """Positions whose committed effect wakes the jobs of the tasks that it moved."""
+
+    def __init__(self, db: Database, handler: ResultHandler, signals: TaskSignals) -> None:
+        super().__init__(db)
+        self._handler = handler
+        self._signals = signals
+
+    @asynccontextmanager
+    async def effect(
+        self, expected: Mapping[GroupPartition, Position], new: Mapping[GroupPartition, Position]
+    ) -> AsyncIterator[Any]:
+        """Opens an effect; see TablePositions."""
+        self._handler.moved.clear()
+        async with super().effect(expected, new) as tx:
+            yield tx
+        self._signals.ring(self._handler.moved)
+
+
+def decode_result(record: Record) -> Answer:
+    """Returns the answer that a record carries.
+
+    Raises:
+        Poison: it carries none; the text says what it is.
+    """
+    cls = _TYPES.get(type_of(record))
+    if cls is None:
+        raise Poison(record, f"is no OfferBatchResult or TaskEndResult, but {type_of(record) or 'of no type'}")
+    try:
+        answer = cls.FromString(record.value)
+    except DecodeError as error:
+        raise Poison(record, f"cannot be read as {cls.DESCRIPTOR.full_name}: {error}") from error
+    if not answer.seller_id or not answer.namespace or answer.task_id < 1 or answer.run < 1:
+        raise Poison(record, "names no run of a task")
+    if answer.outcome == offer_results_pb2.BATCH_OUTCOME_UNSPECIFIED:
+        raise Poison(record, "says no outcome")
+    if isinstance(answer, OfferBatchResult):
+        texts = (text for error in answer.errors for text in (error.external_id, error.value, error.excerpt))
+        if any("\0" in text for text in texts):
+            raise Poison(record, "has a NUL character in an issue")
+    return answer

@@ -1,0 +1,77 @@
+"""Tasks: what names them, and what the steps of a load need to know of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from classifeed.feeds.v1 import load_pb2, task_pb2
+
+MAX_INCOMPLETE_RUNS: Final = 3
+_TASK_NAME = re.compile(r"sellers/(?P<seller>[^/]+)/feeds/(?P<namespace>[^/]+)/tasks/(?P<task>[1-9][0-9]*)")
+_PARENT = re.compile(r"sellers/(?P<seller>[^/]+)/feeds/(?P<namespace>[^/]+)")
+
+
+class TaskKey(NamedTuple):
+    """One task of one namespace."""
+
+    seller_id: str
+    namespace: str
+    task_id: int
+
+    @property
+    def name(self) -> str:
+        """Its resource name."""
+        return f"sellers/{self.seller_id}/feeds/{self.namespace}/tasks/{self.task_id}"
+
+    @property
+    def lock_key(self) -> str:
+        """What excludes two tasks of a namespace from running at a time."""
+        return f"feedprocessor:{self.seller_id}:{self.namespace}"
+
+    @classmethod
+    def parse(cls, name: str) -> TaskKey:
+        """Returns the task of a resource name.
+
+        Raises:
+            ValueError: it is not the name of a task.
+        """
+        match = _TASK_NAME.fullmatch(name)
+        if match is None:
+            raise ValueError(f"{name!r} is not a name such as sellers/shop/feeds/default/tasks/1")
+        return cls(match["seller"], match["namespace"], int(match["task"]))
+
+
+def parse_namespace(parent: str) -> tuple[str, str]:
+    """Returns seller and namespace of a resource name.
+
+    Raises:
+        ValueError: it is not the name of a namespace.
+    """
+    match = _PARENT.fullmatch(parent)
+    if match is None:
+        raise ValueError(f"{parent!r} is not a name such as sellers/shop/feeds/default")
+    return match["seller"], match["namespace"]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskState:
+    """A task as the job that runs it finds it."""
+
+    kind: task_pb2.TaskKind
+    status: task_pb2.TaskStatus
+    phase: task_pb2.TaskPhase
+    run: int
+    incomplete_runs: int
+    mode: load_pb2.LoadMode
+    disposition: load_pb2.Disposition
+    source_sha256: str
+    source_bytes: int
+    batch_count: int | None
+    digest: bytes | None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is still something for the job to do."""
+        return self.status == task_pb2.TASK_STATUS_IN_PROGRESS

@@ -1,0 +1,138 @@
+"""TaskService: makes tasks, and reads what became of them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from typing import Any, Final, TypeAlias
+
+import grpc.aio
+
+from classifeed.feeds.v1.task_pb2 import Task
+from classifeed.feeds.v1.task_service_pb2 import (
+    CreateTaskRequest,
+    GetTaskRequest,
+    ListOfferErrorsRequest,
+    ListOfferErrorsResponse,
+    ListTasksRequest,
+    ListTasksResponse,
+)
+from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceServicer
+from classifeed_common.db import Database, Tx
+from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
+from classifeed_common.rpc.call import remaining_s
+from classifeed_jobs import JobStore
+from classifeed_processor.app.create_task import create_task
+from classifeed_processor.domain.tasks import TaskKey, parse_namespace
+from classifeed_processor.store import reading
+
+Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
+_DEFAULT_PAGE_TASKS: Final = 50
+_DEFAULT_PAGE_ERRORS: Final = 100
+_LAST_TASK_ID: Final = (1 << 63) - 1
+
+
+class TaskService(TaskServiceServicer):
+    """Answers from the tables of tasks and issues."""
+
+    def __init__(self, db: Database, jobs: JobStore) -> None:
+        self._db = db
+        self._jobs = jobs
+
+    async def CreateTask(self, request: CreateTaskRequest, context: Context) -> Task:
+        """Makes a task, or returns the one that the upload has.
+
+        Raises:
+            AlreadyExists: the upload id was used for another file or namespace.
+        """
+        key = await create_task(self._db, self._jobs, request, timeout_s=remaining_s())
+        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+            return await _require_task(tx, key)
+
+    async def GetTask(self, request: GetTaskRequest, context: Context) -> Task:
+        """Returns one task with its statistics.
+
+        Raises:
+            NotFound: there is none.
+        """
+        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+            return await _require_task(tx, _task_key("name", request.name))
+
+    async def ListTasks(self, request: ListTasksRequest, context: Context) -> ListTasksResponse:
+        """Returns a page of a namespace's tasks, the newest first."""
+        try:
+            seller_id, namespace = parse_namespace(request.parent)
+        except ValueError as error:
+            raise _wrong("parent", str(error)) from error
+        limit = request.page_size or _DEFAULT_PAGE_TASKS
+        (before,) = _read_token(request.page_token, (_LAST_TASK_ID,))
+        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+            tasks = await reading.list_tasks(tx, seller_id, namespace, before=before, limit=limit + 1)
+        token = _write_token(tasks[limit - 1].task_id) if len(tasks) > limit else ""
+        return ListTasksResponse(tasks=tasks[:limit], next_page_token=token)
+
+    async def ListOfferErrors(self, request: ListOfferErrorsRequest, context: Context) -> ListOfferErrorsResponse:
+        """Returns a page of a task's issues, errors before warnings, then by external id.
+
+        Raises:
+            NotFound: there is no such task.
+        """
+        key = _task_key("parent", request.parent)
+        limit = request.page_size or _DEFAULT_PAGE_ERRORS
+        level, external_id, error_id = _read_token(request.page_token, (0, "", ""))
+        parameters = {
+            "after_level": level,
+            "after_external_id": external_id,
+            "after_error_id": error_id,
+            "level": request.level,
+            "kind": request.kind,
+            "code": request.code,
+            "external_id": request.external_id,
+            "limit": limit + 1,
+        }
+        if any("\0" in str(parameters[name]) for name in ("code", "external_id")):
+            return ListOfferErrorsResponse()
+        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+            task = await _require_task(tx, key)
+            errors = await reading.list_errors(tx, key, task.run, parameters)
+        token = ""
+        if len(errors) > limit:
+            last = errors[limit - 1]
+            token = _write_token(last.level, last.external_id, last.error_id)
+        return ListOfferErrorsResponse(errors=errors[:limit], next_page_token=token)
+
+
+async def _require_task(tx: Tx, key: TaskKey) -> Task:
+    task = await reading.get_task(tx, key)
+    if task is None:
+        raise NotFound("TASK_NOT_FOUND", f"There is no {key.name}: ListTasks of its namespace says which there are.")
+    return task
+
+
+def _task_key(field: str, name: str) -> TaskKey:
+    try:
+        return TaskKey.parse(name)
+    except ValueError as error:
+        raise _wrong(field, str(error)) from error
+
+
+def _wrong(field: str, words: str) -> InvalidArgument:
+    return InvalidArgument(f"{field.upper()}_INVALID", words, violations=[FieldViolation(field, words)])
+
+
+def _write_token(*values: object) -> str:
+    return base64.urlsafe_b64encode(json.dumps(values, ensure_ascii=False).encode()).decode()
+
+
+def _read_token(token: str, default: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Returns the values that a page token carries; `default` for none, and as the pattern of their types."""
+    if not token:
+        return default
+    try:
+        values = json.loads(base64.urlsafe_b64decode(token.encode()))
+    except (binascii.Error, ValueError) as error:
+        raise _wrong("page_token", "is no token that ListTasks or ListOfferErrors gave") from error
+    if not isinstance(values, list) or [type(value) for value in values] != [type(value) for value in default]:
+        raise _wrong("page_token", "is a token of another list")
+    return tuple(values)

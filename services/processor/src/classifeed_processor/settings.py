@@ -1,0 +1,37 @@
+"""Settings of the processor."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import SettingsConfigDict
+
+from classifeed_common.settings import ServiceSettings
+
+
+class ProcessorSettings(ServiceSettings):
+    """What the processor needs to know, from variables CLASSIFEED_PROCESSOR_*."""
+
+    model_config = SettingsConfigDict(env_prefix="CLASSIFEED_PROCESSOR_", frozen=True)
+
+    spool_dir: Path = Field(
+        default=Path(tempfile.gettempdir()) / "classifeed-processor",
+        description="Folder for the files of running tasks; each takes the file's size there for as long as it runs.",
+    )
+    concurrency: int = Field(
+        default=4, ge=1, le=64, description="Tasks that one process runs at a time; one that waits for answers counts."
+    )
+    window_batches: int = Field(
+        default=100,
+        ge=1,
+        le=10_000,
+        description="Batches of a run that may wait for their answers, at most; each has up to 100 offers.",
+    )
+    heartbeat_s: float = Field(
+        default=5, gt=0, le=20, description="How often a process says that its jobs live, in seconds."
+    )
+    job_lease_s: int = Field(
+        default=20, ge=3, le=600, description="After this silence a task is given to another process, in seconds."
+    )

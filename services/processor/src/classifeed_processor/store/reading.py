@@ -1,0 +1,81 @@
+"""Reads for the rpc door."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from classifeed.feeds.v1 import task_pb2
+from classifeed.feeds.v1.load_pb2 import OfferError
+from classifeed.feeds.v1.task_pb2 import FeedStatistics, Task
+from classifeed_common.db import Tx, load_queries
+from classifeed_processor.domain.tasks import TaskKey
+
+_SQL = load_queries(__package__, "reading.sql")
+_GET_TASK = _SQL["get_task"]
+_LIST_TASKS = _SQL["list_tasks"]
+_LIST_ERRORS = _SQL["list_errors"]
+_COUNT_OPEN = _SQL["count_open"]
+
+
+async def get_task(tx: Tx, key: TaskKey) -> Task | None:
+    """Return one task with its statistics; None when there is none."""
+    row = await (await tx.execute(_GET_TASK, key._asdict())).fetchone()
+    return None if row is None else _task(row)
+
+
+async def list_tasks(tx: Tx, seller_id: str, namespace: str, *, before: int, limit: int) -> list[Task]:
+    """Return tasks of a namespace with smaller ids than `before`, the newest first."""
+    parameters = {"seller_id": seller_id, "namespace": namespace, "before": before, "limit": limit}
+    return [_task(row) for row in await (await tx.execute(_LIST_TASKS, parameters)).fetchall()]
+
+
+async def list_errors(tx: Tx, key: TaskKey, run: int, parameters: dict[str, Any]) -> list[OfferError]:
+    """Return issues of a task's run, errors before warnings, then by external id."""
+    rows = await (await tx.execute(_LIST_ERRORS, {**key._asdict(), "run": run, **parameters})).fetchall()
+    names = (
+        "external_id", "error_id", "ordinal", "level", "kind", "code", "field", "line", "column", "path", "excerpt",
+        "value", "expected", "title", "message", "suggestion",
+    )  # fmt: skip
+    return [OfferError(task=key.name, **dict(zip(names, row, strict=True))) for row in rows]
+
+
+async def count_open(tx: Tx) -> int:
+    """Return how many tasks wait, run, or wait for their answers."""
+    row = await (await tx.execute(_COUNT_OPEN, {"held": task_pb2.TASK_STATUS_HELD})).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def _task(row: tuple[Any, ...]) -> Task:
+    key = TaskKey(*row[:3])
+    task = Task(
+        name=key.name,
+        seller_id=key.seller_id,
+        namespace=key.namespace,
+        task_id=key.task_id,
+        kind=row[3],
+        status=row[4],
+        phase=row[5],
+        run=row[6],
+        mode=row[7],
+        disposition=row[8],
+        upload_id=row[9],
+        source_sha256=row[10],
+        source_bytes=row[11],
+        file_name=row[12],
+        format=row[13],
+        expected_total=row[14],
+        warnings=row[15],
+        error_code=row[16],
+        error_message=row[17],
+        error_line=row[18],
+        error_column=row[19],
+    )
+    task.create_time.FromDatetime(row[20])
+    task.update_time.FromDatetime(row[21])
+    if row[22] is not None:
+        task.end_time.FromDatetime(row[22])
+    task.statistics.CopyFrom(FeedStatistics.FromString(row[23] or b""))
+    if row[24]:
+        task.statistics.offers_per_second = task.statistics.total / row[24]
+    return task

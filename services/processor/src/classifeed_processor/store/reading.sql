@@ -1,0 +1,35 @@
+-- What the rpc door reads.
+
+-- name: get_task
+SELECT t.seller_id, t.namespace, t.task_id, t.kind, t.status, t.phase, t.run, t.mode, t.disposition, t.upload_id,
+       t.source_sha256, t.source_bytes, t.file_name, t.format, t.expected_total, t.warnings, t.error_code,
+       t.error_message, t.error_line, t.error_column, t.created_at, t.updated_at, t.ended_at, s.statistics,
+       extract(epoch FROM s.last_answer_at - s.first_answer_at)::float8
+FROM tasks t LEFT JOIN feed_statistics s USING (seller_id, namespace, task_id)
+WHERE t.seller_id = %(seller_id)s AND t.namespace = %(namespace)s AND t.task_id = %(task_id)s
+
+-- name: list_tasks
+SELECT t.seller_id, t.namespace, t.task_id, t.kind, t.status, t.phase, t.run, t.mode, t.disposition, t.upload_id,
+       t.source_sha256, t.source_bytes, t.file_name, t.format, t.expected_total, t.warnings, t.error_code,
+       t.error_message, t.error_line, t.error_column, t.created_at, t.updated_at, t.ended_at, s.statistics,
+       extract(epoch FROM s.last_answer_at - s.first_answer_at)::float8
+FROM tasks t LEFT JOIN feed_statistics s USING (seller_id, namespace, task_id)
+WHERE t.seller_id = %(seller_id)s AND t.namespace = %(namespace)s AND t.task_id < %(before)s
+ORDER BY t.task_id DESC
+LIMIT %(limit)s
+
+-- name: list_errors
+SELECT external_id, error_id, ordinal, level, kind, code, field, line, "column", path, excerpt, value, expected, title,
+       message, suggestion
+FROM offer_errors
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run = %(run)s
+  AND (level, external_id, error_id) > (%(after_level)s::smallint, %(after_external_id)s, %(after_error_id)s)
+  AND (%(level)s::smallint = 0 OR level = %(level)s::smallint)
+  AND (%(kind)s::smallint = 0 OR kind = %(kind)s::smallint)
+  AND (%(code)s::text = '' OR code = %(code)s::text)
+  AND (%(external_id)s::text = '' OR external_id = %(external_id)s::text)
+ORDER BY level, external_id, error_id
+LIMIT %(limit)s
+
+-- name: count_open
+SELECT count(*) FROM tasks WHERE ended_at IS NULL AND status <> %(held)s

@@ -1,0 +1,100 @@
+"""Statements of the consumer of results."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from classifeed.feeds.v1.load_pb2 import OfferError
+from classifeed.feeds.v1.task_pb2 import FeedStatistics
+from classifeed_common.db import Tx, load_queries
+from classifeed_processor.domain.tasks import TaskKey
+
+_SQL = load_queries(__package__, "results.sql")
+_LOCK_TASKS = _SQL["lock_tasks"]
+_ANSWER_BATCHES = _SQL["answer_batches"]
+_LOCK_STATISTICS = _SQL["lock_statistics"]
+_SAVE_STATISTICS = _SQL["save_statistics"]
+_TOUCH_TASK = _SQL["touch_task"]
+_INSERT_ERRORS = _SQL["insert_errors"]
+
+
+@dataclass(frozen=True, slots=True)
+class LockedTask:
+    """A task as the consumer finds it."""
+
+    status: int
+    phase: int
+    run: int
+    incomplete_runs: int
+    source_bytes: int
+
+
+async def lock_tasks(tx: Tx, keys: Collection[TaskKey]) -> dict[TaskKey, LockedTask]:
+    """Return the tasks that exist, locked until the transaction ends."""
+    columns = {
+        "sellers": [key.seller_id for key in keys],
+        "namespaces": [key.namespace for key in keys],
+        "task_ids": [key.task_id for key in keys],
+    }
+    rows = await (await tx.execute(_LOCK_TASKS, columns)).fetchall()
+    return {TaskKey(*row[:3]): LockedTask(*row[3:]) for row in rows}
+
+
+async def answer_batches(tx: Tx, batches: Sequence[tuple[TaskKey, int, int]]) -> set[tuple[TaskKey, int]]:
+    """Note the answers to batches (task, run, number); return those that had none before, as (task, number)."""
+    if not batches:
+        return set()
+    columns = {
+        "sellers": [key.seller_id for key, _, _ in batches],
+        "namespaces": [key.namespace for key, _, _ in batches],
+        "task_ids": [key.task_id for key, _, _ in batches],
+        "runs": [run for _, run, _ in batches],
+        "batch_ids": [number for _, _, number in batches],
+    }
+    rows = await (await tx.execute(_ANSWER_BATCHES, columns)).fetchall()
+    return {(TaskKey(*row[:3]), row[3]) for row in rows}
+
+
+async def lock_statistics(tx: Tx, key: TaskKey, run: int) -> FeedStatistics:
+    """Return the statistics of the task's run, locked until the transaction ends; empty when there are none."""
+    row = await (await tx.execute(_LOCK_STATISTICS, key._asdict())).fetchone()
+    return FeedStatistics.FromString(row[1]) if row is not None and row[0] == run else FeedStatistics()
+
+
+async def save_statistics(tx: Tx, key: TaskKey, statistics: FeedStatistics, *, answered: bool) -> None:
+    """Write statistics; `answered` moves the times of the first and the last answer."""
+    columns = {"statistics": statistics.SerializeToString(), "answered": answered}
+    await tx.execute(_SAVE_STATISTICS, {**key._asdict(), **columns})
+
+
+async def touch_task(tx: Tx, key: TaskKey) -> None:
+    """Say that the task has changed."""
+    await tx.execute(_TOUCH_TASK, key._asdict())
+
+
+async def insert_errors(tx: Tx, key: TaskKey, run: int, errors: Sequence[OfferError]) -> None:
+    """Keep issues; one that is there already is not kept twice."""
+    unique = {(error.external_id, error.error_id): error for error in errors}
+    if not unique:
+        return
+    rows = list(unique.values())
+    columns = {
+        "external_ids": [row.external_id for row in rows],
+        "error_ids": [row.error_id for row in rows],
+        "ordinals": [row.ordinal for row in rows],
+        "levels": [row.level for row in rows],
+        "kinds": [row.kind for row in rows],
+        "codes": [row.code for row in rows],
+        "fields": [row.field for row in rows],
+        "lines": [row.line for row in rows],
+        "columns": [row.column for row in rows],
+        "paths": [row.path for row in rows],
+        "excerpts": [row.excerpt for row in rows],
+        "values": [row.value for row in rows],
+        "expecteds": [row.expected for row in rows],
+        "titles": [row.title for row in rows],
+        "messages": [row.message for row in rows],
+        "suggestions": [row.suggestion for row in rows],
+    }
+    await tx.execute(_INSERT_ERRORS, {**key._asdict(), "run": run, **columns})

@@ -1,0 +1,50 @@
+-- What the owner of the offers answered, taken in with the position of the consumer.
+
+-- name: lock_tasks
+-- In key order, so that two transactions never wait for each other.
+SELECT t.seller_id, t.namespace, t.task_id, t.status, t.phase, t.run, t.incomplete_runs, t.source_bytes
+FROM tasks t
+JOIN (SELECT DISTINCT * FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(task_ids)s::bigint[]))
+     AS n(seller_id, namespace, task_id) USING (seller_id, namespace, task_id)
+ORDER BY t.seller_id, t.namespace, t.task_id
+FOR UPDATE OF t
+
+-- name: answer_batches
+-- Only the first answer to a batch counts; the rows that come back are those.
+UPDATE offer_batches b SET answered_at = clock_timestamp()
+FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(task_ids)s::bigint[], %(runs)s::integer[],
+            %(batch_ids)s::bigint[]) AS n(seller_id, namespace, task_id, run, batch_id)
+WHERE b.seller_id = n.seller_id AND b.namespace = n.namespace AND b.task_id = n.task_id AND b.run = n.run
+  AND b.batch_id = n.batch_id AND b.answered_at IS NULL
+RETURNING b.seller_id, b.namespace, b.task_id, b.batch_id
+
+-- name: lock_statistics
+SELECT run, statistics FROM feed_statistics
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
+FOR UPDATE
+
+-- name: save_statistics
+UPDATE feed_statistics
+SET statistics = %(statistics)s,
+    first_answer_at = CASE WHEN %(answered)s THEN coalesce(first_answer_at, clock_timestamp()) ELSE first_answer_at END,
+    last_answer_at = CASE WHEN %(answered)s THEN clock_timestamp() ELSE last_answer_at END
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
+
+-- name: touch_task
+UPDATE tasks SET updated_at = clock_timestamp()
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
+
+-- name: insert_errors
+-- The same issue reported twice is one row; a later run takes it over.
+INSERT INTO offer_errors AS e (seller_id, namespace, task_id, external_id, error_id, run, ordinal, level, kind, code, field,
+                               line, "column", path, excerpt, value, expected, title, message, suggestion)
+SELECT %(seller_id)s, %(namespace)s, %(task_id)s, n.external_id, n.error_id, %(run)s, n.ordinal, n.level, n.kind, n.code,
+       n.field, n.line, n."column", n.path, n.excerpt, n.value, n.expected, n.title, n.message, n.suggestion
+FROM unnest(%(external_ids)s::text[], %(error_ids)s::text[], %(ordinals)s::bigint[], %(levels)s::smallint[],
+            %(kinds)s::smallint[], %(codes)s::text[], %(fields)s::text[], %(lines)s::bigint[], %(columns)s::bigint[],
+            %(paths)s::text[], %(excerpts)s::text[], %(values)s::text[], %(expecteds)s::text[], %(titles)s::text[],
+            %(messages)s::text[], %(suggestions)s::text[])
+     AS n(external_id, error_id, ordinal, level, kind, code, field, line, "column", path, excerpt, value, expected, title,
+          message, suggestion)
+ON CONFLICT (seller_id, namespace, task_id, external_id, error_id) DO UPDATE SET run = excluded.run
+WHERE e.run < excluded.run

@@ -1,0 +1,136 @@
+"""Tables of the schema `processor`."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    DateTime,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from classifeed_common.db import shared_tables
+from classifeed_jobs.tables import add_jobs
+
+metadata = MetaData()
+_NOW = text("clock_timestamp()")
+
+
+def _namespace_key() -> list[Column[str]]:
+    return [Column("seller_id", Text, primary_key=True), Column("namespace", Text, primary_key=True)]
+
+
+def _task_key() -> list[Column[str] | Column[int]]:
+    return [*_namespace_key(), Column("task_id", BigInteger, primary_key=True)]
+
+
+# Gives a namespace's tasks their numbers, and their makers an order to stand in.
+task_counters = Table("task_counters", metadata, *_namespace_key(), Column("last_task_id", BigInteger, nullable=False))
+
+tasks = Table(
+    "tasks",
+    metadata,
+    *_task_key(),
+    Column("kind", SmallInteger, nullable=False),
+    Column("status", SmallInteger, nullable=False),
+    Column("phase", SmallInteger, nullable=False),
+    Column("run", Integer, nullable=False, server_default=text("0")),
+    # How many runs the owner answered INCOMPLETE.
+    Column("incomplete_runs", Integer, nullable=False, server_default=text("0")),
+    Column("mode", SmallInteger, nullable=False),
+    Column("disposition", SmallInteger, nullable=False),
+    Column("upload_id", Text, nullable=False),
+    Column("source_sha256", Text, nullable=False),
+    Column("source_bytes", BigInteger, nullable=False),
+    Column("file_name", Text, nullable=False),
+    Column("format", Text, nullable=False, server_default=""),
+    Column("expected_total", BigInteger, nullable=False, server_default=text("0")),
+    Column("warnings", ARRAY(Text), nullable=False, server_default=text("'{}'::text[]")),
+    Column("error_code", Text, nullable=False, server_default=""),
+    Column("error_message", Text, nullable=False, server_default=""),
+    Column("error_line", BigInteger, nullable=False, server_default=text("0")),
+    Column("error_column", BigInteger, nullable=False, server_default=text("0")),
+    # What the terminal message of the run says; known in phase SENT.
+    Column("batch_count", BigInteger),
+    Column("digest", LargeBinary),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    Column("ended_at", DateTime(timezone=True)),
+)
+Index("tasks_upload_id", tasks.c.upload_id, unique=True)
+Index("tasks_updated", tasks.c.seller_id, tasks.c.namespace, tasks.c.updated_at)
+Index("tasks_open", tasks.c.seller_id, tasks.c.namespace, tasks.c.task_id, postgresql_where=tasks.c.ended_at.is_(None))
+
+offer_batches = Table(
+    "offer_batches",
+    metadata,
+    *_task_key(),
+    Column("run", Integer, primary_key=True),
+    Column("batch_id", BigInteger, primary_key=True),
+    Column("records", Integer, nullable=False),
+    Column("sent_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    Column("answered_at", DateTime(timezone=True)),
+)
+# The window of a run is the number of these rows.
+Index(
+    "offer_batches_unanswered",
+    offer_batches.c.seller_id,
+    offer_batches.c.namespace,
+    offer_batches.c.task_id,
+    offer_batches.c.run,
+    postgresql_where=offer_batches.c.answered_at.is_(None),
+)
+
+feed_statistics = Table(
+    "feed_statistics",
+    metadata,
+    *_task_key(),
+    # The run that the figures are of; a new run begins at nothing.
+    Column("run", Integer, nullable=False),
+    Column("statistics", LargeBinary, nullable=False),
+    Column("first_answer_at", DateTime(timezone=True)),
+    Column("last_answer_at", DateTime(timezone=True)),
+)
+
+offer_errors = Table(
+    "offer_errors",
+    metadata,
+    *_task_key(),
+    Column("external_id", Text, primary_key=True),
+    Column("error_id", Text, primary_key=True),
+    Column("run", Integer, nullable=False),
+    Column("ordinal", BigInteger, nullable=False),
+    Column("level", SmallInteger, nullable=False),
+    Column("kind", SmallInteger, nullable=False),
+    Column("code", Text, nullable=False),
+    Column("field", Text, nullable=False),
+    Column("line", BigInteger, nullable=False),
+    Column("column", BigInteger, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("excerpt", Text, nullable=False),
+    Column("value", Text, nullable=False),
+    Column("expected", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("suggestion", Text, nullable=False),
+)
+Index(
+    "offer_errors_by_level",
+    offer_errors.c.seller_id,
+    offer_errors.c.namespace,
+    offer_errors.c.task_id,
+    offer_errors.c.level,
+    offer_errors.c.external_id,
+    offer_errors.c.error_id,
+)
+
+shared_tables.add_consumer_offsets(metadata)
+add_jobs(metadata)

@@ -1,0 +1,148 @@
+"""Statements about tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from classifeed.feeds.v1 import task_pb2
+from classifeed_common.db import Tx, load_queries
+from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.domain.tasks import TaskKey, TaskState
+
+_SQL = load_queries(__package__, "tasks.sql")
+_LOCK_COUNTER = _SQL["lock_counter"]
+_FIND_UPLOAD = _SQL["find_upload"]
+_DRAW_TASK_ID = _SQL["draw_task_id"]
+_INSERT_TASK = _SQL["insert_task"]
+_LOCK_TASK = _SQL["lock_task"]
+_READ_STATE = _SQL["read_state"]
+_FIND_EARLIER = _SQL["find_earlier"]
+_SUPERSEDE_HELD = _SQL["supersede_held"]
+_BEGIN_RUN = _SQL["begin_run"]
+_DROP_BATCHES = _SQL["drop_batches"]
+_BEGIN_STATISTICS = _SQL["begin_statistics"]
+_NOTE_SCAN = _SQL["note_scan"]
+_INSERT_BATCHES = _SQL["insert_batches"]
+_COUNT_UNANSWERED = _SQL["count_unanswered"]
+_NOTE_SENT = _SQL["note_sent"]
+_END_TASK = _SQL["end_task"]
+_HOLD_TASK = _SQL["hold_task"]
+_AWAIT_RERUN = _SQL["await_rerun"]
+
+_PARSING = {"parsing": task_pb2.TASK_PHASE_PARSING}
+
+
+def _key(key: TaskKey) -> dict[str, Any]:
+    return key._asdict()
+
+
+async def lock_counter(tx: Tx, seller_id: str, namespace: str) -> None:
+    """Have everybody else who makes a task in the namespace wait until the transaction ends."""
+    await tx.execute(_LOCK_COUNTER, {"seller_id": seller_id, "namespace": namespace})
+
+
+async def find_upload(tx: Tx, upload_id: str) -> tuple[TaskKey, tuple[str, int, int]] | None:
+    """Return the task that loads an upload, with its file's hash, mode and disposition; None when there is none."""
+    row = await (await tx.execute(_FIND_UPLOAD, {"upload_id": upload_id})).fetchone()
+    return None if row is None else (TaskKey(*row[:3]), (row[3], row[4], row[5]))
+
+
+async def insert_task(tx: Tx, seller_id: str, namespace: str, columns: dict[str, Any]) -> TaskKey:
+    """Make a task with the next number of its namespace; the counter is locked."""
+    names = {"seller_id": seller_id, "namespace": namespace}
+    row = await (await tx.execute(_DRAW_TASK_ID, names)).fetchone()
+    assert row is not None
+    key = TaskKey(seller_id, namespace, row[0])
+    await tx.execute(_INSERT_TASK, {**columns, **_key(key)})
+    return key
+
+
+async def lock_task(tx: Tx, key: TaskKey) -> TaskState | None:
+    """Return the task, locked until the transaction ends; None when there is none."""
+    row = await (await tx.execute(_LOCK_TASK, _key(key))).fetchone()
+    return None if row is None else TaskState(*row)
+
+
+async def read_state(tx: Tx, key: TaskKey) -> tuple[int, int, int]:
+    """Return status, phase and run as they stand."""
+    row = await (await tx.execute(_READ_STATE, _key(key))).fetchone()
+    if row is None:
+        raise LookupError(f"there is no {key.name}")
+    return row[0], row[1], row[2]
+
+
+async def find_earlier(tx: Tx, key: TaskKey) -> tuple[int, int] | None:
+    """Return id and status of the first open task before this one in its namespace."""
+    row = await (await tx.execute(_FIND_EARLIER, _key(key))).fetchone()
+    return None if row is None else (row[0], row[1])
+
+
+async def supersede_held(tx: Tx, key: TaskKey) -> None:
+    """End the held tasks before this one: the newer load takes their place."""
+    states = {
+        "superseded": task_pb2.TASK_STATUS_SUPERSEDED,
+        "held": task_pb2.TASK_STATUS_HELD,
+        "done": task_pb2.TASK_PHASE_DONE,
+    }
+    await tx.execute(_SUPERSEDE_HELD, {**_key(key), **states})
+
+
+async def begin_run(tx: Tx, key: TaskKey, statistics: bytes) -> int:
+    """Open the next run, with statistics of its own, and return its number."""
+    row = await (await tx.execute(_BEGIN_RUN, {**_key(key), **_PARSING})).fetchone()
+    assert row is not None
+    run = int(row[0])
+    await tx.execute(_DROP_BATCHES, {**_key(key), "run": run})
+    await tx.execute(_BEGIN_STATISTICS, {**_key(key), "run": run, "statistics": statistics})
+    return run
+
+
+async def note_scan(
+    tx: Tx, key: TaskKey, run: int, *, format_name: str, expected_total: int, warnings: Sequence[str]
+) -> None:
+    """Keep what the first pass found."""
+    found = {"format": format_name, "expected_total": expected_total, "warnings": list(warnings), "run": run}
+    await tx.execute(_NOTE_SCAN, {**_key(key), **found})
+
+
+async def insert_batches(tx: Tx, key: TaskKey, run: int, batches: Sequence[tuple[int, int]]) -> None:
+    """Note batches (number, records) that are about to be sent: from now on their answers are awaited."""
+    columns = {"batch_ids": [number for number, _ in batches], "records": [records for _, records in batches]}
+    await tx.execute(_INSERT_BATCHES, {**_key(key), "run": run, **columns})
+
+
+async def count_unanswered(tx: Tx, key: TaskKey, run: int) -> int:
+    """Return how many batches of the run wait for their answer."""
+    row = await (await tx.execute(_COUNT_UNANSWERED, {**_key(key), "run": run})).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+async def note_sent(tx: Tx, key: TaskKey, run: int, *, batch_count: int, digest: bytes) -> None:
+    """Note that all batches were acknowledged, with what the terminal message says."""
+    sent = {"sent": task_pb2.TASK_PHASE_SENT, "batch_count": batch_count, "digest": digest, "run": run}
+    await tx.execute(_NOTE_SENT, {**_key(key), **sent})
+
+
+async def end_task(tx: Tx, key: TaskKey, status: task_pb2.TaskStatus, fault: FeedFault | None = None) -> None:
+    """End the task for good, unless it has ended."""
+    columns = {
+        "status": status,
+        "done": task_pb2.TASK_PHASE_DONE,
+        "error_code": fault.code if fault else "",
+        "error_message": fault.message if fault else "",
+        "error_line": fault.line if fault else 0,
+        "error_column": fault.column if fault else 0,
+    }
+    await tx.execute(_END_TASK, {**_key(key), **columns})
+
+
+async def hold_task(tx: Tx, key: TaskKey) -> None:
+    """Have the task wait for a decision about its removals."""
+    await tx.execute(_HOLD_TASK, {**_key(key), "held": task_pb2.TASK_STATUS_HELD})
+
+
+async def await_rerun(tx: Tx, key: TaskKey) -> None:
+    """Have the task's job run it again: the owner misses batches."""
+    await tx.execute(_AWAIT_RERUN, {**_key(key), **_PARSING})

@@ -1,0 +1,93 @@
+-- Tasks: made in the order of their namespace, moved by the job that runs them and by the answers of the owner.
+
+-- name: lock_counter
+-- The row lock is what makes task ids grow in the order in which the tasks come to be seen.
+INSERT INTO task_counters AS c (seller_id, namespace, last_task_id)
+VALUES (%(seller_id)s, %(namespace)s, 0)
+ON CONFLICT (seller_id, namespace) DO UPDATE SET last_task_id = c.last_task_id
+
+-- name: find_upload
+SELECT seller_id, namespace, task_id, source_sha256, mode, disposition FROM tasks WHERE upload_id = %(upload_id)s
+
+-- name: draw_task_id
+UPDATE task_counters SET last_task_id = last_task_id + 1
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s
+RETURNING last_task_id
+
+-- name: insert_task
+INSERT INTO tasks (seller_id, namespace, task_id, kind, status, phase, mode, disposition, upload_id, source_sha256,
+                   source_bytes, file_name)
+VALUES (%(seller_id)s, %(namespace)s, %(task_id)s, %(kind)s, %(status)s, %(phase)s, %(mode)s, %(disposition)s,
+        %(upload_id)s, %(source_sha256)s, %(source_bytes)s, %(file_name)s)
+
+-- name: lock_task
+SELECT kind, status, phase, run, incomplete_runs, mode, disposition, source_sha256, source_bytes, batch_count, digest
+FROM tasks
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
+FOR UPDATE
+
+-- name: read_state
+SELECT status, phase, run FROM tasks
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
+
+-- name: find_earlier
+-- Open tasks that come before this one in its namespace, the first of them.
+SELECT task_id, status FROM tasks
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id < %(task_id)s AND ended_at IS NULL
+ORDER BY task_id LIMIT 1
+
+-- name: supersede_held
+UPDATE tasks SET status = %(superseded)s, phase = %(done)s, updated_at = clock_timestamp(), ended_at = clock_timestamp()
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id < %(task_id)s AND ended_at IS NULL
+  AND status = %(held)s
+
+-- name: begin_run
+UPDATE tasks
+SET run = run + 1, phase = %(parsing)s, batch_count = NULL, digest = NULL, updated_at = clock_timestamp()
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
+RETURNING run
+
+-- name: drop_batches
+DELETE FROM offer_batches
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run < %(run)s
+
+-- name: begin_statistics
+INSERT INTO feed_statistics (seller_id, namespace, task_id, run, statistics)
+VALUES (%(seller_id)s, %(namespace)s, %(task_id)s, %(run)s, %(statistics)s)
+ON CONFLICT (seller_id, namespace, task_id) DO UPDATE
+SET run = excluded.run, statistics = excluded.statistics, first_answer_at = NULL, last_answer_at = NULL
+
+-- name: note_scan
+UPDATE tasks
+SET format = %(format)s, expected_total = %(expected_total)s, warnings = %(warnings)s, updated_at = clock_timestamp()
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run = %(run)s
+
+-- name: insert_batches
+INSERT INTO offer_batches (seller_id, namespace, task_id, run, batch_id, records)
+SELECT %(seller_id)s, %(namespace)s, %(task_id)s, %(run)s, n.batch_id, n.records
+FROM unnest(%(batch_ids)s::bigint[], %(records)s::integer[]) AS n(batch_id, records)
+
+-- name: count_unanswered
+SELECT count(*) FROM offer_batches
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run = %(run)s
+  AND answered_at IS NULL
+
+-- name: note_sent
+UPDATE tasks
+SET phase = %(sent)s, batch_count = %(batch_count)s, digest = %(digest)s, updated_at = clock_timestamp()
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run = %(run)s
+
+-- name: end_task
+UPDATE tasks
+SET status = %(status)s, phase = %(done)s, error_code = %(error_code)s, error_message = %(error_message)s,
+    error_line = %(error_line)s, error_column = %(error_column)s, updated_at = clock_timestamp(),
+    ended_at = clock_timestamp()
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND ended_at IS NULL
+
+-- name: hold_task
+UPDATE tasks SET status = %(held)s, updated_at = clock_timestamp()
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND ended_at IS NULL
+
+-- name: await_rerun
+UPDATE tasks SET phase = %(parsing)s, incomplete_runs = incomplete_runs + 1, updated_at = clock_timestamp()
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND ended_at IS NULL

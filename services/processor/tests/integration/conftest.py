@@ -1,0 +1,262 @@
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+
+from classifeed.feeds.v1 import load_pb2, offer_requests_pb2, offer_results_pb2, task_pb2
+from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, TaskEnd
+from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, OfferCounts, TaskEndResult
+from classifeed.feeds.v1.task_pb2 import Task
+from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
+from classifeed_common.blobs import BlobStore
+from classifeed_common.db import Database
+from classifeed_common.kafka import DeadLetters, KafkaProducer, OrderedConsumer, message_of
+from classifeed_jobs import JobStore, Reaper, Worker
+from classifeed_processor.app.create_task import QUEUE, create_task
+from classifeed_processor.app.send_run import RunParts
+from classifeed_processor.app.task_signals import TaskSignals
+from classifeed_processor.consumers.results import ResultHandler, RingingPositions
+from classifeed_processor.domain.tasks import TaskKey
+from classifeed_processor.jobs.feed_process import registry
+from classifeed_processor.store import reading
+
+Request = OfferBatch | TaskEnd
+_TYPES = {cls.DESCRIPTOR.full_name: cls for cls in (OfferBatch, TaskEnd)}
+SELLER = "shop"
+
+
+@dataclass
+class ScriptedOwner:
+    """The owner of the offers as the protocol describes it, with faults on demand.
+
+    `log` has every request in the order of the topic. `loses` names batches (run, number) that it takes for never sent.
+    `paused` keeps it from answering.
+    """
+
+    bootstrap: str
+    requests: str
+    results: str
+    log: list[Request] = field(default_factory=list)
+    loses: set[tuple[int, int]] = field(default_factory=set)
+    end_outcome: int = offer_results_pb2.TASK_END_OUTCOME_COMPLETED
+    paused: asyncio.Event = field(default_factory=asyncio.Event)
+    offers: dict[str, bytes] = field(default_factory=dict)
+    _runs: dict[tuple[int, int], dict[int, bytes]] = field(default_factory=dict)
+    _head: tuple[int, int] = (0, 0)
+    _seen: set[str] = field(default_factory=set)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        producer = KafkaProducer(self.bootstrap, client_id="owner")
+        await producer.start()
+        consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "owner", "enable.auto.commit": False})
+        consumer.assign([TopicPartition(self.requests, 0, OFFSET_BEGINNING)])
+        try:
+            while not stop.is_set():
+                if self.paused.is_set():
+                    await asyncio.sleep(0.05)
+                    continue
+                for message in await asyncio.to_thread(consumer.consume, 100, 0.05):
+                    assert message.error() is None
+                    request = _TYPES[dict(message.headers())["type"].decode()].FromString(message.value())
+                    assert message.key() == request.seller_id.encode()
+                    self.log.append(request)
+                    if (answer := self.answer(request)) is not None:
+                        # At least once: everything is said twice.
+                        await producer.send([message_of(self.results, message.key(), answer)] * 2)
+        finally:
+            consumer.close()
+            await producer.close()
+
+    def answer(self, request: Request) -> OfferBatchResult | TaskEndResult | None:
+        address: dict[str, Any] = {
+            name: getattr(request, name) for name in ("seller_id", "namespace", "task_id", "run")
+        }
+        run = (request.task_id, request.run)
+        stale = run < self._head
+        if run > self._head:
+            self._head = run
+            self._seen = set()
+        if isinstance(request, OfferBatch):
+            if (request.run, request.batch_id) in self.loses:
+                return None
+            result = OfferBatchResult(**address, batch_id=request.batch_id)
+            if stale:
+                result.outcome = offer_results_pb2.BATCH_OUTCOME_STALE
+                return result
+            result.outcome = offer_results_pb2.BATCH_OUTCOME_APPLIED
+            self._runs.setdefault(run, {})[request.batch_id] = request.digest
+            self._apply(request, result.counts)
+            for record in request.records:
+                result.errors.extend(record.errors)
+            return result
+        end = TaskEndResult(**address)
+        got = self._runs.get(run, {})
+        if stale:
+            end.outcome = offer_results_pb2.TASK_END_OUTCOME_STALE
+            return end
+        digest = hashlib.blake2b(b"".join(got[number] for number in sorted(got)), digest_size=16).digest()
+        if len(got) != request.batch_count or digest != request.digest:
+            end.outcome = offer_results_pb2.TASK_END_OUTCOME_INCOMPLETE
+            end.missing_batches.extend(n for n in range(1, request.batch_count + 1) if n not in got)
+            return end
+        end.outcome = self.end_outcome
+        missing = self.offers.keys() - self._seen
+        if end.outcome == offer_results_pb2.TASK_END_OUTCOME_COMPLETED:
+            end.removed = len(missing)
+            for external_id in missing:
+                del self.offers[external_id]
+        return end
+
+    def _apply(self, batch: OfferBatch, counts: OfferCounts) -> None:
+        for record in batch.records:
+            if record.kind == offer_requests_pb2.RECORD_KIND_DUPLICATE:
+                counts.duplicates += 1
+                continue
+            self._seen.add(record.external_id)
+            if any(error.level == load_pb2.ISSUE_LEVEL_ERROR for error in record.errors):
+                counts.rejected_validation += 1
+            elif record.external_id not in self.offers:
+                counts.added += 1
+            elif self.offers[record.external_id] != record.content_hash:
+                counts.updated += 1
+            else:
+                counts.unchanged += 1
+            if record.content_hash and not any(e.level == load_pb2.ISSUE_LEVEL_ERROR for e in record.errors):
+                self.offers[record.external_id] = record.content_hash
+
+    def runs(self) -> list[tuple[int, int]]:
+        return list(dict.fromkeys((request.task_id, request.run) for request in self.log))
+
+    def assert_ends_are_last(self) -> None:
+        """No batch of a run after its end, and batches in their order without gaps."""
+        ended: set[tuple[int, int]] = set()
+        last: dict[tuple[int, int], int] = {}
+        for request in self.log:
+            run = (request.task_id, request.run)
+            if isinstance(request, TaskEnd):
+                assert request.batch_count == last.get(run, 0)
+                ended.add(run)
+            else:
+                assert run not in ended, f"a batch of {run} came after its end"
+                assert request.batch_id == last.get(run, 0) + 1
+                last[run] = request.batch_id
+
+
+@dataclass
+class Processor:
+    """The roles of a processor in this process, on the test's topics."""
+
+    database: Database
+    blobs: BlobStore
+    owner: ScriptedOwner
+    parts: RunParts
+    jobs: JobStore
+    consumer: Callable[[], OrderedConsumer[Any]]
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list)
+    _stop: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def put(self, content: bytes, folder: Path) -> str:
+        sha256 = hashlib.sha256(content).hexdigest()
+        path = folder / sha256
+        path.write_bytes(content)
+        await self.blobs.put_file(path, sha256)
+        return sha256
+
+    async def create(self, sha256: str, upload_id: str = "", **fields: Any) -> TaskKey:
+        request = CreateTaskRequest(
+            seller_id=SELLER, namespace="default", upload_id=upload_id or sha256[:8], source_sha256=sha256, **fields
+        )
+        return await create_task(self.database, self.jobs, request, timeout_s=10)
+
+    def start(self, *, work: bool = True, results: bool = True, owner: bool = True) -> None:
+        self._stop = asyncio.Event()
+        if work:
+            worker = Worker(
+                self.database, self.jobs, registry, queues={QUEUE: 4}, resources=self.parts, heartbeat_s=1,
+                claim_backoff_s=0.5, drain_grace_s=1,
+            )  # fmt: skip
+            self._tasks.append(asyncio.create_task(worker.run(self._stop)))
+            self._tasks.append(asyncio.create_task(Reaper(self.database, reaper_period_s=0.5).run(self._stop)))
+        if results:
+            self._tasks.append(asyncio.create_task(self.consumer().run(self._stop)))
+        if owner:
+            self._tasks.append(asyncio.create_task(self.owner.run(self._stop)))
+
+    async def stop(self) -> None:
+        self._stop.set()
+        tasks, self._tasks = self._tasks, []
+        await asyncio.gather(*tasks)
+
+    async def task(self, key: TaskKey) -> Task:
+        async with self.database.transaction() as tx:
+            task = await reading.get_task(tx, key)
+        assert task is not None
+        statistics = task.statistics
+        assert statistics.total == sum(
+            getattr(statistics, name)
+            for name in (
+                "added", "updated", "unchanged", "rejected_validation", "rejected_moderation", "skipped", "duplicates",
+            )
+        )  # fmt: skip
+        return task
+
+    async def wait(self, key: TaskKey, until: Callable[[Task], bool], limit_s: float = 30) -> Task:
+        async with asyncio.timeout(limit_s):
+            while not until(task := await self.task(key)):
+                for running in self._tasks:
+                    if running.done():
+                        running.result()
+                await asyncio.sleep(0.05)
+        return task
+
+    async def wait_end(self, key: TaskKey, limit_s: float = 30) -> Task:
+        return await self.wait(key, lambda task: task.phase == task_pb2.TASK_PHASE_DONE, limit_s)
+
+
+MakeProcessor = Callable[..., Awaitable[Processor]]
+
+
+@pytest.fixture
+async def make_processor(migrated_database, kafka, make_topic, s3, tmp_path: Path) -> AsyncIterator[MakeProcessor]:
+    closing: list[Callable[[], Awaitable[None]]] = []
+
+    async def make(window_batches: int = 100) -> Processor:
+        database = await migrated_database("classifeed_processor", "processor", max_size=8)
+        requests, results = await make_topic("requests"), await make_topic("results")
+        producer = KafkaProducer(kafka.bootstrap, client_id="test")
+        await producer.start()
+        blobs = BlobStore(
+            endpoint=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key, bucket="processor-test"
+        )
+        await blobs.open()
+        signals = TaskSignals()
+        parts = RunParts(blobs, producer, signals, requests, tmp_path / "spool", window_batches)
+
+        def consumer() -> OrderedConsumer[Any]:
+            handler = ResultHandler()
+            return OrderedConsumer(
+                bootstrap=kafka.bootstrap,
+                group=f"{results}-group",
+                topics=[results],
+                positions=RingingPositions(database, handler, signals),
+                handle=handler.handle,
+                dead_letters=DeadLetters(producer),
+            )
+
+        owner = ScriptedOwner(kafka.bootstrap, requests, results)
+        processor = Processor(database, blobs, owner, parts, JobStore(default_lease_ttl_s=3), consumer)
+        closing.extend((processor.stop, producer.close, blobs.close))
+        return processor
+
+    yield make
+    for close in closing:
+        with suppress(asyncio.CancelledError):
+            await close()

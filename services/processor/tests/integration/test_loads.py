@@ -1,0 +1,179 @@
+"""Loads from the file to the last answer, on real PostgreSQL, Kafka and S3, with an owner that keeps the protocol."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from classifeed.feeds.v1 import load_pb2, offer_results_pb2, task_pb2
+from classifeed.feeds.v1.offer_requests_pb2 import TaskEnd
+from classifeed.feeds.v1.task_pb2 import Task
+from classifeed_common.errors import AlreadyExists
+from classifeed_processor.domain.tasks import TaskKey
+from classifeed_processor.store import reading
+
+pytestmark = pytest.mark.kafka
+SUCCEEDED = task_pb2.TASK_STATUS_SUCCEEDED
+FAILED = task_pb2.TASK_STATUS_FAILED
+
+
+async def errors_of(processor, task: Task):
+    async with processor.database.transaction() as tx:
+        key = TaskKey.parse(task.name)
+        parameters = {
+            "after_level": 0, "after_external_id": "", "after_error_id": "", "level": 0, "kind": 0, "code": "",
+            "external_id": "", "limit": 100_000,
+        }  # fmt: skip
+        return await reading.list_errors(tx, key, task.run, parameters)
+
+
+async def test_a_load_is_counted_and_its_errors_are_listed(make_processor, yml, offer, tmp_path):
+    processor = await make_processor()
+    processor.start()
+    content = yml(
+        *(offer(f"a{n}", price="x" if n % 100 == 0 else "5") for n in range(1000)), offer("a1"), offer(""), offer("z")
+    )
+    key = await processor.create(await processor.put(content, tmp_path), source_bytes=len(content))
+    task = await processor.wait_end(key)
+    statistics = task.statistics
+    assert (task.status, task.run, task.format, task.expected_total) == (SUCCEEDED, 1, "yml", 1003)
+    assert (statistics.total, statistics.added, statistics.rejected_validation, statistics.duplicates) == (
+        1003,
+        991,
+        11,
+        1,
+    )
+    assert (statistics.errors, statistics.warnings, statistics.bytes) == (12, 0, len(content))
+    assert [(issue.code, issue.count) for issue in statistics.issues] == [
+        ("PRICE_INVALID", 10),
+        ("DUPLICATE_ID", 1),
+        ("ID_MISSING", 1),
+    ]
+    assert {stage.stage for stage in statistics.stages} >= {"download", "check", "parse", "send"}
+    errors = await errors_of(processor, task)
+    assert Counter(error.code for error in errors) == {"PRICE_INVALID": 10, "DUPLICATE_ID": 1, "ID_MISSING": 1}
+    assert {error.external_id for error in errors if error.code != "PRICE_INVALID"} == {"a1", "record:1002"}
+    assert all(error.line > 0 and error.column > 0 and error.message and error.task == key.name for error in errors)
+    processor.owner.assert_ends_are_last()
+
+
+async def test_the_next_load_replaces_and_an_empty_one_is_a_load_too(make_processor, yml, offer, tmp_path):
+    processor = await make_processor()
+    processor.start()
+    first = await processor.put(yml(*(offer(f"a{n}") for n in range(250))), tmp_path)
+    await processor.wait_end(await processor.create(first, "u1"))
+    again = await processor.wait_end(await processor.create(first, "u2"))
+    assert (again.statistics.unchanged, again.statistics.total) == (250, 250)
+    second = await processor.put(yml(*(offer(f"a{n}", price=str(n % 2 + 5)) for n in range(200))), tmp_path)
+    task = await processor.wait_end(await processor.create(second, "u3"))
+    assert (task.statistics.updated, task.statistics.removed, task.task_id) == (200, 50, 3)
+    empty = await processor.wait_end(await processor.create(await processor.put(yml(), tmp_path), "u4"))
+    assert (empty.status, empty.statistics.total, empty.statistics.removed) == (SUCCEEDED, 0, 200)
+
+
+async def test_one_upload_is_one_task_and_ids_grow_in_order(make_processor):
+    processor = await make_processor()
+    keys = await asyncio.gather(*(processor.create("ab" * 32, f"u{n % 10}") for n in range(30)))
+    assert len(set(keys)) == 10
+    assert {key.task_id for key in keys} == set(range(1, 11))
+    with pytest.raises(AlreadyExists):
+        await processor.create("cd" * 32, "u1")
+    async with processor.database.transaction() as tx:
+        assert await processor.jobs.backlog(tx, ["feed.process"]) == {"feed.process": 10}
+
+
+async def test_a_broken_file_fails_in_words_and_sends_nothing(make_processor, yml, offer, tmp_path):
+    processor = await make_processor()
+    processor.start()
+    content = yml(*(offer(f"a{n}") for n in range(500)))
+    broken = content[: content.rindex(b"</offer>")]
+    task = await processor.wait_end(await processor.create(await processor.put(broken, tmp_path)))
+    assert (task.status, task.error_code) == (FAILED, "MALFORMED_XML")
+    assert task.error_line == broken.count(b"\n") + 1
+    assert "cut off" in task.error_message
+    stock = b'<yml_catalog><shop><offers><offer id="1"><price>5</price></offer></offers></shop></yml_catalog>'
+    sha256 = await processor.put(stock, tmp_path)
+    task = await processor.wait_end(await processor.create(sha256, "replace"))
+    assert (task.status, task.error_code) == (FAILED, "STOCK_ONLY")
+    task = await processor.wait_end(await processor.create("ef" * 32, "gone"))
+    assert (task.status, task.error_code) == (FAILED, "SOURCE_MISSING")
+    assert processor.owner.log == []
+    patch = await processor.create(sha256, "patch", mode=load_pb2.LOAD_MODE_PATCH)
+    assert (await processor.wait_end(patch)).status == SUCCEEDED
+
+
+async def test_missing_batches_are_sent_again_and_at_last_given_up(make_processor, yml, offer, tmp_path):
+    processor = await make_processor()
+    processor.owner.loses = {(1, 2), (2, 1)}
+    processor.start()
+    content = yml(*(offer(f"a{n}", price="x" if n == 7 else "5") for n in range(350)))
+    sha256 = await processor.put(content, tmp_path)
+    task = await processor.wait_end(await processor.create(sha256, "u1"))
+    assert (task.status, task.run) == (SUCCEEDED, 3)
+    assert (task.statistics.total, task.statistics.errors) == (350, 1)
+    assert len(await errors_of(processor, task)) == 1
+    processor.owner.loses = {(run, 1) for run in range(1, 9)}
+    task = await processor.wait_end(await processor.create(sha256, "u2"))
+    assert (task.status, task.error_code, task.run) == (FAILED, "RUNS_EXHAUSTED", 3)
+    processor.owner.assert_ends_are_last()
+
+
+async def test_a_newer_task_at_the_owner_supersedes(make_processor, yml, offer, tmp_path):
+    processor = await make_processor()
+    processor.owner._head = (99, 1)
+    processor.start()
+    sha256 = await processor.put(yml(*(offer(f"a{n}") for n in range(250))), tmp_path)
+    task = await processor.wait_end(await processor.create(sha256))
+    assert (task.status, task.statistics.total) == (task_pb2.TASK_STATUS_SUPERSEDED, 0)
+
+
+async def test_a_held_task_frees_its_key_and_a_newer_one_supersedes_it(make_processor, yml, offer, tmp_path):
+    processor = await make_processor()
+    processor.owner.end_outcome = offer_results_pb2.TASK_END_OUTCOME_HELD
+    processor.start()
+    sha256 = await processor.put(yml(*(offer(f"a{n}") for n in range(50))), tmp_path)
+    held = await processor.create(sha256, "u1")
+    await processor.wait(held, lambda task: task.status == task_pb2.TASK_STATUS_HELD)
+    processor.owner.end_outcome = offer_results_pb2.TASK_END_OUTCOME_COMPLETED
+    assert (await processor.wait_end(await processor.create(sha256, "u2"))).status == SUCCEEDED
+    assert (await processor.task(held)).status == task_pb2.TASK_STATUS_SUPERSEDED
+
+
+async def test_the_window_bounds_what_waits_for_answers(make_processor, yml, offer, tmp_path):
+    processor = await make_processor(window_batches=5)
+    processor.owner.paused.set()
+    processor.start()
+    sha256 = await processor.put(yml(*(offer(f"a{n}") for n in range(3000))), tmp_path)
+    key = await processor.create(sha256)
+
+    async def sent() -> int:
+        async with processor.database.transaction() as tx:
+            row = await (await tx.execute("SELECT count(*) FROM offer_batches")).fetchone()
+            return row[0]
+
+    async with asyncio.timeout(20):
+        while await sent() < 5:
+            await asyncio.sleep(0.05)
+    # Nothing is answered, so nothing more may leave; two polls of the waiting run are time enough to do wrong.
+    for _ in range(25):
+        assert await sent() == 5
+        await asyncio.sleep(0.1)
+    processor.owner.paused.clear()
+    assert (await processor.wait_end(key)).statistics.added == 3000
+    processor.owner.assert_ends_are_last()
+
+
+async def test_tasks_of_a_namespace_run_one_after_the_other(make_processor, yml, offer, tmp_path):
+    processor = await make_processor()
+    files = [
+        await processor.put(yml(*(offer(f"a{n}", price=str(p)) for n in range(150))), tmp_path) for p in range(1, 6)
+    ]
+    keys = [await processor.create(sha256) for sha256 in files]
+    processor.start()
+    for key in keys:
+        assert (await processor.wait_end(key)).status == SUCCEEDED
+    order = processor.owner.runs()
+    assert order == sorted(order)
+    assert [request.task_id for request in processor.owner.log if isinstance(request, TaskEnd)] == [1, 2, 3, 4, 5]
