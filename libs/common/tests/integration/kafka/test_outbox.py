@@ -322,6 +322,7 @@ async def test_relay_that_lost_its_lease_stops_sending(
     assert values(await read(topic)) == ["1"]
 
 
+@pytest.mark.slow
 async def test_wake_spares_the_wait_for_the_next_look(db, outbox, relay, read, make_topic, running, eventually):
     topic = await make_topic()
     async with running(relay(max_idle_s=60)):

@@ -1,0 +1,61 @@
+"""Cluster and ensure_topics against real Kafka."""
+
+from __future__ import annotations
+
+import pytest
+
+from classifeed_common.errors import FailedPrecondition
+from classifeed_common.kafka import Topic, dlq, ensure_topics
+
+pytestmark = pytest.mark.kafka
+
+
+@pytest.fixture
+async def name(topic_prefix, cluster):
+    yield topic_prefix + "made"
+    await cluster.remove([topic_prefix + "made", dlq(topic_prefix + "made")])
+
+
+async def test_declared_topics_are_made_with_their_dead_letters(kafka, cluster, name):
+    await ensure_topics(kafka.bootstrap, [Topic(name, 3, 60_000)])
+    states = await cluster.topics([name, dlq(name), name + ".absent"])
+    assert {topic: state.partitions for topic, state in states.items()} == {name: 3, dlq(name): 1}
+
+
+async def test_making_again_changes_nothing(kafka, cluster, name):
+    await ensure_topics(kafka.bootstrap, [Topic(name, 3, 60_000)])
+    before = await cluster.topics([name])
+    await ensure_topics(kafka.bootstrap, [Topic(name, 3, 60_000)])
+    assert await cluster.topics([name]) == before
+
+
+async def test_another_number_of_partitions_is_told_not_changed(kafka, cluster, name):
+    await ensure_topics(kafka.bootstrap, [Topic(name, 3, 60_000)])
+    with pytest.raises(FailedPrecondition, match="has 3 partitions, declared are 4") as told:
+        await ensure_topics(kafka.bootstrap, [Topic(name, 4, 60_000)])
+    assert "lag 0" in str(told.value)
+    assert (await cluster.topics([name]))[name].partitions == 3
+
+
+async def test_an_undeclared_name_is_refused(kafka):
+    with pytest.raises(KeyError, match="declared nowhere"):
+        await ensure_topics(kafka.bootstrap, ["nobody.knows.v1"])
+
+
+async def test_a_topic_made_again_has_another_id(cluster, kafka, name):
+    await cluster.ensure([Topic(name, 1, 60_000)])
+    first = (await cluster.topics([name]))[name].topic_id
+    await cluster.remove([name])
+    await cluster.remove([name])
+    await cluster.ensure([Topic(name, 1, 60_000)])
+    assert (await cluster.topics([name]))[name].topic_id != first
+
+
+async def test_starts_and_ends_of_logs(cluster, send, make_topic, remove_records):
+    topic = await make_topic(partitions=2)
+    await send(topic, 5, partition=0)
+    remove_records(topic, before=2)
+    parts = [(topic, 0), (topic, 1)]
+    assert await cluster.starts(parts) == {(topic, 0): 2, (topic, 1): 0}
+    assert await cluster.ends(parts) == {(topic, 0): 5, (topic, 1): 0}
+    assert await cluster.ends([]) == {}

@@ -1,0 +1,140 @@
+"""KafkaProducer against real Kafka: acknowledged means there, in order, through the death of the broker."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from classifeed_common.errors import InvalidArgument, Unavailable
+from classifeed_common.kafka import MAX_MESSAGE_BYTES, KafkaProducer, Message
+
+pytestmark = pytest.mark.kafka
+
+
+@pytest.fixture
+def read(kafka):
+    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "reads", "enable.partition.eof": True})
+
+    def read_now(topic: str, partition: int) -> list:
+        consumer.assign([TopicPartition(topic, partition, 0)])
+        found = []
+        while True:
+            message = consumer.poll(20)
+            assert message is not None
+            if message.error() is not None:
+                return found
+            found.append(message)
+
+    async def read(topic: str, partition: int = 0) -> list:
+        return await asyncio.to_thread(read_now, topic, partition)
+
+    yield read
+    consumer.close()
+
+
+async def test_what_was_sent_is_there_when_send_returns(producer, read, make_topic):
+    topic = await make_topic()
+    await producer.send([Message(topic, b"k", str(n).encode(), {"type": b"x"}) for n in range(5000)])
+    found = await read(topic)
+    assert [int(message.value()) for message in found] == list(range(5000))
+    assert found[0].headers() == [("type", b"x")]
+
+
+async def test_nothing_to_send_needs_no_broker():
+    await KafkaProducer("127.0.0.1:1", client_id="t").send([])
+
+
+async def test_sends_at_the_same_time_return_each_with_its_own(producer, read, make_topic):
+    topic = await make_topic()
+    sends = [producer.send([Message(topic, b"k", f"{s}-{n:03d}".encode()) for n in range(200)]) for s in range(10)]
+    await asyncio.gather(*sends)
+    found = [message.value().decode() for message in await read(topic)]
+    assert sorted(found) == [f"{s}-{n:03d}" for s in range(10) for n in range(200)]
+    for s in range(10):
+        mine = [value for value in found if value.startswith(f"{s}-")]
+        assert mine == sorted(mine)
+
+
+async def test_a_key_keeps_its_partition_and_a_named_partition_is_taken(producer, read, make_topic):
+    topic = await make_topic(partitions=4)
+    await producer.send([Message(topic, b"same", b"1"), Message(topic, b"same", b"2")])
+    await producer.send([Message(topic, b"same", b"3", partition=partition) for partition in range(4)])
+    # murmur2 of "same" on 4 partitions, as Kafka's Java clients have it: other tools must find the same one.
+    assert [[message.value() for message in await read(topic, partition)] for partition in range(4)] == [
+        [b"1", b"2", b"3"] if partition == _murmur2(b"same") % 4 else [b"3"] for partition in range(4)
+    ]
+
+
+@pytest.mark.slow
+async def test_a_topic_that_does_not_exist_is_told(producer, topic_prefix):
+    with pytest.raises(Unavailable, match=f"{topic_prefix}nowhere"):
+        await producer.send([Message(topic_prefix + "nowhere", b"k", b"v")], limit_s=30)
+
+
+async def test_too_large_a_message_is_refused_before_anything_is_sent(producer, read, make_topic):
+    topic = await make_topic()
+    with pytest.raises(InvalidArgument, match="cut it smaller"):
+        await producer.send([Message(topic, b"k", b"v"), Message(topic, b"k", bytes(MAX_MESSAGE_BYTES + 1))])
+    assert await read(topic) == []
+    await producer.send([Message(topic, b"k", bytes(MAX_MESSAGE_BYTES - 600))])
+    assert len(await read(topic)) == 1
+
+
+async def test_absent_broker_is_told_within_the_limit():
+    producer = KafkaProducer("127.0.0.1:1", client_id="t")
+    await producer.start()
+    begun = time.monotonic()
+    with pytest.raises(Unavailable, match="they may still arrive"):
+        await producer.send([Message("t", b"k", b"v")], limit_s=0.5)
+    assert time.monotonic() - begun < 5
+    await producer.close()
+
+
+async def test_a_send_before_the_start_or_after_the_end_is_told(kafka):
+    producer = KafkaProducer(kafka.bootstrap, client_id="t")
+    with pytest.raises(Unavailable, match="not running"):
+        await producer.send([Message("t", b"k", b"v")])
+    await producer.start()
+    await producer.close()
+    await producer.close()
+    with pytest.raises(Unavailable, match="not running"):
+        await producer.send([Message("t", b"k", b"v")])
+
+
+async def test_more_than_the_buffer_holds_waits_for_room(producer, read, make_topic):
+    topic = await make_topic()
+    await producer.send([Message(topic, b"k", bytes(900_000)) for _ in range(100)])  # 90 MB, the buffer has 64
+    assert len(await read(topic)) == 100
+
+
+@pytest.mark.slow
+async def test_death_of_the_broker_in_the_middle_loses_and_reorders_nothing(kafka, producer, read, make_topic):
+    topic = await make_topic()
+    await producer.send([Message(topic, b"k", b"0")])
+    sends = [asyncio.create_task(producer.send([Message(topic, b"k", str(n).encode())])) for n in range(1, 2000)]
+    await asyncio.sleep(0)
+    kafka.kill()
+    kafka.spawn()
+    await asyncio.to_thread(kafka.wait_ready)
+    await asyncio.gather(*sends)
+    found = [int(message.value()) for message in await read(topic)]
+    assert found == list(range(2000))
+
+
+def _murmur2(data: bytes) -> int:
+    """Kafka's hash of a key, as its documentation gives it."""
+    mask, multiplier = 0xFFFFFFFF, 0x5BD1E995
+    value = (0x9747B28C ^ len(data)) & mask
+    whole = len(data) // 4 * 4
+    for at in range(0, whole, 4):
+        part = int.from_bytes(data[at : at + 4], "little") * multiplier & mask
+        part = (part ^ part >> 24) * multiplier & mask
+        value = (value * multiplier & mask) ^ part
+    rest = data[whole:]
+    if rest:
+        value = (value ^ int.from_bytes(rest, "little")) * multiplier & mask
+    value = (value ^ value >> 13) * multiplier & mask
+    return (value ^ value >> 15) & 0x7FFFFFFF
