@@ -166,6 +166,13 @@ def test_the_policy_refuses_whoever_and_whatever_is_not_listed() -> None:
         policy.check("/a.S/Other", "api")
 
 
+def test_the_stand_in_may_do_what_services_may_and_no_more() -> None:
+    policy = Policy()
+    policy.check("/classifeed.documents.v1.ReceiverService/PushBatch", "service")
+    with pytest.raises(PermissionDenied, match="CALLER_NOT_ALLOWED"):
+        policy.check("/classifeed.feeds.v1.FeedService/UploadFeed", "service")
+
+
 def test_only_standard_health_and_reflection_are_open() -> None:
     assert Policy.is_open("/grpc.health.v1.Health/Check")
     assert Policy.is_open("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")

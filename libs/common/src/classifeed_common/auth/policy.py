@@ -1,7 +1,8 @@
 """Who may call what: full method → callers. What is not listed is refused, whoever asks.
 
-A caller is the name of a service, or `operator`: the command line, on behalf of whoever holds its key. Sellers do not
-appear here: they come with API tokens of their own (platform.md, "Who may do what").
+A caller is the name of a service, or `operator`: the command line, on behalf of whoever holds its key, or `service`: the
+key by which a person tests or repairs as if a service called; it may do whatever any service may. Sellers do not appear
+here: they come with API tokens of their own.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Final
 from classifeed_common.errors import PermissionDenied
 
 OPERATOR: Final = "operator"
+SERVICE: Final = "service"
 
 # Standard health and reflection say nothing about sellers, and probes have no keys.
 OPEN: Final = (
@@ -22,7 +24,11 @@ OPEN: Final = (
 
 
 def _allow(service: str, methods: Mapping[str, tuple[str, ...]]) -> dict[str, frozenset[str]]:
-    return {f"/{service}/{method}": frozenset(callers) for method, callers in methods.items()}
+    table = {}
+    for method, callers in methods.items():
+        stand_in = () if set(callers) == {OPERATOR} else (SERVICE,)
+        table[f"/{service}/{method}"] = frozenset((*callers, *stand_in))
+    return table
 
 
 POLICY: Final[Mapping[str, frozenset[str]]] = {
