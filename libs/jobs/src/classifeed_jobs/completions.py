@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from uuid import UUID
 
 import structlog
 
@@ -25,6 +26,7 @@ class Completions:
     def __init__(self, db: Database) -> None:
         self._db = db
         self._pending: list[Ending] = []
+        self._unwritten: set[tuple[UUID, int]] = set()
         self._changed = asyncio.Event()
         self._empty = asyncio.Event()
         self._empty.set()
@@ -32,8 +34,13 @@ class Completions:
     def put(self, ending: Ending) -> None:
         """Have an ending written soon."""
         self._pending.append(ending)
+        self._unwritten.add((ending.job_id, ending.claim_no))
         self._empty.clear()
         self._changed.set()
+
+    def is_pending(self, key: tuple[UUID, int]) -> bool:
+        """Whether the end of a claim is known here and not yet written."""
+        return key in self._unwritten
 
     async def drained(self) -> None:
         """Return once everything put so far is written."""
@@ -48,6 +55,7 @@ class Completions:
                 batch = self._pending[:_BATCH]
                 del self._pending[: len(batch)]
                 await self._write(batch)
+                self._unwritten.difference_update((ending.job_id, ending.claim_no) for ending in batch)
             self._empty.set()
 
     async def _write(self, batch: list[Ending]) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import structlog
 
-from classifeed_jobs.claims import save_progress
+from classifeed_jobs.claims import RETURNED, Ending, save_progress
+from classifeed_jobs.completions import Completions
 from classifeed_jobs.lease_row import LeaseRow
 from classifeed_jobs.run import Run
 from classifeed_jobs.session import Session
@@ -19,6 +20,8 @@ _RETRY_S = 0.5
 _BEAT_TIMEOUT_S = 10.0
 _BEATS_PER_LEASE = 3
 
+ClaimKey: TypeAlias = tuple[UUID, int]
+
 
 class Heartbeat:
     """One UPDATE for the whole process, whatever it runs.
@@ -27,15 +30,24 @@ class Heartbeat:
         session: the worker's own connection.
         lease: the process's row.
         runs: the runs under way, by claim; the worker's own mapping, read at each beat.
+        completions: where ends wait to be written.
         heartbeat_s: the period; shorter while a job with a short lease runs.
     """
 
     def __init__(
-        self, session: Session, lease: LeaseRow, runs: Mapping[tuple[UUID, int], Run], *, heartbeat_s: float
+        self,
+        session: Session,
+        lease: LeaseRow,
+        runs: Mapping[ClaimKey, Run],
+        completions: Completions,
+        *,
+        heartbeat_s: float,
     ) -> None:
         self._session = session
         self._lease = lease
         self._runs = runs
+        self._completions = completions
+        self._unknown: set[ClaimKey] = set()
         self._heartbeat_s = heartbeat_s
         self._soon = asyncio.Event()
 
@@ -91,3 +103,13 @@ class Heartbeat:
                 run.stop("lost")
             elif held[key]:
                 run.stop("cancel")
+        self._hand_back_unknown(held)
+
+    def _hand_back_unknown(self, held: Mapping[ClaimKey, bool]) -> None:
+        # A claim whose answer was lost with its connection is ours by the database, is renewed with all the others, and
+        # nobody runs it. At one beat the answer may still be under way, at two in a row it is not.
+        unknown = {key for key in held if key not in self._runs and not self._completions.is_pending(key)}
+        for job_id, claim_no in unknown & self._unknown:
+            _log.warning("worker.claim.unknown", job_id=str(job_id), claim_no=claim_no)
+            self._completions.put(Ending(job_id, claim_no, RETURNED))
+        self._unknown = unknown

@@ -75,8 +75,8 @@ class Worker:
         self._is_draining = False
         self._session = Session(db)
         self._lease = LeaseRow(self.worker_id, sorted(self._queues))
-        self._heartbeat = Heartbeat(self._session, self._lease, self._runs, heartbeat_s=heartbeat_s)
         self._completions = Completions(db)
+        self._heartbeat = Heartbeat(self._session, self._lease, self._runs, self._completions, heartbeat_s=heartbeat_s)
         self._claimer = Claimer(
             self._session,
             self._lease,
