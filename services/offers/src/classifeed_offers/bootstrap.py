@@ -67,7 +67,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
         push=partial(publish_offers, documents=receiver),
         leases=leases,
     )
-    jobs = JobStore()
+    jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s)
     handler = RequestHandler(outbox=outbox, moderation=ApprovedBySetting(), sweeps=SweepJobs(jobs))
     consumer = OrderedConsumer(
         bootstrap=settings.kafka_bootstrap,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field, field_validator
 from pydantic_settings import SettingsConfigDict
 
-from classifeed_common.settings import ADDRESS, ServiceSettings
+from classifeed_common.settings import ServiceSettings
 
 
 class OffersSettings(ServiceSettings):
@@ -14,7 +14,7 @@ class OffersSettings(ServiceSettings):
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_OFFERS_", frozen=True)
 
     kafka_bootstrap: str = Field(min_length=1, description="Kafka brokers, host:port, comma-separated.")
-    receiver_address: str = Field(pattern=ADDRESS, description="gRPC address of the receiver, host:port.")
+    receiver_address: str = Field(min_length=1, description="gRPC address of the receiver, host:port.")
     texts_approved_by_setting: bool = Field(
         default=False,
         validate_default=True,
@@ -28,6 +28,9 @@ class OffersSettings(ServiceSettings):
         description="Requests that are applied in one transaction, at most; a batch has up to 100 offers.",
     )
     sweeps_at_once: int = Field(default=2, ge=1, le=16, description="Sweeps that this process runs at the same time.")
+    jobs_lease_s: int = Field(
+        default=20, ge=1, le=600, description="After this silence a sweep is given to another process, in seconds."
+    )
     lease_ttl_s: float = Field(
         default=10, gt=0, le=600, description="How long a role of a dead process is left alone, in seconds."
     )
