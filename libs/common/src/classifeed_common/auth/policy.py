@@ -1,8 +1,8 @@
 """Who may call what: full method → callers. What is not listed is refused, whoever asks.
 
-A caller is the name of a service, or `operator`: the command line, on behalf of whoever holds its key, or `service`: the
-key by which a person tests or repairs as if a service called; it may do whatever any service may. Sellers do not appear
-here: they come with API tokens of their own.
+A caller is the name of a service, or `operator`: the command line, on behalf of whoever holds its key, or `service`:
+the key by which a person tests or repairs as if a service called; it may do whatever any service may. Sellers do not
+appear here: they come with API tokens of their own.
 """
 
 from __future__ import annotations
