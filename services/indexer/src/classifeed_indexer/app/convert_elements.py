@@ -1,0 +1,83 @@
+"""Convert elements into messages for the index's topic, or say why one cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from classifeed.documents.v1.document_pb2 import RawDocument
+from classifeed.documents.v1.index_document_pb2 import IndexDocument
+from classifeed_common.clock import Clock
+from classifeed_common.kafka import MAX_MESSAGE_BYTES, Message, index_documents, message_of
+from classifeed_common.lease import Lease
+from classifeed_indexer.clients.receiver import Element, Failure, Receiver
+from classifeed_indexer.domain.conversion import Converter, Unconvertible
+
+# Documents that do not fit must not make every element ask for the schema again.
+_LEAST_AGE_S: Final = 1.0
+
+
+class ElementConverter:
+    """Converts a client's elements, each by the schema of its epoch.
+
+    Once epochs are switched, an element is converted for every open epoch here; now for its own.
+    """
+
+    def __init__(self, receiver: Receiver, clock: Clock) -> None:
+        self._receiver = receiver
+        self._clock = clock
+        self._topic = index_documents(receiver.client)
+        self._converters: dict[int, tuple[Converter | None, float]] = {}
+
+    async def convert(
+        self, elements: Iterable[Element], leases: Mapping[int, Lease]
+    ) -> tuple[list[Message], list[Failure]]:
+        """Returns a message for each element, in their order, and the failures of those that have none.
+
+        Args:
+            elements: of shards that are held.
+            leases: the lease of each shard; its fence goes into the message.
+
+        Raises:
+            DomainError: the receiver does not give the schema now.
+        """
+        messages: list[Message] = []
+        failures: list[Failure] = []
+        for element in elements:
+            try:
+                converted = await self._convert(element.document)
+                messages.append(self._message_of(converted, element, leases[element.key.shard]))
+            except Unconvertible as fault:
+                failures.append(Failure(element.key, element.idx, element.document.pk, str(fault)))
+        return messages, failures
+
+    async def _convert(self, document: RawDocument) -> IndexDocument:
+        epoch = document.epoch
+        try:
+            return (await self._converter(epoch)).convert(document)
+        except Unconvertible:
+            if self._clock.monotonic_s() - self._converters[epoch][1] <= _LEAST_AGE_S:
+                raise
+            # The schema may have got a field, or the epoch its schema, since we read it.
+            del self._converters[epoch]
+            return (await self._converter(epoch)).convert(document)
+
+    async def _converter(self, epoch: int) -> Converter:
+        if epoch not in self._converters:
+            schema = await self._receiver.get_schema(epoch)
+            converter = None if schema is None else Converter(schema)
+            self._converters[epoch] = (converter, self._clock.monotonic_s())
+        converter = self._converters[epoch][0]
+        if converter is None:
+            raise Unconvertible(f"epoch {epoch} has no schema")
+        return converter
+
+    def _message_of(self, converted: IndexDocument, element: Element, lease: Lease) -> Message:
+        converted.fence = lease.fence
+        converted.queue = element.key.queue  # type: ignore[assignment]
+        converted.shard = element.key.shard
+        converted.idx = element.idx
+        message = message_of(self._topic, converted.pk.encode(), converted, partition=element.key.shard)
+        if message.size_bytes > MAX_MESSAGE_BYTES:
+            raise Unconvertible(f"the document has {message.size_bytes} bytes, Kafka takes {MAX_MESSAGE_BYTES}")
+        return message

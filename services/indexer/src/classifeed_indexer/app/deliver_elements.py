@@ -1,0 +1,197 @@
+"""Deliver the elements of one client's shards, in rounds over all shards that this process holds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Final, Protocol
+
+import structlog
+
+from classifeed_common.clock import Clock
+from classifeed_common.db import is_passing_fault
+from classifeed_common.errors import DomainError, FailedPrecondition
+from classifeed_common.kafka import Message
+from classifeed_common.lease import Lease
+from classifeed_indexer.app.convert_elements import ElementConverter
+from classifeed_indexer.clients.receiver import Elements, Receiver
+from classifeed_indexer.domain.shards import ShardQueue, parse_lease_name
+from classifeed_indexer.settings import IndexerSettings
+from classifeed_indexer.store.offsets import Move, Offsets
+
+_log = structlog.get_logger(__name__)
+
+_FIRST_PAUSE_S: Final = 0.1
+_LONGEST_PAUSE_S: Final = 5.0
+# A shard whose queue cannot be read where it stands needs an operator; until then the others go on without it.
+_STUCK_PAUSE_S: Final = 30.0
+
+
+class Producer(Protocol):
+    """Sends messages, as KafkaProducer does."""
+
+    async def send(self, messages: list[Message]) -> None:
+        """Returns when all are acknowledged."""
+
+
+class Deliverer:
+    """Delivers what the leases given to it cover.
+
+    A round reads all shards at once, converts, sends, sets failures aside, and only then moves the offsets. Whatever
+    fails in between, the next round reads the same again: elements are delivered at least once, with the same idx.
+    """
+
+    def __init__(
+        self,
+        receiver: Receiver,
+        offsets: Offsets,
+        producer: Producer,
+        clock: Clock,
+        settings: IndexerSettings,
+    ) -> None:
+        self._receiver = receiver
+        self._offsets = offsets
+        self._producer = producer
+        self._clock = clock
+        self._settings = settings
+        self._converter = ElementConverter(receiver, clock)
+        self._leases: dict[int, Lease] = {}
+        self._delivered: dict[ShardQueue, int] = {}
+        self._stuck_until_s: dict[int, float] = {}
+        self._changed = asyncio.Event()
+        self._round = asyncio.Lock()
+        self._report_due = False
+        self._reported_at_s = float("-inf")
+
+    async def gain(self, lease: Lease) -> None:
+        """Begins to deliver a shard where its group stands."""
+        _, shard = parse_lease_name(lease.name)
+        delivered = await self._offsets.add(shard)
+        self._leases[shard] = lease
+        self._delivered |= delivered
+        self._report_due = True  # from now on the group counts when the queue is trimmed
+        self._changed.set()
+
+    async def lose(self, lease: Lease) -> None:
+        """Returns when nothing is done under the lease any more."""
+        _, shard = parse_lease_name(lease.name)
+        if self._leases.get(shard) == lease:
+            self._forget(shard)
+        self._changed.set()
+        async with self._round:
+            return
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Delivers until `stop` is set; Kafka, receiver or database being away is waited out."""
+        pause_s = 0.0
+        while not stop.is_set():
+            try:
+                await self.deliver_once()
+                pause_s = 0.0
+            except Exception as error:
+                if isinstance(error, FailedPrecondition):
+                    self._set_aside(error)
+                elif not (isinstance(error, DomainError) or is_passing_fault(error)):
+                    raise
+                else:
+                    pause_s = min(max(2 * pause_s, _FIRST_PAUSE_S), _LONGEST_PAUSE_S)
+                    _log.warning("delivery waits", client=self._receiver.client, pause_s=pause_s, error=str(error))
+            if pause_s or not self._active():
+                await _first_of(stop, self._changed, limit_s=pause_s or _STUCK_PAUSE_S / 10)
+
+    async def deliver_once(self) -> int:
+        """Does one round over the shards held; returns how many elements were delivered or set aside.
+
+        Raises:
+            DomainError, psycopg.Error: something is away, or a shard's place in its queue is lost.
+        """
+        async with self._round:
+            self._changed.clear()
+            leases = self._active()
+            if not leases:
+                return 0
+            read = await self._read({key: idx for key, idx in self._delivered.items() if key.shard in leases})
+            # Shards may have gone while we waited; what they have is for their next holder.
+            leases = {shard: lease for shard, lease in leases.items() if self._leases.get(shard) == lease}
+            ours = [element for element in read.elements if element.key.shard in leases]
+            messages, failures = await self._converter.convert(ours, leases)
+            if messages:
+                await self._producer.send(messages)
+            if failures:
+                _log.warning("documents set aside", client=self._receiver.client, count=len(failures))
+                await self._receiver.append_failed(failures)
+            await self._move({key: idx for key, idx in read.next.items() if key.shard in leases}, leases)
+            await self._report()
+            return len(ours)
+
+    def _active(self) -> dict[int, Lease]:
+        now_s = self._clock.monotonic_s()
+        return {s: lease for s, lease in self._leases.items() if self._stuck_until_s.get(s, 0) <= now_s}
+
+    async def _read(self, cursors: Mapping[ShardQueue, int]) -> Elements:
+        """Reads, unless a lease comes or goes while there is nothing to read."""
+        reading = asyncio.create_task(
+            self._receiver.read(cursors, limit=self._settings.read_elements, wait_s=self._settings.read_wait_s)
+        )
+        changed = asyncio.create_task(self._changed.wait())
+        try:
+            await asyncio.wait([reading, changed], return_when=asyncio.FIRST_COMPLETED)
+            return reading.result() if reading.done() else Elements((), {})
+        finally:
+            changed.cancel()
+            reading.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await reading
+
+    async def _move(self, reached: Mapping[ShardQueue, int], leases: Mapping[int, Lease]) -> None:
+        moves = [Move(key, self._delivered[key], idx) for key, idx in reached.items() if key in self._delivered]
+        if not moves:
+            return
+        result = await self._offsets.move(moves, {move.key.shard: leases[move.key.shard] for move in moves})
+        for move in moves:
+            shard = move.key.shard
+            if self._leases.get(shard) != leases[shard]:
+                continue
+            if move.key in result.moved:
+                self._delivered[move.key] = move.idx
+                self._report_due = True
+            elif shard not in result.held:
+                _log.warning("lease lost while delivering", client=self._receiver.client, shard=shard)
+                self._forget(shard)
+            else:
+                # Only an operator moves offsets of a shard that is held: go on from where they stand now.
+                _log.warning("offset was moved from outside", client=self._receiver.client, shard=shard)
+                self._delivered |= await self._offsets.add(shard)
+
+    async def _report(self) -> None:
+        now_s = self._clock.monotonic_s()
+        since_s = now_s - self._reported_at_s
+        is_due = self._report_due and since_s >= self._settings.report_interval_s
+        if self._delivered and (is_due or since_s >= self._settings.heartbeat_s):
+            await self._receiver.report(self._settings.group, self._delivered)
+            self._report_due = False
+            self._reported_at_s = now_s
+
+    def _set_aside(self, error: FailedPrecondition) -> None:
+        """Leaves out the shard that the receiver names, for a while; the error's text says what an operator does."""
+        shard = int(error.metadata.get("shard", -1))
+        _log.error("a shard cannot go on", client=self._receiver.client, shard=shard, error=str(error))
+        for held in [shard] if shard in self._leases else list(self._leases):
+            self._stuck_until_s[held] = self._clock.monotonic_s() + _STUCK_PAUSE_S
+
+    def _forget(self, shard: int) -> None:
+        self._leases.pop(shard, None)
+        self._stuck_until_s.pop(shard, None)
+        for key in [key for key in self._delivered if key.shard == shard]:
+            del self._delivered[key]
+
+
+async def _first_of(*events: asyncio.Event, limit_s: float) -> None:
+    """Returns when one of the events is set, or after `limit_s` seconds."""
+    waiting = [asyncio.create_task(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waiting, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in waiting:
+            task.cancel()

@@ -1,0 +1,83 @@
+"""The only place where the indexer's parts are built and joined."""
+
+from __future__ import annotations
+
+import asyncio
+
+from classifeed.documents.v1.indexer_service_pb2_grpc import add_IndexerServiceServicer_to_server
+from classifeed_common.auth import KeyStore
+from classifeed_common.clock import SystemClock
+from classifeed_common.db import Database
+from classifeed_common.ids import process_holder
+from classifeed_common.kafka import KafkaProducer, ensure_topics, index_documents
+from classifeed_common.lease import Leases
+from classifeed_common.rpc.client import open_channel
+from classifeed_common.runner import Role, Servicer, ServiceRunner
+from classifeed_common.runner.command import version_of
+from classifeed_indexer.app.deliver_elements import Deliverer
+from classifeed_indexer.app.hold_shards import ShardHolder
+from classifeed_indexer.app.measure_backlog import measure_backlog
+from classifeed_indexer.clients.receiver import Receiver
+from classifeed_indexer.rpc.indexer_service import IndexerRpc
+from classifeed_indexer.settings import IndexerSettings
+from classifeed_indexer.store.offsets import Offsets
+
+SERVICE = "indexer"
+
+
+async def make_topics(settings: IndexerSettings) -> None:
+    """Makes the topics of the clients' documents. Idempotent."""
+    await ensure_topics(settings.kafka_bootstrap, [index_documents(client) for client in settings.client_list])
+
+
+def build(settings: IndexerSettings) -> ServiceRunner:
+    """Returns the indexer, nothing of it opened yet."""
+    database = Database(
+        settings.dsn.get_secret_value(),
+        schema=settings.db_schema,
+        application_name=SERVICE,
+        max_size=settings.db_pool_max,
+    )
+    keys = KeyStore(settings.keys_dir) if settings.keys_dir is not None else None
+    channel = open_channel(settings.receiver_address, caller=SERVICE, audience="receiver", keys=keys)
+    producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
+    clock = SystemClock()
+    receivers = {client: Receiver(channel, client) for client in settings.client_list}
+    offsets = {client: Offsets(database, settings.group, client) for client in settings.client_list}
+    deliverers = {
+        client: Deliverer(receivers[client], offsets[client], producer, clock, settings)
+        for client in settings.client_list
+    }
+    leases = Leases(database, process_holder(SERVICE), settings.lease_ttl_s)
+    holder = ShardHolder(leases, deliverers, group=settings.group)
+
+    async def count_backlog() -> dict[str, int]:
+        return dict(await measure_backlog([(receivers[client], offsets[client]) for client in settings.client_list]))
+
+    async def check_postgres() -> None:
+        async with database.connection() as connection:
+            await connection.execute("SELECT FROM offsets LIMIT 1")
+
+    async def check_receiver() -> None:
+        async with asyncio.timeout(1):
+            await channel.channel_ready()
+
+    async def start() -> None:
+        await database.open()
+        await producer.start()
+
+    async def close() -> None:
+        await producer.close()
+        await channel.close()
+        await database.close()
+
+    return ServiceRunner(
+        settings,
+        SERVICE,
+        version_of(SERVICE),
+        roles=[Role("deliver", holder.run, count_backlog)],
+        servicers=[Servicer.of(add_IndexerServiceServicer_to_server, IndexerRpc(offsets))],
+        readiness={"postgres": check_postgres, "receiver": check_receiver},
+        on_start=start,
+        on_stop=close,
+    )

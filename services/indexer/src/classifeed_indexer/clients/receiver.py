@@ -1,0 +1,120 @@
+"""The receiver: queues to read, schemas to convert by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import grpc.aio
+
+from classifeed.documents.v1.document_pb2 import RawDocument
+from classifeed.documents.v1.index_queue_service_pb2 import (
+    AppendFailedRequest,
+    FailedElement,
+    QueueCursor,
+    ReadElementsRequest,
+    ReportProgressRequest,
+)
+from classifeed.documents.v1.index_queue_service_pb2_grpc import IndexQueueServiceStub
+from classifeed.documents.v1.schema_pb2 import Schema
+from classifeed.documents.v1.schema_service_pb2 import GetSchemaRequest
+from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceStub
+from classifeed_common.errors import NotFound
+from classifeed_common.rpc.status import from_rpc_error
+from classifeed_indexer.domain.shards import ShardQueue
+
+# On top of what the receiver was asked to wait.
+_ANSWER_TIME_S: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element of a queue with its document."""
+
+    key: ShardQueue
+    idx: int
+    document: RawDocument
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An element that cannot be delivered, and why."""
+
+    key: ShardQueue
+    idx: int
+    pk: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """What was read, in the order of each queue, and where each queue that moved goes on."""
+
+    elements: Sequence[Element]
+    next: Mapping[ShardQueue, int]
+
+
+class Receiver:
+    """Calls about one client's documents. Errors are raised as the receiver told them (DomainError)."""
+
+    def __init__(self, channel: grpc.aio.Channel, client: str) -> None:
+        self.client = client
+        self._queue = IndexQueueServiceStub(channel)
+        self._schemas = SchemaServiceStub(channel)
+
+    async def read(self, cursors: Mapping[ShardQueue, int], *, limit: int, wait_s: float) -> Elements:
+        """Returns what comes after the cursors; waits up to `wait_s` seconds for something. May be cancelled.
+
+        Raises:
+            FailedPrecondition: a cursor lies in the trimmed part or beyond the end; metadata has queue and shard.
+        """
+        request = ReadElementsRequest(
+            client=self.client, cursors=map(_cursor_of, cursors.items()), limit=limit, max_wait_ms=int(wait_s * 1000)
+        )
+        try:
+            answer = await self._queue.ReadElements(request, timeout=wait_s + _ANSWER_TIME_S)
+        except grpc.aio.AioRpcError as error:
+            raise from_rpc_error(error) from error
+        elements = [Element(_key_of(e.position), e.position.idx, e.document) for e in answer.elements]
+        return Elements(elements, {_key_of(cursor): cursor.idx for cursor in answer.next})
+
+    async def append_failed(self, failures: Sequence[Failure]) -> None:
+        """Puts elements into the queue `failed`. Idempotent."""
+        elements = [
+            FailedElement(position=_cursor_of((failure.key, failure.idx)), pk=failure.pk, reason=failure.reason[:2000])
+            for failure in failures
+        ]
+        try:
+            for start in range(0, len(elements), 1000):
+                request = AppendFailedRequest(client=self.client, elements=elements[start : start + 1000])
+                await self._queue.AppendFailed(request)
+        except grpc.aio.AioRpcError as error:
+            raise from_rpc_error(error) from error
+
+    async def report(self, group: str, offsets: Mapping[ShardQueue, int]) -> None:
+        """Says how far the group has delivered. Idempotent."""
+        request = ReportProgressRequest(group=group, client=self.client, cursors=map(_cursor_of, offsets.items()))
+        try:
+            await self._queue.ReportProgress(request)
+        except grpc.aio.AioRpcError as error:
+            raise from_rpc_error(error) from error
+
+    async def get_schema(self, epoch: int) -> Schema | None:
+        """Returns the schema of an epoch; None when there is none."""
+        try:
+            return await self._schemas.GetSchema(GetSchemaRequest(client=self.client, epoch=epoch))
+        except grpc.aio.AioRpcError as error:
+            told = from_rpc_error(error)
+            if isinstance(told, NotFound):
+                return None
+            raise told from error
+
+
+def _cursor_of(item: tuple[ShardQueue, int]) -> QueueCursor:
+    (queue, shard), idx = item
+    return QueueCursor(queue=queue, shard=shard, idx=idx)  # type: ignore[arg-type]
+
+
+def _key_of(cursor: QueueCursor) -> ShardQueue:
+    return ShardQueue(int(cursor.queue), cursor.shard)

@@ -1,0 +1,1 @@
+"""Shards, and how a document becomes what the index takes; pure."""

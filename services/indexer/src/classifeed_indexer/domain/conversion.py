@@ -1,0 +1,79 @@
+"""From a document as its client composed it to one as the index takes it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_UPSERT, Field, RawDocument
+from classifeed.documents.v1.index_document_pb2 import IndexDocument
+from classifeed.documents.v1.schema_pb2 import FieldType, Schema
+
+# The kind of value that each type of the schema takes.
+_KINDS: Final = {
+    FieldType.FIELD_TYPE_STRING: "string_value",
+    FieldType.FIELD_TYPE_TEXT: "string_value",
+    FieldType.FIELD_TYPE_INT: "int_value",
+    FieldType.FIELD_TYPE_DOUBLE: "double_value",
+    FieldType.FIELD_TYPE_BOOL: "bool_value",
+    FieldType.FIELD_TYPE_TIMESTAMP: "timestamp_value",
+    FieldType.FIELD_TYPE_GEO_POINT: "geo_value",
+}
+
+
+class Unconvertible(Exception):
+    """The document does not fit its schema, and will not however often it is tried; the text says why."""
+
+
+class Converter:
+    """Converts the documents of one epoch."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._client = schema.client
+        self._epoch = schema.epoch
+        self._fields = {field.name: (place, field) for place, field in enumerate(schema.fields)}
+        self._dimensions = {embedding.name: embedding.dimension for embedding in schema.embeddings}
+
+    def convert(self, document: RawDocument) -> IndexDocument:
+        """Returns the document in the index's form, its fields in the schema's order.
+
+        The receiver has checked all this; it is checked again because a wrongly typed value kills a writer of the
+        index, and what lies in a table for months may have been damaged or written by an older release.
+
+        Raises:
+            Unconvertible: a field or vector is not as the schema says.
+        """
+        converted = IndexDocument(
+            client=self._client,
+            epoch=self._epoch,
+            pk=document.pk,
+            version=document.version,
+            timestamp=document.timestamp,
+            action=document.action,
+        )
+        if document.action == DOCUMENT_ACTION_UPSERT:
+            places = sorted((self._checked_place(field), number) for number, field in enumerate(document.fields))
+            converted.fields.extend(document.fields[number] for _, number in places)
+            for embedding in document.embeddings:
+                if self._dimensions.get(embedding.name) != len(embedding.values):
+                    raise Unconvertible(
+                        f"embedding {embedding.name!r} has {len(embedding.values)} components, epoch {self._epoch} "
+                        f"says {self._dimensions.get(embedding.name, 'nothing of it')}"
+                    )
+            converted.embeddings.extend(document.embeddings)
+        return converted
+
+    def _checked_place(self, field: Field) -> int:
+        known = self._fields.get(field.name)
+        if known is None:
+            raise Unconvertible(f"field {field.name!r} is not in the schema of epoch {self._epoch}")
+        place, schema = known
+        kind = _KINDS.get(schema.type)
+        if len(field.values) > 1 and not schema.repeated:
+            raise Unconvertible(f"field {field.name} has {len(field.values)} values, but is not repeated")
+        for value in field.values:
+            if value.WhichOneof("kind") != kind:
+                raise Unconvertible(
+                    f"field {field.name} is {FieldType.Name(schema.type)[11:]} and takes {kind}, "
+                    f"not {value.WhichOneof('kind') or 'an empty value'}"
+                )
+        return place

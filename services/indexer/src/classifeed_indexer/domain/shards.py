@@ -1,0 +1,36 @@
+"""Shards of the clients' queues, as the receiver cuts them, and the names of their leases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_EMERGENCY, INDEX_QUEUE_MAIN
+
+SHARDS: Final = 64
+
+# Read side by side, so that a re-pour does not hold up live traffic. The queue `failed` joins them when it is replayed.
+QUEUES: Final = (int(INDEX_QUEUE_MAIN), int(INDEX_QUEUE_EMERGENCY))
+
+
+class ShardQueue(NamedTuple):
+    """One queue of one shard."""
+
+    queue: int
+    shard: int
+
+
+def lease_name(group: str, client: str, shard: int) -> str:
+    """Returns the name of the lease for a shard: one lease covers all its queues."""
+    return f"{group}/{client}/{shard:02d}"
+
+
+def parse_lease_name(name: str) -> tuple[str, int]:
+    """Returns client and shard of a lease's name."""
+    _, client, shard = name.rsplit("/", 2)
+    return client, int(shard)
+
+
+def lease_names(group: str, clients: Sequence[str]) -> list[str]:
+    """Returns the names of all leases of a group."""
+    return [lease_name(group, client, shard) for client in clients for shard in range(SHARDS)]

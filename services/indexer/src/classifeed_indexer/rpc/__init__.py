@@ -1,0 +1,1 @@
+"""What the indexer answers over gRPC."""

@@ -1,0 +1,44 @@
+"""Settings of the indexer."""
+
+from __future__ import annotations
+
+from pydantic import Field
+from pydantic_settings import SettingsConfigDict
+
+from classifeed_common.settings import ADDRESS, ServiceSettings
+
+
+class IndexerSettings(ServiceSettings):
+    """What the indexer needs to know, from variables CLASSIFEED_INDEXER_*."""
+
+    model_config = SettingsConfigDict(env_prefix="CLASSIFEED_INDEXER_", frozen=True)
+
+    receiver_address: str = Field(pattern=ADDRESS, description="gRPC address of the receiver, host:port.")
+    clients: str = Field(
+        default="offers",
+        pattern=r"^[a-z][a-z0-9_]{0,31}(,[a-z][a-z0-9_]{0,31})*$",
+        description="Clients whose documents are delivered, comma-separated without blanks.",
+    )
+    group: str = Field(
+        default="search",
+        pattern="^[a-z][a-z0-9_.-]{0,63}$",
+        description="Consumer group; processes of one group share the shards, groups do not know each other.",
+    )
+    lease_ttl_s: float = Field(
+        default=10, ge=0.5, le=300, description="How long a dead process keeps its shards from the others, in seconds."
+    )
+    read_elements: int = Field(default=100, ge=1, le=1000, description="Elements of a queue and shard read at a time.")
+    read_wait_s: float = Field(
+        default=2, ge=0, le=10, description="How long a read waits at the receiver for something to come, in seconds."
+    )
+    report_interval_s: float = Field(
+        default=1, gt=0, description="How often moved offsets are reported to the receiver, in seconds."
+    )
+    heartbeat_s: float = Field(
+        default=60, gt=0, description="How often offsets are reported though nothing moved, in seconds."
+    )
+
+    @property
+    def client_list(self) -> list[str]:
+        """The clients, each once."""
+        return list(dict.fromkeys(self.clients.split(",")))

@@ -1,0 +1,1 @@
+"""All SQL of the indexer: offsets and the leases that guard them."""

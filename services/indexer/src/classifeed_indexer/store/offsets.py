@@ -1,0 +1,98 @@
+"""Reads and writes of the offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from classifeed_common.db import Database, Tx, load_queries
+from classifeed_common.lease import Lease
+from classifeed_indexer.domain.shards import QUEUES, ShardQueue, lease_name
+
+SQL: Final = load_queries(__package__)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """An offset on its way from `expected` to `idx`."""
+
+    key: ShardQueue
+    expected: int
+    idx: int
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What became of some moves: which shards we still held, and which offsets moved."""
+
+    held: frozenset[int]
+    moved: frozenset[ShardQueue]
+
+
+class Offsets:
+    """The offsets of one group and client."""
+
+    def __init__(self, database: Database, group: str, client: str) -> None:
+        self._database = database
+        self._group = group
+        self._client = client
+
+    async def add(self, shard: int) -> dict[ShardQueue, int]:
+        """Returns the offsets of a shard, which begin at 0 when the group is new."""
+        parameters = {"group": self._group, "client": self._client, "shard": shard, "queues": list(QUEUES)}
+        async with self._database.transaction() as tx:
+            await tx.execute(SQL["add_offsets"], parameters)
+            offsets = await self._select(tx)
+        return {key: idx for key, idx in offsets.items() if key.shard == shard}
+
+    async def select(self) -> dict[ShardQueue, int]:
+        """Returns all offsets."""
+        async with self._database.connection() as connection:
+            return await self._select(connection)
+
+    async def move(self, moves: Sequence[Move], leases: Mapping[int, Lease]) -> Moved:
+        """Moves offsets of shards whose leases are held, each only from where it was expected, all in one transaction.
+
+        A lease that is lost, or an offset that stands elsewhere, leaves its shard as it is and the others moved.
+
+        Args:
+            moves: where to.
+            leases: the lease of each shard, by shard.
+        """
+        shard_of = {lease.name: shard for shard, lease in leases.items()}
+        async with self._database.transaction() as tx:
+            cursor = await tx.execute(
+                SQL["hold_leases"],
+                {
+                    "names": [lease.name for lease in leases.values()],
+                    "holders": [lease.holder for lease in leases.values()],
+                    "fences": [lease.fence for lease in leases.values()],
+                },
+            )
+            held = frozenset(shard_of[name] for (name,) in await cursor.fetchall())
+            ours = [move for move in moves if move.key.shard in held]
+            cursor = await tx.execute(
+                SQL["move_offsets"],
+                {
+                    "group": self._group,
+                    "client": self._client,
+                    "queues": [move.key.queue for move in ours],
+                    "shards": [move.key.shard for move in ours],
+                    "expected": [move.expected for move in ours],
+                    "idxs": [move.idx for move in ours],
+                },
+            )
+            moved = frozenset(ShardQueue(queue, shard) for queue, shard in await cursor.fetchall())
+        return Moved(held, moved)
+
+    async def select_holders(self, shards: Sequence[int]) -> dict[int, Lease]:
+        """Returns the leases in force, by shard."""
+        names = {lease_name(self._group, self._client, shard): shard for shard in shards}
+        async with self._database.connection() as connection:
+            rows = await (await connection.execute(SQL["select_holders"], {"names": list(names)})).fetchall()
+        return {names[name]: Lease(name, holder, fence) for name, holder, fence in rows}
+
+    async def _select(self, tx: Tx) -> dict[ShardQueue, int]:
+        cursor = await tx.execute(SQL["select_offsets"], {"group": self._group, "client": self._client})
+        return {ShardQueue(queue, shard): idx for queue, shard, idx in await cursor.fetchall()}

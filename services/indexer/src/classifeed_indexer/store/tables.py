@@ -1,0 +1,23 @@
+"""Tables of the schema `indexer`."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from classifeed_common.db import shared_tables
+
+metadata = sa.MetaData()
+
+# How far a group has delivered each queue of each shard, for good.
+offsets = sa.Table(
+    "offsets",
+    metadata,
+    sa.Column("group", sa.Text, primary_key=True),
+    sa.Column("client", sa.Text, primary_key=True),
+    sa.Column("queue", sa.SmallInteger, sa.CheckConstraint("queue BETWEEN 1 AND 3"), primary_key=True),
+    sa.Column("shard", sa.SmallInteger, sa.CheckConstraint("shard BETWEEN 0 AND 63"), primary_key=True),
+    sa.Column("idx", sa.BigInteger, sa.CheckConstraint("idx >= 0"), nullable=False),
+    sa.Column("moved_at", sa.DateTime(timezone=True), nullable=False),
+)
+
+shared_tables.add_leases(metadata)

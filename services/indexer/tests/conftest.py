@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+
+from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_UPSERT, RawDocument
+from classifeed.documents.v1.index_document_pb2 import IndexDocument
+from classifeed.documents.v1.index_queue_service_pb2_grpc import add_IndexQueueServiceServicer_to_server
+from classifeed.documents.v1.schema_pb2 import Schema
+from classifeed.documents.v1.schema_service_pb2_grpc import add_SchemaServiceServicer_to_server
+from classifeed_common.clock import SystemClock
+from classifeed_common.db import Database
+from classifeed_common.embedded.kafka import EmbeddedKafka
+from classifeed_common.kafka import Cluster, KafkaProducer, Message, Topic, index_documents
+from classifeed_common.lease import Lease, Leases
+from classifeed_common.rpc.server import Servicer
+from classifeed_indexer.app.deliver_elements import Deliverer
+from classifeed_indexer.clients.receiver import Receiver
+from classifeed_indexer.domain.shards import lease_name
+from classifeed_indexer.settings import IndexerSettings
+from classifeed_indexer.store.offsets import Offsets
+from classifeed_receiver.app.commit_signal import CommitSignal
+from classifeed_receiver.app.known_epochs import KnownEpochs
+from classifeed_receiver.app.push_documents import DocumentPusher
+from classifeed_receiver.app.put_schema import put_schema
+from classifeed_receiver.app.read_elements import ElementReader
+from classifeed_receiver.domain.shards import hash_of, shard_of
+from classifeed_receiver.rpc.index_queue_service import IndexQueueRpc
+from classifeed_receiver.rpc.schema_service import SchemaRpc
+from classifeed_receiver.settings import ReceiverSettings
+
+
+def make_document(pk: str, version: int = 1, *, title: str = "диван", epoch: int = 1) -> RawDocument:
+    document = RawDocument(pk=pk, version=version, epoch=epoch, action=DOCUMENT_ACTION_UPSERT)
+    document.timestamp.FromDatetime(datetime(2026, 11, 21, 12, tzinfo=UTC))
+    document.fields.add(name="title").values.add(string_value=title)
+    return document
+
+
+def make_schema(client: str, epoch: int = 1) -> Schema:
+    return Schema(
+        client=client,
+        epoch=epoch,
+        fields=[
+            {"name": "price", "type": "FIELD_TYPE_DOUBLE", "indexed": True},
+            {"name": "title", "type": "FIELD_TYPE_TEXT", "indexed": True, "analyzer": "ANALYZER_RU_EN"},
+            {"name": "tags", "type": "FIELD_TYPE_STRING", "indexed": True, "repeated": True},
+        ],
+        embeddings=[{"name": "meaning", "dimension": 3}],
+    )
+
+
+@pytest.fixture
+def client() -> str:
+    """A client that only this test has, and with it a topic of its own."""
+    return f"c{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def document() -> Callable[..., RawDocument]:
+    return make_document
+
+
+@pytest.fixture
+def schema() -> Callable[..., Schema]:
+    return make_schema
+
+
+class Registry:
+    """The real receiver, in this process."""
+
+    def __init__(self, database: Database, client: str) -> None:
+        self.database = database
+        self.client = client
+        self.signal = CommitSignal()
+        self.epochs = KnownEpochs(database, SystemClock(), refresh_s=60)
+        self.pusher = DocumentPusher(database, self.epochs, self.signal, ReceiverSettings())
+        self.reader = ElementReader(database, self.signal, SystemClock(), poll_s=0.05)
+
+    async def push(self, *documents: RawDocument) -> None:
+        outcomes = await self.pusher.push(self.client, documents)
+        assert {type(outcome).__name__ for outcome in outcomes} <= {"Acknowledged", "Stale"}
+
+    async def put(self, schema: Schema) -> None:
+        await put_schema(self.database, self.epochs, schema)
+
+    async def fetch(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        async with self.database.connection() as connection:
+            return await (await connection.execute(sql, parameters)).fetchall()
+
+    def servicers(self) -> list[Servicer]:
+        return [
+            Servicer.of(add_SchemaServiceServicer_to_server, SchemaRpc(self.database, self.epochs)),
+            Servicer.of(add_IndexQueueServiceServicer_to_server, IndexQueueRpc(self.database, self.reader)),
+        ]
+
+
+@pytest.fixture
+async def registry(migrated_database: Callable[..., Awaitable[Database]], client: str) -> AsyncIterator[Registry]:
+    registry = Registry(await migrated_database("classifeed_receiver"), client)
+    await registry.put(make_schema(client))
+    yield registry
+    await registry.pusher.close()
+
+
+@pytest.fixture
+async def receiver_target(registry: Registry, rpc_server: Any) -> str:
+    return await rpc_server("receiver", *registry.servicers())
+
+
+@pytest.fixture
+async def indexer_database(migrated_database: Callable[..., Awaitable[Database]]) -> Database:
+    return await migrated_database("classifeed_indexer")
+
+
+@dataclass
+class RecordingProducer:
+    """Acknowledges everything and keeps it; `on_send` may interfere."""
+
+    sent: list[IndexDocument] = field(default_factory=list)
+    on_send: Callable[[], Awaitable[None]] | None = None
+
+    async def send(self, messages: list[Message]) -> None:
+        self.sent += [IndexDocument.FromString(message.value) for message in messages]
+        if self.on_send is not None:
+            await self.on_send()
+
+
+class Indexer:
+    """One process of the indexer, driven round by round."""
+
+    def __init__(self, channel: Any, database: Database, client: str, producer: Any, holder: str) -> None:
+        self.settings = IndexerSettings(
+            receiver_address="127.0.0.1:1", clients=client, read_wait_s=0, report_interval_s=0.01
+        )
+        self.client = client
+        self.producer = producer
+        self.receiver = Receiver(channel, client)
+        self.offsets = Offsets(database, self.settings.group, client)
+        self.deliverer = Deliverer(self.receiver, self.offsets, producer, SystemClock(), self.settings)
+        self.leases = Leases(database, holder, ttl_s=5)
+
+    async def take(self, *shards: int) -> list[Lease]:
+        """Takes shards, as a LeaseKeeper would."""
+        leases = []
+        for shard in shards:
+            lease = await self.leases.acquire(lease_name(self.settings.group, self.client, shard))
+            assert lease is not None
+            await self.deliverer.gain(lease)
+            leases.append(lease)
+        return leases
+
+    async def deliver_all(self) -> int:
+        total = 0
+        while (delivered := await self.deliverer.deliver_once()) or await self.waits():
+            total += delivered
+        return total
+
+    async def waits(self) -> bool:
+        cursors = dict(self.deliverer._delivered)
+        return bool(cursors) and bool((await self.receiver.read(cursors, limit=1, wait_s=0)).next)
+
+    async def stored_offsets(self) -> dict[int, int]:
+        return {key.shard: idx for key, idx in (await self.offsets.select()).items() if key.queue == 1 and idx}
+
+
+@pytest.fixture
+def make_indexer(
+    receiver_target: str, rpc_channel: Any, indexer_database: Database, client: str
+) -> Callable[..., Indexer]:
+    """Makes processes of the indexer: `make_indexer("a", producer)`."""
+
+    def make(holder: str = "a", producer: Any = None) -> Indexer:
+        channel = rpc_channel(receiver_target, caller="indexer", audience="receiver")
+        return Indexer(channel, indexer_database, client, producer or RecordingProducer(), holder)
+
+    return make
+
+
+@pytest.fixture
+async def topic(kafka: EmbeddedKafka, client: str) -> AsyncIterator[str]:
+    """The client's topic on the session's Kafka."""
+    cluster = Cluster(kafka.bootstrap, client_id="test")
+    name = index_documents(client)
+    await cluster.ensure([Topic(name, 64, 3_600_000)])
+    yield name
+    await cluster.remove([name])
+
+
+@pytest.fixture
+async def producer(kafka: EmbeddedKafka, topic: str) -> AsyncIterator[KafkaProducer]:
+    producer = KafkaProducer(kafka.bootstrap, client_id="test")
+    await producer.start()
+    yield producer
+    await producer.close()
+
+
+@pytest.fixture
+def read_topic(kafka: EmbeddedKafka, topic: str) -> Callable[[], list[tuple[int, IndexDocument]]]:
+    """Reads everything that the topic has now, as (partition, document), in order within a partition."""
+
+    def read() -> list[tuple[int, IndexDocument]]:
+        consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "test", "enable.auto.commit": False})
+        partitions = [TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(64)]
+        ends = {p.partition: consumer.get_watermark_offsets(p, timeout=20)[1] for p in partitions}
+        left = sum(ends.values())
+        consumer.assign(partitions)
+        found: list[tuple[int, IndexDocument]] = []
+        while len(found) < left:
+            for record in consumer.consume(500, timeout=20):
+                assert record.error() is None
+                found.append((record.partition(), IndexDocument.FromString(record.value())))
+        consumer.close()
+        return found
+
+    return read
+
+
+@pytest.fixture
+def shard_of_pk() -> Callable[[str], int]:
+    return lambda pk: shard_of(hash_of(pk))

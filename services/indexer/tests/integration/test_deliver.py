@@ -1,0 +1,339 @@
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from typing import Any
+
+import pytest
+
+from classifeed.documents.v1.index_document_pb2 import IndexDocument
+from classifeed_common.errors import FailedPrecondition, Unavailable
+from classifeed_common.lease import Lease
+from classifeed_indexer.app.measure_backlog import measure_backlog
+from classifeed_indexer.domain.shards import SHARDS, ShardQueue
+
+ALL = range(SHARDS)
+MAIN = 1
+
+
+def apply(sent: list[tuple[int, IndexDocument]]) -> tuple[dict[str, IndexDocument], int]:
+    """What an index holds after these messages, by the sink's rule: lower fences and older idx are dropped."""
+    fences: dict[int, int] = defaultdict(int)
+    reached: dict[tuple[int, int], int] = defaultdict(int)
+    index: dict[str, IndexDocument] = {}
+    dropped = 0
+    for shard, document in sent:
+        if document.fence < fences[shard] or document.idx <= reached[shard, document.queue]:
+            dropped += 1
+            continue
+        fences[shard] = document.fence
+        reached[shard, document.queue] = document.idx
+        index[document.pk] = document
+    return index, dropped
+
+
+@pytest.mark.kafka
+async def test_newest_version_of_each_document_is_delivered(
+    registry: Any, make_indexer: Any, producer: Any, read_topic: Any, document: Any, shard_of_pk: Any
+):
+    indexer = make_indexer(producer=producer)
+    leases = {int(lease.name[-2:]): lease for lease in await indexer.take(*ALL)}
+    await registry.push(*[document(f"k{number}") for number in range(200)])
+    await registry.push(*[document(f"k{number}", 2) for number in range(0, 200, 3)])
+    assert await indexer.deliver_all() == 200
+    sent = await asyncio.to_thread(read_topic)
+    assert {delivered.pk: delivered.version for _, delivered in sent} == {
+        f"k{number}": 1 if number % 3 else 2 for number in range(200)
+    }
+    for partition, delivered in sent:
+        assert partition == delivered.shard == shard_of_pk(delivered.pk)
+        assert delivered.fence == leases[partition].fence
+        assert delivered.queue == MAIN
+    assert len(sent) == 200
+    ends = dict(await registry.fetch("SELECT shard, last_idx FROM shards"))
+    assert await indexer.stored_offsets() == ends
+
+
+@pytest.mark.kafka
+async def test_killed_between_delivery_and_offset(
+    registry: Any, make_indexer: Any, producer: Any, read_topic: Any, document: Any, monkeypatch: pytest.MonkeyPatch
+):
+    """The next holder delivers the same again, with the same idx; nothing is lost."""
+    await registry.push(*[document(f"k{number}") for number in range(50)])
+    dying = make_indexer("dying", producer)
+    leases = await dying.take(*ALL)
+
+    async def die(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(dying.offsets, "move", die)
+    with pytest.raises(KeyboardInterrupt):
+        await dying.deliverer.deliver_once()
+    assert await dying.stored_offsets() == {}
+    for lease in leases:
+        await dying.leases.release(lease)
+    heir = make_indexer("heir", producer)
+    await heir.take(*ALL)
+    assert await heir.deliver_all() == 50
+    sent = await asyncio.to_thread(read_topic)
+    places: dict[str, set[int]] = defaultdict(set)
+    for _, delivered in sent:
+        places[delivered.pk].add(delivered.idx)
+    assert len(sent) == 100
+    assert {len(idxs) for idxs in places.values()} == {1}
+    index, dropped = apply(sent)
+    assert (len(index), dropped) == (50, 50)
+
+
+@pytest.mark.kafka
+async def test_zombie_neither_moves_offsets_nor_reaches_the_index(
+    registry: Any, make_indexer: Any, producer: Any, read_topic: Any, document: Any, indexer_database: Any
+):
+    """One process is paused between reading and sending, past its lease; another takes over; the first goes on."""
+    await registry.push(*[document(f"k{number}") for number in range(50)])
+    paused, resume = asyncio.Event(), asyncio.Event()
+
+    class Pausing:
+        async def send(self, messages: Any) -> None:
+            paused.set()
+            await resume.wait()
+            await producer.send(messages)
+
+    zombie = make_indexer("zombie", Pausing())
+    await zombie.take(*ALL)
+    round_ = asyncio.create_task(zombie.deliverer.deliver_once())
+    await paused.wait()
+    async with indexer_database.connection() as connection:  # its lease runs out, by the database's clock
+        await connection.execute("UPDATE leases SET expires_at = clock_timestamp()")
+    heir = make_indexer("heir", producer)
+    await heir.take(*ALL)
+    await registry.push(*[document(f"k{number}", 2) for number in range(25)])
+    await heir.deliver_all()
+    before = await heir.stored_offsets()
+    resume.set()
+    await round_  # sends versions that are old by now, under its own fence
+    assert await heir.stored_offsets() == before
+    assert zombie.deliverer._leases == {}
+    await registry.push(*[document(f"k{number}", 3) for number in range(10)])
+    await heir.deliver_all()
+    sent = await asyncio.to_thread(read_topic)
+    assert len(sent) > 100  # the zombie's did arrive
+    index, _ = apply(sent)
+    expected = {f"k{n}": 3 if n < 10 else 2 if n < 25 else 1 for n in range(50)}
+    assert {pk: delivered.version for pk, delivered in index.items()} == expected
+    # Without the fence the zombie's late messages would have been refused by their idx alone, unless they were ahead.
+    assert await heir.stored_offsets() == dict(await registry.fetch("SELECT shard, last_idx FROM shards"))
+
+
+async def test_offsets_never_skip_or_run_back_while_shards_change_hands(
+    registry: Any, make_indexer: Any, document: Any, indexer_database: Any
+):
+    """Three processes take shards from each other at random moments; each offset is watched by a trigger."""
+    async with indexer_database.connection() as connection:
+        await connection.execute(
+            """
+            CREATE FUNCTION refuse_steps_back() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                IF NEW.idx < OLD.idx THEN RAISE 'offset ran back from % to %', OLD.idx, NEW.idx; END IF;
+                RETURN NEW;
+            END $$;
+            CREATE TRIGGER forward_only BEFORE UPDATE ON offsets
+               FOR EACH ROW EXECUTE FUNCTION refuse_steps_back()
+            """
+        )
+    sent: list[tuple[int, IndexDocument]] = []
+
+    class Slow:
+        def __init__(self, delay_s: float) -> None:
+            self.delay_s = delay_s
+
+        async def send(self, messages: Any) -> None:
+            await asyncio.sleep(self.delay_s)
+            documents = [IndexDocument.FromString(message.value) for message in messages]
+            sent.extend((delivered.shard, delivered) for delivered in documents)
+
+    indexers = [make_indexer(f"p{number}", Slow(0.002 * number)) for number in range(3)]
+    done = asyncio.Event()
+
+    async def write() -> None:
+        for version in range(1, 31):
+            await registry.push(*[document(f"k{number}", version) for number in range(30)])
+        done.set()
+
+    async def work(indexer: Any) -> None:
+        while not done.is_set():
+            async with indexer_database.connection() as connection:
+                await connection.execute("UPDATE leases SET expires_at = clock_timestamp() WHERE random() < 0.3")
+            names = [f"search/{indexer.client}/{shard:02d}" for shard in ALL]
+            for lease in await indexer.leases.acquire_some(names, 20):
+                await indexer.deliverer.gain(lease)
+            await indexer.deliverer.deliver_once()
+
+    await asyncio.gather(write(), *[work(indexer) for indexer in indexers])
+    async with indexer_database.connection() as connection:
+        await connection.execute("UPDATE leases SET expires_at = clock_timestamp()")
+    last = make_indexer("last", Slow(0))
+    await last.take(*ALL)
+    await last.deliver_all()
+    assert await last.stored_offsets() == dict(await registry.fetch("SELECT shard, last_idx FROM shards"))
+    index, dropped = apply(sent)
+    assert {pk: delivered.version for pk, delivered in index.items()} == {f"k{n}": 30 for n in range(30)}
+    assert dropped > 0
+
+
+async def test_poison_is_set_aside_and_its_shard_moves_on(registry: Any, make_indexer: Any, document: Any):
+    indexer = make_indexer()
+    await indexer.take(*ALL)
+    await registry.push(*[document(f"k{number}") for number in range(40)])
+    poison = document("k7")
+    poison.fields[0].values[0].int_value = 3
+    await registry.fetch(
+        "UPDATE documents SET document = %s, compression = 0 WHERE pk = 'k7' RETURNING 1", poison.SerializeToString()
+    )
+    orphan = document("k8", epoch=9)
+    await registry.fetch(
+        "UPDATE documents SET document = %s, compression = 0 WHERE pk = 'k8' RETURNING 1", orphan.SerializeToString()
+    )
+    await indexer.deliver_all()
+    assert {d.pk for d in indexer.producer.sent} == {f"k{number}" for number in range(40)} - {"k7", "k8"}
+    assert await registry.fetch("SELECT pk, reason FROM failures ORDER BY pk") == [
+        ("k7", "field title is TEXT and takes string_value, not int_value"),
+        ("k8", "epoch 9 has no schema"),
+    ]
+    assert await registry.fetch("SELECT count(*) FROM elements WHERE queue = 3") == [(2,)]
+    assert await indexer.stored_offsets() == dict(
+        await registry.fetch("SELECT shard, last_idx FROM shards WHERE queue = 1")
+    )
+
+
+async def test_field_added_to_the_schema_meanwhile_is_known(
+    registry: Any, make_indexer: Any, document: Any, schema: Any, client: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("classifeed_indexer.app.convert_elements._LEAST_AGE_S", -1)
+    indexer = make_indexer()
+    await indexer.take(*ALL)
+    await registry.push(document("old"))
+    await indexer.deliver_all()
+    wider = schema(client)
+    wider.fields.add(name="colour", type="FIELD_TYPE_STRING")
+    await registry.put(wider)
+    newer = document("new")
+    newer.fields.add(name="colour").values.add(string_value="red")
+    await registry.push(newer)
+    await indexer.deliver_all()
+    assert [field.name for field in indexer.producer.sent[-1].fields] == ["title", "colour"]
+
+
+async def test_offset_stays_when_delivery_is_not_acknowledged(registry: Any, make_indexer: Any, document: Any):
+    indexer = make_indexer()
+    await indexer.take(*ALL)
+    await registry.push(document("a"))
+
+    async def refuse() -> None:
+        raise Unavailable("KAFKA_UNAVAILABLE", "no broker")
+
+    indexer.producer.on_send = refuse
+    with pytest.raises(Unavailable):
+        await indexer.deliverer.deliver_once()
+    assert await indexer.stored_offsets() == {}
+    indexer.producer.on_send = None
+    await indexer.deliver_all()
+    assert [delivered.idx for delivered in indexer.producer.sent] == [1, 1]
+    assert list((await indexer.stored_offsets()).values()) == [1]
+
+
+async def test_offset_moved_by_an_operator_is_followed(
+    registry: Any, make_indexer: Any, document: Any, indexer_database: Any
+):
+    indexer = make_indexer()
+    await indexer.take(*ALL)
+    await registry.push(document("a"))
+    await indexer.deliver_all()
+    async with indexer_database.connection() as connection:
+        await connection.execute("UPDATE offsets SET idx = 0")
+    await registry.push(document("a", 2))
+    await indexer.deliver_all()
+    assert list((await indexer.stored_offsets()).values()) == [2]
+
+
+async def test_shard_whose_place_is_trimmed_is_left_out_and_the_others_go_on(
+    registry: Any, make_indexer: Any, document: Any, shard_of_pk: Any
+):
+    await registry.push(*[document(f"k{number}") for number in range(40)])
+    stuck = shard_of_pk("k0")
+    await registry.fetch("UPDATE shards SET trimmed_idx = last_idx WHERE shard = %s RETURNING 1", stuck)
+    indexer = make_indexer()
+    await indexer.take(*ALL)
+    with pytest.raises(FailedPrecondition, match="CURSOR_TRIMMED"):
+        await indexer.deliverer.deliver_once()
+    stop = asyncio.Event()
+    running = asyncio.create_task(indexer.deliverer.run(stop))
+    others = {f"k{number}" for number in range(40) if shard_of_pk(f"k{number}") != stuck}
+    async with asyncio.timeout(20):
+        while {delivered.pk for delivered in indexer.producer.sent} != others:
+            await asyncio.sleep(0.01)
+    stop.set()
+    await running
+    assert stuck not in await indexer.stored_offsets()
+
+
+async def test_progress_is_reported_for_what_is_held(registry: Any, make_indexer: Any, document: Any, shard_of_pk: Any):
+    indexer = make_indexer()
+    shard = shard_of_pk("a")
+    await indexer.take(shard)
+    await indexer.deliverer.deliver_once()
+    progress = 'SELECT "group", queue, shard, idx FROM progress ORDER BY queue'
+    assert await registry.fetch(progress) == [("search", 1, shard, 0), ("search", 2, shard, 0)]
+    await registry.push(document("a"))
+    async with asyncio.timeout(20):
+        while await registry.fetch(progress) != [("search", 1, shard, 1), ("search", 2, shard, 0)]:
+            await indexer.deliverer.deliver_once()
+            await asyncio.sleep(0.01)
+
+
+async def test_lease_that_goes_during_a_wait_ends_the_wait(make_indexer: Any):
+    indexer = make_indexer()
+    indexer.settings = indexer.deliverer._settings = indexer.settings.model_copy(update={"read_wait_s": 10})
+    lease: Lease = (await indexer.take(3))[0]
+    round_ = asyncio.create_task(indexer.deliverer.deliver_once())
+    await asyncio.sleep(0.1)
+    assert not round_.done()
+    async with asyncio.timeout(5):
+        await indexer.deliverer.lose(lease)
+        assert await round_ == 0
+
+
+async def test_backlog_is_nothing_exactly_when_everything_is_delivered(
+    registry: Any, make_indexer: Any, document: Any, client: str
+):
+    indexer = make_indexer()
+
+    async def backlog() -> int:
+        return (await measure_backlog([(indexer.receiver, indexer.offsets)]))[client]
+
+    assert await backlog() == 0
+    await registry.push(document("a"), document("a", 2))
+    assert await backlog() == 1
+    await indexer.take(*ALL)
+    await indexer.deliver_all()
+    assert await backlog() == 0
+    await registry.push(document("a", 3))
+    await registry.push(document("a", 4))
+    # Only replaced ones lie between: the cursor has to move all the same.
+    assert await backlog() == 1
+
+
+async def test_offsets_of_a_lost_lease_stay(indexer_database: Any, make_indexer: Any):
+    from classifeed_indexer.store.offsets import Move
+
+    indexer = make_indexer()
+    held, lost = await indexer.take(1, 2)
+    async with indexer_database.connection() as connection:
+        await connection.execute("UPDATE leases SET expires_at = clock_timestamp() WHERE name = %s", [lost.name])
+    moves = [Move(ShardQueue(MAIN, shard), expected, 5) for shard, expected in ((1, 0), (2, 0))]
+    result = await indexer.offsets.move(moves, {1: held, 2: lost})
+    assert result.held == {1}
+    assert result.moved == {ShardQueue(MAIN, 1)}
+    again = await indexer.offsets.move([Move(ShardQueue(MAIN, 1), 0, 9)], {1: held})
+    assert (again.held, again.moved) == ({1}, frozenset())
+    assert await indexer.stored_offsets() == {1: 5}

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE, DOCUMENT_ACTION_UPSERT, RawDocument
+from classifeed_indexer.domain.conversion import Converter, Unconvertible
+
+
+@pytest.fixture
+def converter(schema: Any) -> Converter:
+    return Converter(schema("offers", 3))
+
+
+def test_document_in_the_order_of_its_schema(converter: Converter, document: Any):
+    raw = document("a", 7, epoch=3)
+    raw.fields.add(name="tags", values=[{"string_value": "x"}, {"string_value": "y"}])
+    raw.fields.add(name="price").values.add(double_value=5)
+    raw.embeddings.add(name="meaning", values=[1, 2, 3])
+    converted = converter.convert(raw)
+    assert [field.name for field in converted.fields] == ["price", "title", "tags"]
+    assert [value.string_value for value in converted.fields[2].values] == ["x", "y"]
+    assert (converted.client, converted.epoch, converted.pk, converted.version) == ("offers", 3, "a", 7)
+    assert converted.action == DOCUMENT_ACTION_UPSERT
+    assert converted.timestamp == raw.timestamp
+    assert list(converted.embeddings[0].values) == [1, 2, 3]
+
+
+def test_delete_has_no_fields(converter: Converter):
+    converted = converter.convert(RawDocument(pk="a", version=1, epoch=3, action=DOCUMENT_ACTION_DELETE))
+    assert converted.action == DOCUMENT_ACTION_DELETE
+    assert not converted.fields
+
+
+def field(name: str, *values: dict[str, Any]) -> Callable[[RawDocument], None]:
+    return lambda raw: raw.fields.add(name=name, values=values) and None
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (field("colour", {"string_value": "red"}), "field 'colour' is not in the schema of epoch 3"),
+        (field("price", {"string_value": "5"}), "field price is DOUBLE and takes double_value, not string_value"),
+        (field("price", {}), "an empty value"),
+        (field("price", {"double_value": 1}, {"double_value": 2}), "2 values, but is not repeated"),
+        (lambda raw: raw.embeddings.add(name="meaning", values=[1]), "1 components, epoch 3 says 3"),
+        (lambda raw: raw.embeddings.add(name="other", values=[1]), "says nothing of it"),
+    ],
+)
+def test_what_does_not_fit_is_told(converter: Converter, document: Any, spoil: Any, words: str):
+    raw = document("a", epoch=3)
+    spoil(raw)
+    with pytest.raises(Unconvertible, match=words.replace("(", "\\(")):
+        converter.convert(raw)
