@@ -36,7 +36,7 @@ def processes(status: dict[str, Any]) -> list[ProcessIdentity]:
 
 @pytest.mark.slow
 def test_one_start_gives_addresses_databases_keys_and_leaves_nothing_behind(cli: Cli) -> None:
-    up = cli.json("up", "--detach", "--only", "alpha,beta", CLASSIFEED_JOBS_LEASE_S="3")
+    up = cli.json("up", "--detach", "--only", "alpha,beta", CLASSIFEED_JOBS_LEASE_S="3", CLASSIFEED_BETA_SHAPE="flat")
     assert up["ready"] is True
     assert set(up["parts"]) == {"postgres", "kafka", "s3"}
     status = cli.json("status")
@@ -51,6 +51,7 @@ def test_one_start_gives_addresses_databases_keys_and_leaves_nothing_behind(cli:
     assert alpha["CLASSIFEED_ALPHA_S3_ENDPOINT"] == status["s3"]["endpoint"]
     assert "CLASSIFEED_ALPHA_DSN" not in alpha
     assert beta["CLASSIFEED_BETA_JOBS_LEASE_S"] == "3"
+    assert (beta["CLASSIFEED_BETA_COLOUR"], beta["CLASSIFEED_BETA_SHAPE"]) == ("blue", "flat")
     assert not any("postgres:" in value for value in beta.values()), "a service may not know the superuser"
 
     # its own database only, migrated

@@ -43,6 +43,7 @@ class Plan:
         for knob, targets in self.table.knobs.items():
             if knob in os.environ:
                 environment |= {target: os.environ[knob] for target in targets if target not in os.environ}
+        environment = {spec.prefix + key: value for key, value in spec.settings.items()} | environment
         layout = self.layout
         own: dict[str, object] = {
             "ENVIRONMENT": "embedded",
@@ -65,8 +66,7 @@ class Plan:
             own["S3_ACCESS_KEY"] = self.credentials.s3_access_key
             own["S3_SECRET_KEY"] = self.credentials.s3_secret_key
             own["S3_BUCKET"] = BUCKET
-        prefix = f"CLASSIFEED_{spec.name.upper()}_"
-        return environment | {prefix + key: str(value) for key, value in own.items()}
+        return environment | {spec.prefix + key: str(value) for key, value in own.items()}
 
 
 def make_plan(layout: Layout, only: Iterable[str]) -> Plan:

@@ -25,6 +25,12 @@ class ServiceSpec:
     database: bool = False
     kafka: bool = False
     s3: bool = False
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its variables begin with."""
+        return f"CLASSIFEED_{self.name.upper()}_"
 
     @property
     def parts(self) -> frozenset[str]:
