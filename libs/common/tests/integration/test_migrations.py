@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import secrets
 import sys
 import threading
 from pathlib import Path
@@ -8,6 +9,7 @@ from textwrap import dedent
 import psycopg
 import pytest
 import sqlalchemy
+from psycopg.conninfo import make_conninfo
 
 from classifeed_common.db import shared_tables
 from classifeed_common.db.migrations import MigrationError, check_drift, migrate
@@ -57,11 +59,14 @@ def test_an_empty_database_is_migrated_into_its_schema_and_again_without_effect(
 
 
 def test_models_and_shared_ddl_agree_and_a_difference_is_named(shop: Shop) -> None:
-    shop.add("0001", "op.execute(ddl('leases', 1)); op.execute(ddl('blob_refs', 1))")
+    names = ("leases", "blob_refs", "outbox", "consumer_offsets")
+    shop.add("0001", "; ".join(f"op.execute(ddl({name!r}, 1))" for name in names))
     shop.migrate()
     metadata = sqlalchemy.MetaData()
     shared_tables.add_leases(metadata)
     shared_tables.add_blob_refs(metadata)
+    shared_tables.add_outbox(metadata)
+    shared_tables.add_consumer_offsets(metadata)
     with psycopg.connect(shop.dsn, autocommit=True) as connection:
         connection.execute("CREATE TABLE public.of_another_schema (id int)")
     assert check_drift("shop", shop.dsn, "shop", metadata) == []
@@ -181,3 +186,21 @@ def test_a_migration_gives_up_on_a_locked_table_instead_of_queueing_traffic(
             shop.migrate()
     shop.migrate()
     assert shop.version() == "0002"
+
+
+def test_a_role_that_owns_its_schema_alone_can_migrate_it_and_read_no_other(shop: Shop) -> None:
+    shop.add("0001", "op.execute('CREATE TABLE a (id int)')")
+    role = f"r_{secrets.token_hex(6)}"
+    with psycopg.connect(shop.dsn, autocommit=True) as admin:
+        admin.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'secret'")
+        admin.execute(f"CREATE SCHEMA shop AUTHORIZATION {role}")
+        admin.execute("CREATE SCHEMA foreign_shop CREATE TABLE things (id int)")
+    own = make_conninfo(shop.dsn, user=role, password="secret")
+    try:
+        migrate("shop", own, "shop")
+        with psycopg.connect(own) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("SELECT * FROM foreign_shop.things")
+    finally:
+        with psycopg.connect(shop.dsn, autocommit=True) as admin:
+            admin.execute(f"DROP OWNED BY {role}")
+            admin.execute(f"DROP ROLE {role}")

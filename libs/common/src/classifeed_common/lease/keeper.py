@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 
 import structlog
 
@@ -13,7 +14,7 @@ from classifeed_common.lease.leases import Lease, Leases
 
 _QUERIES = load_queries("classifeed_common.lease")
 _ATTEND, _LEAVE, _MEMBERS = _QUERIES["attend"], _QUERIES["leave"], _QUERIES["members"]
-_LONGEST_PAUSE_S = 1.0
+_LONGEST_PAUSE_S = 0.5  # what a take-over may take beyond the ttl is at most this and a round trip
 
 _log = structlog.get_logger(__name__)
 
@@ -80,13 +81,14 @@ class LeaseKeeper:
             _log.warning("leases not renewed; trying again", holder=self._leases.holder, exc_info=True)
             return
         self._held.update({lease.name: lease for lease in gained})
+        if gained:
+            _log.info("leases gained", holder=self._leases.holder, leases=_in_words(gained))
         for lease in gained:
-            _log.info("lease gained", lease=lease.name, fence=lease.fence, holder=lease.holder)
             try:
                 await self._on_gain(lease)
             except Exception:  # noqa: BLE001 - the caller's code; other leases must not suffer
                 _log.exception("lease cannot be used; giving it up", lease=lease.name)
-                self._let_go(lease, "unusable")
+                self._let_go([lease], "unusable")
 
     async def _renew_and_take(self, started_s: float) -> list[Lease]:
         """One transaction; its effects on what is held here happen after its commit."""
@@ -110,10 +112,8 @@ class LeaseKeeper:
         if renewing:
             self._renewed_at_s = started_s
             self._valid_until_s = started_s + self._leases.ttl_s
-            for lease in [lease for lease in self._held.values() if lease.name not in still and lease in kept]:
-                self._let_go(lease, "lost")
-        for lease in list(self._held.values())[share:]:
-            self._let_go(lease, "shared")
+            self._let_go([lease for lease in kept if lease.name not in still], "lost")
+        self._let_go(list(self._held.values())[share:], "shared")
         return gained
 
     async def _watch_expiry(self) -> None:
@@ -121,17 +121,20 @@ class LeaseKeeper:
         while True:
             await asyncio.sleep(max(self._valid_until_s - _now_s(), self._leases.ttl_s / 20))
             if _now_s() >= self._valid_until_s:
-                for lease in list(self._held.values()):
-                    self._let_go(lease, "expired")
+                self._let_go(list(self._held.values()), "expired")
 
-    def _let_go(self, lease: Lease, reason: str) -> None:
-        """Stop the work for a lease and release it, in a task of its own."""
-        if self._held.pop(lease.name, None) is None:
-            return
-        _log.info("lease let go", lease=lease.name, fence=lease.fence, holder=lease.holder, reason=reason)
-        task = asyncio.create_task(self._stop_and_release(lease))
-        self._leaving[lease.name] = (lease, task)
-        task.add_done_callback(lambda _: self._leaving.pop(lease.name, None))
+    def _let_go(self, leases: Sequence[Lease], reason: str) -> None:
+        """Stop the work for leases and release them, each in a task of its own; those already leaving go on."""
+        going = [lease for lease in leases if self._held.pop(lease.name, None) is not None]
+        for lease in going:
+            task = asyncio.create_task(self._stop_and_release(lease))
+            self._leaving[lease.name] = (lease, task)
+            task.add_done_callback(partial(self._forget, lease.name))
+        if going:
+            _log.info("leases let go", holder=self._leases.holder, reason=reason, leases=_in_words(going))
+
+    def _forget(self, name: str, _task: asyncio.Task[None]) -> None:
+        del self._leaving[name]
 
     async def _stop_and_release(self, lease: Lease) -> None:
         try:
@@ -148,8 +151,7 @@ class LeaseKeeper:
             with suppress(Exception):  # the row expires by itself
                 async with self._leases.db.connection() as connection:
                     await connection.execute(_LEAVE, self._membership())
-        for lease in list(self._held.values()):
-            self._let_go(lease, "draining")
+        self._let_go(list(self._held.values()), "draining")
         while self._leaving:
             tasks = {task for _, task in self._leaving.values()}
             await asyncio.wait(tasks, timeout=self._leases.ttl_s / 3)
@@ -176,6 +178,10 @@ def fair_share(names: int, members: Sequence[str], holder: str) -> int:
         return 0
     each, rest = divmod(names, len(members))
     return each + (sorted(members).index(holder) < rest)
+
+
+def _in_words(leases: Sequence[Lease]) -> str:
+    return ", ".join(f"{lease.name} (fence {lease.fence})" for lease in leases)
 
 
 def _now_s() -> float:
