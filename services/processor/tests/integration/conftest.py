@@ -38,7 +38,7 @@ class ScriptedOwner:
     """The owner of the offers as the protocol describes it, with faults on demand.
 
     `log` has every request in the order of the topic. `loses` names batches (run, number) that it takes for never sent.
-    `paused` keeps it from answering.
+    `paused` keeps it from reading, `ignores_ends` from taking the ends of runs in.
     """
 
     bootstrap: str
@@ -47,7 +47,10 @@ class ScriptedOwner:
     log: list[Request] = field(default_factory=list)
     loses: set[tuple[int, int]] = field(default_factory=set)
     end_outcome: int = offer_results_pb2.TASK_END_OUTCOME_COMPLETED
+    seller: str = SELLER
     paused: asyncio.Event = field(default_factory=asyncio.Event)
+    ignores_ends: asyncio.Event = field(default_factory=asyncio.Event)
+    ignored: list[Request] = field(default_factory=list)
     offers: dict[str, bytes] = field(default_factory=dict)
     _runs: dict[tuple[int, int], dict[int, bytes]] = field(default_factory=dict)
     _head: tuple[int, int] = (0, 0)
@@ -57,7 +60,8 @@ class ScriptedOwner:
         producer = KafkaProducer(self.bootstrap, client_id="owner")
         await producer.start()
         consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "owner", "enable.auto.commit": False})
-        consumer.assign([TopicPartition(self.requests, 0, OFFSET_BEGINNING)])
+        partitions = consumer.list_topics(self.requests, 10).topics[self.requests].partitions
+        consumer.assign([TopicPartition(self.requests, number, OFFSET_BEGINNING) for number in partitions])
         try:
             while not stop.is_set():
                 if self.paused.is_set():
@@ -67,6 +71,11 @@ class ScriptedOwner:
                     assert message.error() is None
                     request = _TYPES[dict(message.headers())["type"].decode()].FromString(message.value())
                     assert message.key() == request.seller_id.encode()
+                    if request.seller_id != self.seller:
+                        continue
+                    if isinstance(request, TaskEnd) and self.ignores_ends.is_set():
+                        self.ignored.append(request)
+                        continue
                     self.log.append(request)
                     if (answer := self.answer(request)) is not None:
                         # At least once: everything is said twice.
@@ -172,7 +181,11 @@ class Processor:
 
     async def create(self, sha256: str, upload_id: str = "", **fields: Any) -> TaskKey:
         request = CreateTaskRequest(
-            seller_id=SELLER, namespace="default", upload_id=upload_id or sha256[:8], source_sha256=sha256, **fields
+            seller_id=self.owner.seller,
+            namespace="default",
+            upload_id=upload_id or sha256[:8],
+            source_sha256=sha256,
+            **fields,
         )
         return await create_task(self.database, self.jobs, request, timeout_s=10)
 

@@ -1,0 +1,171 @@
+"""A processor that is killed, stopped or paused at the worst moment: the task ends as if nothing had been."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from classifeed.feeds.v1 import task_pb2
+from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch
+from classifeed_common.kafka import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS
+from classifeed_processor.bootstrap import prepare
+from classifeed_processor.settings import ProcessorSettings
+
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+SUCCEEDED = task_pb2.TASK_STATUS_SUCCEEDED
+OFFERS = 3000
+
+
+@pytest.fixture
+async def processes(make_processor, kafka, s3, tmp_path: Path) -> AsyncIterator[tuple[object, Callable]]:
+    """The database and the owner in this process, processors as processes of their own."""
+    processor = await make_processor()
+    database = processor.database
+    owner = replace(processor.owner, requests=FEEDS_OFFER_REQUESTS, results=FEEDS_OFFER_RESULTS)
+    owner.seller = f"shop-{secrets.token_hex(4)}"
+    processor.owner = owner
+    environment = {
+        "DSN": database.dsn,
+        "KAFKA_BOOTSTRAP": kafka.bootstrap,
+        "S3_ENDPOINT": s3.endpoint,
+        "S3_ACCESS_KEY": s3.access_key,
+        "S3_SECRET_KEY": s3.secret_key,
+        "S3_BUCKET": "processor-test",
+        "SPOOL_DIR": str(tmp_path / "spool"),
+        "WINDOW_BATCHES": "8",
+        "HEARTBEAT_S": "0.5",
+        "JOB_LEASE_S": "3",
+        "DRAIN_GRACE_S": "3",
+        "LOG_LEVEL": "warning",
+    }
+    environment = {f"CLASSIFEED_PROCESSOR_{name}": value for name, value in environment.items()}
+    await prepare(ProcessorSettings(kafka_bootstrap=kafka.bootstrap))
+    running: list[subprocess.Popen[bytes]] = []
+
+    def start() -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "classifeed_processor"],
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+        )
+        running.append(process)
+        return process
+
+    processor.start(work=False, results=False)
+    yield processor, start
+    for process in running:
+        if process.poll() is None:
+            process.kill()
+        await asyncio.to_thread(process.wait, 10)
+
+
+async def begin(processor, yml, offer, tmp_path):
+    content = yml(*(offer(f"a{n}", price="x" if n % 1000 == 0 else "5") for n in range(OFFERS)))
+    return await processor.create(await processor.put(content, tmp_path), secrets.token_hex(4))
+
+
+async def sent_batches(processor, run: int) -> int:
+    async with processor.database.transaction() as tx:
+        row = await (await tx.execute("SELECT count(*) FROM offer_batches WHERE run = %s", [run])).fetchone()
+    return row[0]
+
+
+async def until(condition, limit_s: float = 40) -> None:
+    async with asyncio.timeout(limit_s):
+        while not await condition():
+            await asyncio.sleep(0.05)
+
+
+async def check_ended(processor, key, *, run: int) -> None:
+    task = await processor.wait_end(key, 60)
+    assert (task.status, task.run) == (SUCCEEDED, run)
+    statistics = task.statistics
+    # What an unfinished run had applied is unchanged in the next one.
+    assert (statistics.total, statistics.added + statistics.unchanged) == (OFFERS, OFFERS - 3)
+    assert (statistics.rejected_validation, statistics.errors) == (3, 3)
+    assert len(processor.owner.offers) == OFFERS - 3
+    processor.owner.assert_ends_are_last()
+
+
+async def test_killed_while_sending_the_next_process_sends_a_new_run(processes, yml, offer, tmp_path):
+    processor, start = processes
+    processor.owner.paused.set()
+    key = await begin(processor, yml, offer, tmp_path)
+    first = start()
+
+    async def window_is_full() -> bool:
+        return await sent_batches(processor, 1) == 8
+
+    await until(window_is_full)
+    first.kill()
+    processor.owner.paused.clear()
+    start()
+    await check_ended(processor, key, run=2)
+
+
+async def test_killed_after_the_last_batch_only_the_end_is_said_again(processes, yml, offer, tmp_path):
+    processor, start = processes
+    processor.owner.ignores_ends.set()
+    key = await begin(processor, yml, offer, tmp_path)
+    first = start()
+    await processor.wait(key, lambda task: task.phase == task_pb2.TASK_PHASE_SENT, 40)
+    first.kill()
+    processor.owner.ignores_ends.clear()
+    start()
+    await check_ended(processor, key, run=1)
+    batches = [request.batch_id for request in processor.owner.log if isinstance(request, OfferBatch)]
+    assert batches == list(range(1, OFFERS // 100 + 1))
+
+
+async def test_asked_to_stop_it_hands_the_task_back(processes, yml, offer, tmp_path):
+    processor, start = processes
+    processor.owner.paused.set()
+    key = await begin(processor, yml, offer, tmp_path)
+    first = start()
+
+    async def window_is_full() -> bool:
+        return await sent_batches(processor, 1) == 8
+
+    await until(window_is_full)
+    first.terminate()
+    assert await asyncio.to_thread(first.wait, 20) == 0
+    assert list((tmp_path / "spool").iterdir()) == []
+    processor.owner.paused.clear()
+    start()
+    await check_ended(processor, key, run=2)
+
+
+async def test_a_process_that_was_paused_past_its_lease_changes_nothing(processes, yml, offer, tmp_path):
+    processor, start = processes
+    processor.owner.paused.set()
+    key = await begin(processor, yml, offer, tmp_path)
+    first = start()
+
+    async def window_is_full() -> bool:
+        return await sent_batches(processor, 1) == 8
+
+    await until(window_is_full)
+    os.kill(first.pid, signal.SIGSTOP)
+    start()
+
+    async def second_run() -> bool:
+        return (await processor.task(key)).run == 2
+
+    await until(second_run)
+    processor.owner.paused.clear()
+    os.kill(first.pid, signal.SIGCONT)
+    await check_ended(processor, key, run=2)
+    ended = await processor.task(key)
+    # What the paused process still had in hand comes to nothing.
+    for _ in range(20):
+        assert await processor.task(key) == ended
+        await asyncio.sleep(0.1)

@@ -1,0 +1,160 @@
+"""TaskService over real gRPC, with tickets and validation."""
+
+from __future__ import annotations
+
+import grpc
+import pytest
+
+from classifeed.feeds.v1 import load_pb2, task_pb2
+from classifeed.feeds.v1.load_pb2 import OfferError
+from classifeed.feeds.v1.offer_results_pb2 import BATCH_OUTCOME_APPLIED, OfferBatchResult, OfferCounts
+from classifeed.feeds.v1.task_service_pb2 import (
+    CreateTaskRequest,
+    GetTaskRequest,
+    ListOfferErrorsRequest,
+    ListTasksRequest,
+)
+from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub, add_TaskServiceServicer_to_server
+from classifeed_common.rpc.server import Servicer
+from classifeed_jobs import JobStore
+from classifeed_processor.app.take_results import take_results
+from classifeed_processor.domain.tasks import TaskKey
+from classifeed_processor.rpc.task_service import TaskService
+from classifeed_processor.store import tasks
+
+PARENT = "sellers/shop/feeds/default"
+ERROR, WARNING = load_pb2.ISSUE_LEVEL_ERROR, load_pb2.ISSUE_LEVEL_WARNING
+
+
+@pytest.fixture
+async def service(migrated_database, rpc_server, rpc_channel):
+    database = await migrated_database("classifeed_processor", "processor")
+    servicer = Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, JobStore()))
+    target = await rpc_server("processor", servicer)
+    return database, TaskServiceStub(rpc_channel(target, caller="api", audience="processor"))
+
+
+def request(number: int = 1, **fields) -> CreateTaskRequest:
+    fields = {
+        "upload_id": f"u{number}",
+        "seller_id": "shop",
+        "namespace": "default",
+        "source_sha256": "a" * 64,
+    } | fields
+    return CreateTaskRequest(**fields)
+
+
+async def test_tasks_are_made_read_and_listed(service):
+    _, stub = service
+    made = [await stub.CreateTask(request(number, file_name="цены.xml", source_bytes=5)) for number in range(1, 6)]
+    assert [task.task_id for task in made] == [1, 2, 3, 4, 5]
+    first = await stub.GetTask(GetTaskRequest(name=made[0].name))
+    assert first == made[0] == await stub.CreateTask(request(1))
+    assert (first.name, first.status) == ("sellers/shop/feeds/default/tasks/1", task_pb2.TASK_STATUS_IN_PROGRESS)
+    assert (first.mode, first.disposition) == (load_pb2.LOAD_MODE_REPLACE, load_pb2.DISPOSITION_DELETE)
+    assert (first.file_name, first.source_bytes, first.upload_id) == ("цены.xml", 5, "u1")
+    await stub.CreateTask(request(9, namespace="other"))
+    pages, token = [], ""
+    while True:
+        page = await stub.ListTasks(
+            ListTasksRequest(parent="sellers/shop/feeds/default", page_size=2, page_token=token)
+        )
+        pages.append([task.task_id for task in page.tasks])
+        if not (token := page.next_page_token):
+            break
+    assert pages == [[5, 4], [3, 2], [1]]
+
+
+async def test_wrong_requests_name_the_field(service):
+    _, stub = service
+    for wrong, field in (
+        (stub.GetTask(GetTaskRequest(name="tasks/1")), "name"),
+        (stub.CreateTask(request(namespace="Ä")), "namespace"),
+        (stub.ListTasks(ListTasksRequest(parent="sellers/shop/feeds/default", page_token="x")), "page_token"),
+    ):
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await wrong
+        assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+        assert field in (caught.value.details() or "") + str(caught.value.trailing_metadata())
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await stub.GetTask(GetTaskRequest(name="sellers/shop/feeds/default/tasks/7"))
+    assert caught.value.code() == grpc.StatusCode.NOT_FOUND
+    await stub.CreateTask(request())
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await stub.CreateTask(request(source_sha256="b" * 64))
+    assert caught.value.code() == grpc.StatusCode.ALREADY_EXISTS
+
+
+def issue(external_id: str, number: int, **fields) -> OfferError:
+    fields = {
+        "level": ERROR,
+        "kind": load_pb2.ISSUE_KIND_VALIDATION,
+        "code": "PRICE_INVALID",
+        "field": "price",
+    } | fields
+    return OfferError(external_id=external_id, error_id=f"{number:032x}", ordinal=number, line=number, **fields)
+
+
+async def test_issues_are_paged_errors_first_and_filtered(service):
+    database, stub = service
+    key = TaskKey("shop", "default", (await stub.CreateTask(request())).task_id)
+    issues = [
+        issue("b", 1),
+        issue("a", 2, level=WARNING, code="URL_INVALID", field="url"),
+        issue("a", 3),
+        issue("c", 4, kind=load_pb2.ISSUE_KIND_DUPLICATE, code="DUPLICATE_ID"),
+    ]
+    result = OfferBatchResult(
+        seller_id="shop", namespace="default", task_id=key.task_id, run=1, batch_id=1, outcome=BATCH_OUTCOME_APPLIED,
+        counts=OfferCounts(rejected_validation=3, added=1), errors=issues,
+    )  # fmt: skip
+    async with database.transaction() as tx:
+        run = await tasks.begin_run(tx, key, b"")
+        await tasks.insert_batches(tx, key, run, [(1, 4)])
+        assert await take_results(tx, [result, result]) == {key}
+    async with database.transaction() as tx:
+        assert await take_results(tx, [result]) == set()
+
+    async def listed(**filters) -> list[str]:
+        found, token = [], ""
+        while True:
+            page = await stub.ListOfferErrors(
+                ListOfferErrorsRequest(parent=key.name, page_size=1, page_token=token, **filters)
+            )
+            found.extend(page.errors)
+            if not (token := page.next_page_token):
+                return found
+
+    assert [(error.level, error.external_id) for error in await listed()] == [
+        (ERROR, "a"), (ERROR, "b"), (ERROR, "c"), (WARNING, "a"),
+    ]  # fmt: skip
+    assert [error.external_id for error in await listed(level=WARNING)] == ["a"]
+    assert [error.external_id for error in await listed(code="DUPLICATE_ID")] == ["c"]
+    assert [error.external_id for error in await listed(kind=load_pb2.ISSUE_KIND_DUPLICATE)] == ["c"]
+    assert [error.error_id[-1] for error in await listed(external_id="a")] == ["3", "2"]
+    assert (await listed())[0].task == key.name
+    statistics = (await stub.GetTask(GetTaskRequest(name=key.name))).statistics
+    assert (statistics.total, statistics.rejected_validation, statistics.errors, statistics.warnings) == (4, 3, 3, 1)
+    assert [(count.code, count.count, list(count.sample_external_ids)) for count in statistics.issues] == [
+        ("PRICE_INVALID", 2, ["b", "a"]), ("DUPLICATE_ID", 1, ["c"]), ("URL_INVALID", 1, ["a"]),
+    ]  # fmt: skip
+    # A new run begins at nothing, and what the old one still says is not heard.
+    async with database.transaction() as tx:
+        await tasks.begin_run(tx, key, b"")
+        assert await take_results(tx, [result]) == set()
+    assert await listed() == []
+    assert (await stub.GetTask(GetTaskRequest(name=key.name))).statistics.total == 0
+
+
+async def test_strangers_are_refused(migrated_database, rpc_server, rpc_channel):
+    database = await migrated_database("classifeed_processor", "processor")
+    servicer = Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, JobStore()))
+    target = await rpc_server("processor", servicer)
+    stub = TaskServiceStub(rpc_channel(target, caller="api", audience="processor", signed=False))
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await stub.CreateTask(request())
+    assert caught.value.code() == grpc.StatusCode.UNAUTHENTICATED
+    stub = TaskServiceStub(rpc_channel(target, caller="receiver", audience="processor"))
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await stub.CreateTask(request())
+    assert caught.value.code() == grpc.StatusCode.PERMISSION_DENIED
