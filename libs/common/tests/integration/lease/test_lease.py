@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from classifeed_common.db import Database, Tx
+from classifeed_common.db import Database, Tx, load_queries
 from classifeed_common.lease import Lease, LeaseLost, Leases
 
 Check = Callable[[Database, Tx, Leases, Lease], Awaitable[None]]
@@ -226,3 +226,21 @@ async def until_a_session_waits_for_a_lock(db: Database) -> None:
             if await found.fetchone() is not None:
                 return
             await asyncio.sleep(0.01)
+
+
+async def test_statements_use_indexes(db: Database) -> None:
+    queries = load_queries("classifeed_common.lease")
+    names = [f"shard/{number}" for number in range(64)]
+    values = {
+        "name": "shard/1", "names": names, "holders": ["ann"] * 64, "fences": [1] * 64, "count": 8, "holder": "ann",
+        "fence": 1, "ttl_s": 30, "group": "indexer", "member": "indexer@ann",
+    }  # fmt: skip
+    async with db.connection() as connection:
+        await connection.execute(
+            "INSERT INTO leases SELECT 'shard/' || n, 'ann', 1, clock_timestamp(),"
+            " CASE WHEN n % 1000 = 0 THEN 'indexer' END FROM generate_series(1, 30000) n"
+        )
+        await connection.execute("ANALYZE leases")
+        for name, statement in queries.items():
+            plan = await (await connection.execute(f"EXPLAIN {statement}", values)).fetchall()
+            assert not [line for (line,) in plan if "Seq Scan on leases" in line], (name, plan)
