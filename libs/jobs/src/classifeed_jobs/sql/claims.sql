@@ -99,7 +99,7 @@ UPDATE dl_jobs SET waits_for = NULL
 WHERE waits_for = 'time' AND job_id = ANY (ARRAY(
     SELECT j.job_id FROM unnest(%(queues)s::text[]) AS q(queue) CROSS JOIN LATERAL (
         SELECT d.job_id FROM dl_jobs d
-        WHERE d.queue = q.queue AND d.waits_for = 'time' AND d.available_at <= clock_timestamp()
+        WHERE d.queue = q.queue AND d.waits_for = 'time' AND d.available_at <= statement_timestamp()
         ORDER BY d.available_at LIMIT %(limit)s
         FOR UPDATE SKIP LOCKED) AS j))
 
@@ -181,11 +181,15 @@ SELECT f.job_id, f.claim_no, f.outcome, f.lock_key, f.task, f.queue, f.attempt F
 
 -- name: lock_lost
 -- Running jobs whose process has not renewed within the job's own lease, locked for end_claims in this transaction.
-SELECT j.job_id, j.claim_no
-FROM dl_workers w JOIN dl_jobs j ON j.claimed_by = w.worker_id AND j.status = 'running'
-    AND j.lease_ttl_sec < extract(epoch FROM clock_timestamp() - w.renewed_at)
+-- statement_timestamp(): a volatile clock could not bound an index scan.
+SELECT l.job_id, l.claim_no
+FROM dl_workers w CROSS JOIN LATERAL (
+    SELECT j.job_id, j.claim_no FROM dl_jobs j
+    WHERE j.claimed_by = w.worker_id AND j.status = 'running'
+      AND j.lease_ttl_sec < ceil(extract(epoch FROM statement_timestamp() - w.renewed_at))::integer
+    ORDER BY j.lease_ttl_sec LIMIT %(limit)s
+    FOR UPDATE SKIP LOCKED) AS l
 LIMIT %(limit)s
-FOR UPDATE OF j SKIP LOCKED
 
 -- name: next_expiry
 SELECT extract(epoch FROM min(w.renewed_at + s.lease_ttl_sec * interval '1 second') - clock_timestamp())::float8 AS in_s
@@ -201,7 +205,7 @@ WHERE w.renewed_at < clock_timestamp() - %(after_s)s * interval '1 second'
 
 -- name: forget_keys
 DELETE FROM dl_job_keys WHERE idempotency_key = ANY (ARRAY(
-    SELECT k.idempotency_key FROM dl_job_keys k WHERE k.expires_at <= clock_timestamp()
+    SELECT k.idempotency_key FROM dl_job_keys k WHERE k.expires_at <= statement_timestamp()
     ORDER BY k.expires_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
 
 -- name: guard_claim

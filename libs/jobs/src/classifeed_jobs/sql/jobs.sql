@@ -74,7 +74,7 @@ SELECT job_id, queue, task, args, idempotency_key, lock_key, partition_key, prio
        claimed_by, max_attempts, lease_ttl_sec, lease_expires_at, heartbeat_at, cancel_requested, progress, checkpoint, error,
        result, producer, consumer_group, created_at, started_at, finished_at
 FROM dl_jobs_all
-WHERE (%(after)s::uuid IS NULL OR job_id < %(after)s::uuid)
+WHERE job_id < coalesce(%(after)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
   AND (%(queue)s::text IS NULL OR queue = %(queue)s)
   AND (%(status)s::text IS NULL OR status = %(status)s)
   AND (%(task)s::text IS NULL OR task = %(task)s)
@@ -97,4 +97,4 @@ GROUP BY queue
 -- name: count_lost
 SELECT count(*)
 FROM dl_workers w JOIN dl_jobs j ON j.claimed_by = w.worker_id AND j.status = 'running'
-    AND j.lease_ttl_sec < extract(epoch FROM clock_timestamp() - w.renewed_at)
+    AND j.lease_ttl_sec < ceil(extract(epoch FROM statement_timestamp() - w.renewed_at))::integer

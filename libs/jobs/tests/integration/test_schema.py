@@ -1,0 +1,145 @@
+"""The tables agree with their models, and no hot statement scans them however much lies beside."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+import sqlalchemy
+from psycopg import sql
+
+from classifeed_common.db.migrations import check_drift
+from classifeed_jobs import claims, ddl, lease_row, reaper, store
+from classifeed_jobs.session import _SETTINGS
+from classifeed_jobs.tables import add_jobs
+
+from .conftest import Bench
+
+_SEED = """
+INSERT INTO dl_workers (worker_id, queues) SELECT 'w' || n, '{q}' FROM generate_series(1, 20) n;
+INSERT INTO dl_jobs_done (job_id, queue, task, args, priority, available_at, status, attempt, claim_no, lease_ttl_sec,
+                          cancel_requested, created_at, finished_at)
+SELECT dl_new_job_id(), 'q', 'noop', '{}', 100, now(), 'succeeded', 1, 1, 60, false, now(), now()
+FROM generate_series(1, 100000);
+INSERT INTO dl_job_events (job_id, kind, attempt, claim_no) SELECT job_id, 'queued', 0, 0 FROM dl_jobs_done;
+SET dl_jobs.notify = off;
+INSERT INTO dl_jobs (queue, task, available_at, waits_for)
+SELECT 'q', 'noop', now() + interval '1 day', 'time' FROM generate_series(1, 10000);
+INSERT INTO dl_jobs (queue, task, lock_key, waits_for) SELECT 'q', 'noop', 'hot', 'key' FROM generate_series(1, 5000);
+INSERT INTO dl_jobs (queue, task, status, claimed_by, attempt, claim_no)
+SELECT 'q', 'noop', 'running', 'w' || (n % 20 + 1), 1, 1 FROM generate_series(1, 5000) n;
+INSERT INTO dl_job_locks (lock_key, job_id, worker_id)
+SELECT 'k' || n, gen_random_uuid(), 'w1' FROM generate_series(1, 5000) n;
+INSERT INTO dl_job_keys
+SELECT 'i' || n, gen_random_uuid(), '', now() + interval '1 day' FROM generate_series(1, 20000) n;
+INSERT INTO dl_jobs (queue, task, lock_key) SELECT 'q', 'noop', CASE WHEN n % 2 = 0 THEN 'k' || n END
+FROM generate_series(1, 100) n;
+ANALYZE;
+"""
+
+
+def test_models_and_ddl_agree(database_dsn: str) -> None:
+    import psycopg
+
+    with psycopg.connect(database_dsn, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA test")
+        connection.execute("SET search_path = test")
+        connection.execute(ddl(1))
+    metadata = sqlalchemy.MetaData()
+    add_jobs(metadata)
+    assert check_drift("classifeed_jobs", database_dsn, "test", metadata) == []
+
+
+def test_unknown_version_is_refused() -> None:
+    with pytest.raises(LookupError, match="no DDL of version 99"):
+        ddl(99)
+
+
+def _nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    return [plan, *(node for child in plan.get("Plans", []) for node in _nodes(child))]
+
+
+async def _explain(
+    connection: Any, statement: str, parameters: dict[str, Any], *, generic: bool
+) -> list[dict[str, Any]]:
+    """The nodes of the plan that ran; the generic one as the worker's session has it, or one made for these values."""
+    if not generic:
+        explained = sql.SQL("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + statement)
+        rows = await (await connection.execute(explained, parameters)).fetchall()
+    else:
+        names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", statement)))
+        numbered = re.sub(r"%\((\w+)\)s", lambda found: f"${names.index(found[1]) + 1}", statement)
+        await connection.execute("DEALLOCATE ALL")
+        await connection.execute("PREPARE tested AS " + numbered.replace("%", "%%"))
+        values = sql.SQL(", ").join(sql.Literal(parameters[name]) for name in names)
+        execute = sql.SQL("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE tested ({})").format(values)
+        rows = await (await connection.execute(execute)).fetchall()
+    top = rows[0][0] if not isinstance(rows[0][0], str) else json.loads(rows[0][0])
+    return _nodes(top[0]["Plan"])
+
+
+@pytest.mark.slow
+async def test_no_hot_statement_scans_a_table(bench: Bench) -> None:
+    async with bench.db.dedicated_connection() as connection:
+        await connection.execute(_SEED)
+        queued = "SELECT job_id FROM dl_jobs WHERE waits_for = 'time' LIMIT 1"
+        waiting = (await (await connection.execute(queued)).fetchall())[0][0]
+        busy = "SELECT job_id FROM dl_jobs WHERE status = 'running' LIMIT 50"
+        running = [row[0] for row in await (await connection.execute(busy)).fetchall()]
+        count = len(running)
+        ends = {
+            "job_ids": running,
+            "claim_nos": [1] * count,
+            "outcomes": ["succeeded", "retry"] * (count // 2),
+            "messages": [None] * count,
+            "results": [None] * count,
+            "delays_s": [1.0] * count,
+        }
+        by_worker = {
+            "claim": (claims._CLAIM, {"worker": "w1", "queue": "q", "look": 100, "wanted": 20, "fresh_s": 9999}, 4000),
+            "admit_due": (claims._ADMIT_DUE, {"queues": ["q"], "limit": 1000}, 50),
+            "next_due": (claims._NEXT_DUE, {"queues": ["q"]}, 50),
+            "held": (lease_row._HELD, {"worker": "w1"}, 1500),
+            "renew": (lease_row._RENEW, {"worker": "w1"}, 50),
+        }
+        by_pool = {
+            "end": (claims._END, ends, 3500),
+            "admit_next": (claims._ADMIT_NEXT, {"lock_keys": ["hot", "k1"]}, 100),
+            "guard": (claims._GUARD, {"job_id": running[0], "claim_no": 1}, 50),
+            "lock_lost": (reaper._LOCK_LOST, {"limit": 500}, 200),
+            "next_expiry": (reaper._NEXT_EXPIRY, {}, 200),
+            "forget_keys": (reaper._FORGET_KEYS, {"limit": 500}, 50),
+            "find_key": (store._FIND_KEY, {"idempotency_key": "i7"}, 50),
+            "get": (store._GET, {"job_id": waiting}, 50),
+            "list": (
+                store._LIST,
+                {"queue": None, "status": None, "task": None, "lock_key": None, "after": None, "limit": 50},
+                600,
+            ),
+            "events": (store._EVENTS, {"job_id": waiting}, 50),
+            "cancel": (store._CANCEL, {"job_id": waiting, "payload": None}, 200),
+        }
+        for name, (statement, parameters, limit) in by_pool.items():
+            await _check_plan(connection, name, statement, parameters, limit, generic=False)
+        for setting in _SETTINGS:
+            await connection.execute(setting)
+        for name, (statement, parameters, limit) in by_worker.items():
+            await _check_plan(connection, name, statement, parameters, limit, generic=True)
+
+
+async def _check_plan(
+    connection: Any, name: str, statement: str, parameters: dict[str, Any], limit: int, *, generic: bool
+) -> None:
+    async with connection.transaction(force_rollback=True):
+        nodes = await _explain(connection, statement, parameters, generic=generic)
+    scans = [
+        f"{node['Node Type']} on {node['Relation Name']}"
+        for node in nodes
+        # dl_workers has a row a process: a scan of it is what is meant.
+        if node["Node Type"] == "Seq Scan" and node["Relation Name"] != "dl_workers" and node["Actual Loops"] > 0
+    ]
+    assert scans == [], f"{name} scans"
+    touched = nodes[0]["Shared Hit Blocks"] + nodes[0]["Shared Read Blocks"]
+    assert touched <= limit, f"{name} touches {touched} blocks"
