@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from classifeed.feeds.v1 import load_pb2, offer_results_pb2, task_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import TaskEnd
 from classifeed.feeds.v1.task_pb2 import Task
-from classifeed_common.errors import AlreadyExists
+from classifeed_common.errors import AlreadyExists, Unavailable
+from classifeed_common.kafka import Message
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.store import reading
 
@@ -177,3 +179,39 @@ async def test_tasks_of_a_namespace_run_one_after_the_other(make_processor, yml,
     order = processor.owner.runs()
     assert order == sorted(order)
     assert [request.task_id for request in processor.owner.log if isinstance(request, TaskEnd)] == [1, 2, 3, 4, 5]
+
+
+class FlakyBlobs:
+    """A store that does not answer at first, and then is the real one."""
+
+    def __init__(self, blobs, failures: int) -> None:
+        self._blobs = blobs
+        self.failures = failures
+
+    async def fetch(self, sha256, target):
+        if self.failures:
+            self.failures -= 1
+            raise Unavailable("OBJECT_STORE_UNAVAILABLE", "the object store is away")
+        return await self._blobs.fetch(sha256, target)
+
+
+async def test_a_passing_fault_is_waited_out_and_the_order_of_tasks_stays(make_processor, yml, offer, tmp_path):
+    processor = await make_processor()
+    processor.parts = replace(processor.parts, blobs=FlakyBlobs(processor.blobs, 2))
+    files = [await processor.put(yml(offer(f"a{n}")), tmp_path) for n in range(2)]
+    first, second = [await processor.create(sha256) for sha256 in files]
+    processor.start()
+    task = await processor.wait_end(second)
+    assert (task.status, (await processor.task(first)).status) == (SUCCEEDED, SUCCEEDED)
+    assert (await processor.task(first)).run == 3
+    ends = [(request.task_id, request.run) for request in processor.owner.log if isinstance(request, TaskEnd)]
+    assert ends == [(1, 3), (2, 1)]
+
+
+async def test_what_is_no_answer_goes_to_the_dead_letters(make_processor, yml, offer, tmp_path):
+    processor = await make_processor()
+    stray = Message(processor.owner.results, b"shop", b"\xff", {"type": b"classifeed.feeds.v1.OfferBatchResult"})
+    await processor.parts.sender.send([stray, Message(processor.owner.results, b"shop", b"", {"type": b"other"})])
+    processor.start()
+    sha256 = await processor.put(yml(offer("a")), tmp_path)
+    assert (await processor.wait_end(await processor.create(sha256))).status == SUCCEEDED
