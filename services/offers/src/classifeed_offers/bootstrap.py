@@ -23,9 +23,7 @@ from classifeed_common.publish_mark import MarkPusher
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.command import version_of
-from classifeed_jobs.reaper import Reaper
-from classifeed_jobs.store import JobStore
-from classifeed_jobs.worker import Worker
+from classifeed_jobs import JobStore, Reaper, Worker
 from classifeed_offers.app.publish_offers import publish_offers
 from classifeed_offers.app.put_schema import put_schema
 from classifeed_offers.clients.receiver import Receiver

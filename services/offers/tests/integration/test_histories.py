@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -37,6 +38,7 @@ from classifeed_offers.domain.offers import Run
 from classifeed_offers.store import sweeping
 
 IDS = "abcdef"
+EXAMPLES = 2000 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 120
 FEED_KINDS = ("good", "good", "good", "broken", "kept")
 
 
@@ -333,8 +335,9 @@ def play(database_server, records, new_load, new_owner):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_histories(play):
-    play(250, Phase.generate, Phase.shrink)
+    play(EXAMPLES, Phase.generate, Phase.shrink)
 
 
 BY_LAST_TASK = sweeping._PLAN_SLICES.replace(
@@ -396,6 +399,7 @@ def write_what_did_not_change(patch) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     "naive",
     [

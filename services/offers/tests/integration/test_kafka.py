@@ -27,14 +27,12 @@ from classifeed_common.ids import process_holder
 from classifeed_common.kafka import Cluster, DeadLetters, KafkaProducer, Message, OrderedConsumer, dlq, message_of
 from classifeed_common.lease import Leases
 from classifeed_common.outbox import Outbox, Relay
-from classifeed_jobs.reaper import Reaper
-from classifeed_jobs.store import JobStore
-from classifeed_jobs.worker import Worker
+from classifeed_jobs import JobStore, Reaper, Worker
 from classifeed_offers.consumers.requests import RequestHandler, WakingPositions
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs.sweep import QUEUE, SweepJobs, sweep_registry
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 async def own(settings: dict[str, str]) -> None:

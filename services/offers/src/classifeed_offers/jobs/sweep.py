@@ -10,11 +10,7 @@ from pydantic import BaseModel
 from classifeed_common.db import Tx
 from classifeed_common.kafka import FEEDS_OFFER_RESULTS
 from classifeed_common.outbox import Outbox
-from classifeed_jobs.backoff import Exponential
-from classifeed_jobs.context import JobContext
-from classifeed_jobs.registry import Registry
-from classifeed_jobs.signals import Progress
-from classifeed_jobs.store import JobStore
+from classifeed_jobs import Exponential, JobContext, JobStore, Progress, Registry
 from classifeed_offers.app.sweep_run import sweep_step
 from classifeed_offers.consumers.requests import answer_message
 from classifeed_offers.domain.admission import RunKey
@@ -64,7 +60,10 @@ def sweep_registry(outbox: Outbox, *, results_topic: str = FEEDS_OFFER_RESULTS) 
 
     @registry.register(TASK, backoff=Exponential(first_s=1, cap_s=60), resumes=True)
     async def sweep(ctx: JobContext, args: SweepArgs) -> AsyncIterator[Progress]:
-        """Step after step, each in a transaction under the job's guard; goes on after a crash where it died."""
+        """Step after step, each in a transaction under the job's guard; goes on after a crash where it died.
+
+        A SliceJob in all but its checkpoint: the cursor is the table of slices, from which each step takes its own.
+        """
         steps = 0
         more = True
         while more:
