@@ -101,6 +101,7 @@ class Client:
             file_name=file.name[:255],
             request_id=request_id,
             force=force,
+            size_bytes=file.stat().st_size,
         )
         with file.open("rb") as source:
             pieces = _pieces(spec, source, on_sent)

@@ -58,6 +58,7 @@ class FeedService(FeedServiceServicer):
             if spec is None:
                 raise _wrong_order("nothing")
             sha256 = spool.finish()
+            _require_whole(spec, spool.size_bytes, sha256)
             upload = await self._store_upload(
                 NewUpload(
                     seller_id=spec.seller_id,
@@ -118,6 +119,21 @@ class FeedService(FeedServiceServicer):
             if task.status in _RESTING:
                 return
             await asyncio.sleep(self._settings.watch_interval_s)
+
+
+def _require_whole(spec: feed_service_pb2.UploadSpec, size_bytes: int, sha256: str) -> None:
+    if spec.size_bytes and spec.size_bytes != size_bytes:
+        raise InvalidArgument(
+            "UPLOAD_CUT_OFF",
+            f"{spec.size_bytes} bytes were announced, {size_bytes} came. Nothing was stored; send the file again.",
+            violations=[FieldViolation("spec.size_bytes", f"must be the number of bytes sent, {size_bytes}")],
+        )
+    if spec.sha256 and spec.sha256 != sha256:
+        raise InvalidArgument(
+            "UPLOAD_DAMAGED",
+            "The file that came is not the one that was announced. Nothing was stored; send it again.",
+            violations=[FieldViolation("spec.sha256", f"must be the hash of the bytes sent, {sha256}")],
+        )
 
 
 def _wrong_order(part: str) -> InvalidArgument:

@@ -116,12 +116,12 @@ ISSUES: Final = _issues(
     ),
     IssueCode(
         "PRICE_MISSING",
-        ERROR,
+        WARNING,
         VALIDATION,
         "The offer has no price",
-        "The offer has no <price>, or it is empty.",
+        "The offer has no <price>, or it is empty; it is shown without one.",
         "an amount such as 1499.90",
-        "Add <price> with the amount in the offer's currency.",
+        "Add <price> with the amount in the offer's currency: buyers who search by price do not find the offer.",
     ),
     IssueCode(
         "PRICE_INVALID",
@@ -134,12 +134,12 @@ ISSUES: Final = _issues(
     ),
     IssueCode(
         "PRICE_ZERO",
-        ERROR,
+        WARNING,
         VALIDATION,
         "The price is zero",
-        "The price is zero.",
+        "The price is zero; the offer is shown without one.",
         "an amount above zero",
-        "Give the real price, or leave the offer out while it has none.",
+        "Give the real price: buyers who search by price do not find the offer.",
     ),
     IssueCode(
         "OLD_PRICE_INVALID",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from classifeed.feeds.v1 import load_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, OfferRecord
 
 MAX_RECORDS = 100
@@ -14,19 +15,62 @@ _ISSUE_BYTES = 1 << 10
 _DIGEST_BYTES = 16
 
 
+@dataclass(frozen=True, slots=True)
+class RunAddress:
+    """What every batch of a run says of itself."""
+
+    seller_id: str
+    namespace: str
+    task_id: int
+    run: int
+    mode: load_pb2.LoadMode
+
+
 def content_hash(record: OfferRecord) -> bytes:
     """Returns 16 bytes that stay the same as long as the offer says the same."""
     data = record.content.SerializeToString(deterministic=True)
     return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).digest()
 
 
-def records_digest(batch: OfferBatch) -> bytes:
-    """Returns 16 bytes of BLAKE2b over the records of a batch that says nothing of itself yet.
+@dataclass(frozen=True, slots=True)
+class SealedBatch:
+    """A batch ready to send.
 
-    The seller, task, run and number are left out of it, so a rerun of the same file has the same digests.
+    Attributes:
+        batch_id: its number in the run.
+        records: how many offers it holds.
+        digest: 16 bytes of BLAKE2b over its records; the seller, task, run and number are left out of it, so a rerun of
+            the same file has the same digests.
+        value: the whole OfferBatch, serialised.
     """
-    data = batch.SerializeToString(deterministic=True)
-    return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).digest()
+
+    batch_id: int
+    records: int
+    digest: bytes
+    value: bytes
+
+
+def seal(records: OfferBatch, address: RunAddress, batch_id: int) -> SealedBatch:
+    """Returns the batch of these records.
+
+    Args:
+        records: A batch with its records and nothing else.
+        address: What it says of its run.
+        batch_id: Its number.
+    """
+    body = records.SerializeToString(deterministic=True)
+    digest = hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest()
+    head = OfferBatch(
+        seller_id=address.seller_id,
+        namespace=address.namespace,
+        task_id=address.task_id,
+        run=address.run,
+        batch_id=batch_id,
+        mode=address.mode,
+        digest=digest,
+    )
+    # Two serialised messages one after the other are the merged message: the records are written once.
+    return SealedBatch(batch_id, len(records.records), digest, head.SerializeToString() + body)
 
 
 class RunDigest:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
 
 from lxml import etree
 
 from classifeed.feeds.v1 import load_pb2, offer_requests_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, OfferRecord
-from classifeed_processor.feed.batches import BatchFill, content_hash, records_digest
+from classifeed_processor.feed.batches import BatchFill, RunAddress, SealedBatch, content_hash, seal
 from classifeed_processor.feed.content import open_content
 from classifeed_processor.feed.issues import IssueWriter, OfferPlace
 from classifeed_processor.feed.positions import read_positions
@@ -23,22 +22,11 @@ from classifeed_processor.feed.yml.scan import MAX_ID_CHARS
 STAND_IN = "record:"
 
 
-@dataclass(frozen=True, slots=True)
-class RunAddress:
-    """What every batch of a run says of itself."""
-
-    seller_id: str
-    namespace: str
-    task_id: int
-    run: int
-    mode: load_pb2.LoadMode
-
-
-def read_batches(scan: FeedScan, address: RunAddress) -> Generator[OfferBatch, None, None]:
+def read_batches(scan: FeedScan, address: RunAddress) -> Generator[SealedBatch, None, None]:
     """Yields the batches of a run, numbered from 1, each with its digest.
 
     Deterministic: the same file gives the same records in the same batches, whatever the run. Blocks on the disk;
-    memory is one batch and one piece of the file. The batch is the caller's once yielded.
+    memory is one batch and one piece of the file.
     All of it must be asked for in one thread.
 
     Raises:
@@ -49,24 +37,13 @@ def read_batches(scan: FeedScan, address: RunAddress) -> Generator[OfferBatch, N
     batch, batch_id, fill = OfferBatch(), 1, BatchFill()
     for element, source_bytes in reader.offers():
         if not fill.has_room(source_bytes):
-            yield _finish(batch, address, batch_id)
+            yield seal(batch, address, batch_id)
             batch, batch_id, fill = OfferBatch(), batch_id + 1, BatchFill()
         record = batch.records.add()
         reader.fill(record, element)
         fill.add(record, source_bytes)
     if fill.records:
-        yield _finish(batch, address, batch_id)
-
-
-def _finish(batch: OfferBatch, address: RunAddress, batch_id: int) -> OfferBatch:
-    batch.digest = records_digest(batch)
-    batch.seller_id = address.seller_id
-    batch.namespace = address.namespace
-    batch.task_id = address.task_id
-    batch.run = address.run
-    batch.batch_id = batch_id
-    batch.mode = address.mode
-    return batch
+        yield seal(batch, address, batch_id)
 
 
 class _Reader:

@@ -74,7 +74,10 @@ def sniff(prefix: bytes) -> Opening:
         raise FeedFault("FILE_EMPTY", "The file is empty" if not prefix else "The file holds nothing but blanks")
     if _HTML.match(stripped) or _SCRIPT_ERROR.match(stripped):
         raise FeedFault(
-            "NOT_A_FEED", f"The file is a web page or an error message; it begins with {show_bytes(stripped)}", line=1
+            "NOT_A_FEED",
+            f"The file is a web page or an error message; it begins with {show_bytes(stripped)}",
+            line=1,
+            column=1,
         )
     if not stripped.startswith(b"<"):
         raise unknown_format(stripped)
@@ -95,7 +98,10 @@ def unknown_format(start: bytes, what: str = "") -> FeedFault:
     """Returns the fault for content that no plug-in reads, with its first 200 bytes and what is known."""
     name = what or next((name for magic, name in _OTHER if start.startswith(magic)), "of no known format")
     return FeedFault(
-        "UNKNOWN_FORMAT", f"The file is {name}; known is {KNOWN_FORMATS}. It begins with {show_bytes(start)}", line=1
+        "UNKNOWN_FORMAT",
+        f"The file is {name}; known is {KNOWN_FORMATS}. It begins with {show_bytes(start)}",
+        line=1,
+        column=1,
     )
 
 

@@ -23,7 +23,7 @@ from classifeed_receiver.domain.documents import EpochTooOld, Freshness, Invalid
 from classifeed_receiver.domain.schemas import Epoch, Epochs, EpochState
 from classifeed_receiver.domain.shards import hash_of
 
-_PK_LIMIT_BYTES: Final = 512
+_PK_LIMIT_BYTES: Final = 1200
 _VALUES_LIMIT: Final = 1024
 _UNIX_0: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LEAST_S: Final = -62135596800  # 0001-01-01

@@ -29,7 +29,7 @@ from classifeed.feeds.v1 import task_service_pb2 as classifeed_dot_feeds_dot_v1_
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&classifeed/feeds/v1/feed_service.proto\x12\x13\x63lassifeed.feeds.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1e\x63lassifeed/feeds/v1/load.proto\x1a\x1e\x63lassifeed/feeds/v1/task.proto\x1a&classifeed/feeds/v1/task_service.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x89\x03\n\nUploadSpec\x12;\n\tseller_id\x18\x01 \x01(\tB(\xbaH%r#2!^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$\x12-\n\tnamespace\x18\x02 \x01(\tB\x1a\xbaH\x17r\x15\x32\x13^[a-z0-9._-]{0,64}$\x12\x35\n\x04mode\x18\x03 \x01(\x0e\x32\x1d.classifeed.feeds.v1.LoadModeB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12?\n\x0b\x64isposition\x18\x04 \x01(\x0e\x32 .classifeed.feeds.v1.DispositionB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x1b\n\tfile_name\x18\x05 \x01(\tB\x08\xbaH\x05r\x03\x18\xff\x01\x12k\n\nrequest_id\x18\x06 \x01(\tBW\xbaHTrR2P^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})?$\x12\r\n\x05\x66orce\x18\x07 \x01(\x08\"o\n\x11UploadFeedRequest\x12/\n\x04spec\x18\x01 \x01(\x0b\x32\x1f.classifeed.feeds.v1.UploadSpecH\x00\x12\x1a\n\x05\x63hunk\x18\x02 \x01(\x0c\x42\t\xbaH\x06z\x04\x18\x80\x80@H\x00\x42\r\n\x04part\x12\x05\xbaH\x02\x08\x01\"\xc0\x01\n\x06Upload\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tupload_id\x18\x02 \x01(\t\x12\x11\n\tseller_id\x18\x03 \x01(\t\x12\x11\n\tnamespace\x18\x04 \x01(\t\x12\x0e\n\x06sha256\x18\x05 \x01(\t\x12\r\n\x05\x62ytes\x18\x06 \x01(\x03\x12\x11\n\tfile_name\x18\x07 \x01(\t\x12\x0c\n\x04task\x18\x08 \x01(\t\x12/\n\x0b\x63reate_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"@\n\x10GetUploadRequest\x12,\n\x04name\x18\x01 \x01(\tB\x1e\xbaH\x1br\x19\x32\x17^uploads/[0-9a-f-]{36}$2\xab\x04\n\x0b\x46\x65\x65\x64Service\x12S\n\nUploadFeed\x12&.classifeed.feeds.v1.UploadFeedRequest\x1a\x1b.classifeed.feeds.v1.Upload(\x01\x12T\n\tGetUpload\x12%.classifeed.feeds.v1.GetUploadRequest\x1a\x1b.classifeed.feeds.v1.Upload\"\x03\x90\x02\x01\x12N\n\x07GetTask\x12#.classifeed.feeds.v1.GetTaskRequest\x1a\x19.classifeed.feeds.v1.Task\"\x03\x90\x02\x01\x12_\n\tListTasks\x12%.classifeed.feeds.v1.ListTasksRequest\x1a&.classifeed.feeds.v1.ListTasksResponse\"\x03\x90\x02\x01\x12M\n\tWatchTask\x12#.classifeed.feeds.v1.GetTaskRequest\x1a\x19.classifeed.feeds.v1.Task0\x01\x12q\n\x0fListOfferErrors\x12+.classifeed.feeds.v1.ListOfferErrorsRequest\x1a,.classifeed.feeds.v1.ListOfferErrorsResponse\"\x03\x90\x02\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&classifeed/feeds/v1/feed_service.proto\x12\x13\x63lassifeed.feeds.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1e\x63lassifeed/feeds/v1/load.proto\x1a\x1e\x63lassifeed/feeds/v1/task.proto\x1a&classifeed/feeds/v1/task_service.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd0\x03\n\nUploadSpec\x12;\n\tseller_id\x18\x01 \x01(\tB(\xbaH%r#2!^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$\x12-\n\tnamespace\x18\x02 \x01(\tB\x1a\xbaH\x17r\x15\x32\x13^[a-z0-9._-]{0,64}$\x12\x35\n\x04mode\x18\x03 \x01(\x0e\x32\x1d.classifeed.feeds.v1.LoadModeB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12?\n\x0b\x64isposition\x18\x04 \x01(\x0e\x32 .classifeed.feeds.v1.DispositionB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x1b\n\tfile_name\x18\x05 \x01(\tB\x08\xbaH\x05r\x03\x18\xff\x01\x12k\n\nrequest_id\x18\x06 \x01(\tBW\xbaHTrR2P^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})?$\x12\r\n\x05\x66orce\x18\x07 \x01(\x08\x12\x1b\n\nsize_bytes\x18\x08 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\x12(\n\x06sha256\x18\t \x01(\tB\x18\xbaH\x15r\x13\x32\x11^([0-9a-f]{64})?$\"o\n\x11UploadFeedRequest\x12/\n\x04spec\x18\x01 \x01(\x0b\x32\x1f.classifeed.feeds.v1.UploadSpecH\x00\x12\x1a\n\x05\x63hunk\x18\x02 \x01(\x0c\x42\t\xbaH\x06z\x04\x18\x80\x80@H\x00\x42\r\n\x04part\x12\x05\xbaH\x02\x08\x01\"\xc0\x01\n\x06Upload\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tupload_id\x18\x02 \x01(\t\x12\x11\n\tseller_id\x18\x03 \x01(\t\x12\x11\n\tnamespace\x18\x04 \x01(\t\x12\x0e\n\x06sha256\x18\x05 \x01(\t\x12\r\n\x05\x62ytes\x18\x06 \x01(\x03\x12\x11\n\tfile_name\x18\x07 \x01(\t\x12\x0c\n\x04task\x18\x08 \x01(\t\x12/\n\x0b\x63reate_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"@\n\x10GetUploadRequest\x12,\n\x04name\x18\x01 \x01(\tB\x1e\xbaH\x1br\x19\x32\x17^uploads/[0-9a-f-]{36}$2\xab\x04\n\x0b\x46\x65\x65\x64Service\x12S\n\nUploadFeed\x12&.classifeed.feeds.v1.UploadFeedRequest\x1a\x1b.classifeed.feeds.v1.Upload(\x01\x12T\n\tGetUpload\x12%.classifeed.feeds.v1.GetUploadRequest\x1a\x1b.classifeed.feeds.v1.Upload\"\x03\x90\x02\x01\x12N\n\x07GetTask\x12#.classifeed.feeds.v1.GetTaskRequest\x1a\x19.classifeed.feeds.v1.Task\"\x03\x90\x02\x01\x12_\n\tListTasks\x12%.classifeed.feeds.v1.ListTasksRequest\x1a&.classifeed.feeds.v1.ListTasksResponse\"\x03\x90\x02\x01\x12M\n\tWatchTask\x12#.classifeed.feeds.v1.GetTaskRequest\x1a\x19.classifeed.feeds.v1.Task0\x01\x12q\n\x0fListOfferErrors\x12+.classifeed.feeds.v1.ListOfferErrorsRequest\x1a,.classifeed.feeds.v1.ListOfferErrorsResponse\"\x03\x90\x02\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -48,6 +48,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_UPLOADSPEC'].fields_by_name['file_name']._serialized_options = b'\272H\005r\003\030\377\001'
   _globals['_UPLOADSPEC'].fields_by_name['request_id']._loaded_options = None
   _globals['_UPLOADSPEC'].fields_by_name['request_id']._serialized_options = b'\272HTrR2P^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})?$'
+  _globals['_UPLOADSPEC'].fields_by_name['size_bytes']._loaded_options = None
+  _globals['_UPLOADSPEC'].fields_by_name['size_bytes']._serialized_options = b'\272H\004\"\002(\000'
+  _globals['_UPLOADSPEC'].fields_by_name['sha256']._loaded_options = None
+  _globals['_UPLOADSPEC'].fields_by_name['sha256']._serialized_options = b'\272H\025r\0232\021^([0-9a-f]{64})?$'
   _globals['_UPLOADFEEDREQUEST'].oneofs_by_name['part']._loaded_options = None
   _globals['_UPLOADFEEDREQUEST'].oneofs_by_name['part']._serialized_options = b'\272H\002\010\001'
   _globals['_UPLOADFEEDREQUEST'].fields_by_name['chunk']._loaded_options = None
@@ -63,13 +67,13 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_FEEDSERVICE'].methods_by_name['ListOfferErrors']._loaded_options = None
   _globals['_FEEDSERVICE'].methods_by_name['ListOfferErrors']._serialized_options = b'\220\002\001'
   _globals['_UPLOADSPEC']._serialized_start=230
-  _globals['_UPLOADSPEC']._serialized_end=623
-  _globals['_UPLOADFEEDREQUEST']._serialized_start=625
-  _globals['_UPLOADFEEDREQUEST']._serialized_end=736
-  _globals['_UPLOAD']._serialized_start=739
-  _globals['_UPLOAD']._serialized_end=931
-  _globals['_GETUPLOADREQUEST']._serialized_start=933
-  _globals['_GETUPLOADREQUEST']._serialized_end=997
-  _globals['_FEEDSERVICE']._serialized_start=1000
-  _globals['_FEEDSERVICE']._serialized_end=1555
+  _globals['_UPLOADSPEC']._serialized_end=694
+  _globals['_UPLOADFEEDREQUEST']._serialized_start=696
+  _globals['_UPLOADFEEDREQUEST']._serialized_end=807
+  _globals['_UPLOAD']._serialized_start=810
+  _globals['_UPLOAD']._serialized_end=1002
+  _globals['_GETUPLOADREQUEST']._serialized_start=1004
+  _globals['_GETUPLOADREQUEST']._serialized_end=1068
+  _globals['_FEEDSERVICE']._serialized_start=1071
+  _globals['_FEEDSERVICE']._serialized_end=1626
 # @@protoc_insertion_point(module_scope)

@@ -13,7 +13,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class UploadSpec(_message.Message):
-    __slots__ = ("seller_id", "namespace", "mode", "disposition", "file_name", "request_id", "force")
+    __slots__ = ("seller_id", "namespace", "mode", "disposition", "file_name", "request_id", "force", "size_bytes", "sha256")
     SELLER_ID_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
@@ -21,6 +21,8 @@ class UploadSpec(_message.Message):
     FILE_NAME_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     FORCE_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
     seller_id: str
     namespace: str
     mode: _load_pb2.LoadMode
@@ -28,7 +30,9 @@ class UploadSpec(_message.Message):
     file_name: str
     request_id: str
     force: bool
-    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., mode: _Optional[_Union[_load_pb2.LoadMode, str]] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ..., file_name: _Optional[str] = ..., request_id: _Optional[str] = ..., force: _Optional[bool] = ...) -> None: ...
+    size_bytes: int
+    sha256: str
+    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., mode: _Optional[_Union[_load_pb2.LoadMode, str]] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ..., file_name: _Optional[str] = ..., request_id: _Optional[str] = ..., force: _Optional[bool] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ...) -> None: ...
 
 class UploadFeedRequest(_message.Message):
     __slots__ = ("spec", "chunk")

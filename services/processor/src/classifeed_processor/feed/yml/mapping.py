@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import lru_cache
 
 from lxml import etree
 
@@ -30,6 +32,8 @@ _EXPECTED = {
     "stock_quantity": "a whole number", "param": 'an attribute name="..." and at most 16,384 characters',
     "available": "true or false",
 }  # fmt: skip
+
+_currency_code = lru_cache(maxsize=1024)(normalise_currency)
 
 
 class YmlMapping:
@@ -107,7 +111,7 @@ class YmlMapping:
         if len(title) > _MAX_TITLE_CHARS:
             issues.add("TITLE_TOO_LONG", tag=tag_of(offer, "name"), value=title, length=len(title))
             title = title[:_MAX_TITLE_CHARS]
-        content.title = " ".join(title.split())
+        content.title = title if title.isprintable() and "  " not in title else " ".join(title.split())
 
     def _price(
         self, content: OfferContent, texts: dict[str, str], issues: IssueWriter, skip: frozenset[tuple[str, int]]
@@ -119,10 +123,12 @@ class YmlMapping:
         if price is not None:
             micros = amount_micros(price)
             if micros == 0:
+                # Many shops write 0 for "on request"; a zero that is searched and sorted by would mislead.
                 issues.add("PRICE_ZERO", tag="price", value=price)
-            target = content.price
-            target.amount_micros = micros
-            target.currency_code = currency
+            else:
+                target = content.price
+                target.amount_micros = micros
+                target.currency_code = currency
         if "old_price" in texts:
             target = content.old_price
             target.amount_micros = amount_micros(texts["old_price"])
@@ -130,7 +136,7 @@ class YmlMapping:
 
     def _currency(self, texts: dict[str, str], issues: IssueWriter, *, needed: bool) -> str:
         if "currency" in texts:
-            code = normalise_currency(texts["currency"])
+            code = _currency_code(texts["currency"])
             if code is None:
                 issues.add("CURRENCY_UNKNOWN", tag="currencyId", value=texts["currency"])
             return code or ""
@@ -163,17 +169,21 @@ class YmlMapping:
                 content.url = link
             else:
                 issues.add("URL_INVALID", tag="url", value=url)
+        if gathered.pictures:
+            content.picture_urls.extend(self._pictures(gathered.pictures, issues))
+
+    def _pictures(self, texts: list[str], issues: IssueWriter) -> Iterable[str]:
         links: dict[str, None] = {}
-        for nth, text in enumerate(gathered.pictures, 1):
-            for part in split_pictures(text) if "|" in text else (text,):
-                if not part:
-                    continue
+        for nth, text in enumerate(texts, 1):
+            if text.startswith("https://") and " " not in text and "|" not in text:
+                links[text] = None
+                continue
+            for part in split_pictures(text):
                 if link := absolute_link(part):
                     links[link] = None
                 else:
                     issues.add("PICTURE_URL_INVALID", tag="picture", nth=nth, value=part)
-        if links:
-            content.picture_urls.extend(links)
+        return links
 
 
 def _place(content: OfferContent, offer: etree._Element, texts: dict[str, str], issues: IssueWriter) -> None:
