@@ -64,8 +64,8 @@ def embed(name: str, *values: float) -> Callable[[RawDocument], None]:
 
 NAN = float("nan")
 WRONG: list[tuple[str, Callable[[RawDocument], Any], str]] = [
-    ("pk", change(pk=""), "1 to 512 bytes"),
-    ("pk", change(pk="ы" * 257), "1 to 512 bytes"),
+    ("pk", change(pk=""), "1 to 1200 bytes"),
+    ("pk", change(pk="ы" * 601), "1 to 1200 bytes"),
     ("pk", change(pk="a\0b"), "none of them 0"),
     ("version", change(version=0), "greater than 0"),
     ("version", change(version=-1), "greater than 0"),
