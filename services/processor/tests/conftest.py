@@ -9,10 +9,11 @@ import pytest
 
 from classifeed.feeds.v1 import load_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, OfferRecord
+from classifeed_processor.feed.batches import RunAddress
 from classifeed_processor.feed.first_pass import scan_feed
 from classifeed_processor.feed.limits import DEFAULT_LIMITS, Limits
 from classifeed_processor.feed.scan import FeedScan
-from classifeed_processor.feed.second_pass import RunAddress, read_batches
+from classifeed_processor.feed.second_pass import read_batches
 from classifeed_processor.feed.source import open_source
 
 PROJECT = Path(__file__).parents[3]
@@ -67,7 +68,11 @@ def load(scan: Scan) -> Load:
     def run(content: bytes | Path, *, run: int = 1, patch: bool = False, limits: Limits = DEFAULT_LIMITS) -> Loaded:
         scanned = scan(content, limits)
         mode = load_pb2.LOAD_MODE_PATCH if patch else load_pb2.LOAD_MODE_REPLACE
-        return Loaded(scanned, list(read_batches(scanned, RunAddress("shop", "default", 7, run, mode))))
+        sealed = list(read_batches(scanned, RunAddress("shop", "default", 7, run, mode)))
+        batches = [OfferBatch.FromString(batch.value) for batch in sealed]
+        for one, batch in zip(sealed, batches, strict=True):
+            assert (one.batch_id, one.records, one.digest) == (batch.batch_id, len(batch.records), batch.digest)
+        return Loaded(scanned, batches)
 
     return run
 

@@ -17,13 +17,14 @@ from classifeed.feeds.v1 import load_pb2
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.feed.first_pass import scan_feed
 from classifeed_processor.feed.limits import DEFAULT_LIMITS
-from classifeed_processor.feed.second_pass import RunAddress, read_batches
+from classifeed_processor.feed.batches import RunAddress
+from classifeed_processor.feed.second_pass import read_batches
 from classifeed_processor.feed.source import open_source
 
 path = Path(sys.argv[1])
 try:
     scan = scan_feed(open_source(path, DEFAULT_LIMITS), path.parent)
-    count = sum(len(b.records) for b in read_batches(scan, RunAddress("s", "d", 1, 1, load_pb2.LOAD_MODE_REPLACE)))
+    count = sum(b.records for b in read_batches(scan, RunAddress("s", "d", 1, 1, load_pb2.LOAD_MODE_REPLACE)))
     outcome = f"OK:{count}"
 except FeedFault as fault:
     outcome = fault.code

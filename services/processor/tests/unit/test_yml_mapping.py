@@ -186,3 +186,10 @@ def test_categories_in_a_circle_end(load, yml, offer):
     circle = '<category id="1" parentId="2">А</category><category id="2" parentId="1">Б</category>'
     (record,) = load(yml(offer("a"), categories=circle)).records
     assert list(record.content.category_path) == ["Б", "А"]
+
+
+def test_an_id_that_looks_like_a_stand_in_is_refused(load, yml, offer):
+    """Two records of one batch would have one id: that of the offer, and the stand-in of a duplicate."""
+    loaded = load(yml(offer("record:3"), offer("a"), offer("a")))
+    assert [record.external_id for record in loaded.records] == ["record:1", "a", "record:3"]
+    assert loaded.codes == [("record:1", "ID_RESERVED"), ("a", "DUPLICATE_ID")]

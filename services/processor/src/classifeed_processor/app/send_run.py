@@ -6,7 +6,7 @@ import asyncio
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Final, Protocol
@@ -22,11 +22,11 @@ from classifeed_processor.app.task_signals import TaskSignals
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.statistics import add_stage
 from classifeed_processor.domain.tasks import TaskKey, TaskState
-from classifeed_processor.feed.batches import RunDigest
+from classifeed_processor.feed.batches import RunAddress, RunDigest, SealedBatch
 from classifeed_processor.feed.first_pass import scan_feed
 from classifeed_processor.feed.limits import DEFAULT_LIMITS
 from classifeed_processor.feed.scan import FeedScan, require_mode
-from classifeed_processor.feed.second_pass import RunAddress, read_batches
+from classifeed_processor.feed.second_pass import read_batches
 from classifeed_processor.feed.source import open_source
 from classifeed_processor.store import results, tasks
 
@@ -128,42 +128,44 @@ async def _send_batches(
 ) -> _Sent:
     batches = read_batches(scan, RunAddress(key.seller_id, key.namespace, key.task_id, run, state.mode))
     reading.closing(batches.close)
+    envelope = message_of(parts.topic, key.seller_id.encode(), OfferBatch())
+    size = min(_CHUNK_BATCHES, parts.window_batches)
     digest = RunDigest()
     batch_count = records = 0
     stages = {"parse": 0.0, "send": 0.0}
-    ahead = reading.begin(lambda: _take_chunk(batches, parts))
+    ahead = reading.begin(lambda: _take_chunk(batches, envelope, size))
     while True:
         chunk = await asyncio.wrap_future(ahead)
         stages["parse"] += chunk.seconds
         if not chunk.batches:
             return _Sent(batch_count, digest.value(), stages)
         # The next piece is parsed while this one travels.
-        ahead = reading.begin(lambda: _take_chunk(batches, parts))
+        ahead = reading.begin(lambda: _take_chunk(batches, envelope, size))
         started = time.monotonic()
         await _await_room(ctx, parts, key, run, len(chunk.batches))
         async with guarded(ctx) as tx:
             # Before they leave, so that no answer finds its batch unknown.
-            await tasks.insert_batches(tx, key, run, [(b.batch_id, len(b.records)) for b in chunk.batches])
+            await tasks.insert_batches(tx, key, run, [(b.batch_id, b.records) for b in chunk.batches])
         await parts.sender.send(chunk.messages)
         stages["send"] += time.monotonic() - started
         for batch in chunk.batches:
             digest.add(batch.digest)
-            records += len(batch.records)
+            records += batch.records
         batch_count += len(chunk.batches)
         ctx.report(Progress(processed=records, total=scan.offer_count))
 
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    batches: list[OfferBatch]
+    batches: list[SealedBatch]
     messages: list[Message]
     seconds: float
 
 
-def _take_chunk(batches: Iterator[OfferBatch], parts: RunParts) -> _Chunk:
+def _take_chunk(batches: Iterator[SealedBatch], envelope: Message, size: int) -> _Chunk:
     started = time.monotonic()
-    taken = list(islice(batches, min(_CHUNK_BATCHES, parts.window_batches)))
-    messages = [message_of(parts.topic, batch.seller_id.encode(), batch) for batch in taken]
+    taken = list(islice(batches, size))
+    messages = [replace(envelope, value=batch.value) for batch in taken]
     return _Chunk(taken, messages, time.monotonic() - started)
 
 
