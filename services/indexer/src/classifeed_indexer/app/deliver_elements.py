@@ -26,6 +26,8 @@ _FIRST_PAUSE_S: Final = 0.1
 _LONGEST_PAUSE_S: Final = 5.0
 # A shard whose queue cannot be read where it stands needs an operator; until then the others go on without it.
 _STUCK_PAUSE_S: Final = 30.0
+# A shard whose lease was not in force is not tried again before its keeper had time to look.
+_LEASE_PAUSE_S: Final = 1.0
 
 
 class Producer(Protocol):
@@ -69,6 +71,7 @@ class Deliverer:
         _, shard = parse_lease_name(lease.name)
         delivered = await self._offsets.add(shard)
         self._leases[shard] = lease
+        self._stuck_until_s.pop(shard, None)
         self._delivered |= delivered
         self._report_due = True  # from now on the group counts when the queue is trimmed
         self._changed.set()
@@ -98,7 +101,7 @@ class Deliverer:
                     pause_s = min(max(2 * pause_s, _FIRST_PAUSE_S), _LONGEST_PAUSE_S)
                     _log.warning("delivery waits", client=self._receiver.client, pause_s=pause_s, error=str(error))
             if pause_s or not self._active():
-                await _first_of(stop, self._changed, limit_s=pause_s or _STUCK_PAUSE_S / 10)
+                await _first_of(stop, self._changed, limit_s=pause_s or _LEASE_PAUSE_S)
 
     async def deliver_once(self) -> int:
         """Does one round over the shards held; returns how many elements were delivered or set aside.
@@ -149,6 +152,7 @@ class Deliverer:
         if not moves:
             return
         result = await self._offsets.move(moves, {move.key.shard: leases[move.key.shard] for move in moves})
+        lost: set[int] = set()
         for move in moves:
             shard = move.key.shard
             if self._leases.get(shard) != leases[shard]:
@@ -157,12 +161,15 @@ class Deliverer:
                 self._delivered[move.key] = move.idx
                 self._report_due = True
             elif shard not in result.held:
-                _log.warning("lease lost while delivering", client=self._receiver.client, shard=shard)
-                self._forget(shard)
+                # Expired or taken over: whoever keeps the leases finds out which, and calls `lose` if it is gone.
+                lost.add(shard)
+                self._stuck_until_s[shard] = self._clock.monotonic_s() + _LEASE_PAUSE_S
             else:
                 # Only an operator moves offsets of a shard that is held: go on from where they stand now.
                 _log.warning("offset was moved from outside", client=self._receiver.client, shard=shard)
                 self._delivered |= await self._offsets.add(shard)
+        if lost:
+            _log.warning("leases lost while delivering", client=self._receiver.client, shards=sorted(lost))
 
     async def _report(self) -> None:
         now_s = self._clock.monotonic_s()

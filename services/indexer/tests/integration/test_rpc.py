@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+import pytest
+
+from classifeed.documents.v1.indexer_service_pb2 import GetIndexerStatusRequest
+from classifeed.documents.v1.indexer_service_pb2_grpc import (
+    IndexerServiceStub,
+    add_IndexerServiceServicer_to_server,
+)
+from classifeed_common.rpc.server import Servicer
+from classifeed_indexer.rpc.indexer_service import IndexerRpc
+
+
+@pytest.fixture
+async def stub(make_indexer: Any, client: str, rpc_server: Any, rpc_channel: Callable[..., Any]) -> IndexerServiceStub:
+    offsets = {client: make_indexer().offsets}
+    target = await rpc_server("indexer", Servicer.of(add_IndexerServiceServicer_to_server, IndexerRpc(offsets)))
+    return IndexerServiceStub(rpc_channel(target, caller="operator", audience="indexer"))
+
+
+async def test_status_of_every_shard(
+    stub: IndexerServiceStub, registry: Any, make_indexer: Any, document: Any, client: str, shard_of_pk: Any
+):
+    shard = shard_of_pk("a")
+    indexer = make_indexer("worker-1")
+    other = (shard + 1) % 64
+    lease, released = await indexer.take(shard, other)
+    await indexer.leases.release(released)
+    await registry.push(document("a"))
+    await indexer.deliver_all()
+    status = await stub.GetStatus(GetIndexerStatusRequest(client=client))
+    assert [entry.shard for entry in status.shards] == list(range(64))
+    held = status.shards[shard]
+    assert (held.holder, held.fence) == ("worker-1", lease.fence)
+    assert [(cursor.queue, cursor.shard, cursor.idx) for cursor in held.delivered] == [(1, shard, 1), (2, shard, 0)]
+    assert (status.shards[other].holder, status.shards[other].fence) == ("", 0)
+    assert status.shards[(shard + 2) % 64].delivered == []
+
+
+async def test_client_that_is_not_delivered_is_named(stub: IndexerServiceStub):
+    with pytest.raises(grpc.aio.AioRpcError) as raised:
+        await stub.GetStatus(GetIndexerStatusRequest(client="nobody"))
+    assert raised.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert "nobody is not delivered here" in (raised.value.details() or "")

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from classifeed_common.db import Database
+from classifeed_common.db.migrations import check_drift
+from classifeed_indexer.domain.shards import lease_names
+from classifeed_indexer.store.offsets import SQL
+from classifeed_indexer.store.tables import metadata
+
+
+async def test_models_and_migrations_agree(indexer_database: Database):
+    found = check_drift("classifeed_indexer", indexer_database.dsn, indexer_database.schema, metadata)
+    assert found == []
+
+
+async def test_no_hot_query_scans_a_large_table(indexer_database: Database):
+    """Tables of a hundred groups and clients, so that reading them from end to end would show."""
+    async with indexer_database.transaction() as tx:
+        await tx.execute(
+            """
+            INSERT INTO offsets
+            SELECT 'g' || g, 'c' || c, q, s, 1, now()
+              FROM generate_series(1, 10) AS g, generate_series(1, 20) AS c, generate_series(1, 2) AS q,
+                   generate_series(0, 63) AS s
+            """
+        )
+        await tx.execute(
+            """
+            INSERT INTO leases
+            SELECT 'g' || g || '/c' || c || '/' || lpad(s::text, 2, '0'), 'h', 1, now() + interval '1 hour'
+              FROM generate_series(1, 10) AS g, generate_series(1, 20) AS c, generate_series(0, 63) AS s
+            """
+        )
+    names = lease_names("g1", ["c1"])
+    few = names[:8]
+    group = {"group": "g1", "client": "c1"}
+    moves = {"queues": [1] * 8, "shards": list(range(8)), "expected": [1] * 8, "idxs": [2] * 8}
+    hot: dict[str, dict[str, Any]] = {
+        "add_offsets": {**group, "shard": 3, "queues": [1, 2]},
+        "select_offsets": group,
+        "hold_leases": {"names": few, "holders": ["h"] * 8, "fences": [1] * 8},
+        "move_offsets": {**group, **moves},
+        "select_holders": {"names": names},
+    }
+    async with indexer_database.connection() as connection:
+        await connection.execute("ANALYZE")
+        for name, parameters in hot.items():
+            row = await (await connection.execute("EXPLAIN (FORMAT JSON) " + SQL[name], parameters)).fetchone()
+            assert row is not None
+            assert "Seq Scan" not in json.dumps(row[0]), name
