@@ -21,7 +21,7 @@ $(VENV)/.tools:
 	@touch $@
 
 $(STAMP): $(VENV)/.tools requirements.lock $(MEMBERS)
-	$(BIN)/uv pip sync --quiet --require-hashes requirements.lock
+	$(BIN)/uv pip sync --quiet --compile-bytecode --require-hashes requirements.lock
 	$(BIN)/uv pip install --quiet --no-deps --no-build-isolation $(foreach m,$(MEMBERS),-e $(dir $(m)))
 	@touch $@
 
