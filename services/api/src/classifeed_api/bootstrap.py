@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
-
 from classifeed.feeds.v1.feed_service_pb2_grpc import add_FeedServiceServicer_to_server
 from classifeed_api.app.create_tasks import CreateTasks
 from classifeed_api.app.store_upload import StoreUpload
@@ -11,34 +9,22 @@ from classifeed_api.clients.processor import ProcessorClient
 from classifeed_api.rpc.feed_service import FeedService
 from classifeed_api.settings import ApiSettings
 from classifeed_api.store.uploads import SQL
-from classifeed_common.auth import KeyStore
-from classifeed_common.blobs import BlobRefs, BlobStore
-from classifeed_common.db import Database
+from classifeed_common.blobs import BlobRefs
 from classifeed_common.ids import process_holder
 from classifeed_common.lease import Leases
 from classifeed_common.publish_mark import MarkPusher
-from classifeed_common.rpc.client import open_channel
 from classifeed_common.runner import Role, Servicer, ServiceRunner
+from classifeed_common.runner.command import version_of
+from classifeed_common.runner.parts import blobs_of, channel_to, check_table, database_of
 
 _SERVICE = "api"
 
 
 def build(settings: ApiSettings) -> ServiceRunner:
     """Returns the api, ready to run."""
-    keys = KeyStore(settings.keys_dir) if settings.keys_dir else None
-    db = Database(
-        settings.dsn.get_secret_value(),
-        schema=settings.db_schema,
-        application_name=_SERVICE,
-        max_size=settings.db_pool_max,
-    )
-    blobs = BlobStore(
-        endpoint=settings.s3_endpoint,
-        access_key=settings.s3_access_key,
-        secret_key=settings.s3_secret_key.get_secret_value(),
-        bucket=settings.s3_bucket,
-    )
-    channel = open_channel(settings.processor_address, caller=_SERVICE, audience="processor", keys=keys)
+    db = database_of(settings)
+    blobs = blobs_of(settings)
+    channel = channel_to("processor", settings.processor_address, settings)
     processor = ProcessorClient(channel)
     pusher = MarkPusher(
         db,
@@ -50,10 +36,6 @@ def build(settings: ApiSettings) -> ServiceRunner:
         batch=50,
     )
     store_upload = StoreUpload(db, blobs, BlobRefs(), on_stored=pusher.wake)
-
-    async def check_database() -> None:
-        async with db.connection() as connection:
-            await connection.execute("SELECT 1")
 
     async def start() -> None:
         await db.open()
@@ -70,12 +52,12 @@ def build(settings: ApiSettings) -> ServiceRunner:
     return ServiceRunner(
         settings,
         _SERVICE,
-        version("classifeed-api"),
+        version_of(_SERVICE),
         roles=[Role("uploads", pusher.run, due)],
         servicers=[
             Servicer.of(add_FeedServiceServicer_to_server, FeedService(settings, db, store_upload, processor.stub))
         ],
-        readiness={"postgres": check_database, "s3": blobs.check},
+        readiness={"postgres": check_table(db, "uploads"), "s3": blobs.check},
         on_start=start,
         on_stop=stop,
     )

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 
 from classifeed.documents.v1.indexer_service_pb2_grpc import add_IndexerServiceServicer_to_server
-from classifeed_common.auth import KeyStore
 from classifeed_common.clock import SystemClock
-from classifeed_common.db import Database
 from classifeed_common.ids import process_holder
 from classifeed_common.kafka import KafkaProducer, ensure_topics, index_documents
 from classifeed_common.lease import Leases
-from classifeed_common.rpc.client import open_channel
 from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.command import version_of
+from classifeed_common.runner.parts import channel_to, check_table, database_of
 from classifeed_indexer.app.deliver_elements import Deliverer
 from classifeed_indexer.app.hold_shards import ShardHolder
 from classifeed_indexer.app.measure_backlog import measure_backlog
@@ -32,14 +30,8 @@ async def make_topics(settings: IndexerSettings) -> None:
 
 def build(settings: IndexerSettings) -> ServiceRunner:
     """Returns the indexer, nothing of it opened yet."""
-    database = Database(
-        settings.dsn.get_secret_value(),
-        schema=settings.db_schema,
-        application_name=SERVICE,
-        max_size=settings.db_pool_max,
-    )
-    keys = KeyStore(settings.keys_dir) if settings.keys_dir is not None else None
-    channel = open_channel(settings.receiver_address, caller=SERVICE, audience="receiver", keys=keys)
+    database = database_of(settings)
+    channel = channel_to("receiver", settings.receiver_address, settings)
     producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
     clock = SystemClock()
     receivers = {client: Receiver(channel, client) for client in settings.client_list}
@@ -53,10 +45,6 @@ def build(settings: IndexerSettings) -> ServiceRunner:
 
     async def count_backlog() -> dict[str, int]:
         return dict(await measure_backlog([(receivers[client], offsets[client]) for client in settings.client_list]))
-
-    async def check_postgres() -> None:
-        async with database.connection() as connection:
-            await connection.execute("SELECT FROM offsets LIMIT 1")
 
     async def check_receiver() -> None:
         async with asyncio.timeout(1):
@@ -77,7 +65,7 @@ def build(settings: IndexerSettings) -> ServiceRunner:
         version_of(SERVICE),
         roles=[Role("deliver", holder.run, count_backlog)],
         servicers=[Servicer.of(add_IndexerServiceServicer_to_server, IndexerRpc(offsets))],
-        readiness={"postgres": check_postgres, "receiver": check_receiver},
+        readiness={"postgres": check_table(database, "offsets"), "receiver": check_receiver},
         on_start=start,
         on_stop=close,
     )

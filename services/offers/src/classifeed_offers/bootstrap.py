@@ -6,8 +6,6 @@ import asyncio
 from functools import partial
 
 from classifeed.offers.v1.offer_service_pb2_grpc import add_OfferServiceServicer_to_server
-from classifeed_common.auth import KeyStore
-from classifeed_common.db import Database
 from classifeed_common.ids import process_holder
 from classifeed_common.kafka import (
     FEEDS_OFFER_REQUESTS,
@@ -20,9 +18,9 @@ from classifeed_common.kafka import (
 from classifeed_common.lease import Leases
 from classifeed_common.outbox import Outbox, Relay
 from classifeed_common.publish_mark import MarkPusher
-from classifeed_common.rpc.client import open_channel
 from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.command import version_of
+from classifeed_common.runner.parts import channel_to, check_table, database_of
 from classifeed_jobs import JobStore, Reaper, Worker
 from classifeed_offers.app.publish_offers import publish_offers
 from classifeed_offers.app.put_schema import put_schema
@@ -44,14 +42,8 @@ async def prepare(settings: OffersSettings) -> None:
 
 def build(settings: OffersSettings) -> ServiceRunner:
     """Return the service, nothing of it opened yet. Call it inside the event loop."""
-    db = Database(
-        settings.dsn.get_secret_value(),
-        schema=settings.db_schema,
-        application_name=SERVICE,
-        max_size=settings.db_pool_max,
-    )
-    keys = KeyStore(settings.keys_dir) if settings.keys_dir is not None else None
-    channel = open_channel(settings.receiver_address, caller=SERVICE, audience="receiver", keys=keys)
+    db = database_of(settings)
+    channel = channel_to("receiver", settings.receiver_address, settings)
     receiver = Receiver(channel)
     producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
     leases = Leases(db, process_holder(SERVICE), settings.lease_ttl_s)
@@ -84,10 +76,6 @@ def build(settings: OffersSettings) -> ServiceRunner:
         if await put_schema(receiver, stop):
             await pusher.run(stop)
 
-    async def check_postgres() -> None:
-        async with db.connection() as connection:
-            await connection.execute("SELECT FROM task_heads LIMIT 1")
-
     async def start() -> None:
         await db.open()
         await producer.start()
@@ -115,7 +103,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
             Role("publish", publish, unpublished),
         ],
         servicers=[Servicer.of(add_OfferServiceServicer_to_server, OfferService(db))],
-        readiness={"postgres": check_postgres},
+        readiness={"postgres": check_table(db, "task_heads")},
         on_start=start,
         on_stop=close,
     )

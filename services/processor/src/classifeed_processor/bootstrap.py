@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from classifeed.feeds.v1.task_service_pb2_grpc import add_TaskServiceServicer_to_server
-from classifeed_common.blobs import BlobStore
-from classifeed_common.db import Database
 from classifeed_common.kafka import (
     FEEDS_OFFER_REQUESTS,
     FEEDS_OFFER_RESULTS,
@@ -20,6 +18,7 @@ from classifeed_common.kafka import (
 from classifeed_common.kafka.topics import declared
 from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.command import version_of
+from classifeed_common.runner.parts import blobs_of, check_table, database_of
 from classifeed_jobs import JobStore, Reaper, Worker
 from classifeed_processor.app.create_task import QUEUE
 from classifeed_processor.app.send_run import RunParts
@@ -41,18 +40,8 @@ async def prepare(settings: ProcessorSettings) -> None:
 
 def build(settings: ProcessorSettings) -> ServiceRunner:
     """Returns the processor, nothing of it opened yet."""
-    database = Database(
-        settings.dsn.get_secret_value(),
-        schema=settings.db_schema,
-        application_name=SERVICE,
-        max_size=settings.db_pool_max,
-    )
-    blobs = BlobStore(
-        endpoint=settings.s3_endpoint,
-        access_key=settings.s3_access_key,
-        secret_key=settings.s3_secret_key.get_secret_value(),
-        bucket=settings.s3_bucket,
-    )
+    database = database_of(settings)
+    blobs = blobs_of(settings)
     producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
     cluster = Cluster(settings.kafka_bootstrap, client_id=SERVICE)
     jobs = JobStore(default_lease_ttl_s=settings.job_lease_s)
@@ -95,10 +84,6 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         await blobs.close()
         await database.close()
 
-    async def check_postgres() -> None:
-        async with database.connection() as connection:
-            await connection.execute("SELECT FROM tasks LIMIT 1")
-
     async def check_kafka() -> None:
         await cluster.ends([(FEEDS_OFFER_REQUESTS, 0)])
 
@@ -116,7 +101,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
             Role("results", consumer.run, consumer.backlog),
         ],
         servicers=[Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, jobs))],
-        readiness={"postgres": check_postgres, "kafka": check_kafka, "s3": blobs.check},
+        readiness={"postgres": check_table(database, "tasks"), "kafka": check_kafka, "s3": blobs.check},
         on_start=open_all,
         on_stop=close_all,
     )

@@ -6,9 +6,9 @@ from classifeed.documents.v1.index_queue_service_pb2_grpc import add_IndexQueueS
 from classifeed.documents.v1.receiver_service_pb2_grpc import add_ReceiverServiceServicer_to_server
 from classifeed.documents.v1.schema_service_pb2_grpc import add_SchemaServiceServicer_to_server
 from classifeed_common.clock import SystemClock
-from classifeed_common.db import Database
 from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.command import version_of
+from classifeed_common.runner.parts import check_table, database_of
 from classifeed_receiver.app.commit_signal import CommitSignal
 from classifeed_receiver.app.expire_documents import DocumentExpirer
 from classifeed_receiver.app.known_epochs import KnownEpochs
@@ -25,12 +25,7 @@ SERVICE = "receiver"
 
 def build(settings: ReceiverSettings) -> ServiceRunner:
     """Returns the receiver, nothing of it opened yet."""
-    database = Database(
-        settings.dsn.get_secret_value(),
-        schema=settings.db_schema,
-        application_name=SERVICE,
-        max_size=settings.db_pool_max,
-    )
+    database = database_of(settings)
     clock = SystemClock()
     signal = CommitSignal()
     epochs = KnownEpochs(database, clock, refresh_s=settings.epochs_refresh_s)
@@ -49,10 +44,6 @@ def build(settings: ReceiverSettings) -> ServiceRunner:
         tombstone_age_s=settings.tombstone_age_s,
     )
 
-    async def check_postgres() -> None:
-        async with database.connection() as connection:
-            await connection.execute("SELECT FROM schemas LIMIT 1")
-
     async def close() -> None:
         await pusher.close()
         await database.close()
@@ -67,7 +58,7 @@ def build(settings: ReceiverSettings) -> ServiceRunner:
             Servicer.of(add_SchemaServiceServicer_to_server, SchemaRpc(database, epochs)),
             Servicer.of(add_IndexQueueServiceServicer_to_server, IndexQueueRpc(database, reader)),
         ],
-        readiness={"postgres": check_postgres},
+        readiness={"postgres": check_table(database, "schemas")},
         on_start=database.open,
         on_stop=close,
     )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
-
 from classifeed.search.v1.search_service_pb2_grpc import add_SearchServiceServicer_to_server
-from classifeed_common.auth import KeyStore
 from classifeed_common.kafka import DeadLetters, KafkaProducer, OrderedConsumer, index_documents
-from classifeed_common.rpc.client import open_channel
 from classifeed_common.runner import Role, Servicer, ServiceRunner
+from classifeed_common.runner.command import version_of
+from classifeed_common.runner.parts import channel_to
 from classifeed_searcher.app.search_documents import SearchDocuments
 from classifeed_searcher.clients.schemas import SchemaClient
 from classifeed_searcher.consumers.index_sink import IndexSink
@@ -23,10 +21,9 @@ _SERVICE = "searcher"
 
 def build(settings: SearcherSettings) -> ServiceRunner:
     """Returns the searcher, ready to run; opens its indexes, and so fails when another process writes them."""
-    keys = KeyStore(settings.keys_dir) if settings.keys_dir else None
     clients = [client.strip() for client in settings.clients.split(",") if client.strip()]
     catalogues = {client: IndexCatalogue(settings.data_dir, client) for client in clients}
-    channel = open_channel(settings.receiver_address, caller=_SERVICE, audience="receiver", keys=keys)
+    channel = channel_to("receiver", settings.receiver_address, settings)
     schemas = SchemaClient(channel)
     producer = KafkaProducer(settings.kafka_bootstrap, client_id=_SERVICE)
     roles = [Role("schemas", SchemaWatch(catalogues, schemas).run)]
@@ -53,7 +50,7 @@ def build(settings: SearcherSettings) -> ServiceRunner:
     return ServiceRunner(
         settings,
         _SERVICE,
-        version("classifeed-searcher"),
+        version_of(_SERVICE),
         roles=roles,
         servicers=[
             Servicer.of(

@@ -1,0 +1,49 @@
+"""What every bootstrap builds out of the settings in the same way; nothing is opened yet."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import grpc.aio
+
+from classifeed_common.auth import KeyStore
+from classifeed_common.blobs import BlobStore
+from classifeed_common.db import Database
+from classifeed_common.rpc.client import open_channel
+from classifeed_common.settings import ServiceSettings
+
+
+def database_of(settings: ServiceSettings) -> Database:
+    """Returns the service's database, at most `db_pool_max` connections."""
+    return Database(
+        settings.dsn.get_secret_value(),
+        schema=settings.db_schema,
+        application_name=settings.service_name(),
+        max_size=settings.db_pool_max,
+    )
+
+
+def blobs_of(settings: ServiceSettings) -> BlobStore:
+    """Returns the store of files."""
+    return BlobStore(
+        endpoint=settings.s3_endpoint,
+        access_key=settings.s3_access_key,
+        secret_key=settings.s3_secret_key.get_secret_value(),
+        bucket=settings.s3_bucket,
+    )
+
+
+def channel_to(audience: str, address: str, settings: ServiceSettings) -> grpc.aio.Channel:
+    """Returns a channel to another service; calls carry tickets where there is a folder of keys."""
+    keys = KeyStore(settings.keys_dir) if settings.keys_dir is not None else None
+    return open_channel(address, caller=settings.service_name(), audience=audience, keys=keys)
+
+
+def check_table(database: Database, table: str) -> Callable[[], Awaitable[None]]:
+    """Returns a readiness check: the database answers, and its migrations have run (the table is there)."""
+
+    async def check() -> None:
+        async with database.connection() as connection:
+            await connection.execute(f"SELECT FROM {table} LIMIT 1")
+
+    return check
