@@ -44,7 +44,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
     blobs = blobs_of(settings)
     producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
     cluster = Cluster(settings.kafka_bootstrap, client_id=SERVICE)
-    jobs = JobStore(default_lease_ttl_s=settings.job_lease_s)
+    jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s)
     signals = TaskSignals()
     handler = ResultHandler()
     consumer = OrderedConsumer(

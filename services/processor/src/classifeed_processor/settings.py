@@ -32,6 +32,6 @@ class ProcessorSettings(ServiceSettings):
     heartbeat_s: float = Field(
         default=5, gt=0, le=20, description="How often a process says that its jobs live, in seconds."
     )
-    job_lease_s: int = Field(
+    jobs_lease_s: int = Field(
         default=20, ge=3, le=600, description="After this silence a task is given to another process, in seconds."
     )
