@@ -9,6 +9,8 @@ from typing import Final, TypeVar
 
 import structlog
 
+from classifeed_common.db import is_passing_fault
+from classifeed_common.errors import DomainError
 from classifeed_common.kafka import metrics
 from classifeed_common.kafka.positions import LogLost, ZombieConsumer
 from classifeed_common.kafka.reader import PartitionReader
@@ -58,7 +60,10 @@ class Persistence:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever it is, skipping the record would lose it
                 metrics.BLOCKED.labels(self._group).inc()
-                _log.warning("blocked, trying again", group=self._group, pause_s=pause_s, error=repr(error))
+                known = pause_s > _FIRST_BACKOFF_S or isinstance(error, DomainError) or is_passing_fault(error)
+                _log.warning(
+                    "blocked, trying again", group=self._group, pause_s=pause_s, error=repr(error), exc_info=not known
+                )
             await self._wait(pause_s, generation, stop)
             pause_s = min(pause_s * 2, self._max_backoff_s)
 

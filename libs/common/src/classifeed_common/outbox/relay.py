@@ -121,11 +121,15 @@ class Relay:
             except Exception as error:  # noqa: BLE001 - until the lease runs out there is time to try again
                 _log.warning("the relay's lease was not renewed", lease=lease.name, error=repr(error))
         _log.warning("relay lost its lease", lease=lease.name, fence=lease.fence)
-        ending.set()
+        self._end(ending)
 
     async def _pass_on(self, stop: asyncio.Event, ending: asyncio.Event) -> None:
         await stop.wait()
+        self._end(ending)
+
+    def _end(self, ending: asyncio.Event) -> None:
         ending.set()
+        self._arrival.set()  # a pause ends too
 
     async def _send_until(self, lease: Lease, ending: asyncio.Event) -> None:
         pause_s = _FIRST_PAUSE_S

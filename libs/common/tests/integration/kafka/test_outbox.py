@@ -14,6 +14,7 @@ from classifeed_common.errors import InvalidArgument
 from classifeed_common.kafka import Message
 from classifeed_common.lease import Leases
 from classifeed_common.outbox import Outbox, Relay
+from classifeed_common.outbox import relay as relay_module
 
 pytestmark = pytest.mark.kafka
 
@@ -165,6 +166,35 @@ async def test_a_late_committer_with_an_early_id(
 
 async def sent(read, topic: str, value: str) -> bool:
     return value in values(await read(topic))
+
+
+async def test_a_commit_between_sending_and_removal_is_not_removed_unsent(
+    db, outbox, relay, producer, read, make_topic, running, eventually
+):
+    topic = await make_topic()
+    drawn, sent, committed = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def commit_late() -> None:
+        async with db.transaction() as late:
+            await outbox.put(late, [Message(topic, b"a", b"early id, late commit")])
+            drawn.set()
+            await sent.wait()
+        committed.set()
+
+    class InBetween:
+        async def send(self, messages, *, limit_s) -> None:
+            await producer.send(messages, limit_s=limit_s)
+            sent.set()
+            await committed.wait()
+
+    writer = asyncio.create_task(commit_late())
+    await drawn.wait()
+    async with db.transaction() as tx:
+        await outbox.put(tx, [Message(topic, b"b", b"late id")])
+    async with running(relay(producer=InBetween())):
+        await eventually(arrived(read, topic, 2))
+    await writer
+    assert values(await read(topic)) == ["late id", "early id, late commit"]
 
 
 @pytest.mark.parametrize(("draws", "keeps_order"), [("after the row lock", True), ("before the row lock", False)])
@@ -322,16 +352,17 @@ async def test_relay_that_lost_its_lease_stops_sending(
     assert values(await read(topic)) == ["1"]
 
 
-@pytest.mark.slow
-async def test_wake_spares_the_wait_for_the_next_look(db, outbox, relay, read, make_topic, running, eventually):
+async def test_wake_spares_the_wait_for_the_next_look(
+    db, outbox, relay, read, make_topic, running, eventually, monkeypatch
+):
+    monkeypatch.setattr(relay_module, "_FIRST_PAUSE_S", 100.0)  # no look by itself within the test
     topic = await make_topic()
-    async with running(relay(max_idle_s=60)):
+    async with running(relay(max_idle_s=100)):
         for n in range(3):
-            await asyncio.sleep(1.5)  # by now the pause between two looks is longer than what is allowed below
             async with db.transaction() as tx:
                 await outbox.put(tx, [Message(topic, b"k", str(n).encode())])
             outbox.wake()
-            await eventually(arrived(read, topic, n + 1), 0.7)
+            await eventually(arrived(read, topic, n + 1))
 
 
 async def test_shards_are_apart(db, outbox, relay, read, make_topic, running, eventually):
