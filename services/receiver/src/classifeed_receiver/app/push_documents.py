@@ -82,15 +82,14 @@ class DocumentPusher:
             )
             if places:
                 self._signal.notify(client)
-            written = [candidate for candidate in candidates if candidate.pk in places]
-            stored = {document.pk: StoredDocument(document.freshness, document.content) for document in written}
+            written = {candidate.pk: candidate for candidate in candidates if candidate.pk in places}
+            stored: dict[str, NewDocument | StoredDocument] = dict(written)
             if len(written) < len(candidates):
                 others = [candidate for candidate in candidates if candidate.pk not in places]
                 stored |= await registry.select_stored(connection, client, others)
-        is_written = set(map(id, written))
         return [
             Acknowledged(places[document.pk])
-            if id(document) in is_written
+            if written.get(document.pk) is document
             else judge(document, stored.get(document.pk))
             for document in documents
         ]

@@ -114,7 +114,7 @@ def select_candidates(documents: Iterable[NewDocument]) -> list[NewDocument]:
     return sorted(freshest.values(), key=lambda document: (document.pk_hash, document.pk))
 
 
-def judge(document: NewDocument, stored: StoredDocument | None) -> Outcome:
+def judge(document: NewDocument, stored: StoredDocument | NewDocument | None) -> Outcome:
     """Returns what became of a document that is not the one written, from what is stored after the transaction.
 
     Nothing stored, or something less fresh, can only be seen when the row was removed in between: push again.

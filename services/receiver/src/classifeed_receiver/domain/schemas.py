@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
 from functools import cached_property
+from typing import Final
 
 from classifeed.documents.v1.schema_pb2 import (
     ANALYZER_NONE,
@@ -16,9 +17,21 @@ from classifeed.documents.v1.schema_pb2 import (
     FIELD_TYPE_TEXT,
     EmbeddingSchema,
     FieldSchema,
+    FieldType,
     Schema,
 )
 from classifeed_common.errors import FieldViolation
+
+# The kind of value that each type of the schema takes.
+_KINDS: Final = {
+    FieldType.FIELD_TYPE_STRING: "string_value",
+    FieldType.FIELD_TYPE_TEXT: "string_value",
+    FieldType.FIELD_TYPE_INT: "int_value",
+    FieldType.FIELD_TYPE_DOUBLE: "double_value",
+    FieldType.FIELD_TYPE_BOOL: "bool_value",
+    FieldType.FIELD_TYPE_TIMESTAMP: "timestamp_value",
+    FieldType.FIELD_TYPE_GEO_POINT: "geo_value",
+}
 
 
 class EpochState(IntEnum):
@@ -41,6 +54,11 @@ class Epoch:
     def fields(self) -> Mapping[str, FieldSchema]:
         """The fields by name."""
         return {field.name: field for field in self.schema.fields}
+
+    @cached_property
+    def kinds(self) -> Mapping[str, str]:
+        """The kind of value that each field takes, by the field's name."""
+        return {field.name: _KINDS[field.type] for field in self.schema.fields}
 
     @cached_property
     def embeddings(self) -> Mapping[str, EmbeddingSchema]:

@@ -27,6 +27,8 @@ from classifeed_receiver.domain.documents import (
 # Batches of one stream that are written at a time: enough to keep the next transaction filled while one commits.
 _STREAM_WINDOW: Final = 4
 
+_ACK: Final = pb.PushResult(outcome=pb.PUSH_OUTCOME_ACK)
+
 Context = grpc.aio.ServicerContext[Any, Any]
 
 
@@ -92,7 +94,7 @@ def _position_of(place: Place) -> pb.ShardPosition:
 def _result_of(outcome: Outcome) -> pb.PushResult:
     match outcome:
         case Acknowledged():
-            return pb.PushResult(outcome=pb.PUSH_OUTCOME_ACK)
+            return _ACK
         case Stale():
             return pb.PushResult(outcome=pb.PUSH_OUTCOME_STALE)
         case EpochTooOld(current_epoch):
