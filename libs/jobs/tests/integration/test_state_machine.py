@@ -1,0 +1,321 @@
+"""Interleavings of enqueue, claim, ends (current and stale), cancel, expiry and reaping, against a model in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from classifeed_common.testing.databases import DatabaseServer
+from classifeed_jobs import ClaimLost, JobStore, ddl
+from classifeed_jobs.claims import Claim, Ending, admit_due, claim_jobs, end_claims, guard_claim
+from classifeed_jobs.lease_row import LeaseRow
+from classifeed_jobs.reaper import _LOCK_LOST
+
+_WORKERS = ("w1", "w2")
+_OUTCOMES = ("succeeded", "failed", "canceled", "retry", "snoozed", "returned")
+
+
+@dataclass
+class Model:
+    """What a job should look like."""
+
+    order: tuple[int, int]
+    lock_key: str | None
+    max_attempts: int | None
+    status: str = "queued"
+    attempt: int = 0
+    claim_no: int = 0
+    worker: str | None = None
+    is_due: bool = True
+    cancel_requested: bool = False
+
+
+class JobMachine(RuleBasedStateMachine):
+    """One connection: interleavings of committed statements; those that wait for each other have tests of their own."""
+
+    dsn: str
+
+    @initialize()
+    def begin(self) -> None:
+        self.runner = asyncio.Runner()
+        self.store = JobStore()
+        self.jobs: dict[UUID, Model] = {}
+        self.claims: list[Claim] = []
+        self.silent: set[str] = set()
+        self.runner.run(self._begin())
+        for _ in range(4):
+            self.enqueue("a", None, 2, True)
+
+    async def _begin(self) -> None:
+        self.db = await psycopg.AsyncConnection.connect(self.dsn, autocommit=True)
+        await self.db.execute("TRUNCATE dl_jobs, dl_jobs_done, dl_job_events, dl_job_locks, dl_job_keys, dl_workers")
+        for worker in _WORKERS:
+            await LeaseRow(worker, ["q"]).register(self.db)
+
+    def teardown(self) -> None:
+        if not hasattr(self, "runner"):
+            return
+        try:
+            self._nothing_stays_behind()
+        finally:
+            self.runner.run(self.db.close())
+            self.runner.close()
+
+    def _nothing_stays_behind(self) -> None:
+        """Whatever happened before: claiming and ending until nothing comes ends every job."""
+        for job_id in [job_id for job_id, model in self.jobs.items() if model.status == "running"]:
+            self._end(job_id, self.jobs[job_id].claim_no, "succeeded")
+        self.make_due()
+        for worker in sorted(self.silent):
+            self.renew(worker)
+        while self._claim("w1", 3):
+            for job_id in [job_id for job_id, model in self.jobs.items() if model.status == "running"]:
+                self._end(job_id, self.jobs[job_id].claim_no, "succeeded")
+        assert all(model.status in {"succeeded", "failed", "canceled"} for model in self.jobs.values()), self.jobs
+
+    @rule(
+        lock_key=st.sampled_from([None, "a", "a", "a", "b"]),
+        max_attempts=st.sampled_from([None, None, 1, 2]),
+        priority=st.integers(1, 3),
+        is_due=st.sampled_from([True, True, False]),
+    )
+    def enqueue(self, lock_key: str | None, max_attempts: int | None, priority: int, is_due: bool) -> None:
+        async def put() -> UUID:
+            async with self.db.transaction():
+                job = await self.store.enqueue(
+                    self.db, "q", "t", {}, lock_key=lock_key, max_attempts=max_attempts, priority=priority
+                )
+                if not is_due:
+                    await self.db.execute(
+                        "UPDATE dl_jobs SET available_at = clock_timestamp() + interval '1 day', waits_for = 'time' "
+                        "WHERE job_id = %s",
+                        [job.job_id],
+                    )
+            return job.job_id
+
+        self.jobs[self.runner.run(put())] = Model((priority, len(self.jobs)), lock_key, max_attempts, is_due=is_due)
+
+    @rule()
+    def make_due(self) -> None:
+        async def move() -> None:
+            await self.db.execute("UPDATE dl_jobs SET available_at = clock_timestamp() WHERE waits_for = 'time'")
+
+        self.runner.run(move())
+        for model in self.jobs.values():
+            model.is_due = True
+
+    @rule(worker=st.sampled_from(_WORKERS), wanted=st.integers(1, 4))
+    def claim(self, worker: str, wanted: int) -> None:
+        self._claim(worker, wanted)
+
+    def _claim(self, worker: str, wanted: int) -> int:
+        async def take() -> list[Claim]:
+            await admit_due(self.db, ["q"])
+            answer = await claim_jobs(self.db, worker_id=worker, queue="q", wanted=wanted, fresh_s=600)
+            assert answer.is_registered == (worker not in self.silent)
+            assert answer.contended == 0
+            return answer.claims
+
+        claims = self.runner.run(take())
+        assert [claim.job_id for claim in claims] == ([] if worker in self.silent else self._claimable(wanted))
+        for claim in claims:
+            model = self.jobs[claim.job_id]
+            model.status, model.worker = "running", worker
+            model.attempt += 1
+            model.claim_no += 1
+            assert (claim.claim_no, claim.attempt) == (model.claim_no, model.attempt)
+        self.claims += claims
+        return len(claims)
+
+    def _claimable(self, wanted: int) -> list[UUID]:
+        held = {model.lock_key for model in self.jobs.values() if model.status == "running"} - {None}
+        found: list[UUID] = []
+        for job_id, model in sorted(self.jobs.items(), key=lambda item: item[1].order):
+            if model.status == "queued" and model.is_due and model.lock_key not in held and len(found) < wanted:
+                found.append(job_id)
+                held |= {model.lock_key} - {None}
+        return found
+
+    @precondition(lambda self: self.claims)
+    @rule(data=st.data(), outcome=st.sampled_from(_OUTCOMES), delay_s=st.sampled_from([0.0, 86400.0]))
+    def end(self, data: st.DataObject, outcome: str, delay_s: float) -> None:
+        """Any claim ever made says how it ended: only the one that is held is heard."""
+        claim = data.draw(st.sampled_from(self.claims))
+        self._end(claim.job_id, claim.claim_no, outcome, delay_s)
+
+    @precondition(lambda self: self._overtaken())
+    @rule(data=st.data(), outcome=st.sampled_from(_OUTCOMES))
+    def end_overtaken(self, data: st.DataObject, outcome: str) -> None:
+        """The dangerous ones among the stale: another worker runs the job now."""
+        claim = data.draw(st.sampled_from(self._overtaken()))
+        self._end(claim.job_id, claim.claim_no, outcome)
+
+    def _overtaken(self) -> list[Claim]:
+        return [
+            claim
+            for claim in self.claims
+            if self.jobs[claim.job_id].status == "running" and self.jobs[claim.job_id].claim_no != claim.claim_no
+        ]
+
+    def _end(self, job_id: UUID, claim_no: int, outcome: str, delay_s: float = 0.0) -> None:
+        async def say() -> list[str]:
+            async with self.db.transaction():
+                ended = await end_claims(self.db, [Ending(job_id, claim_no, outcome, delay_s=delay_s)])
+            return [one.outcome for one in ended]
+
+        answer = self.runner.run(say())
+        model = self.jobs[job_id]
+        if model.status != "running" or model.claim_no != claim_no:
+            assert answer == []
+            return
+        assert answer == [self._model_end(model, outcome, delay_s)]
+
+    def _model_end(self, model: Model, outcome: str, delay_s: float) -> str:
+        is_final = outcome in {"succeeded", "failed", "canceled"}
+        if not is_final and model.cancel_requested:
+            outcome = "canceled"
+        elif outcome in {"retry", "lost"} and model.max_attempts is not None and model.attempt >= model.max_attempts:
+            outcome = "failed"
+        model.worker = None
+        if outcome in {"succeeded", "failed", "canceled"}:
+            model.status = outcome
+            return outcome
+        model.status = "queued"
+        model.attempt -= outcome in {"snoozed", "returned"}
+        model.is_due = delay_s == 0
+        return outcome
+
+    @precondition(lambda self: self.jobs)
+    @rule(data=st.data())
+    def cancel(self, data: st.DataObject) -> None:
+        queued = [job_id for job_id, model in sorted(self.jobs.items()) if model.status == "queued"]
+        job_id = data.draw(st.sampled_from(queued[:2] + sorted(self.jobs)))
+
+        async def ask() -> Any:
+            async with self.db.transaction():
+                return await self.store.cancel(self.db, job_id)
+
+        answer = self.runner.run(ask())
+        model = self.jobs[job_id]
+        if model.status == "queued":
+            model.status, model.cancel_requested = "canceled", True
+        elif model.status == "running":
+            model.cancel_requested = True
+        assert (answer.status, answer.cancel_requested) == (model.status, model.cancel_requested)
+
+    @rule(worker=st.sampled_from(_WORKERS))
+    def fall_silent(self, worker: str) -> None:
+        async def age() -> None:
+            await self.db.execute(
+                "UPDATE dl_workers SET renewed_at = clock_timestamp() - interval '1 day' WHERE worker_id = %s", [worker]
+            )
+
+        self.runner.run(age())
+        self.silent.add(worker)
+
+    @rule(worker=st.sampled_from(_WORKERS))
+    def lose_everything(self, worker: str) -> None:
+        """What the three steps do when nothing comes between them."""
+        self.fall_silent(worker)
+        self.reap()
+        self.renew(worker)
+
+    @rule(worker=st.sampled_from(_WORKERS))
+    def renew(self, worker: str) -> None:
+        assert self.runner.run(LeaseRow(worker, ["q"]).renew(self.db))
+        self.silent.discard(worker)
+
+    @rule()
+    def reap(self) -> None:
+        async def take_back() -> dict[UUID, str]:
+            async with self.db.transaction():
+                rows = await (await self.db.execute(_LOCK_LOST, {"limit": 100})).fetchall()
+                ended = await end_claims(self.db, [Ending(job_id, claim_no, "lost") for job_id, claim_no in rows])
+            return {one.job_id: one.outcome for one in ended}
+
+        expected = {
+            job_id: self._model_end(model, "lost", 0.0)
+            for job_id, model in self.jobs.items()
+            if model.worker in self.silent
+        }
+        assert self.runner.run(take_back()) == expected
+
+    @precondition(lambda self: self.claims)
+    @rule(data=st.data())
+    def guard(self, data: st.DataObject) -> None:
+        claim = data.draw(st.sampled_from(self.claims))
+
+        async def holds() -> bool:
+            try:
+                async with self.db.transaction():
+                    await guard_claim(self.db, claim.job_id, claim.claim_no)
+            except ClaimLost:
+                return False
+            return True
+
+        model = self.jobs[claim.job_id]
+        assert self.runner.run(holds()) == (model.status == "running" and model.claim_no == claim.claim_no)
+
+    @invariant()
+    def tables_agree_with_the_model(self) -> None:
+        if not hasattr(self, "runner"):
+            return
+
+        async def read() -> tuple[Any, Any]:
+            columns = "job_id, status, attempt, claim_no, cancel_requested, claimed_by"
+            jobs = await (await self.db.execute(f"SELECT {columns} FROM dl_jobs_all")).fetchall()
+            locks = await (await self.db.execute("SELECT lock_key, job_id FROM dl_job_locks")).fetchall()
+            return jobs, locks
+
+        jobs, locks = self.runner.run(read())
+        assert {row[0]: row[1:] for row in jobs} == {
+            job_id: (model.status, model.attempt, model.claim_no, model.cancel_requested, model.worker)
+            for job_id, model in self.jobs.items()
+        }
+        assert sorted(locks) == sorted(
+            (model.lock_key, job_id)
+            for job_id, model in self.jobs.items()
+            if model.status == "running" and model.lock_key is not None
+        )
+
+
+@pytest.mark.slow
+def test_job_state_machine(database_server: DatabaseServer) -> None:
+    dsn = database_server.create()
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA test")
+        connection.execute("SET search_path = test")
+        connection.execute(ddl(1))
+    machine = type(
+        "Machine", (JobMachine,), {"dsn": psycopg.conninfo.make_conninfo(dsn, options="-c search_path=test")}
+    )
+    try:
+        run_state_machine_as_test(
+            machine,
+            _min_steps=30,  # else most examples end before a claim is overtaken
+            settings=settings(
+                max_examples=50,
+                stateful_step_count=60,
+                deadline=None,
+                suppress_health_check=list(HealthCheck),
+                derandomize=False,
+                database=None,
+            ),
+        )
+    finally:
+        database_server.drop(dsn)
