@@ -43,7 +43,7 @@ async def processes(make_processor, kafka, s3, tmp_path: Path) -> AsyncIterator[
         "SPOOL_DIR": str(tmp_path / "spool"),
         "WINDOW_BATCHES": "8",
         "HEARTBEAT_S": "0.5",
-        "JOB_LEASE_S": "3",
+        "JOBS_LEASE_S": "3",
         "DRAIN_GRACE_S": "3",
         "LOG_LEVEL": "warning",
     }
