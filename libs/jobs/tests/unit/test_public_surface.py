@@ -1,0 +1,16 @@
+"""What other rooms import: a name that goes away here breaks them."""
+
+from __future__ import annotations
+
+import classifeed_jobs
+
+
+def test_public_names() -> None:
+    assert sorted(classifeed_jobs.__all__) == sorted(
+        [
+            "TERMINAL", "Backoff", "ClaimLost", "EnqueuedJob", "Exponential", "Fail", "Fixed", "HeldLock", "Job",
+            "JobContext", "JobEvent", "JobRequest", "JobStore", "Linear", "Progress", "Reaper", "Registry", "Retry",
+            "Slice", "SliceJob", "Snooze", "StopRequested", "Task", "Worker", "ddl", "register", "registry",
+        ]
+    )  # fmt: skip
+    assert all(hasattr(classifeed_jobs, name) for name in classifeed_jobs.__all__)
