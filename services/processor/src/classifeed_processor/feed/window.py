@@ -27,6 +27,7 @@ class SourceWindow:
         data = self._stream.read(size)
         cut = min(max(self._floor - self._base, 0), len(self._bytes))
         if cut:
+            self.line(max(self._line_offset, self._base + cut))
             dropped = self._bytes[:cut]
             line_start = dropped.rfind(b"\n") + 1
             self._carried = self._length(dropped[line_start:]) + (0 if line_start else self._carried)
@@ -35,8 +36,7 @@ class SourceWindow:
         return data
 
     def forget_before(self, offset: int) -> None:
-        """Says that nothing before this byte offset, which lies in the window, will be asked for."""
-        self.line(offset)
+        """Says that nothing before this byte offset will be asked for."""
         self._floor = offset
 
     def line(self, offset: int) -> int:

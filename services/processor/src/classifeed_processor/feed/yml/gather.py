@@ -27,8 +27,8 @@ DESCRIBING_TAGS: Final = frozenset(
 
 
 NOTHING: Final[frozenset[tuple[str, int]]] = frozenset()
-# Elements in which shops put markup without hiding it in CDATA.
-_MARKUP: Final = frozenset({"name", "title", "description", "address"})
+# Meanings of elements in which shops put markup without hiding it in CDATA.
+_MARKUP: Final = frozenset({"name", "description", "address"})
 
 
 class GatheredOffer:
@@ -57,15 +57,16 @@ def gather(offer: etree._Element, skip: frozenset[tuple[str, int]]) -> GatheredO
     for child in _without(offer, skip) if skip else offer:
         tag = child.tag
         text = child.text
-        if tag in _MARKUP and len(child):
-            text = inner_text(child)
-        text = text.strip() if text else ""
         meaning = meaning_of(tag)
         if meaning is not None:
+            if meaning in _MARKUP and len(child):
+                text = inner_text(child)
             # The first that says something counts; empty elements say nothing.
-            if text and meaning not in texts:
+            if text and meaning not in texts and (text := text.strip()):
                 texts[meaning] = text
-        elif tag == "param":
+            continue
+        text = text.strip() if text else ""
+        if tag == "param":
             if text and (name := child.get("name")):
                 gathered.params.append((name.strip(), text, (child.get("unit") or "").strip()))
         elif tag == "picture":
