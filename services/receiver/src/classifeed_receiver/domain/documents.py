@@ -26,9 +26,8 @@ class Freshness(NamedTuple):
     modify_timestamp: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class NewDocument:
-    """A document that keeps its schema, ready for the registry.
+class NewDocument(NamedTuple):
+    """A document that keeps its schema, ready for the registry. A tuple, as these are made by the ten thousands.
 
     `content` are the bytes of its RawDocument, serialized deterministically: equal documents have equal bytes.
     """
@@ -41,8 +40,7 @@ class NewDocument:
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class StoredDocument:
+class StoredDocument(NamedTuple):
     """What the registry has for a key."""
 
     freshness: Freshness

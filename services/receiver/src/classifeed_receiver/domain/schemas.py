@@ -33,6 +33,8 @@ _KINDS: Final = {
     FieldType.FIELD_TYPE_GEO_POINT: "geo_value",
 }
 
+_UNBOUNDED: Final = ("string_value", "int_value", "bool_value")
+
 
 class EpochState(IntEnum):
     """Where an epoch stands; the numbers are the proto's."""
@@ -59,6 +61,11 @@ class Epoch:
     def kinds(self) -> Mapping[str, str]:
         """The kind of value that each field takes, by the field's name."""
         return {field.name: _KINDS[field.type] for field in self.schema.fields}
+
+    @cached_property
+    def unbounded_kinds(self) -> Mapping[str, str]:
+        """The same for the fields that take every value of their kind."""
+        return {name: kind for name, kind in self.kinds.items() if kind in _UNBOUNDED}
 
     @cached_property
     def embeddings(self) -> Mapping[str, EmbeddingSchema]:

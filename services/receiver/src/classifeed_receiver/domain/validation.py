@@ -29,9 +29,6 @@ _UNIX_0: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LEAST_S: Final = -62135596800  # 0001-01-01
 _GREATEST_S: Final = 253402300799  # 9999-12-31T23:59:59
 
-# Kinds that have every value of their type allowed.
-_UNBOUNDED: Final = frozenset(("string_value", "int_value", "bool_value"))
-
 
 def check_document(document: RawDocument, epochs: Epochs, *, limit_bytes: int) -> NewDocument | Invalid | EpochTooOld:
     """Returns the document ready for the registry, or why it is refused. Pure.
@@ -50,7 +47,8 @@ def check_document(document: RawDocument, epochs: Epochs, *, limit_bytes: int) -
     if epoch is None:
         return Invalid((_unknown_epoch(document.epoch, epochs),))
     if document.action == DOCUMENT_ACTION_UPSERT:
-        violations = [*_check_fields(document, epoch), *_check_embeddings(document, epoch)]
+        if not _fits_at_sight(document, epoch):
+            violations = [*_check_fields(document, epoch), *_check_embeddings(document, epoch)]
     else:
         violations = list(_check_delete(document))
     content = document.SerializeToString(deterministic=True)
@@ -72,7 +70,7 @@ def check_document(document: RawDocument, epochs: Epochs, *, limit_bytes: int) -
 
 def _check_head(document: RawDocument) -> Iterator[FieldViolation]:
     pk = document.pk
-    if not pk or len(pk.encode()) > _PK_LIMIT_BYTES or "\0" in pk:
+    if not pk or (len(pk) > _PK_LIMIT_BYTES // 4 and len(pk.encode()) > _PK_LIMIT_BYTES) or "\0" in pk:
         yield FieldViolation("pk", f"must have 1 to {_PK_LIMIT_BYTES} bytes, none of them 0")
     if document.version <= 0:
         yield FieldViolation("version", "must be greater than 0")
@@ -128,6 +126,18 @@ def _check_delete(document: RawDocument) -> Iterator[FieldViolation]:
         yield FieldViolation("ttl", "must be unset for DELETE")
 
 
+def _fits_at_sight(document: RawDocument, epoch: Epoch) -> bool:
+    """Whether every field has one value of the right kind and nothing else is to be looked at: nearly all documents."""
+    kinds = epoch.unbounded_kinds
+    names = set()
+    for field in document.fields:
+        name, values = field.name, field.values
+        if len(values) != 1 or name in names or values[0].WhichOneof("kind") != kinds.get(name, ""):
+            return False
+        names.add(name)
+    return bool(names) and epoch.required <= names and not document.embeddings
+
+
 def _check_fields(document: RawDocument, epoch: Epoch) -> Iterator[FieldViolation]:
     if not document.fields:
         yield FieldViolation("fields", "must have at least one field for UPSERT")
@@ -143,8 +153,6 @@ def _check_fields(document: RawDocument, epoch: Epoch) -> Iterator[FieldViolatio
         if name in names:
             yield FieldViolation(f"fields[{place}].name", f"{name} stands twice; give one field with all its values")
         names.add(name)
-        if len(values) == 1 and kind in _UNBOUNDED and values[0].WhichOneof("kind") == kind:
-            continue  # nearly all of them
         yield from _check_values(values, kind, f"fields[{place}].values", epoch.fields[name])
     if missing := epoch.required - names:
         yield FieldViolation("fields", f"{', '.join(sorted(missing))}: required in epoch {document.epoch} and missing")
