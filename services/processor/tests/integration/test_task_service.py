@@ -7,7 +7,13 @@ import pytest
 
 from classifeed.feeds.v1 import load_pb2, task_pb2
 from classifeed.feeds.v1.load_pb2 import OfferError
-from classifeed.feeds.v1.offer_results_pb2 import BATCH_OUTCOME_APPLIED, OfferBatchResult, OfferCounts
+from classifeed.feeds.v1.offer_results_pb2 import (
+    BATCH_OUTCOME_APPLIED,
+    TASK_END_OUTCOME_COMPLETED,
+    OfferBatchResult,
+    OfferCounts,
+    TaskEndResult,
+)
 from classifeed.feeds.v1.task_service_pb2 import (
     CreateTaskRequest,
     GetTaskRequest,
@@ -142,6 +148,14 @@ async def test_issues_are_paged_errors_first_and_filtered(service):
     async with database.transaction() as tx:
         await tasks.begin_run(tx, key, b"")
         assert await take_results(tx, [result]) == set()
+    async with database.transaction() as tx:
+        await tasks.note_sent(tx, key, 2, batch_count=1, digest=b"")
+        end = TaskEndResult(
+            seller_id="shop", namespace="default", task_id=key.task_id, run=1, outcome=TASK_END_OUTCOME_COMPLETED
+        )
+        assert await take_results(tx, [end]) == set()
+        end.run = 2
+        assert await take_results(tx, [end, end]) == {key}
     assert await listed() == []
     assert (await stub.GetTask(GetTaskRequest(name=key.name))).statistics.total == 0
 
