@@ -50,6 +50,7 @@ class Claim:
     lease_ttl_s: int
     checkpoint: Any
     trace_context: dict[str, str] | None
+    waited_s: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import structlog
 
 from classifeed_common.db import Database, is_passing_fault
 from classifeed_jobs.claims import FAILED, Ended, Ending, end_claims
+from classifeed_jobs.metrics import ENDS_REFUSED
 
 _log = structlog.get_logger("classifeed_jobs.completions")
 _BATCH = 500
@@ -93,6 +94,7 @@ def _report_lost(batch: list[Ending], ended: list[Ended], *, is_repeated: bool) 
     held = {(one.job_id, one.claim_no) for one in ended}
     for ending in batch:
         if (ending.job_id, ending.claim_no) not in held:
+            ENDS_REFUSED.inc()
             _log.warning(
                 "worker.complete.failed",
                 job_id=str(ending.job_id),

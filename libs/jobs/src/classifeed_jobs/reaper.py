@@ -8,6 +8,7 @@ import structlog
 
 from classifeed_common.db import Database, is_passing_fault, load_queries
 from classifeed_jobs.claims import LOST, Ended, Ending, end_claims
+from classifeed_jobs.metrics import REAPED
 
 _log = structlog.get_logger("classifeed_jobs.reaper")
 _SQL = load_queries("classifeed_jobs.sql", "claims.sql")
@@ -62,6 +63,7 @@ class Reaper:
             rows = await (await tx.execute(_LOCK_LOST, {"limit": _BATCH})).fetchall()
             ended = await end_claims(tx, [Ending(job_id, claim_no, LOST, _MESSAGE) for job_id, claim_no in rows])
         for one in ended:
+            REAPED.labels(one.outcome).inc()
             _log.warning(
                 "reaper.requeued",
                 job_id=str(one.job_id),

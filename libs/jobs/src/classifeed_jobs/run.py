@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import json
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 import structlog
@@ -106,7 +108,9 @@ class Run:
         if task.kind == "coroutine":
             return await task.handler(self.context, args)
         if task.kind == "function":
-            return await self._loop.run_in_executor(self._threads, task.handler, self.context, args)
+            # With the context variables of this run, so that logs and spans of the thread belong to it.
+            call = partial(contextvars.copy_context().run, task.handler, self.context, args)
+            return await self._loop.run_in_executor(self._threads, call)
         async with aclosing(task.handler(self.context, args)) as steps:
             async for step in steps:
                 if isinstance(step, Progress):

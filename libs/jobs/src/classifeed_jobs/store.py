@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 from pydantic import BaseModel
 
 from classifeed_common.db import Tx, load_queries
+from classifeed_common.telemetry import inject_trace
 from classifeed_jobs.job import EnqueuedJob, HeldLock, Job, JobEvent, JobRequest
 
 _SQL = load_queries("classifeed_jobs.sql", "jobs.sql")
@@ -80,7 +81,7 @@ class JobStore:
             lease_ttl_s: how long its worker may be silent before the job is given to another one.
             producer: label.
             consumer_group: label.
-            trace_context: W3C headers of the trace that the run belongs to.
+            trace_context: W3C headers of the trace that the run belongs to; None: the current one.
 
         Returns:
             The job that now has the request, and whether this call made it.
@@ -201,6 +202,8 @@ class JobStore:
         return EnqueuedJob(job_id, created=False, differs=differs)
 
     def _columns(self, requests: Sequence[JobRequest], hashes: Sequence[bytes | None]) -> dict[str, Any]:
+        current_trace: dict[str, str] = {}
+        inject_trace(current_trace)
         return {
             "queues": [request.queue for request in requests],
             "tasks": [request.task for request in requests],
@@ -216,7 +219,7 @@ class JobStore:
             "producers": [request.producer for request in requests],
             "consumer_groups": [request.consumer_group for request in requests],
             "trace_contexts": [
-                Jsonb(dict(request.trace_context)) if request.trace_context is not None else None
+                Jsonb(dict(context)) if (context := request.trace_context or current_trace) else None
                 for request in requests
             ],
             "key_ttl_s": self._key_ttl_s,

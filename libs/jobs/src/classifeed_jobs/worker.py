@@ -6,12 +6,16 @@ import asyncio
 import os
 import secrets
 import socket
+import time
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID
 
 import structlog
+from opentelemetry import propagate, trace
+from opentelemetry.trace import SpanKind
+from opentelemetry.util.types import AttributeValue
 
 from classifeed_common.db import Database
 from classifeed_jobs.claimer import Claimer
@@ -19,6 +23,7 @@ from classifeed_jobs.claims import RETURNED, Claim, Ending
 from classifeed_jobs.completions import Completions
 from classifeed_jobs.heartbeat import Heartbeat
 from classifeed_jobs.lease_row import LeaseRow
+from classifeed_jobs.metrics import RUN_DURATION, RUNNING, WAIT_DURATION
 from classifeed_jobs.registry import Task
 from classifeed_jobs.run import Run
 from classifeed_jobs.session import Session
@@ -26,6 +31,7 @@ from classifeed_jobs.store import JobStore
 from classifeed_jobs.wakeups import CANCEL_PREFIX, Wakeups
 
 _log = structlog.get_logger("classifeed_jobs.worker")
+_tracer = trace.get_tracer("classifeed_jobs")
 _STOP_WAIT_S = 5.0
 
 
@@ -129,6 +135,8 @@ class Worker:
         run = Run(claim, self._registry, self._db, self._resources, self._threads)
         self._runs[run.key] = run
         self._running[claim.queue] += 1
+        RUNNING.labels(claim.queue).inc()
+        WAIT_DURATION.labels(claim.queue).observe(claim.waited_s)
         self._tasks[run.key] = asyncio.create_task(self._handle(run), name=f"job-{claim.task}")
         self._heartbeat.started(claim.lease_ttl_s)
 
@@ -137,7 +145,24 @@ class Worker:
         structlog.contextvars.bind_contextvars(
             job_id=str(claim.job_id), queue=claim.queue, task=claim.task, attempt=claim.attempt
         )
-        ending = await run.handle()
+        began = time.perf_counter()
+        parent = propagate.extract(claim.trace_context or {})
+        attributes: dict[str, AttributeValue] = {
+            "job.id": str(claim.job_id),
+            "job.queue": claim.queue,
+            "job.attempt": claim.attempt,
+        }
+        with _tracer.start_as_current_span(
+            f"job {claim.task}", context=parent, kind=SpanKind.CONSUMER, attributes=attributes
+        ) as span:
+            ending = await run.handle()
+            outcome = ending.outcome if ending is not None else "lost"
+            span.set_attribute("job.outcome", outcome)
+        RUNNING.labels(claim.queue).dec()
+        # The name of an unknown task is anyone's text: no label of its own for each.
+        RUN_DURATION.labels(claim.queue, claim.task if run.task is not None else "unknown", outcome).observe(
+            time.perf_counter() - began
+        )
         if self._runs.pop(run.key, None) is None:
             return  # handed back without waiting for it
         del self._tasks[run.key]

@@ -106,14 +106,13 @@ async def test_naive_ways_fail_the_zombie_test(
         await _zombie_has_no_say(bench, processes, has_effect, broken)
 
 
-@pytest.mark.slow
-async def test_killed_workers_lose_no_job_and_double_no_effect(bench: Bench, processes: Processes) -> None:
+async def _campaign(bench: Bench, processes: Processes, *broken: str) -> None:
     """SIGKILL and SIGSTOP past the lease at random under load; keys never overlap, each effect is there once."""
     rng = random.Random(7)
     ids = [
         await bench.enqueue(
             "load",
-            {"sleep_s": rng.uniform(0, 0.1)},
+            {"sleep_s": rng.uniform(0, 0.3)},
             lock_key=f"key {n % 20}" if n % 3 else None,
             lease_ttl_s=2,
             max_attempts=None,
@@ -121,7 +120,7 @@ async def test_killed_workers_lose_no_job_and_double_no_effect(bench: Bench, pro
         for n in range(400)
     ]
     for _ in range(3):
-        await processes.start()
+        await processes.start(*broken)
     rounds = 0
 
     async def all_ended() -> bool:
@@ -134,7 +133,7 @@ async def test_killed_workers_lose_no_job_and_double_no_effect(bench: Bench, pro
             victim = rng.choice(processes.alive)
             if rounds % 2:
                 await processes.end(victim, signal.SIGKILL)
-                await processes.start()
+                await processes.start(*broken)
             else:
                 victim.send_signal(signal.SIGSTOP)
                 await asyncio.sleep(3.0)
@@ -142,18 +141,29 @@ async def test_killed_workers_lose_no_job_and_double_no_effect(bench: Bench, pro
         await until(all_ended, within_s=60)
     for process in list(processes.alive):
         await processes.end(process, signal.SIGTERM)
+    overlaps = await bench.execute(
+        "SELECT a.lock_key, a.job_id, b.job_id FROM intervals a JOIN intervals b ON a.lock_key = b.lock_key "
+        "AND (a.job_id, a.claim_no) <> (b.job_id, b.claim_no) AND b.began > a.began AND b.began < a.ended"
+    )
+    assert overlaps == [], "keys overlap"
     assert rounds >= 3
     assert await bench.value("SELECT count(*) FROM dl_jobs_done WHERE status = 'succeeded'") == len(ids)
     assert await bench.value("SELECT count(*) FROM dl_job_events WHERE kind = 'succeeded'") == len(ids)
     assert await bench.value("SELECT count(*) FROM dl_job_events WHERE kind = 'requeued'") > 0
     assert await bench.execute("SELECT job_id FROM effects GROUP BY job_id HAVING count(*) <> 1") == []
     assert await bench.value("SELECT count(*) FROM effects") == len(ids)
-    overlaps = await bench.execute(
-        "SELECT a.lock_key, a.job_id, b.job_id FROM intervals a JOIN intervals b ON a.lock_key = b.lock_key "
-        "AND (a.job_id, a.claim_no) <> (b.job_id, b.claim_no) AND b.began > a.began AND b.began < a.ended"
-    )
-    assert overlaps == []
     assert await bench.value("SELECT count(*) FROM dl_job_locks") == 0
+
+
+@pytest.mark.slow
+async def test_killed_workers_lose_no_job_and_double_no_effect(bench: Bench, processes: Processes) -> None:
+    await _campaign(bench, processes)
+
+
+@pytest.mark.slow
+async def test_claims_that_ignore_lock_keys_fail_the_campaign(bench: Bench, processes: Processes) -> None:
+    with pytest.raises(AssertionError, match="keys overlap"):
+        await _campaign(bench, processes, "keys")
 
 
 @pytest.fixture
@@ -194,7 +204,7 @@ async def test_postgresql_restarts_under_load(durable_bench: Bench, postgres: Em
     async with running(Reaper(bench.db, reaper_period_s=0.5)), bench.working(concurrency=8, heartbeat_s=0.5):
         await until(some_done)
         await asyncio.to_thread(postgres.kill)
-        await asyncio.to_thread(postgres.start)
+        postgres.start()  # in this thread: the server is bound to the life of the one that starts it
         await until(all_done, within_s=40)
     assert await bench.value("SELECT count(DISTINCT job_id) FROM effects") == len(ids)
     assert await bench.value("SELECT count(*) FROM dl_job_locks") == 0

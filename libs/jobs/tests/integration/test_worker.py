@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from opentelemetry import context as otel_context
+from opentelemetry import propagate, trace
 from pydantic import BaseModel
 
 from classifeed_jobs import Fail, Fixed, JobContext, Progress, Retry, Snooze
@@ -374,3 +376,26 @@ async def test_progress_and_checkpoint_are_kept_over_a_retry(bench: Bench) -> No
         job_id = await bench.enqueue("steps")
         assert await bench.ended(job_id) == ["succeeded"]
     assert (await bench.job(job_id)).progress == {"processed": 7, "total": 9, "phase": "first"}
+
+
+async def test_run_belongs_to_the_trace_of_its_producer(bench: Bench) -> None:
+    seen: list[str] = []
+
+    @bench.registry.register("coroutine")
+    async def coroutine(ctx: JobContext, args: dict[str, Any]) -> None:
+        seen.append(trace.format_trace_id(trace.get_current_span().get_span_context().trace_id))
+
+    @bench.registry.register("thread")
+    def thread(ctx: JobContext, args: dict[str, Any]) -> None:
+        seen.append(trace.format_trace_id(trace.get_current_span().get_span_context().trace_id))
+
+    trace_id = "0af7651916cd43dd8448eb211c80319c"
+    producer = propagate.extract({"traceparent": f"00-{trace_id}-b7ad6b7169203331-01"})
+    token = otel_context.attach(producer)
+    try:
+        ids = [await bench.enqueue("coroutine"), await bench.enqueue("thread")]
+    finally:
+        otel_context.detach(token)
+    async with bench.working():
+        assert await bench.ended(*ids) == ["succeeded"] * 2
+    assert seen == [trace_id] * 2

@@ -75,6 +75,12 @@ def break_part(part: str) -> None:
         by_id = claims._END.replace("AND j.claim_no = e.claim_no", "")
         assert by_id != claims._END
         claims._END = by_id
+    elif part == "keys":
+        keyless = claims._CLAIM.replace(
+            "SELECT j.job_id, j.lock_key, j.priority", "SELECT j.job_id, NULL AS lock_key, j.priority"
+        )
+        assert keyless != claims._CLAIM
+        claims._CLAIM = keyless
     else:
         raise SystemExit(f"nothing called {part!r} to break")
 

@@ -75,7 +75,8 @@ WITH me AS MATERIALIZED (
         started_at = coalesce(j.started_at, clock_timestamp())
     WHERE j.job_id = ANY (ARRAY(SELECT c.job_id FROM chosen c WHERE c.lock_key IS NULL UNION ALL SELECT t.job_id FROM taken t))
     RETURNING j.job_id, j.claim_no, j.task, j.args, j.lock_key, j.attempt, j.max_attempts, j.lease_ttl_sec, j.checkpoint,
-              j.trace_context, j.priority, j.created_at
+              j.trace_context, j.priority, j.created_at,
+              extract(epoch FROM clock_timestamp() - greatest(j.available_at, j.created_at))::float8 AS waited_s
 ), picked AS (
     INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id)
     SELECT c.job_id, 'picked', c.attempt, c.claim_no, %(worker)s FROM claimed c
@@ -90,7 +91,7 @@ SELECT (SELECT count(*) FROM me) AS registered,
           AND (c.lock_key IN (SELECT s.lock_key FROM seen_lock s) OR c.job_id IN (SELECT x.job_id FROM chosen x))
        ) AS contended,
        c.job_id, c.claim_no, c.task, c.args, c.lock_key, c.attempt, c.max_attempts, c.lease_ttl_sec, c.checkpoint,
-       c.trace_context
+       c.trace_context, c.waited_s
 FROM (VALUES (1)) AS one LEFT JOIN claimed c ON true
 ORDER BY c.priority, c.created_at
 
