@@ -21,6 +21,11 @@ K = TypeVar("K")
 
 _REQUEST_LIMIT_S: Final = 15.0
 _SETTLE_PAUSE_S: Final = 0.02
+_LEADERS_LIMIT_S: Final = 5.0
+_LEADERS_PAUSE_S: Final = 0.1
+_LEADER_MOVED: Final = frozenset(
+    {KafkaError.FENCED_LEADER_EPOCH, KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE}
+)
 _BROKER_DEFAULT: Final = -1
 
 
@@ -37,10 +42,15 @@ class Cluster:
 
     def __init__(self, bootstrap: str, *, client_id: str) -> None:
         self._bootstrap = bootstrap
+        self._config: dict[str, str | int | float | bool] = {
+            "bootstrap.servers": bootstrap,
+            "client.id": client_id,
+            "reconnect.backoff.max.ms": 1000,
+            "log_level": 3,
+        }
         # Kept for as long as this object lives: requests of a collected AdminClient never answer.
-        self._admin = AdminClient(
-            {"bootstrap.servers": bootstrap, "client.id": client_id, "reconnect.backoff.max.ms": 1000, "log_level": 3}
-        )
+        self._admin = AdminClient(self._config)
+        self._former: AdminClient | None = None
 
     async def topics(self, names: Collection[str]) -> dict[str, TopicState]:
         """Return the state of the topics that exist.
@@ -127,13 +137,17 @@ class Cluster:
         wanted = {TopicPartition(topic, partition): at for topic, partition in partitions}
         if not wanted:
             return {}
-        futures = self._admin.list_offsets(wanted, request_timeout=_REQUEST_LIMIT_S)
-        found: dict[tuple[str, int], int] = {}
-        for place, answer in (await self._answers(futures)).items():
-            if isinstance(answer, KafkaException):
-                raise self._unavailable(answer)
-            found[place.topic, place.partition] = answer.offset
-        return found
+        deadline = time.monotonic() + _LEADERS_LIMIT_S
+        while True:
+            answers = await self._answers(self._admin.list_offsets(wanted, request_timeout=_REQUEST_LIMIT_S))
+            faults = [answer for answer in answers.values() if isinstance(answer, KafkaException)]
+            if not faults:
+                return {(place.topic, place.partition): answer.offset for place, answer in answers.items()}
+            if time.monotonic() > deadline or not all(fault.args[0].code() in _LEADER_MOVED for fault in faults):
+                raise self._unavailable(faults[0])
+            # A client that lived through a broker's restart goes on asking with the epoch of the leader before.
+            self._former, self._admin = self._admin, AdminClient(self._config)
+            await asyncio.sleep(_LEADERS_PAUSE_S)
 
     async def _answers(self, futures: Mapping[K, Future[Any]]) -> dict[K, Any]:
         waiting = asyncio.gather(*map(asyncio.wrap_future, futures.values()), return_exceptions=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from classifeed_common.errors import FailedPrecondition
@@ -59,3 +61,17 @@ async def test_starts_and_ends_of_logs(cluster, send, make_topic, remove_records
     assert await cluster.starts(parts) == {(topic, 0): 2, (topic, 1): 0}
     assert await cluster.ends(parts) == {(topic, 0): 5, (topic, 1): 0}
     assert await cluster.ends([]) == {}
+
+
+@pytest.mark.slow
+async def test_a_cluster_that_lived_through_a_restart_of_the_broker_still_knows_the_ends(
+    kafka, cluster, send, make_topic
+):
+    topic = await make_topic()
+    await send(topic, 3, partition=0)
+    assert await cluster.ends([(topic, 0)]) == {(topic, 0): 3}
+    kafka.kill()
+    kafka.spawn()
+    await asyncio.to_thread(kafka.wait_ready)
+    assert await cluster.ends([(topic, 0)]) == {(topic, 0): 3}
+    assert await cluster.starts([(topic, 0)]) == {(topic, 0): 0}
