@@ -125,7 +125,8 @@ class JobStore:
     async def cancel(self, tx: Tx, job_id: UUID, *, reason: str | None = None) -> Job | None:
         """Cancel a job: a queued one ends at once, a running one is asked to stop, an ended one is left as it is.
 
-        Idempotent. Does not wait for the job's effects.
+        Idempotent. Does not wait for the job's effects. Keep the transaction short: the ends of jobs with the same lock
+        key wait for it.
 
         Returns:
             The job as it stands afterwards; None when there is no such job.
