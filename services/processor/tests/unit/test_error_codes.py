@@ -24,7 +24,7 @@ def test_every_code_has_all_its_words():
         assert issue.suggestion.endswith(".")
         assert issue.expected
         assert {name for _, name, _, _ in Formatter().parse(issue.message) if name} <= {
-            "value", "field", "length", "limit", "size", "count", "currency", "first_line",
+            "value", "field", "length", "limit", "size", "unit", "count", "currency", "first_line",
         }  # fmt: skip
     for fault in FAULTS.values():
         assert fault.cause.endswith(".")

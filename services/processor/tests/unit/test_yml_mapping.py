@@ -152,6 +152,12 @@ def test_an_offer_over_the_limit_is_rejected_alone(load, yml, offer):
     assert all(batch.ByteSize() < 900_000 for batch in loaded.batches)
 
 
+def test_an_offer_of_too_many_elements_is_rejected_alone(load, yml, offer):
+    loaded = load(yml(offer("a"), offer("b", extra="<price>x</price>" * 2_001), offer("c")))
+    assert loaded.codes == [("b", "OFFER_TOO_LARGE")]
+    assert "2,006 elements" in loaded.records[1].errors[0].message
+
+
 def test_a_flood_of_issues_is_counted_and_cut(load, yml, offer):
     loaded = load(yml(offer("a", extra="<picture>bad one</picture>" * 100), offer("b", price="x")))
     errors = loaded.records[0].errors

@@ -236,8 +236,8 @@ ISSUES: Final = _issues(
         ERROR,
         VALIDATION,
         "The offer is too large",
-        "The offer takes {size:,} bytes of the file; at most {limit:,} can be taken.",
-        "at most 262,144 bytes for one <offer>",
+        "The offer has {size:,} {unit}; at most {limit:,} can be taken.",
+        "at most 262,144 bytes and 2,000 elements in one <offer>",
         "Shorten the description; put pictures in as links, not as data.",
     ),
     IssueCode(

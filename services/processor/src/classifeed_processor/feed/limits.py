@@ -18,6 +18,8 @@ class Limits:
         depth: Nesting of elements.
         token_bytes: One tag, comment or other piece that must be held as a whole.
         offer_bytes: One offer past which the offer alone is rejected (OFFER_TOO_LARGE).
+        offer_elements: Elements straight under an offer past which it is rejected too: libxml2's messages about one of
+            them cost as much as there are.
         element_bytes: One offer, or one stretch outside of offers, past which the file is refused.
         head_bytes: Everything of the file that is not inside an offer.
         names: Different names of tags and attributes.
@@ -29,6 +31,7 @@ class Limits:
     depth: int = 64
     token_bytes: int = 4 * MIB
     offer_bytes: int = 256 << 10
+    offer_elements: int = 2_000
     element_bytes: int = 8 * MIB
     head_bytes: int = 16 * MIB
     names: int = 5_000

@@ -116,9 +116,12 @@ class _Reader:
 
     def _map(self, record: OfferRecord, element: etree._Element) -> bool:
         place = self._place
-        size = place.end - place.start
-        if size > self._limits.offer_bytes:
-            self._issues.add("OFFER_TOO_LARGE", size=size, limit=self._limits.offer_bytes)
+        size, limits = place.end - place.start, self._limits
+        if size > limits.offer_bytes:
+            self._issues.add("OFFER_TOO_LARGE", size=size, unit="bytes", limit=limits.offer_bytes)
+            return False
+        if len(element) > limits.offer_elements:
+            self._issues.add("OFFER_TOO_LARGE", size=len(element), unit="elements", limit=limits.offer_elements)
             return False
         self._mapping.fill(record, element, self._issues)
         self._issues.close()

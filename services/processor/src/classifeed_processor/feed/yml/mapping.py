@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -76,6 +77,9 @@ class YmlMapping:
 
     def _report_schema_errors(self, offer: etree._Element, issues: IssueWriter) -> frozenset[tuple[str, int]]:
         refused: set[tuple[str, int]] = set()
+        by_tag: defaultdict[str, list[etree._Element]] = defaultdict(list)
+        for child in offer:
+            by_tag[str(child.tag)].append(child)
         for error in self._schema.error_log:  # type: ignore[attr-defined]
             match = _SCHEMA_PATH.match(error.path or "")
             if match is None:
@@ -93,7 +97,7 @@ class YmlMapping:
             if (tag, nth) in refused:
                 continue
             refused.add((tag, nth))
-            found = offer.findall(tag)
+            found = by_tag[tag]
             value = inner_text(found[nth - 1]).strip() if len(found) >= nth else ""
             code = _SCHEMA_CODES.get(tag, "FIELD_INVALID")
             issues.add(code, tag=tag, nth=nth, value=value, expected=_EXPECTED.get(tag, "at most 512 characters"))
