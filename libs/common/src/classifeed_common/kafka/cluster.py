@@ -24,7 +24,12 @@ _SETTLE_PAUSE_S: Final = 0.02
 _LEADERS_LIMIT_S: Final = 5.0
 _LEADERS_PAUSE_S: Final = 0.1
 _LEADER_MOVED: Final = frozenset(
-    {KafkaError.FENCED_LEADER_EPOCH, KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE}
+    {
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError._NOENT,  # "no leaders found", just after a start
+    }
 )
 _BROKER_DEFAULT: Final = -1
 
