@@ -199,6 +199,20 @@ async def test_offsets_never_skip_or_run_back_while_shards_change_hands(
     assert dropped > 0
 
 
+async def test_messages_carry_the_fence_of_their_lease(
+    registry: Any, make_indexer: Any, document: Any, shard_of_pk: Any
+):
+    shard = shard_of_pk("a")
+    first, second = make_indexer("first"), make_indexer("second")
+    [lease] = await first.take(shard)
+    await first.leases.release(lease)
+    [newer] = await second.take(shard)
+    await registry.push(document("a"))
+    await second.deliver_all()
+    assert [delivered.fence for delivered in second.producer.sent] == [newer.fence]
+    assert newer.fence > lease.fence
+
+
 async def test_poison_is_set_aside_and_its_shard_moves_on(registry: Any, make_indexer: Any, document: Any):
     indexer = make_indexer()
     await indexer.take(*ALL)

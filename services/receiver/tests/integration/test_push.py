@@ -213,6 +213,16 @@ async def test_concurrent_pushes_share_transactions(receiver: Any, build: Any):
     assert transactions[0][0] <= 5
 
 
+async def test_small_push_waits_for_others(make_receiver: Callable[..., Any], build: Any):
+    receiver = make_receiver(coalesce_s=0.1)
+    await receiver.put(build.schema())
+    first = asyncio.create_task(receiver.push(build.upsert("a")))
+    await asyncio.sleep(0.02)
+    await asyncio.gather(first, receiver.push(build.upsert("b")))
+    assert await receiver.fetch("SELECT count(DISTINCT xmin::text) FROM documents") == [(1,)]
+    await receiver.pusher.close()
+
+
 async def test_a_push_that_fails_does_not_fail_those_it_shares_a_transaction_with(
     receiver: Any, build: Any, monkeypatch: pytest.MonkeyPatch
 ):

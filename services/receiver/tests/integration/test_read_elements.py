@@ -78,7 +78,9 @@ async def test_busy_shard_does_not_starve_the_others(receiver: Any, build: Any):
     assert len(moved) == min(len(shards), len(result.elements))
 
 
-async def test_waits_for_a_commit_of_this_process(receiver: Any, build: Any):
+async def test_waits_for_a_commit_of_this_process(make_receiver: Callable[..., Any], build: Any):
+    receiver = make_receiver(queue_poll_s=10)
+    await receiver.put(build.schema())
     reading = asyncio.create_task(read(receiver, wait_s=10))
     await asyncio.sleep(0.05)
     assert not reading.done()
@@ -86,7 +88,8 @@ async def test_waits_for_a_commit_of_this_process(receiver: Any, build: Any):
     await receiver.push(build.upsert("a"))
     result = await reading
     assert len(result.elements) == 1
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 5
+    await receiver.pusher.close()
 
 
 async def test_waits_for_a_commit_of_another_replica(receiver: Any, make_receiver: Callable[..., Any], build: Any):
@@ -116,6 +119,10 @@ async def test_trimmed_cursor_is_refused_never_moved_on(receiver: Any, build: An
         assert "Rebuild the index" in raised.value.message
         assert raised.value.metadata["trimmed_idx"] == "3"
     assert [element.idx for element in (await read(receiver, {key: 3})).elements] == [5]
+    await report_progress(receiver.database, "search", "offers", [(key, 5)])
+    await trimmer.trim_once()
+    with pytest.raises(FailedPrecondition, match="CURSOR_TRIMMED"):  # nothing is left whose gap would show it
+        await read(receiver, {key: 4})
 
 
 async def test_trim_between_two_looks_is_noticed(receiver: Any, build: Any):
