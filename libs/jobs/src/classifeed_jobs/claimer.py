@@ -100,8 +100,6 @@ class Claimer:
         is_wide = time.monotonic() >= self._next_look_s
         wait_s = self._claim_backoff_s
         async with self._session.use() as connection:
-            if is_wide:
-                await admit_due(connection, self._queues)
             for queue in self._queues if is_wide else sorted(self._hungry):
                 wanted = min(self._room(queue), _BATCH)
                 self._hungry.add(queue)
@@ -114,6 +112,9 @@ class Claimer:
                     await self._lease.register(connection)
                 wait_s = min(wait_s, self._take(queue, wanted, answer))
             if is_wide:
+                # After the claims: what has just been enqueued should not wait for it.
+                if await admit_due(connection, self._queues):
+                    wait_s = 0.0
                 due_s = await next_due_s(connection, self._queues)
                 wait_s = min(wait_s, max(0.0, due_s)) if due_s is not None else wait_s
         next_look_s = time.monotonic() + wait_s

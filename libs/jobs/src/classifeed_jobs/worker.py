@@ -132,6 +132,10 @@ class Worker:
         if self._is_draining:
             self._completions.put(Ending(claim.job_id, claim.claim_no, RETURNED))
             return
+        if (claim.job_id, claim.claim_no) in self._runs:
+            # The server forgot a commit (synchronous_commit off) and gave the claim again: it is being run already.
+            _log.error("worker.claim.repeated", job_id=str(claim.job_id), claim_no=claim.claim_no)
+            return
         run = Run(claim, self._registry, self._db, self._resources, self._threads)
         self._runs[run.key] = run
         self._running[claim.queue] += 1

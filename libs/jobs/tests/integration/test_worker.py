@@ -399,3 +399,31 @@ async def test_run_belongs_to_the_trace_of_its_producer(bench: Bench) -> None:
     async with bench.working():
         assert await bench.ended(*ids) == ["succeeded"] * 2
     assert seen == [trace_id] * 2
+
+
+async def test_claim_given_twice_by_a_server_that_forgot_is_run_once(bench: Bench) -> None:
+    runs = 0
+    go_on = asyncio.Event()
+
+    @bench.registry.register("wait")
+    async def wait(ctx: JobContext, args: dict[str, Any]) -> None:
+        nonlocal runs
+        runs += 1
+        await go_on.wait()
+
+    async with bench.working(concurrency=2):
+        job_id = await bench.enqueue("wait")
+
+        async def picked() -> bool:
+            return (await bench.kinds(job_id)).count("picked") == 1
+
+        async def picked_twice() -> bool:
+            return (await bench.kinds(job_id)).count("picked") == 2
+
+        await until(picked)
+        await bench.execute("UPDATE dl_jobs SET status = 'queued', claimed_by = NULL, claim_no = 0, attempt = 0")
+        await until(picked_twice)
+        after = await bench.enqueue("wait")
+        go_on.set()
+        assert await bench.ended(job_id, after) == ["succeeded"] * 2
+    assert runs == 2
