@@ -1,6 +1,5 @@
 """The interceptor and the channel, over real sockets."""
 
-# ruff: noqa: N802 method names are the proto's
 from __future__ import annotations
 
 import asyncio

@@ -1,4 +1,3 @@
-# ruff: noqa: N802 method names are the proto's
 """A whole process of a service, in this process and as one of its own."""
 
 from __future__ import annotations

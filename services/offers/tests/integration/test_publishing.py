@@ -44,7 +44,7 @@ class FakeReceiver(ReceiverServiceServicer, SchemaServiceServicer):
         self.schemas: list = []
         self.refusals = 0
 
-    async def PushBatch(self, request, context):  # noqa: N802 - the contract's name
+    async def PushBatch(self, request, context):
         assert request.client == "offers"
         results = []
         for document in request.documents:
@@ -56,7 +56,7 @@ class FakeReceiver(ReceiverServiceServicer, SchemaServiceServicer):
                 self.documents[document.pk] = document
         return PushBatchResponse(results=results)
 
-    async def PutSchema(self, request, context):  # noqa: N802 - the contract's name
+    async def PutSchema(self, request, context):
         if self.refusals:
             self.refusals -= 1
             await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "not yet")
