@@ -44,7 +44,7 @@ class CommandError(Exception):
         self.document = dict(document or {})
 
     def as_document(self) -> dict[str, Any]:
-        """The error document of cli.md, with what else the command has to say."""
+        """The error document, with what else the command has to say."""
         error = {"reason": self.reason, "message": self.message, "metadata": self.metadata}
         return {"error": error, **self.document}
 
