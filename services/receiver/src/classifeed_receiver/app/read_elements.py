@@ -13,6 +13,7 @@ from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE, RawDocu
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database
 from classifeed_common.errors import FailedPrecondition
+from classifeed_receiver.app.append_failed import append_failed
 from classifeed_receiver.app.commit_signal import CommitSignal
 from classifeed_receiver.domain.documents import Status
 from classifeed_receiver.store import queues
@@ -81,8 +82,7 @@ class ElementReader:
             elements = await queues.select_elements(connection, client, due, limit=limit, size_bytes=_ANSWER_BYTES)
         result, corrupt = _take(client, due, elements)
         if corrupt:
-            async with self._database.transaction() as tx:
-                await queues.append_failed(tx, client, corrupt)
+            await append_failed(self._database, client, corrupt)
         return result
 
 

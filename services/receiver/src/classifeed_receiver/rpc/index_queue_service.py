@@ -11,9 +11,9 @@ from classifeed.documents.v1 import index_queue_service_pb2 as pb
 from classifeed.documents.v1.index_queue_service_pb2_grpc import IndexQueueServiceServicer
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_receiver.app.append_failed import append_failed
 from classifeed_receiver.app.read_elements import ElementReader
 from classifeed_receiver.app.report_progress import report_progress
-from classifeed_receiver.store import queues
 from classifeed_receiver.store.queues import Failure, ShardKey
 
 _DEFAULT_LIMIT: Final = 100
@@ -50,8 +50,7 @@ class IndexQueueRpc(IndexQueueServiceServicer):
             Failure(_key_of(element.position), element.position.idx, element.pk, element.reason)
             for element in request.elements
         ]
-        async with self._database.transaction() as tx:
-            await queues.append_failed(tx, request.client, failures)
+        await append_failed(self._database, request.client, failures)
         return pb.AppendFailedResponse()
 
     async def ReportProgress(self, request: pb.ReportProgressRequest, context: Context) -> pb.ReportProgressResponse:

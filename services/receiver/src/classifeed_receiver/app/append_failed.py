@@ -1,0 +1,23 @@
+"""Set elements aside that nobody can use: move them into the queue `failed`, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import structlog
+
+from classifeed_common.db import Database
+from classifeed_receiver.store import queues
+from classifeed_receiver.store.queues import Failure
+
+_log = structlog.get_logger(__name__)
+
+
+async def append_failed(database: Database, client: str, failures: Sequence[Failure]) -> None:
+    """Notes the failures and gives the elements places in the queue `failed`. Idempotent by their old places.
+
+    An element that is trimmed by now, or stands for another key, is left out: its reader is behind the times.
+    """
+    async with database.transaction() as tx:
+        count = await queues.append_failed(tx, client, failures)
+    _log.warning("elements set aside", client=client, reported=len(failures), new=count)
