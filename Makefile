@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 MEMBERS := $(wildcard libs/*/pyproject.toml) $(wildcard services/*/pyproject.toml) cli/pyproject.toml
 STAMP := $(VENV)/.ready
+# Two processes, a file of tests in one of them: most tests wait for servers, and each process has servers of its own.
+PYTEST_WORKERS ?= -n 2 --dist loadfile
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
@@ -35,10 +37,10 @@ down: setup  ## stop what `make up` started
 	$(BIN)/classifeed down
 
 test: setup  ## every test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PYTEST_WORKERS)
 
 test-fast: setup  ## the tests that take no more than a few seconds each
-	$(BIN)/python -m pytest -m "not slow and not e2e"
+	$(BIN)/python -m pytest $(PYTEST_WORKERS) -m "not slow and not e2e"
 
 lint: setup  ## ruff, mypy, import-linter, buf, stubs up to date
 	$(BIN)/ruff check .
