@@ -56,12 +56,13 @@ class Claimer:
         self._woken = asyncio.Event()
         self._is_closing = False
         self._next_look_s = 0.0
+        self._was_told = False
         self._hungry: set[str] = set()
         self._told: dict[str, float] = {}
 
     def wake(self) -> None:
         """Something may be ready: look now."""
-        self._next_look_s = 0.0
+        self._was_told = True
         self._woken.set()
 
     def freed(self, queue: str) -> None:
@@ -97,7 +98,8 @@ class Claimer:
             return
 
     async def _look(self) -> None:
-        is_wide = time.monotonic() >= self._next_look_s
+        is_wide = self._was_told or time.monotonic() >= self._next_look_s
+        self._was_told = False  # told again from here on, there is another look
         wait_s = self._claim_backoff_s
         async with self._session.use() as connection:
             for queue in self._queues if is_wide else sorted(self._hungry):
