@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
@@ -212,8 +213,10 @@ def read_topic(kafka: EmbeddedKafka, topic: str) -> Callable[[], list[tuple[int,
         left = sum(ends.values())
         consumer.assign(partitions)
         found: list[tuple[int, IndexDocument]] = []
+        deadline = time.monotonic() + 60
         while len(found) < left:
-            for record in consumer.consume(500, timeout=20):
+            assert time.monotonic() < deadline
+            for record in consumer.consume(500, timeout=0.2):  # waits that long unless there are 500
                 assert record.error() is None
                 found.append((record.partition(), IndexDocument.FromString(record.value())))
         consumer.close()

@@ -39,7 +39,6 @@ def apply(sent: list[tuple[int, IndexDocument]]) -> tuple[dict[str, IndexDocumen
 
 
 @pytest.mark.kafka
-@pytest.mark.slow
 async def test_newest_version_of_each_document_is_delivered(
     registry: Any, make_indexer: Any, producer: Any, read_topic: Any, document: Any, shard_of_pk: Any
 ):
@@ -62,7 +61,6 @@ async def test_newest_version_of_each_document_is_delivered(
 
 
 @pytest.mark.kafka
-@pytest.mark.slow
 async def test_killed_between_delivery_and_offset(
     registry: Any, make_indexer: Any, producer: Any, read_topic: Any, document: Any, monkeypatch: pytest.MonkeyPatch
 ):
@@ -94,7 +92,6 @@ async def test_killed_between_delivery_and_offset(
 
 
 @pytest.mark.kafka
-@pytest.mark.slow
 async def test_zombie_neither_moves_offsets_nor_reaches_the_index(
     registry: Any, make_indexer: Any, producer: Any, read_topic: Any, document: Any, indexer_database: Any
 ):
