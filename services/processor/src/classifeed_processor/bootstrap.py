@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 
 from classifeed.feeds.v1.task_service_pb2_grpc import add_TaskServiceServicer_to_server
@@ -22,6 +23,7 @@ from classifeed_common.runner.parts import blobs_of, check_table, database_of
 from classifeed_jobs import JobStore, Reaper, Worker
 from classifeed_processor.app.create_task import QUEUE
 from classifeed_processor.app.send_run import RunParts
+from classifeed_processor.app.spool import sweep_spool
 from classifeed_processor.app.task_signals import TaskSignals
 from classifeed_processor.consumers.results import GROUP, ResultHandler, RingingPositions
 from classifeed_processor.jobs.feed_process import registry
@@ -75,6 +77,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
     reaper = Reaper(database)
 
     async def open_all() -> None:
+        await asyncio.to_thread(sweep_spool, settings.spool_dir)
         await database.open()
         await blobs.open()
         await producer.start()

@@ -107,9 +107,11 @@ async def test_killed_while_sending_the_next_process_sends_a_new_run(processes, 
 
     await until(window_is_full)
     first.kill()
+    assert len(list((tmp_path / "spool").iterdir())) == 1
     processor.owner.paused.clear()
     start()
     await check_ended(processor, key, run=2)
+    assert list((tmp_path / "spool").iterdir()) == []
 
 
 async def test_killed_after_the_last_batch_only_the_end_is_said_again(processes, yml, offer, tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from classifeed_common.kafka import Message, message_of
 from classifeed_jobs import JobContext, Progress
 from classifeed_processor.app.guarding import guarded
 from classifeed_processor.app.reading_thread import ReadingThread
+from classifeed_processor.app.spool import run_folder
 from classifeed_processor.app.task_signals import TaskSignals
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.statistics import add_stage
@@ -84,13 +84,9 @@ async def send_run(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, sta
         RunOvertaken: the task went on without this run.
         Unavailable: a part that is needed does not answer; try again.
     """
-    parts.spool_dir.mkdir(parents=True, exist_ok=True)
-    with (
-        tempfile.TemporaryDirectory(prefix="run-", dir=parts.spool_dir, ignore_cleanup_errors=True) as folder,
-        ReadingThread() as reading,
-    ):
+    with run_folder(parts.spool_dir) as folder, ReadingThread() as reading:
         started = time.monotonic()
-        path = await _fetch(parts.blobs, state.source_sha256, Path(folder))
+        path = await _fetch(parts.blobs, state.source_sha256, folder)
         fetched = time.monotonic()
         scan = await reading.call(lambda: _scan(path))
         require_mode(scan, state.mode)
