@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import structlog
 
@@ -20,6 +21,8 @@ _COUNT_LOST = load_queries("classifeed_jobs.sql", "jobs.sql")["count_lost"]
 
 _BATCH = 500
 _SHORTEST_WAIT_S = 0.2
+_FORGET_PERIOD_S = 60.0
+_FORGET_LIMIT = 10_000
 _MESSAGE = "its worker did not renew the lease"
 
 
@@ -37,6 +40,7 @@ class Reaper:
         self._db = db
         self._reaper_period_s = reaper_period_s
         self._forget_workers_s = forget_workers_s
+        self._next_forget_s = 0.0
 
     async def run(self, stop: asyncio.Event) -> None:
         """Reap until `stop` is set. Faults of the database are retried at the period."""
@@ -46,7 +50,8 @@ class Reaper:
                 while len(await self.reap()) == _BATCH:
                     continue
                 wait_s = await self._wait_s()
-                await self._forget()
+                if time.monotonic() >= self._next_forget_s:
+                    await self._forget()
             except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
                 log = _log.warning if is_passing_fault(error) else _log.exception
                 log("reaper.failed", error=f"{type(error).__name__}: {error}")
@@ -91,4 +96,5 @@ class Reaper:
     async def _forget(self) -> None:
         async with self._db.connection() as connection:
             await connection.execute(_FORGET_WORKERS, {"after_s": self._forget_workers_s})
-            await connection.execute(_FORGET_KEYS, {"limit": _BATCH})
+            await connection.execute(_FORGET_KEYS, {"limit": _FORGET_LIMIT})
+        self._next_forget_s = time.monotonic() + _FORGET_PERIOD_S
