@@ -69,7 +69,13 @@ def build(settings: OffersSettings) -> ServiceRunner:
         dead_letters=DeadLetters(producer),
         max_records=settings.poll_batches,
     )
-    worker = Worker(db, jobs, sweep_registry(outbox), queues={QUEUE: settings.sweeps_at_once})
+    worker = Worker(
+        db,
+        jobs,
+        sweep_registry(outbox),
+        queues={QUEUE: settings.sweeps_at_once},
+        drain_grace_s=settings.drain_grace_s / 2,  # leaves time to hand back what did not end
+    )
     reaper = Reaper(db)
 
     async def publish(stop: asyncio.Event) -> None:

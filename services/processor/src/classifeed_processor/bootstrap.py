@@ -72,7 +72,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         queues={QUEUE: settings.concurrency},
         resources=parts,
         heartbeat_s=settings.heartbeat_s,
-        drain_grace_s=settings.drain_grace_s,
+        drain_grace_s=settings.drain_grace_s / 2,  # leaves time to hand back what did not end
     )
     reaper = Reaper(database)
 
