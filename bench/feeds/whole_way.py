@@ -10,6 +10,8 @@ from typing import Any
 
 from tests.e2e.suite import Suite
 
+from bench.feeds.reading import peak_mb
+
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -67,11 +69,4 @@ def _cpu_of(pid: int) -> float:
 
 
 def _memory(suite: Suite) -> dict[str, float]:
-    return {name: sum(map(_peak_of, pids)) for name, pids in _pids(suite).items()}
-
-
-def _peak_of(pid: int) -> float:
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) / 1024
-    return 0.0
+    return {name: sum(map(peak_mb, pids)) for name, pids in _pids(suite).items()}
