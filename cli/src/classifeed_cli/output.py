@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -11,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+_TURNS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, progress on stderr.")]
 
 
@@ -32,8 +35,16 @@ class Output:
             print_json(document)
 
     def say(self, text: str) -> None:
-        """Print a sentence."""
-        self.people.print(text, markup=False)
+        """Print sentences, for people only; on a terminal each line is wrapped under its own beginning."""
+        if self.as_json:
+            return
+        for line in printable(text).split("\n"):
+            indent = line[: len(line) - len(line.lstrip())]
+            wrapped = [line]
+            if self.people.is_terminal and len(line) > self.people.width:
+                wrapped = textwrap.wrap(line, self.people.width, subsequent_indent=indent + "  ") or [line]
+            for each in wrapped:
+                self.people.print(each, markup=False)
 
     def progress(self, text: str) -> None:
         """Print a line of progress, always on stderr."""
@@ -43,10 +54,19 @@ class Output:
         """Print a table, for people only."""
         if self.as_json:
             return
-        table = Table(*columns, title=title, title_justify="left", box=None, pad_edge=False)
-        for row in rows:
-            table.add_row(*("" if cell is None else str(cell) for cell in row))
-        self.people.print(table, markup=False)
+        lines = [["" if cell is None else printable(str(cell)) for cell in row] for row in rows]
+        if not self.people.is_terminal:  # a program reads: every character, and no padding behind the last
+            widths = [max(map(len, column)) for column in zip(columns, *lines, strict=True)]
+            for line in (columns, *lines):
+                padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+                self.people.print("  ".join(padded).rstrip(), markup=False)
+            return
+        table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+        for column in columns:
+            table.add_column(column, no_wrap=True, overflow="ellipsis")
+        for line in lines:
+            table.add_row(*line)
+        self.people.print(table, markup=False, soft_wrap=False)
 
 
 def _console(*, stderr: bool) -> Console:
@@ -54,6 +74,15 @@ def _console(*, stderr: bool) -> Console:
     if not console.is_terminal:
         console.width = 200  # a file or a pipe has no edge to cut addresses at
     return console
+
+
+def printable(text: str) -> str:
+    """The text with everything escaped that a terminal would obey: control characters and turns of direction."""
+    return "".join(f"\\u{ord(each):04x}" if _is_obeyed(each) else each for each in text)
+
+
+def _is_obeyed(character: str) -> bool:
+    return character in _TURNS or (character != "\n" and unicodedata.category(character) == "Cc")
 
 
 def print_json(document: Mapping[str, Any]) -> None:

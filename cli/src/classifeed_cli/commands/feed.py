@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +19,9 @@ from classifeed_cli.options import AddressOption, DataOption
 from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.platform.installation import connect
 from classifeed_cli.task_view import show_task
-from classifeed_client import Client, DeadlineExceeded
+from classifeed_client import Client, DeadlineExceeded, Unreachable
+
+_RETRY_S = 0.5
 
 
 class Mode(StrEnum):
@@ -38,6 +41,13 @@ class Disposition(StrEnum):
 _app = typer.Typer(help="Hand in files.", no_args_is_help=True)
 
 
+def _not_empty(value: str) -> str:
+    # An unset variable must not load into another namespace than the one that was meant.
+    if not value:
+        raise typer.BadParameter("must not be empty; leave it out for `default`")
+    return value
+
+
 def register(app: typer.Typer) -> None:
     """Adds the group."""
     app.add_typer(_app, name="feed")
@@ -47,7 +57,7 @@ def register(app: typer.Typer) -> None:
 def upload(
     file: Annotated[Path, typer.Argument(help="The feed file; its name is a label only.", exists=True, dir_okay=False)],
     seller: Annotated[str, typer.Option(help="Seller who owns the offers.")],
-    namespace: Annotated[str, typer.Option(help="Namespace within the seller.")] = "default",
+    namespace: Annotated[str, typer.Option(help="Namespace within the seller.", callback=_not_empty)] = "default",
     mode: Annotated[Mode, typer.Option(help="REPLACE: the file is the whole namespace. PATCH: only what it names.")] = (
         Mode.REPLACE
     ),
@@ -113,24 +123,34 @@ def load_file(
         )
         progress.update(sending, visible=False)
         name = client.wait_for_task(stored, timeout_s=max(1.0, ends_at - time.monotonic()))
-        task = task_pb2.Task()
         loading = progress.add_task("loading", total=None)
+        for task in _watch(client, name, ends_at):
+            total = task.expected_total or None
+            rate = f"{task.statistics.offers_per_second:,.0f} offers/s" if task.statistics.total else ""
+            progress.update(
+                loading, total=total, completed=task.statistics.total, description=f"loading {rate}".rstrip()
+            )
+            if task.status != task_pb2.TASK_STATUS_IN_PROGRESS:
+                return task
+    number = name.rpartition("/")[2]
+    raise CommandError(
+        ExitCode.TIME_OUT,
+        "TASK_NOT_ENDED",
+        f"Task {number} has not ended within {timeout_s:g} s; it goes on. "
+        f"Look again: classifeed task show {seller_id} {namespace} {number}",
+        {"task": name},
+    )
+
+
+def _watch(client: Client, name: str, ends_at: float) -> Iterator[task_pb2.Task]:
+    """Yields the task at each change until the time is over; a service that restarts is waited for."""
+    while (left_s := ends_at - time.monotonic()) > 0:
         try:
-            for task in client.watch_task(name, timeout_s=max(1.0, ends_at - time.monotonic())):
-                total = task.expected_total or None
-                rate = f"{task.statistics.offers_per_second:,.0f} offers/s" if task.statistics.total else ""
-                progress.update(
-                    loading, total=total, completed=task.statistics.total, description=f"loading {rate}".rstrip()
-                )
-        except DeadlineExceeded as error:
-            raise CommandError(
-                ExitCode.TIME_OUT,
-                "TASK_NOT_ENDED",
-                f"Task {task.task_id} has not ended within {timeout_s:g} s; it goes on. "
-                f"Look again: classifeed task show {seller_id} {namespace} {task.task_id}",
-                {"task": name},
-            ) from error
-    return task
+            yield from client.watch_task(name, timeout_s=left_s)
+        except Unreachable:
+            time.sleep(_RETRY_S)
+        except DeadlineExceeded:
+            return
 
 
 def _progress(out: Output) -> Progress:

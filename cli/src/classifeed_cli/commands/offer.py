@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -43,10 +43,18 @@ def list_offers(
             found.next_page_token = request.page_token = page.next_page_token
             if not page.next_page_token:
                 break
-    out.table(
-        ("id", "status", "price", "title"),
-        ((offer.external_id, _status(offer), price_of(offer.content), offer.content.title) for offer in found.offers),
-    )
+    if found.offers:
+        out.table(
+            ("id", "status", "price", "title"),
+            (
+                (offer.external_id, _status(offer), price_of(offer.content), offer.content.title)
+                for offer in found.offers
+            ),
+        )
+        if found.next_page_token:
+            out.say(f"… more than {limit}; ask for more with --limit")
+    else:
+        out.say(f"{seller} has no offers in {namespace}.")
     out.document(document_of(found))
 
 
@@ -64,17 +72,20 @@ def show(
     with connect(data, address) as client:
         offer = client.get_offer(f"sellers/{seller}/feeds/{namespace}/offers/{external_id}")
     content = offer.content
-    origin = enum_label(offer_pb2.OfferOrigin.DESCRIPTOR, offer.origin).lower()
+    origin = "kept by hand" if offer.origin == offer_pb2.OFFER_ORIGIN_MANUAL else "from the feed"
     waits = "" if offer.published_version >= offer.version else " (newest version not indexed yet)"
-    out.say(f"{offer.external_id}: {_status(offer)}, from {origin}{waits}")
+    out.say(f"{offer.external_id}: {_status(offer)}, {origin}{waits}")
     lines = (
         ("title", content.title),
         ("price", price_of(content)),
+        ("before", price_of(content, "old_price")),
+        ("stock", str(content.stock_quantity) if content.HasField("stock_quantity") else ""),
+        ("available", "" if content.available else "no"),
         ("category", " / ".join(content.category_path) or content.category_id),
         ("vendor", content.vendor),
         ("link", content.url),
         ("text", content.description),
-        ("approved", offer.moderation),
+        ("approved", "by a setting, as there is no moderation" if offer.moderation == "setting" else offer.moderation),
         ("last load", offer.last_task_id),
     )
     for label, value in lines:
@@ -87,12 +98,12 @@ def show(
     out.document(document_of(offer))
 
 
-def price_of(content: offer_pb2.OfferContent) -> str:
-    """Returns the price for people, empty where there is none."""
-    if not content.HasField("price"):
+def price_of(content: offer_pb2.OfferContent, field: Literal["price", "old_price"] = "price") -> str:
+    """Returns a price for people, empty where there is none."""
+    if not content.HasField(field):
         return ""
-    amount = content.price.amount_micros / 1_000_000
-    return f"{amount:,.2f} {content.price.currency_code}".replace(".00 ", " ")
+    price = content.price if field == "price" else content.old_price
+    return f"{price.amount_micros / 1_000_000:,.2f} {price.currency_code}".replace(".00 ", " ").rstrip()
 
 
 def _status(offer: offer_pb2.Offer) -> str:

@@ -44,8 +44,9 @@ def find_offers(
     client: Client, query: str, *, seller: str = "", conditions: list[str] | None = None, limit: int = 20
 ) -> search_service_pb2.SearchResponse:
     """Returns the first hits of a search among offers."""
-    words = " AND ".join(f"({part})" for part in (query, *(conditions or [])) if part.strip())
-    request = search_service_pb2.SearchRequest(client="offers", query=words, page_size=limit)
+    request = search_service_pb2.SearchRequest(
+        client="offers", query=query, conditions=conditions or [], page_size=limit
+    )
     if seller:
         request.filters.add(field="seller").terms.values.add(string_value=seller)
     return client.search(request)
@@ -56,7 +57,7 @@ def show_hits(out: Output, found: search_service_pb2.SearchResponse) -> None:
     out.table(
         ("seller", "namespace", "id", "price", "title"),
         (
-            (hit["seller"], hit["namespace"], hit["external_id"], f"{hit['price']} {hit['currency']}", hit["title"])
+            (hit["seller"], hit["namespace"], hit["external_id"], _price(hit), hit["title"])
             for hit in map(hit_document, found.hits)
         ),
     )
@@ -68,6 +69,10 @@ def hit_document(hit: search_service_pb2.Hit) -> dict[str, Any]:
     """Returns what is shown of a hit."""
     fields = {field.name: _plain(field.values[0]) for field in hit.fields if field.values}
     return {**{name: fields.get(name, "") for name in _SHOWN}, "score": hit.score}
+
+
+def _price(hit: dict[str, Any]) -> str:
+    return f"{hit['price']:,.2f} {hit['currency']}".replace(".00 ", " ") if hit["price"] != "" else ""
 
 
 def _plain(value: document_pb2.Value) -> Any:

@@ -45,7 +45,8 @@ def print_status(output: Output, document: dict[str, Any]) -> None:
     ]
     output.table(("name", "state", "address", "http", "pid", "restarts", "version"), [*parts, *services])
     if not output.as_json:
-        output.say("ready" if document["ready"] else f"not ready ({document['phase']})")
+        waiting = [name for name, row in document["services"].items() if row["state"] != "SERVING"]
+        output.say("ready" if document["ready"] else f"not ready: {', '.join(waiting) or document['phase']}")
 
 
 def _pid(pids: Any) -> str:

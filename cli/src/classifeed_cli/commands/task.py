@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from classifeed.feeds.v1 import task_service_pb2
+from classifeed.feeds.v1 import task_pb2, task_service_pb2
 from classifeed_cli.messages import document_of
 from classifeed_cli.options import AddressOption, DataOption
 from classifeed_cli.output import JsonOption, Output
@@ -37,6 +37,8 @@ def list_tasks(
     out = Output(as_json)
     with connect(data, address) as client:
         page = client.list_tasks(f"sellers/{seller}/feeds/{namespace}", page_size=limit)
+    if not page.tasks:
+        out.say(f"{seller} has no loads in {namespace}.")
     out.table(
         ("task", "status", "file", "offers", "added", "updated", "removed", "errors"),
         (
@@ -92,6 +94,7 @@ def errors(
     )
     found = task_service_pb2.ListOfferErrorsResponse()
     with connect(data, address) as client:
+        load = client.get_task(request.parent)
         while len(found.errors) < limit:
             request.page_size = min(1000, limit - len(found.errors))
             page = client.list_offer_errors(request)
@@ -103,8 +106,17 @@ def errors(
     if found.next_page_token:
         out.say(f"… more than {limit}; ask for more with --limit")
     elif not found.errors:
-        out.say("Nothing is wrong with the offers of this load.")
+        out.say(_why_none(load, narrowed=bool(code or external_id)))
     out.document(document_of(found))
+
+
+def _why_none(load: task_pb2.Task, *, narrowed: bool) -> str:
+    if load.error_code:
+        return f"The load failed before any offer was read: {load.error_code}. {load.error_message}"
+    if narrowed:
+        codes = sorted({issue.code for issue in load.statistics.issues})
+        return f"No such issue in this load; there are: {', '.join(codes) or 'none'}."
+    return "Nothing is wrong with the offers of this load."
 
 
 def _name(seller: str, namespace: str, task: int) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from classifeed_cli.exit_codes import unavailable
+from classifeed_cli.exit_codes import CommandError, ExitCode, unavailable
 from classifeed_cli.platform.layout import Layout, read_json, write_json
 from classifeed_common.embedded.ports import is_free, pick_free_port
+
+_PORTS = 65536
 
 
 def plan_ports(layout: Layout, services: Iterable[str]) -> dict[str, int]:
@@ -30,7 +32,9 @@ def plan_ports(layout: Layout, services: Iterable[str]) -> dict[str, int]:
         if chosen:
             if not is_free(chosen):
                 raise unavailable(
-                    "PORT_IN_USE", f"{name}: port {chosen} is in use: stop what listens there", port=str(chosen)
+                    "PORT_IN_USE",
+                    f"{name}: port {chosen} of {_variable(name)} is in use: stop what listens there, or set another",
+                    port=str(chosen),
                 )
             ports[name] = chosen
         elif kept is not None and kept not in ports.values() and is_free(kept):
@@ -41,13 +45,19 @@ def plan_ports(layout: Layout, services: Iterable[str]) -> dict[str, int]:
     return ports
 
 
+def _variable(name: str) -> str:
+    service, dot, face = name.partition(".")
+    return f"CLASSIFEED_{service.upper()}_" + (f"{face.upper()}_LISTEN" if dot else "PORT")
+
+
 def _chosen(name: str) -> int:
     """The port that a variable sets for a listener, 0 when none does."""
-    service, dot, face = name.partition(".")
-    variable = f"CLASSIFEED_{service.upper()}_" + (f"{face.upper()}_LISTEN" if dot else "PORT")
+    variable = _variable(name)
     port = os.environ.get(variable, "").rpartition(":")[2]
-    if port and not port.isdigit():
-        raise unavailable(
-            "PORT_INVALID", f"{variable}={os.environ[variable]!r} has no port: give 127.0.0.1:PORT or PORT"
+    if port and not (port.isdigit() and int(port) < _PORTS):
+        raise CommandError(
+            ExitCode.USAGE,
+            "PORT_INVALID",
+            f"{variable}={os.environ[variable]!r} has no port from 0 to {_PORTS - 1}: give 127.0.0.1:PORT or PORT",
         )
     return int(port or 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -17,7 +17,7 @@ from classifeed.offers.v1 import offer_pb2, offer_service_pb2
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub
 from classifeed.search.v1 import search_service_pb2
 from classifeed.search.v1.search_service_pb2_grpc import SearchServiceStub
-from classifeed_client.errors import DeadlineExceeded, error_of
+from classifeed_client.errors import DeadlineExceeded, Unreachable, error_of
 
 T = TypeVar("T")
 _CHUNK_BYTES = 256 * 1024
@@ -119,6 +119,11 @@ class Client:
         """
         ends_at = time.monotonic() + timeout_s
         while not upload.task:
+            # A service that restarts is waited for: the file is stored, so its task will come.
+            with suppress(Unreachable):
+                upload = self.get_upload(upload.name)
+            if upload.task:
+                break
             if time.monotonic() > ends_at:
                 raise DeadlineExceeded(
                     "TASK_NOT_MADE",
@@ -126,7 +131,6 @@ class Client:
                     "It will be made as soon as the processor answers; look again with `classifeed task list`.",
                 )
             time.sleep(_POLL_S)
-            upload = self.get_upload(upload.name)
         return upload.task
 
     def get_task(self, name: str) -> task_pb2.Task:

@@ -34,8 +34,8 @@ class ApiError(Exception):
     code: grpc.StatusCode = grpc.StatusCode.UNKNOWN
 
     def __str__(self) -> str:
-        where = "".join(f" [{violation.field}: {violation.description}]" for violation in self.violations)
-        return f"{self.message}{where}"
+        unsaid = [each for each in self.violations if each.description not in self.message]
+        return self.message + "".join(f" [{each.field}: {each.description}]" for each in unsaid)
 
 
 class Refused(ApiError):
@@ -63,8 +63,11 @@ def error_of(call: grpc.RpcError) -> ApiError:
         elif detail.Unpack(bad):
             violations = [FieldViolation(violation.field, violation.description) for violation in bad.field_violations]
     kind: type[ApiError] = Refused
+    message = call.details() or code.name
     if code in _UNREACHABLE:
         kind = Unreachable
+        if status is None:  # gRPC's own words about a connection
+            message = f"The service does not answer. It may be starting: try again in a moment. ({message})"
     elif code is grpc.StatusCode.DEADLINE_EXCEEDED:
         kind = DeadlineExceeded
-    return kind(reason, call.details() or code.name, metadata, violations, code)
+    return kind(reason, message, metadata, violations, code)

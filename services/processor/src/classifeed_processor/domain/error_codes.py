@@ -92,7 +92,7 @@ ISSUES: Final = _issues(
         ERROR,
         DUPLICATE,
         "The id stands in the file before",
-        "The id {value} stands on line {first_line} already; that first offer counts, this one was left out.",
+        "The id {value} stands on line {first_line} already; only the first offer with an id is read.",
         "an id that no other offer of the file has",
         "Remove one of the two offers, or give it an id of its own.",
     ),

@@ -106,7 +106,7 @@ class TaskService(TaskServiceServicer):
 async def _require_task(tx: Tx, key: TaskKey) -> Task:
     task = await reading.get_task(tx, key)
     if task is None:
-        raise NotFound("TASK_NOT_FOUND", f"There is no {key.name}: ListTasks of its namespace says which there are.")
+        raise NotFound("TASK_NOT_FOUND", f"There is no {key.name}. List the tasks of its namespace.")
     return task
 
 

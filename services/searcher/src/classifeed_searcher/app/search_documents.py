@@ -47,10 +47,11 @@ class SearchDocuments:
             return search_service_pb2.SearchResponse()
         offset = _offset_of(request)
         limit = request.page_size or _DEFAULT_PAGE
+        filters = [_filter_query(index, each, at) for at, each in enumerate(request.filters)]
+        filters += [_condition(index, text, f"conditions[{at}]") for at, text in enumerate(request.conditions)]
+        sort_field = _sort_field(index, request.sort.field)
         try:
             node = parse_query(request.query, frozenset(index.fields))
-            filters = [_filter_query(index, each, at) for at, each in enumerate(request.filters)]
-            sort_field = _sort_field(index, request.sort.field)
             found = await asyncio.to_thread(
                 index.search,
                 node,
@@ -61,12 +62,7 @@ class SearchDocuments:
                 limit=limit,
             )
         except QueryError as error:
-            raise InvalidArgument(
-                "QUERY_INVALID",
-                f"The query cannot be read at character {error.position}: {error}.",
-                metadata={"position": str(error.position)},
-                violations=[FieldViolation("query", f"character {error.position}: {error}")],
-            ) from error
+            raise _unreadable("query", request.query, error) from error
         response = search_service_pb2.SearchResponse(hits=found.hits, total=found.total)
         if offset + limit < min(found.total, _DEEPEST_HIT):
             response.next_page_token = _token(request, offset + limit)
@@ -97,6 +93,23 @@ class SearchDocuments:
                     retry_after_s=1,
                 )
             await asyncio.sleep(_POLL_S)
+
+
+def _condition(index: TantivyIndex, text: str, field: str) -> tantivy.Query:
+    try:
+        return index.translator.translate(parse_query(text, frozenset(index.fields)))
+    except QueryError as error:
+        raise _unreadable(field, text, error) from error
+
+
+def _unreadable(field: str, text: str, error: QueryError) -> InvalidArgument:
+    what = "query" if field == "query" else f"condition {text!r}"
+    return InvalidArgument(
+        "QUERY_INVALID",
+        f"The {what} cannot be read at character {error.position}: {error}.",
+        metadata={"position": str(error.position)},
+        violations=[FieldViolation(field, str(error))],
+    )
 
 
 def _filter_query(index: TantivyIndex, each: search_service_pb2.Filter, at: int) -> tantivy.Query:

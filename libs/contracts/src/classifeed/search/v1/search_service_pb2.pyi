@@ -41,7 +41,7 @@ class Sort(_message.Message):
     def __init__(self, field: _Optional[str] = ..., descending: _Optional[bool] = ...) -> None: ...
 
 class SearchRequest(_message.Message):
-    __slots__ = ("client", "query", "filters", "sort", "page_size", "page_token", "at_least")
+    __slots__ = ("client", "query", "filters", "sort", "page_size", "page_token", "at_least", "conditions")
     CLIENT_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
     FILTERS_FIELD_NUMBER: _ClassVar[int]
@@ -49,6 +49,7 @@ class SearchRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     AT_LEAST_FIELD_NUMBER: _ClassVar[int]
+    CONDITIONS_FIELD_NUMBER: _ClassVar[int]
     client: str
     query: str
     filters: _containers.RepeatedCompositeFieldContainer[Filter]
@@ -56,7 +57,8 @@ class SearchRequest(_message.Message):
     page_size: int
     page_token: str
     at_least: _containers.RepeatedCompositeFieldContainer[_receiver_service_pb2.ShardPosition]
-    def __init__(self, client: _Optional[str] = ..., query: _Optional[str] = ..., filters: _Optional[_Iterable[_Union[Filter, _Mapping]]] = ..., sort: _Optional[_Union[Sort, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., at_least: _Optional[_Iterable[_Union[_receiver_service_pb2.ShardPosition, _Mapping]]] = ...) -> None: ...
+    conditions: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, client: _Optional[str] = ..., query: _Optional[str] = ..., filters: _Optional[_Iterable[_Union[Filter, _Mapping]]] = ..., sort: _Optional[_Union[Sort, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., at_least: _Optional[_Iterable[_Union[_receiver_service_pb2.ShardPosition, _Mapping]]] = ..., conditions: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Hit(_message.Message):
     __slots__ = ("pk", "version", "score", "fields")

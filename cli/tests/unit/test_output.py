@@ -1,0 +1,39 @@
+"""What reaches a terminal, and what a program reads."""
+
+from __future__ import annotations
+
+import pytest
+
+from classifeed.feeds.v1 import task_pb2
+from classifeed_cli.messages import document_of
+from classifeed_cli.output import Output, printable
+
+
+def test_what_a_terminal_would_obey_is_escaped() -> None:
+    assert printable("a\x1b[31mb\x9bc\u202ed\te\nf") == "a\\u001b[31mb\\u009bc\\u202ed\\u0009e\nf"
+    assert printable("Стол «Осло» 👨\u200d👩 140 × 190") == "Стол «Осло» 👨\u200d👩 140 × 190"
+
+
+def test_programs_get_one_document_and_no_sentences(capsys: pytest.CaptureFixture[str]) -> None:
+    out = Output(as_json=True)
+    out.say("for people")
+    out.table(("a",), [("b",)])
+    out.document({"a": 1})
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ('{\n  "a": 1\n}\n', "")
+
+
+def test_a_pipe_gets_every_character_of_a_row(capsys: pytest.CaptureFixture[str]) -> None:
+    Output(as_json=False).table(("title",), [("х" * 300,)])
+    assert "х" * 300 in capsys.readouterr().out
+
+
+def test_messages_become_json_as_documented() -> None:
+    task = task_pb2.Task(task_id=7, status="TASK_STATUS_SUCCEEDED", mode="LOAD_MODE_PATCH")
+    task.statistics.issues.add(level="ISSUE_LEVEL_ERROR", kind="ISSUE_KIND_DUPLICATE", count=2)
+    document = document_of(task)
+    assert (document["task_id"], document["status"], document["mode"]) == ("7", "SUCCEEDED", "PATCH")
+    assert document["statistics"]["issues"][0]["level"] == "ERROR"
+    assert document["statistics"]["issues"][0]["kind"] == "DUPLICATE"
+    assert document["kind"] == "UNSPECIFIED"
+    assert document["source_bytes"] == "0"
