@@ -40,14 +40,20 @@ class Client:
         addresses: where the services listen.
         token: asked before each call for the bearer token, so that a renewed one is used.
         timeout_s: how long a call may take, unless it says otherwise.
+        connect: opens a channel to an address; without TLS unless given.
     """
 
-    def __init__(self, addresses: Addresses, token: Callable[[], str], *, timeout_s: float = 10.0) -> None:
+    def __init__(
+        self,
+        addresses: Addresses,
+        token: Callable[[], str],
+        *,
+        timeout_s: float = 10.0,
+        connect: Callable[[str], grpc.Channel] = grpc.insecure_channel,
+    ) -> None:
         self._token = token
         self._timeout_s = timeout_s
-        self._channels = {
-            name: grpc.insecure_channel(getattr(addresses, name)) for name in ("api", "offers", "searcher")
-        }
+        self._channels = {name: connect(getattr(addresses, name)) for name in ("api", "offers", "searcher")}
         # The stubs' types are those of grpc.aio; over a synchronous channel the same stubs block.
         self._feeds: Any = FeedServiceStub(cast(Any, self._channels["api"]))
         self._offers: Any = OfferServiceStub(cast(Any, self._channels["offers"]))
@@ -119,11 +125,6 @@ class Client:
         """
         ends_at = time.monotonic() + timeout_s
         while not upload.task:
-            # A service that restarts is waited for: the file is stored, so its task will come.
-            with suppress(Unreachable):
-                upload = self.get_upload(upload.name)
-            if upload.task:
-                break
             if time.monotonic() > ends_at:
                 raise DeadlineExceeded(
                     "TASK_NOT_MADE",
@@ -131,6 +132,9 @@ class Client:
                     "It will be made as soon as the processor answers; look again with `classifeed task list`.",
                 )
             time.sleep(_POLL_S)
+            # A service that restarts is waited for: the file is stored, so its task will come.
+            with suppress(Unreachable):
+                upload = self.get_upload(upload.name)
         return upload.task
 
     def get_task(self, name: str) -> task_pb2.Task:
