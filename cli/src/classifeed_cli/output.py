@@ -55,15 +55,16 @@ class Output:
         if self.as_json:
             return
         lines = [["" if cell is None else printable(str(cell)) for cell in row] for row in rows]
+        widths = [max(map(len, column)) for column in zip(columns, *lines, strict=True)]
         if not self.people.is_terminal:  # a program reads: every character, and no padding behind the last
-            widths = [max(map(len, column)) for column in zip(columns, *lines, strict=True)]
             for line in (columns, *lines):
                 padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
                 self.people.print("  ".join(padded).rstrip(), markup=False)
             return
         table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-        for column in columns:
-            table.add_column(column, no_wrap=True, overflow="ellipsis")
+        for column, width in zip(columns[:-1], widths[:-1], strict=True):
+            table.add_column(column, no_wrap=True, min_width=width)
+        table.add_column(columns[-1], no_wrap=True, overflow="ellipsis")  # of a long row the end is cut, never an id
         for line in lines:
             table.add_row(*line)
         self.people.print(table, markup=False, soft_wrap=False)
