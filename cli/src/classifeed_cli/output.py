@@ -14,6 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 _TURNS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_GAP = "  "
+_LEAST_WIDTH = 10
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, progress on stderr.")]
 
 
@@ -59,12 +61,14 @@ class Output:
         if not self.people.is_terminal:  # a program reads: every character, and no padding behind the last
             for line in (columns, *lines):
                 padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-                self.people.print("  ".join(padded).rstrip(), markup=False)
+                self.people.print(_GAP.join(padded).rstrip(), markup=False)
             return
         table = Table(title=title, title_justify="left", box=None, pad_edge=False)
         for column, width in zip(columns[:-1], widths[:-1], strict=True):
             table.add_column(column, no_wrap=True, min_width=width)
-        table.add_column(columns[-1], no_wrap=True, overflow="ellipsis")  # of a long row the end is cut, never an id
+        room = self.people.width - sum(widths[:-1]) - len(_GAP) * (len(columns) - 1)
+        # Of a long row the end is cut, never an id.
+        table.add_column(columns[-1], no_wrap=True, overflow="ellipsis", max_width=max(room, _LEAST_WIDTH))
         for line in lines:
             table.add_row(*line)
         self.people.print(table, markup=False, soft_wrap=False)
