@@ -85,7 +85,7 @@ def test_commands_end_as_documented(suite: Suite, seller: str, tmp_path: Path) -
     unknown = suite.run("task", "show", seller, "default", "77")
     assert (unknown.exit_code, unknown.document["error"]["reason"]) == (1, "TASK_NOT_FOUND")
     wrong = suite.run("search", 'диван "угловой', "--seller", seller)
-    assert (wrong.exit_code, wrong.document["error"]["metadata"]["position"]) == (1, "8")
+    assert (wrong.exit_code, wrong.document["error"]["metadata"]["position"]) == (1, "7")
     assert suite.run("feed", "upload", tmp_path / "none.yml", "--seller", seller).exit_code == 2
     elsewhere = Suite(tmp_path / "empty").run("status")
     assert elsewhere.document.get("ready") is not True
