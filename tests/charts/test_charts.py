@@ -13,7 +13,8 @@ import pytest
 from tests.charts.conftest import SERVICES, Manifests
 
 Render = Callable[..., Manifests]
-pytestmark = pytest.mark.slow
+# Building helm on a machine that never did takes minutes.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 _SETS = ((), ("serviceMonitor.enabled=true", "migrations.hooks=false", "image.digest=sha256:" + "a" * 64))
 
 

@@ -15,7 +15,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from tests.e2e.suite import Suite
 from tests.requirements import go_tool
 
-pytestmark = [pytest.mark.e2e]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 _OPEN = ("grpc.health.", "grpc.reflection.")
 
 

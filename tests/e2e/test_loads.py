@@ -13,7 +13,7 @@ from tests.e2e.reading import count_offers
 from tests.e2e.suite import Suite
 from tests.requirements import shared_data
 
-pytestmark = [pytest.mark.e2e]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 _COUNTS = ("added", "updated", "unchanged", "rejected_validation", "rejected_moderation", "skipped", "duplicates")
 
 
