@@ -78,8 +78,12 @@ async def call(channel: grpc.aio.Channel, full_method: str, request: Message) ->
 
 
 async def refusal(channel: grpc.aio.Channel, full_method: str, request: Message) -> grpc.aio.AioRpcError:
-    with pytest.raises(grpc.aio.AioRpcError) as refused:
-        await call(channel, full_method, request)
+    for _ in range(5):
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await call(channel, full_method, request)
+        # A stream that is refused while its client still writes may end by a reset that arrives before the status.
+        if refused.value.code() is not grpc.StatusCode.INTERNAL:
+            break
     return refused.value
 
 

@@ -166,6 +166,11 @@ async def test_a_process_that_was_paused_past_its_lease_changes_nothing(processe
     processor.owner.paused.clear()
     os.kill(first.pid, signal.SIGCONT)
     await check_ended(processor, key, run=2)
+
+    async def job_is_done() -> bool:  # its last word is how long it waited for the answer
+        return any(stage.stage == "answer" for stage in (await processor.task(key)).statistics.stages)
+
+    await until(job_is_done)
     ended = await processor.task(key)
     # What the paused process still had in hand comes to nothing.
     for _ in range(20):
