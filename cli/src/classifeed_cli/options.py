@@ -11,6 +11,8 @@ DataOption = Annotated[
     Path | None,
     typer.Option("--data", help="Folder of the installation.", envvar="CLASSIFEED_DATA", show_default=".classifeed"),
 ]
+SellerArgument = Annotated[str, typer.Argument(help="Seller.")]
+NamespaceArgument = Annotated[str, typer.Argument(help="Namespace within the seller.")]
 AddressOption = Annotated[
     str | None,
     typer.Option("--address", help="host:port of another installation's api.", envvar="CLASSIFEED_ADDRESS"),

@@ -8,13 +8,11 @@ import typer
 
 from classifeed.offers.v1 import offer_pb2, offer_service_pb2
 from classifeed_cli.messages import document_of, enum_label
-from classifeed_cli.options import AddressOption, DataOption
+from classifeed_cli.options import AddressOption, DataOption, NamespaceArgument, SellerArgument
 from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.platform.installation import connect
 
 _app = typer.Typer(help="Offers as their owner has them.", no_args_is_help=True)
-_Seller = Annotated[str, typer.Argument(help="Seller.")]
-_Namespace = Annotated[str, typer.Argument(help="Namespace within the seller.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -24,8 +22,8 @@ def register(app: typer.Typer) -> None:
 
 @_app.command("list")
 def list_offers(
-    seller: _Seller,
-    namespace: _Namespace,
+    seller: SellerArgument,
+    namespace: NamespaceArgument,
     limit: Annotated[int, typer.Option(min=1, help="Offers to print.")] = 50,
     data: DataOption = None,
     address: AddressOption = None,
@@ -60,8 +58,8 @@ def list_offers(
 
 @_app.command()
 def show(
-    seller: _Seller,
-    namespace: _Namespace,
+    seller: SellerArgument,
+    namespace: NamespaceArgument,
     external_id: Annotated[str, typer.Argument(help="The seller's id of the offer.")],
     data: DataOption = None,
     address: AddressOption = None,

@@ -8,14 +8,12 @@ import typer
 
 from classifeed.feeds.v1 import task_pb2, task_service_pb2
 from classifeed_cli.messages import document_of
-from classifeed_cli.options import AddressOption, DataOption
+from classifeed_cli.options import AddressOption, DataOption, NamespaceArgument, SellerArgument
 from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.platform.installation import connect
 from classifeed_cli.task_view import show_errors, show_task, status_of
 
 _app = typer.Typer(help="What became of loads.", no_args_is_help=True)
-_Seller = Annotated[str, typer.Argument(help="Seller.")]
-_Namespace = Annotated[str, typer.Argument(help="Namespace within the seller.")]
 _Task = Annotated[int, typer.Argument(min=1, help="Number of the task.")]
 
 
@@ -26,8 +24,8 @@ def register(app: typer.Typer) -> None:
 
 @_app.command("list")
 def list_tasks(
-    seller: _Seller,
-    namespace: _Namespace,
+    seller: SellerArgument,
+    namespace: NamespaceArgument,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Tasks to print, the newest first.")] = 20,
     data: DataOption = None,
     address: AddressOption = None,
@@ -60,8 +58,8 @@ def list_tasks(
 
 @_app.command()
 def show(
-    seller: _Seller,
-    namespace: _Namespace,
+    seller: SellerArgument,
+    namespace: NamespaceArgument,
     task: _Task,
     data: DataOption = None,
     address: AddressOption = None,
@@ -77,8 +75,8 @@ def show(
 
 @_app.command()
 def errors(
-    seller: _Seller,
-    namespace: _Namespace,
+    seller: SellerArgument,
+    namespace: NamespaceArgument,
     task: _Task,
     limit: Annotated[int, typer.Option(min=1, help="Issues to print.")] = 100,
     code: Annotated[str, typer.Option(help="Only issues with this code.")] = "",

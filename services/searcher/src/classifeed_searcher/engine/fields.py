@@ -11,7 +11,6 @@ from classifeed.documents.v1 import document_pb2, schema_pb2
 from classifeed_searcher.engine.analysis import PLAIN, RU_EN, fold
 
 PK = "_pk"
-VERSION = "_version"
 SOURCE = "_source"  # the Hit message as stored; fields that come back are read from here alone
 
 _KINDS = {
@@ -30,10 +29,9 @@ class WrongValue(ValueError):
 
 
 def build_index_schema(schema: schema_pb2.Schema) -> tantivy.Schema:
-    """Returns the engine's schema: every searched field, and three of our own."""
+    """Returns the engine's schema: every searched field, and two of our own."""
     builder = tantivy.SchemaBuilder()
     builder.add_text_field(PK, stored=False, tokenizer_name="raw", index_option="basic")
-    builder.add_integer_field(VERSION, stored=False, fast=True)
     builder.add_bytes_field(SOURCE, stored=True)
     for field in schema.fields:
         if not (field.indexed or field.sortable or field.facet):

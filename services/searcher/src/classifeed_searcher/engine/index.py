@@ -12,7 +12,7 @@ from classifeed.documents.v1 import document_pb2, index_document_pb2, schema_pb2
 from classifeed.search.v1 import search_service_pb2
 from classifeed_searcher.domain.query import Everything, Node
 from classifeed_searcher.engine.analysis import build_analyzers
-from classifeed_searcher.engine.fields import PK, SOURCE, VERSION, add_field, build_index_schema
+from classifeed_searcher.engine.fields import PK, SOURCE, add_field, build_index_schema
 from classifeed_searcher.engine.translation import Translator
 
 _WRITER_HEAP_BYTES = 64_000_000
@@ -135,7 +135,6 @@ class TantivyIndex:
     def _compose(self, document: index_document_pb2.IndexDocument) -> tantivy.Document:
         composed = tantivy.Document()
         composed.add_text(PK, document.pk)
-        composed.add_integer(VERSION, document.version)
         hit = search_service_pb2.Hit(pk=document.pk, version=document.version)
         for field in document.fields:
             schema = self._fields.get(field.name)
