@@ -147,7 +147,11 @@ async def test_only_listed_callers_get_in(target: str, rpc_channel: OpenChannel,
         assert refused == (caller not in POLICY[full_method]), f"{caller}: {error.code()}"
 
 
-@pytest.mark.parametrize("full_method", METHODS)
+# A request without fields cannot be wrong.
+WITH_FIELDS = [full_method for full_method, method in METHODS.items() if method.input_type.fields]
+
+
+@pytest.mark.parametrize("full_method", WITH_FIELDS)
 async def test_a_wrong_request_names_the_field(target: str, rpc_channel: OpenChannel, full_method: str) -> None:
     wrong = wrong_request(METHODS[full_method])
     assert wrong is not None, "the request has no rules at all: give it some in its proto"

@@ -35,6 +35,24 @@ POLICY: Final[Mapping[str, frozenset[str]]] = {
     **_allow(
         "classifeed.feeds.v1.FeedService",
         {
+            **dict.fromkeys(
+                (
+                    "CreateFeed",
+                    "GetFeed",
+                    "ListFeeds",
+                    "UpdateFeed",
+                    "PauseFeed",
+                    "ResumeFeed",
+                    "DeleteFeed",
+                    "RunFeed",
+                    "GetFetch",
+                    "ListFetches",
+                    "ExplainOffer",
+                    "ListFormats",
+                    "GetFormatFile",
+                ),
+                (OPERATOR,),
+            ),
             "UploadFeed": (OPERATOR,),
             "GetUpload": (OPERATOR,),
             "GetTask": (OPERATOR,),
@@ -46,10 +64,23 @@ POLICY: Final[Mapping[str, frozenset[str]]] = {
     **_allow(
         "classifeed.feeds.v1.TaskService",
         {
-            "CreateTask": ("api",),
+            "CreateTask": ("api", "loader"),
             "GetTask": ("api", OPERATOR),
             "ListTasks": ("api", OPERATOR),
             "ListOfferErrors": ("api", OPERATOR),
+            "LocateOffer": ("api", OPERATOR),
+            "ListFormats": ("api", OPERATOR),
+            "GetFormatFile": ("api", OPERATOR),
+        },
+    ),
+    **_allow(
+        "classifeed.feeds.v1.FeedSourceService",
+        {
+            "PutSources": ("api",),
+            "RunSource": ("api",),
+            "GetSourceStates": ("api", OPERATOR),
+            "GetFetch": ("api", OPERATOR),
+            "ListFetches": ("api", OPERATOR),
         },
     ),
     **_allow("classifeed.offers.v1.OfferService", {"GetOffer": ("api", OPERATOR), "ListOffers": ("api", OPERATOR)}),

@@ -23,13 +23,18 @@ _sym_db = _symbol_database.Default()
 
 
 from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
+from classifeed.feeds.v1 import explanation_pb2 as classifeed_dot_feeds_dot_v1_dot_explanation__pb2
+from classifeed.feeds.v1 import feed_pb2 as classifeed_dot_feeds_dot_v1_dot_feed__pb2
+from classifeed.feeds.v1 import feed_source_service_pb2 as classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2
+from classifeed.feeds.v1 import format_pb2 as classifeed_dot_feeds_dot_v1_dot_format__pb2
 from classifeed.feeds.v1 import load_pb2 as classifeed_dot_feeds_dot_v1_dot_load__pb2
 from classifeed.feeds.v1 import task_pb2 as classifeed_dot_feeds_dot_v1_dot_task__pb2
 from classifeed.feeds.v1 import task_service_pb2 as classifeed_dot_feeds_dot_v1_dot_task__service__pb2
+from google.protobuf import field_mask_pb2 as google_dot_protobuf_dot_field__mask__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&classifeed/feeds/v1/feed_service.proto\x12\x13\x63lassifeed.feeds.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1e\x63lassifeed/feeds/v1/load.proto\x1a\x1e\x63lassifeed/feeds/v1/task.proto\x1a&classifeed/feeds/v1/task_service.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd0\x03\n\nUploadSpec\x12;\n\tseller_id\x18\x01 \x01(\tB(\xbaH%r#2!^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$\x12-\n\tnamespace\x18\x02 \x01(\tB\x1a\xbaH\x17r\x15\x32\x13^[a-z0-9._-]{0,64}$\x12\x35\n\x04mode\x18\x03 \x01(\x0e\x32\x1d.classifeed.feeds.v1.LoadModeB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12?\n\x0b\x64isposition\x18\x04 \x01(\x0e\x32 .classifeed.feeds.v1.DispositionB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x1b\n\tfile_name\x18\x05 \x01(\tB\x08\xbaH\x05r\x03\x18\xff\x01\x12k\n\nrequest_id\x18\x06 \x01(\tBW\xbaHTrR2P^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})?$\x12\r\n\x05\x66orce\x18\x07 \x01(\x08\x12\x1b\n\nsize_bytes\x18\x08 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\x12(\n\x06sha256\x18\t \x01(\tB\x18\xbaH\x15r\x13\x32\x11^([0-9a-f]{64})?$\"o\n\x11UploadFeedRequest\x12/\n\x04spec\x18\x01 \x01(\x0b\x32\x1f.classifeed.feeds.v1.UploadSpecH\x00\x12\x1a\n\x05\x63hunk\x18\x02 \x01(\x0c\x42\t\xbaH\x06z\x04\x18\x80\x80@H\x00\x42\r\n\x04part\x12\x05\xbaH\x02\x08\x01\"\xc0\x01\n\x06Upload\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tupload_id\x18\x02 \x01(\t\x12\x11\n\tseller_id\x18\x03 \x01(\t\x12\x11\n\tnamespace\x18\x04 \x01(\t\x12\x0e\n\x06sha256\x18\x05 \x01(\t\x12\r\n\x05\x62ytes\x18\x06 \x01(\x03\x12\x11\n\tfile_name\x18\x07 \x01(\t\x12\x0c\n\x04task\x18\x08 \x01(\t\x12/\n\x0b\x63reate_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"@\n\x10GetUploadRequest\x12,\n\x04name\x18\x01 \x01(\tB\x1e\xbaH\x1br\x19\x32\x17^uploads/[0-9a-f-]{36}$2\xab\x04\n\x0b\x46\x65\x65\x64Service\x12S\n\nUploadFeed\x12&.classifeed.feeds.v1.UploadFeedRequest\x1a\x1b.classifeed.feeds.v1.Upload(\x01\x12T\n\tGetUpload\x12%.classifeed.feeds.v1.GetUploadRequest\x1a\x1b.classifeed.feeds.v1.Upload\"\x03\x90\x02\x01\x12N\n\x07GetTask\x12#.classifeed.feeds.v1.GetTaskRequest\x1a\x19.classifeed.feeds.v1.Task\"\x03\x90\x02\x01\x12_\n\tListTasks\x12%.classifeed.feeds.v1.ListTasksRequest\x1a&.classifeed.feeds.v1.ListTasksResponse\"\x03\x90\x02\x01\x12M\n\tWatchTask\x12#.classifeed.feeds.v1.GetTaskRequest\x1a\x19.classifeed.feeds.v1.Task0\x01\x12q\n\x0fListOfferErrors\x12+.classifeed.feeds.v1.ListOfferErrorsRequest\x1a,.classifeed.feeds.v1.ListOfferErrorsResponse\"\x03\x90\x02\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&classifeed/feeds/v1/feed_service.proto\x12\x13\x63lassifeed.feeds.v1\x1a\x1b\x62uf/validate/validate.proto\x1a%classifeed/feeds/v1/explanation.proto\x1a\x1e\x63lassifeed/feeds/v1/feed.proto\x1a-classifeed/feeds/v1/feed_source_service.proto\x1a classifeed/feeds/v1/format.proto\x1a\x1e\x63lassifeed/feeds/v1/load.proto\x1a\x1e\x63lassifeed/feeds/v1/task.proto\x1a&classifeed/feeds/v1/task_service.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd0\x03\n\nUploadSpec\x12;\n\tseller_id\x18\x01 \x01(\tB(\xbaH%r#2!^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$\x12-\n\tnamespace\x18\x02 \x01(\tB\x1a\xbaH\x17r\x15\x32\x13^[a-z0-9._-]{0,64}$\x12\x35\n\x04mode\x18\x03 \x01(\x0e\x32\x1d.classifeed.feeds.v1.LoadModeB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12?\n\x0b\x64isposition\x18\x04 \x01(\x0e\x32 .classifeed.feeds.v1.DispositionB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x1b\n\tfile_name\x18\x05 \x01(\tB\x08\xbaH\x05r\x03\x18\xff\x01\x12k\n\nrequest_id\x18\x06 \x01(\tBW\xbaHTrR2P^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})?$\x12\r\n\x05\x66orce\x18\x07 \x01(\x08\x12\x1b\n\nsize_bytes\x18\x08 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\x12(\n\x06sha256\x18\t \x01(\tB\x18\xbaH\x15r\x13\x32\x11^([0-9a-f]{64})?$\"o\n\x11UploadFeedRequest\x12/\n\x04spec\x18\x01 \x01(\x0b\x32\x1f.classifeed.feeds.v1.UploadSpecH\x00\x12\x1a\n\x05\x63hunk\x18\x02 \x01(\x0c\x42\t\xbaH\x06z\x04\x18\x80\x80@H\x00\x42\r\n\x04part\x12\x05\xbaH\x02\x08\x01\"\xc0\x01\n\x06Upload\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tupload_id\x18\x02 \x01(\t\x12\x11\n\tseller_id\x18\x03 \x01(\t\x12\x11\n\tnamespace\x18\x04 \x01(\t\x12\x0e\n\x06sha256\x18\x05 \x01(\t\x12\r\n\x05\x62ytes\x18\x06 \x01(\x03\x12\x11\n\tfile_name\x18\x07 \x01(\t\x12\x0c\n\x04task\x18\x08 \x01(\t\x12/\n\x0b\x63reate_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"@\n\x10GetUploadRequest\x12,\n\x04name\x18\x01 \x01(\tB\x1e\xbaH\x1br\x19\x32\x17^uploads/[0-9a-f-]{36}$\"\xae\x02\n\x11\x43reateFeedRequest\x12@\n\x06parent\x18\x01 \x01(\tB0\xbaH-r+2)^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}$\x12-\n\tnamespace\x18\x02 \x01(\tB\x1a\xbaH\x17r\x15\x32\x13^[a-z0-9._-]{0,64}$\x12;\n\x08settings\x18\x03 \x01(\x0b\x32!.classifeed.feeds.v1.FeedSettingsB\x06\xbaH\x03\xc8\x01\x01\x12k\n\nrequest_id\x18\x04 \x01(\tBW\xbaHTrR2P^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})?$\"h\n\x0eGetFeedRequest\x12V\n\x04name\x18\x01 \x01(\tBH\xbaHErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$\"\x91\x01\n\x10ListFeedsRequest\x12@\n\x06parent\x18\x01 \x01(\tB0\xbaH-r+2)^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}$\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\"V\n\x11ListFeedsResponse\x12(\n\x05\x66\x65\x65\x64s\x18\x01 \x03(\x0b\x32\x19.classifeed.feeds.v1.Feed\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"}\n\x11UpdateFeedRequest\x12/\n\x04\x66\x65\x65\x64\x18\x01 \x01(\x0b\x32\x19.classifeed.feeds.v1.FeedB\x06\xbaH\x03\xc8\x01\x01\x12\x37\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMaskB\x06\xbaH\x03\xc8\x01\x01\"j\n\x10PauseFeedRequest\x12V\n\x04name\x18\x01 \x01(\tBH\xbaHErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$\"k\n\x11ResumeFeedRequest\x12V\n\x04name\x18\x01 \x01(\tBH\xbaHErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$\"\xac\x01\n\x11\x44\x65leteFeedRequest\x12V\n\x04name\x18\x01 \x01(\tBH\xbaHErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$\x12?\n\x0b\x64isposition\x18\x02 \x01(\x0e\x32 .classifeed.feeds.v1.DispositionB\x08\xbaH\x05\x82\x01\x02\x10\x01\"\xe4\x01\n\x0eRunFeedRequest\x12V\n\x04name\x18\x01 \x01(\tBH\xbaHErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$\x12\r\n\x05\x66orce\x18\x02 \x01(\x08\x12k\n\nrequest_id\x18\x03 \x01(\tBW\xbaHTrR2P^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})?$2\xb3\r\n\x0b\x46\x65\x65\x64Service\x12O\n\nCreateFeed\x12&.classifeed.feeds.v1.CreateFeedRequest\x1a\x19.classifeed.feeds.v1.Feed\x12N\n\x07GetFeed\x12#.classifeed.feeds.v1.GetFeedRequest\x1a\x19.classifeed.feeds.v1.Feed\"\x03\x90\x02\x01\x12_\n\tListFeeds\x12%.classifeed.feeds.v1.ListFeedsRequest\x1a&.classifeed.feeds.v1.ListFeedsResponse\"\x03\x90\x02\x01\x12O\n\nUpdateFeed\x12&.classifeed.feeds.v1.UpdateFeedRequest\x1a\x19.classifeed.feeds.v1.Feed\x12R\n\tPauseFeed\x12%.classifeed.feeds.v1.PauseFeedRequest\x1a\x19.classifeed.feeds.v1.Feed\"\x03\x90\x02\x02\x12T\n\nResumeFeed\x12&.classifeed.feeds.v1.ResumeFeedRequest\x1a\x19.classifeed.feeds.v1.Feed\"\x03\x90\x02\x02\x12T\n\nDeleteFeed\x12&.classifeed.feeds.v1.DeleteFeedRequest\x1a\x19.classifeed.feeds.v1.Feed\"\x03\x90\x02\x02\x12J\n\x07RunFeed\x12#.classifeed.feeds.v1.RunFeedRequest\x1a\x1a.classifeed.feeds.v1.Fetch\x12Q\n\x08GetFetch\x12$.classifeed.feeds.v1.GetFetchRequest\x1a\x1a.classifeed.feeds.v1.Fetch\"\x03\x90\x02\x01\x12\x65\n\x0bListFetches\x12\'.classifeed.feeds.v1.ListFetchesRequest\x1a(.classifeed.feeds.v1.ListFetchesResponse\"\x03\x90\x02\x01\x12\x64\n\x0c\x45xplainOffer\x12(.classifeed.feeds.v1.ExplainOfferRequest\x1a%.classifeed.feeds.v1.OfferExplanation\"\x03\x90\x02\x01\x12\x65\n\x0bListFormats\x12\'.classifeed.feeds.v1.ListFormatsRequest\x1a(.classifeed.feeds.v1.ListFormatsResponse\"\x03\x90\x02\x01\x12`\n\rGetFormatFile\x12).classifeed.feeds.v1.GetFormatFileRequest\x1a\x1f.classifeed.feeds.v1.FormatFile\"\x03\x90\x02\x01\x12S\n\nUploadFeed\x12&.classifeed.feeds.v1.UploadFeedRequest\x1a\x1b.classifeed.feeds.v1.Upload(\x01\x12T\n\tGetUpload\x12%.classifeed.feeds.v1.GetUploadRequest\x1a\x1b.classifeed.feeds.v1.Upload\"\x03\x90\x02\x01\x12N\n\x07GetTask\x12#.classifeed.feeds.v1.GetTaskRequest\x1a\x19.classifeed.feeds.v1.Task\"\x03\x90\x02\x01\x12_\n\tListTasks\x12%.classifeed.feeds.v1.ListTasksRequest\x1a&.classifeed.feeds.v1.ListTasksResponse\"\x03\x90\x02\x01\x12M\n\tWatchTask\x12#.classifeed.feeds.v1.GetTaskRequest\x1a\x19.classifeed.feeds.v1.Task0\x01\x12q\n\x0fListOfferErrors\x12+.classifeed.feeds.v1.ListOfferErrorsRequest\x1a,.classifeed.feeds.v1.ListOfferErrorsResponse\"\x03\x90\x02\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -58,6 +63,58 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_UPLOADFEEDREQUEST'].fields_by_name['chunk']._serialized_options = b'\272H\006z\004\030\200\200@'
   _globals['_GETUPLOADREQUEST'].fields_by_name['name']._loaded_options = None
   _globals['_GETUPLOADREQUEST'].fields_by_name['name']._serialized_options = b'\272H\033r\0312\027^uploads/[0-9a-f-]{36}$'
+  _globals['_CREATEFEEDREQUEST'].fields_by_name['parent']._loaded_options = None
+  _globals['_CREATEFEEDREQUEST'].fields_by_name['parent']._serialized_options = b'\272H-r+2)^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}$'
+  _globals['_CREATEFEEDREQUEST'].fields_by_name['namespace']._loaded_options = None
+  _globals['_CREATEFEEDREQUEST'].fields_by_name['namespace']._serialized_options = b'\272H\027r\0252\023^[a-z0-9._-]{0,64}$'
+  _globals['_CREATEFEEDREQUEST'].fields_by_name['settings']._loaded_options = None
+  _globals['_CREATEFEEDREQUEST'].fields_by_name['settings']._serialized_options = b'\272H\003\310\001\001'
+  _globals['_CREATEFEEDREQUEST'].fields_by_name['request_id']._loaded_options = None
+  _globals['_CREATEFEEDREQUEST'].fields_by_name['request_id']._serialized_options = b'\272HTrR2P^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})?$'
+  _globals['_GETFEEDREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_GETFEEDREQUEST'].fields_by_name['name']._serialized_options = b'\272HErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$'
+  _globals['_LISTFEEDSREQUEST'].fields_by_name['parent']._loaded_options = None
+  _globals['_LISTFEEDSREQUEST'].fields_by_name['parent']._serialized_options = b'\272H-r+2)^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}$'
+  _globals['_LISTFEEDSREQUEST'].fields_by_name['page_size']._loaded_options = None
+  _globals['_LISTFEEDSREQUEST'].fields_by_name['page_size']._serialized_options = b'\272H\007\032\005\030\350\007(\000'
+  _globals['_LISTFEEDSREQUEST'].fields_by_name['page_token']._loaded_options = None
+  _globals['_LISTFEEDSREQUEST'].fields_by_name['page_token']._serialized_options = b'\272H\005r\003\030\200\020'
+  _globals['_UPDATEFEEDREQUEST'].fields_by_name['feed']._loaded_options = None
+  _globals['_UPDATEFEEDREQUEST'].fields_by_name['feed']._serialized_options = b'\272H\003\310\001\001'
+  _globals['_UPDATEFEEDREQUEST'].fields_by_name['update_mask']._loaded_options = None
+  _globals['_UPDATEFEEDREQUEST'].fields_by_name['update_mask']._serialized_options = b'\272H\003\310\001\001'
+  _globals['_PAUSEFEEDREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_PAUSEFEEDREQUEST'].fields_by_name['name']._serialized_options = b'\272HErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$'
+  _globals['_RESUMEFEEDREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_RESUMEFEEDREQUEST'].fields_by_name['name']._serialized_options = b'\272HErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$'
+  _globals['_DELETEFEEDREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_DELETEFEEDREQUEST'].fields_by_name['name']._serialized_options = b'\272HErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$'
+  _globals['_DELETEFEEDREQUEST'].fields_by_name['disposition']._loaded_options = None
+  _globals['_DELETEFEEDREQUEST'].fields_by_name['disposition']._serialized_options = b'\272H\005\202\001\002\020\001'
+  _globals['_RUNFEEDREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_RUNFEEDREQUEST'].fields_by_name['name']._serialized_options = b'\272HErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$'
+  _globals['_RUNFEEDREQUEST'].fields_by_name['request_id']._loaded_options = None
+  _globals['_RUNFEEDREQUEST'].fields_by_name['request_id']._serialized_options = b'\272HTrR2P^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})?$'
+  _globals['_FEEDSERVICE'].methods_by_name['GetFeed']._loaded_options = None
+  _globals['_FEEDSERVICE'].methods_by_name['GetFeed']._serialized_options = b'\220\002\001'
+  _globals['_FEEDSERVICE'].methods_by_name['ListFeeds']._loaded_options = None
+  _globals['_FEEDSERVICE'].methods_by_name['ListFeeds']._serialized_options = b'\220\002\001'
+  _globals['_FEEDSERVICE'].methods_by_name['PauseFeed']._loaded_options = None
+  _globals['_FEEDSERVICE'].methods_by_name['PauseFeed']._serialized_options = b'\220\002\002'
+  _globals['_FEEDSERVICE'].methods_by_name['ResumeFeed']._loaded_options = None
+  _globals['_FEEDSERVICE'].methods_by_name['ResumeFeed']._serialized_options = b'\220\002\002'
+  _globals['_FEEDSERVICE'].methods_by_name['DeleteFeed']._loaded_options = None
+  _globals['_FEEDSERVICE'].methods_by_name['DeleteFeed']._serialized_options = b'\220\002\002'
+  _globals['_FEEDSERVICE'].methods_by_name['GetFetch']._loaded_options = None
+  _globals['_FEEDSERVICE'].methods_by_name['GetFetch']._serialized_options = b'\220\002\001'
+  _globals['_FEEDSERVICE'].methods_by_name['ListFetches']._loaded_options = None
+  _globals['_FEEDSERVICE'].methods_by_name['ListFetches']._serialized_options = b'\220\002\001'
+  _globals['_FEEDSERVICE'].methods_by_name['ExplainOffer']._loaded_options = None
+  _globals['_FEEDSERVICE'].methods_by_name['ExplainOffer']._serialized_options = b'\220\002\001'
+  _globals['_FEEDSERVICE'].methods_by_name['ListFormats']._loaded_options = None
+  _globals['_FEEDSERVICE'].methods_by_name['ListFormats']._serialized_options = b'\220\002\001'
+  _globals['_FEEDSERVICE'].methods_by_name['GetFormatFile']._loaded_options = None
+  _globals['_FEEDSERVICE'].methods_by_name['GetFormatFile']._serialized_options = b'\220\002\001'
   _globals['_FEEDSERVICE'].methods_by_name['GetUpload']._loaded_options = None
   _globals['_FEEDSERVICE'].methods_by_name['GetUpload']._serialized_options = b'\220\002\001'
   _globals['_FEEDSERVICE'].methods_by_name['GetTask']._loaded_options = None
@@ -66,14 +123,32 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_FEEDSERVICE'].methods_by_name['ListTasks']._serialized_options = b'\220\002\001'
   _globals['_FEEDSERVICE'].methods_by_name['ListOfferErrors']._loaded_options = None
   _globals['_FEEDSERVICE'].methods_by_name['ListOfferErrors']._serialized_options = b'\220\002\001'
-  _globals['_UPLOADSPEC']._serialized_start=230
-  _globals['_UPLOADSPEC']._serialized_end=694
-  _globals['_UPLOADFEEDREQUEST']._serialized_start=696
-  _globals['_UPLOADFEEDREQUEST']._serialized_end=807
-  _globals['_UPLOAD']._serialized_start=810
-  _globals['_UPLOAD']._serialized_end=1002
-  _globals['_GETUPLOADREQUEST']._serialized_start=1004
-  _globals['_GETUPLOADREQUEST']._serialized_end=1068
-  _globals['_FEEDSERVICE']._serialized_start=1071
-  _globals['_FEEDSERVICE']._serialized_end=1626
+  _globals['_UPLOADSPEC']._serialized_start=416
+  _globals['_UPLOADSPEC']._serialized_end=880
+  _globals['_UPLOADFEEDREQUEST']._serialized_start=882
+  _globals['_UPLOADFEEDREQUEST']._serialized_end=993
+  _globals['_UPLOAD']._serialized_start=996
+  _globals['_UPLOAD']._serialized_end=1188
+  _globals['_GETUPLOADREQUEST']._serialized_start=1190
+  _globals['_GETUPLOADREQUEST']._serialized_end=1254
+  _globals['_CREATEFEEDREQUEST']._serialized_start=1257
+  _globals['_CREATEFEEDREQUEST']._serialized_end=1559
+  _globals['_GETFEEDREQUEST']._serialized_start=1561
+  _globals['_GETFEEDREQUEST']._serialized_end=1665
+  _globals['_LISTFEEDSREQUEST']._serialized_start=1668
+  _globals['_LISTFEEDSREQUEST']._serialized_end=1813
+  _globals['_LISTFEEDSRESPONSE']._serialized_start=1815
+  _globals['_LISTFEEDSRESPONSE']._serialized_end=1901
+  _globals['_UPDATEFEEDREQUEST']._serialized_start=1903
+  _globals['_UPDATEFEEDREQUEST']._serialized_end=2028
+  _globals['_PAUSEFEEDREQUEST']._serialized_start=2030
+  _globals['_PAUSEFEEDREQUEST']._serialized_end=2136
+  _globals['_RESUMEFEEDREQUEST']._serialized_start=2138
+  _globals['_RESUMEFEEDREQUEST']._serialized_end=2245
+  _globals['_DELETEFEEDREQUEST']._serialized_start=2248
+  _globals['_DELETEFEEDREQUEST']._serialized_end=2420
+  _globals['_RUNFEEDREQUEST']._serialized_start=2423
+  _globals['_RUNFEEDREQUEST']._serialized_end=2651
+  _globals['_FEEDSERVICE']._serialized_start=2654
+  _globals['_FEEDSERVICE']._serialized_end=4369
 # @@protoc_insertion_point(module_scope)

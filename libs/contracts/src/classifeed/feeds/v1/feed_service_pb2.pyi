@@ -1,13 +1,19 @@
 import datetime
 
 from buf.validate import validate_pb2 as _validate_pb2
+from classifeed.feeds.v1 import explanation_pb2 as _explanation_pb2
+from classifeed.feeds.v1 import feed_pb2 as _feed_pb2
+from classifeed.feeds.v1 import feed_source_service_pb2 as _feed_source_service_pb2
+from classifeed.feeds.v1 import format_pb2 as _format_pb2
 from classifeed.feeds.v1 import load_pb2 as _load_pb2
 from classifeed.feeds.v1 import task_pb2 as _task_pb2
 from classifeed.feeds.v1 import task_service_pb2 as _task_service_pb2
+from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Mapping as _Mapping
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
@@ -69,3 +75,77 @@ class GetUploadRequest(_message.Message):
     NAME_FIELD_NUMBER: _ClassVar[int]
     name: str
     def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class CreateFeedRequest(_message.Message):
+    __slots__ = ("parent", "namespace", "settings", "request_id")
+    PARENT_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    SETTINGS_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    parent: str
+    namespace: str
+    settings: _feed_pb2.FeedSettings
+    request_id: str
+    def __init__(self, parent: _Optional[str] = ..., namespace: _Optional[str] = ..., settings: _Optional[_Union[_feed_pb2.FeedSettings, _Mapping]] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class GetFeedRequest(_message.Message):
+    __slots__ = ("name",)
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class ListFeedsRequest(_message.Message):
+    __slots__ = ("parent", "page_size", "page_token")
+    PARENT_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    parent: str
+    page_size: int
+    page_token: str
+    def __init__(self, parent: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListFeedsResponse(_message.Message):
+    __slots__ = ("feeds", "next_page_token")
+    FEEDS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    feeds: _containers.RepeatedCompositeFieldContainer[_feed_pb2.Feed]
+    next_page_token: str
+    def __init__(self, feeds: _Optional[_Iterable[_Union[_feed_pb2.Feed, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class UpdateFeedRequest(_message.Message):
+    __slots__ = ("feed", "update_mask")
+    FEED_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_MASK_FIELD_NUMBER: _ClassVar[int]
+    feed: _feed_pb2.Feed
+    update_mask: _field_mask_pb2.FieldMask
+    def __init__(self, feed: _Optional[_Union[_feed_pb2.Feed, _Mapping]] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ...) -> None: ...
+
+class PauseFeedRequest(_message.Message):
+    __slots__ = ("name",)
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class ResumeFeedRequest(_message.Message):
+    __slots__ = ("name",)
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class DeleteFeedRequest(_message.Message):
+    __slots__ = ("name", "disposition")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DISPOSITION_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    disposition: _load_pb2.Disposition
+    def __init__(self, name: _Optional[str] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ...) -> None: ...
+
+class RunFeedRequest(_message.Message):
+    __slots__ = ("name", "force", "request_id")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    FORCE_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    force: bool
+    request_id: str
+    def __init__(self, name: _Optional[str] = ..., force: _Optional[bool] = ..., request_id: _Optional[str] = ...) -> None: ...

@@ -3,7 +3,11 @@
 import grpc
 import warnings
 
+from classifeed.feeds.v1 import explanation_pb2 as classifeed_dot_feeds_dot_v1_dot_explanation__pb2
+from classifeed.feeds.v1 import feed_pb2 as classifeed_dot_feeds_dot_v1_dot_feed__pb2
 from classifeed.feeds.v1 import feed_service_pb2 as classifeed_dot_feeds_dot_v1_dot_feed__service__pb2
+from classifeed.feeds.v1 import feed_source_service_pb2 as classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2
+from classifeed.feeds.v1 import format_pb2 as classifeed_dot_feeds_dot_v1_dot_format__pb2
 from classifeed.feeds.v1 import task_pb2 as classifeed_dot_feeds_dot_v1_dot_task__pb2
 from classifeed.feeds.v1 import task_service_pb2 as classifeed_dot_feeds_dot_v1_dot_task__service__pb2
 
@@ -28,7 +32,7 @@ if _version_not_supported:
 
 
 class FeedServiceStub:
-    """What a seller can do: hand in a file, and see what became of it.
+    """What a seller can do: hand in a file or a link to one, and see what became of it.
     """
 
     def __init__(self, channel):
@@ -37,6 +41,71 @@ class FeedServiceStub:
         Args:
             channel: A grpc.Channel.
         """
+        self.CreateFeed = channel.unary_unary(
+                '/classifeed.feeds.v1.FeedService/CreateFeed',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.CreateFeedRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__pb2.Feed.FromString,
+                _registered_method=True)
+        self.GetFeed = channel.unary_unary(
+                '/classifeed.feeds.v1.FeedService/GetFeed',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.GetFeedRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__pb2.Feed.FromString,
+                _registered_method=True)
+        self.ListFeeds = channel.unary_unary(
+                '/classifeed.feeds.v1.FeedService/ListFeeds',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.ListFeedsRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.ListFeedsResponse.FromString,
+                _registered_method=True)
+        self.UpdateFeed = channel.unary_unary(
+                '/classifeed.feeds.v1.FeedService/UpdateFeed',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.UpdateFeedRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__pb2.Feed.FromString,
+                _registered_method=True)
+        self.PauseFeed = channel.unary_unary(
+                '/classifeed.feeds.v1.FeedService/PauseFeed',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.PauseFeedRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__pb2.Feed.FromString,
+                _registered_method=True)
+        self.ResumeFeed = channel.unary_unary(
+                '/classifeed.feeds.v1.FeedService/ResumeFeed',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.ResumeFeedRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__pb2.Feed.FromString,
+                _registered_method=True)
+        self.DeleteFeed = channel.unary_unary(
+                '/classifeed.feeds.v1.FeedService/DeleteFeed',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.DeleteFeedRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__pb2.Feed.FromString,
+                _registered_method=True)
+        self.RunFeed = channel.unary_unary(
+                '/classifeed.feeds.v1.FeedService/RunFeed',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.RunFeedRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__pb2.Fetch.FromString,
+                _registered_method=True)
+        self.GetFetch = channel.unary_unary(
+                '/classifeed.feeds.v1.FeedService/GetFetch',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2.GetFetchRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__pb2.Fetch.FromString,
+                _registered_method=True)
+        self.ListFetches = channel.unary_unary(
+                '/classifeed.feeds.v1.FeedService/ListFetches',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2.ListFetchesRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2.ListFetchesResponse.FromString,
+                _registered_method=True)
+        self.ExplainOffer = channel.unary_unary(
+                '/classifeed.feeds.v1.FeedService/ExplainOffer',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_explanation__pb2.ExplainOfferRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_explanation__pb2.OfferExplanation.FromString,
+                _registered_method=True)
+        self.ListFormats = channel.unary_unary(
+                '/classifeed.feeds.v1.FeedService/ListFormats',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_format__pb2.ListFormatsRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_format__pb2.ListFormatsResponse.FromString,
+                _registered_method=True)
+        self.GetFormatFile = channel.unary_unary(
+                '/classifeed.feeds.v1.FeedService/GetFormatFile',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_format__pb2.GetFormatFileRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_format__pb2.FormatFile.FromString,
+                _registered_method=True)
         self.UploadFeed = channel.stream_unary(
                 '/classifeed.feeds.v1.FeedService/UploadFeed',
                 request_serializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.UploadFeedRequest.SerializeToString,
@@ -70,8 +139,100 @@ class FeedServiceStub:
 
 
 class FeedServiceServicer:
-    """What a seller can do: hand in a file, and see what became of it.
+    """What a seller can do: hand in a file or a link to one, and see what became of it.
     """
+
+    def CreateFeed(self, request, context):
+        """Makes the feed of a namespace. ALREADY_EXISTS when it has one; after DeleteFeed it may be made anew.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetFeed(self, request, context):
+        """Returns the feed of a namespace, with how fetching goes. NOT_FOUND when it has none.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListFeeds(self, request, context):
+        """Lists the feeds of a seller by namespace; removed ones are left out.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UpdateFeed(self, request, context):
+        """Changes the settings that the mask names. ABORTED when the feed has changed since `feed.version`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PauseFeed(self, request, context):
+        """Stops fetching; the offers stay. A feed that is paused already is answered as it is.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ResumeFeed(self, request, context):
+        """Goes on fetching, at once. A feed that is active already is answered as it is.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteFeed(self, request, context):
+        """Ends a feed; its offers go the way of the disposition, by a task that runs after those before it.
+        A feed that is removed already is answered as it is.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RunFeed(self, request, context):
+        """Has a feed fetched now, paused or not. UNAVAILABLE while the loader cannot be asked.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetFetch(self, request, context):
+        """Returns one fetch. NOT_FOUND when there is none.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListFetches(self, request, context):
+        """Lists the fetches of a namespace, the newest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExplainOffer(self, request, context):
+        """Tells the way of one offer from its line in the file to the search, or the step that stopped it and what to change.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListFormats(self, request, context):
+        """Lists the formats that can be loaded.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetFormatFile(self, request, context):
+        """Returns a file about a format: its sample or its schema. NOT_FOUND when there is none.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
 
     def UploadFeed(self, request_iterator, context):
         """Takes a file in pieces and stores it; the task that loads it follows by itself (GetUpload names it).
@@ -120,6 +281,71 @@ class FeedServiceServicer:
 
 def add_FeedServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
+            'CreateFeed': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateFeed,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.CreateFeedRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_feed__pb2.Feed.SerializeToString,
+            ),
+            'GetFeed': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetFeed,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.GetFeedRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_feed__pb2.Feed.SerializeToString,
+            ),
+            'ListFeeds': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListFeeds,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.ListFeedsRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.ListFeedsResponse.SerializeToString,
+            ),
+            'UpdateFeed': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateFeed,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.UpdateFeedRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_feed__pb2.Feed.SerializeToString,
+            ),
+            'PauseFeed': grpc.unary_unary_rpc_method_handler(
+                    servicer.PauseFeed,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.PauseFeedRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_feed__pb2.Feed.SerializeToString,
+            ),
+            'ResumeFeed': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResumeFeed,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.ResumeFeedRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_feed__pb2.Feed.SerializeToString,
+            ),
+            'DeleteFeed': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteFeed,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.DeleteFeedRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_feed__pb2.Feed.SerializeToString,
+            ),
+            'RunFeed': grpc.unary_unary_rpc_method_handler(
+                    servicer.RunFeed,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.RunFeedRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_feed__pb2.Fetch.SerializeToString,
+            ),
+            'GetFetch': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetFetch,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2.GetFetchRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_feed__pb2.Fetch.SerializeToString,
+            ),
+            'ListFetches': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListFetches,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2.ListFetchesRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2.ListFetchesResponse.SerializeToString,
+            ),
+            'ExplainOffer': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExplainOffer,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_explanation__pb2.ExplainOfferRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_explanation__pb2.OfferExplanation.SerializeToString,
+            ),
+            'ListFormats': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListFormats,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_format__pb2.ListFormatsRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_format__pb2.ListFormatsResponse.SerializeToString,
+            ),
+            'GetFormatFile': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetFormatFile,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_format__pb2.GetFormatFileRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_format__pb2.FormatFile.SerializeToString,
+            ),
             'UploadFeed': grpc.stream_unary_rpc_method_handler(
                     servicer.UploadFeed,
                     request_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.UploadFeedRequest.FromString,
@@ -159,8 +385,359 @@ def add_FeedServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class FeedService:
-    """What a seller can do: hand in a file, and see what became of it.
+    """What a seller can do: hand in a file or a link to one, and see what became of it.
     """
+
+    @staticmethod
+    def CreateFeed(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.FeedService/CreateFeed',
+            classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.CreateFeedRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_feed__pb2.Feed.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetFeed(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.FeedService/GetFeed',
+            classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.GetFeedRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_feed__pb2.Feed.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListFeeds(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.FeedService/ListFeeds',
+            classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.ListFeedsRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.ListFeedsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateFeed(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.FeedService/UpdateFeed',
+            classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.UpdateFeedRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_feed__pb2.Feed.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PauseFeed(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.FeedService/PauseFeed',
+            classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.PauseFeedRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_feed__pb2.Feed.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResumeFeed(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.FeedService/ResumeFeed',
+            classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.ResumeFeedRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_feed__pb2.Feed.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteFeed(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.FeedService/DeleteFeed',
+            classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.DeleteFeedRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_feed__pb2.Feed.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RunFeed(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.FeedService/RunFeed',
+            classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.RunFeedRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_feed__pb2.Fetch.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetFetch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.FeedService/GetFetch',
+            classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2.GetFetchRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_feed__pb2.Fetch.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListFetches(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.FeedService/ListFetches',
+            classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2.ListFetchesRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2.ListFetchesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExplainOffer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.FeedService/ExplainOffer',
+            classifeed_dot_feeds_dot_v1_dot_explanation__pb2.ExplainOfferRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_explanation__pb2.OfferExplanation.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListFormats(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.FeedService/ListFormats',
+            classifeed_dot_feeds_dot_v1_dot_format__pb2.ListFormatsRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_format__pb2.ListFormatsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetFormatFile(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.FeedService/GetFormatFile',
+            classifeed_dot_feeds_dot_v1_dot_format__pb2.GetFormatFileRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_format__pb2.FormatFile.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
 
     @staticmethod
     def UploadFeed(request_iterator,

@@ -23,11 +23,13 @@ _sym_db = _symbol_database.Default()
 
 
 from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
+from classifeed.feeds.v1 import format_pb2 as classifeed_dot_feeds_dot_v1_dot_format__pb2
 from classifeed.feeds.v1 import load_pb2 as classifeed_dot_feeds_dot_v1_dot_load__pb2
 from classifeed.feeds.v1 import task_pb2 as classifeed_dot_feeds_dot_v1_dot_task__pb2
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&classifeed/feeds/v1/task_service.proto\x12\x13\x63lassifeed.feeds.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1e\x63lassifeed/feeds/v1/load.proto\x1a\x1e\x63lassifeed/feeds/v1/task.proto\"\xff\x02\n\x11\x43reateTaskRequest\x12;\n\tseller_id\x18\x01 \x01(\tB(\xbaH%r#2!^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$\x12-\n\tnamespace\x18\x02 \x01(\tB\x1a\xbaH\x17r\x15\x32\x13^[a-z0-9._-]{1,64}$\x12\x1c\n\tupload_id\x18\x03 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@\x12,\n\rsource_sha256\x18\x04 \x01(\tB\x15\xbaH\x12r\x10\x32\x0e^[0-9a-f]{64}$\x12\x1d\n\x0csource_bytes\x18\x05 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\x12\x1b\n\tfile_name\x18\x06 \x01(\tB\x08\xbaH\x05r\x03\x18\xff\x01\x12\x35\n\x04mode\x18\x07 \x01(\x0e\x32\x1d.classifeed.feeds.v1.LoadModeB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12?\n\x0b\x64isposition\x18\x08 \x01(\x0e\x32 .classifeed.feeds.v1.DispositionB\x08\xbaH\x05\x82\x01\x02\x10\x01\"\x7f\n\x0eGetTaskRequest\x12m\n\x04name\x18\x01 \x01(\tB_\xbaH\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$\"\xa9\x01\n\x10ListTasksRequest\x12X\n\x06parent\x18\x01 \x01(\tBH\xbaHErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\"V\n\x11ListTasksResponse\x12(\n\x05tasks\x18\x01 \x03(\x0b\x32\x19.classifeed.feeds.v1.Task\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xee\x02\n\x16ListOfferErrorsRequest\x12o\n\x06parent\x18\x01 \x01(\tB_\xbaH\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\x12\x38\n\x05level\x18\x04 \x01(\x0e\x32\x1f.classifeed.feeds.v1.IssueLevelB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x36\n\x04kind\x18\x05 \x01(\x0e\x32\x1e.classifeed.feeds.v1.IssueKindB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x15\n\x04\x63ode\x18\x06 \x01(\tB\x07\xbaH\x04r\x02\x18@\x12\x1d\n\x0b\x65xternal_id\x18\x07 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x02\"c\n\x17ListOfferErrorsResponse\x12/\n\x06\x65rrors\x18\x01 \x03(\x0b\x32\x1f.classifeed.feeds.v1.OfferError\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\x87\x03\n\x0bTaskService\x12T\n\nCreateTask\x12&.classifeed.feeds.v1.CreateTaskRequest\x1a\x19.classifeed.feeds.v1.Task\"\x03\x90\x02\x02\x12N\n\x07GetTask\x12#.classifeed.feeds.v1.GetTaskRequest\x1a\x19.classifeed.feeds.v1.Task\"\x03\x90\x02\x01\x12_\n\tListTasks\x12%.classifeed.feeds.v1.ListTasksRequest\x1a&.classifeed.feeds.v1.ListTasksResponse\"\x03\x90\x02\x01\x12q\n\x0fListOfferErrors\x12+.classifeed.feeds.v1.ListOfferErrorsRequest\x1a,.classifeed.feeds.v1.ListOfferErrorsResponse\"\x03\x90\x02\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&classifeed/feeds/v1/task_service.proto\x12\x13\x63lassifeed.feeds.v1\x1a\x1b\x62uf/validate/validate.proto\x1a classifeed/feeds/v1/format.proto\x1a\x1e\x63lassifeed/feeds/v1/load.proto\x1a\x1e\x63lassifeed/feeds/v1/task.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xee\x04\n\x11\x43reateTaskRequest\x12;\n\tseller_id\x18\x01 \x01(\tB(\xbaH%r#2!^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$\x12-\n\tnamespace\x18\x02 \x01(\tB\x1a\xbaH\x17r\x15\x32\x13^[a-z0-9._-]{1,64}$\x12\x1a\n\tupload_id\x18\x03 \x01(\tB\x07\xbaH\x04r\x02\x18@\x12/\n\rsource_sha256\x18\x04 \x01(\tB\x18\xbaH\x15r\x13\x32\x11^([0-9a-f]{64})?$\x12\x1d\n\x0csource_bytes\x18\x05 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\x12\x1b\n\tfile_name\x18\x06 \x01(\tB\x08\xbaH\x05r\x03\x18\xff\x01\x12\x35\n\x04mode\x18\x07 \x01(\x0e\x32\x1d.classifeed.feeds.v1.LoadModeB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12?\n\x0b\x64isposition\x18\x08 \x01(\x0e\x32 .classifeed.feeds.v1.DispositionB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x35\n\x04kind\x18\t \x01(\x0e\x32\x1d.classifeed.feeds.v1.TaskKindB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x1d\n\x0c\x66\x65\x65\x64_version\x18\n \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\x12$\n\x13\x66\x65\x65\x64_loader_task_id\x18\x0b \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\x12&\n\x15\x66\x65\x65\x64_loader_result_id\x18\x0c \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\x12\x30\n\x06\x66ormat\x18\r \x01(\tB \xbaH\x1dr\x1b\x32\x19^([a-z][a-z0-9_]{0,31})?$\x12\x16\n\x0eskip_if_loaded\x18\x0e \x01(\x08\"\x7f\n\x0eGetTaskRequest\x12m\n\x04name\x18\x01 \x01(\tB_\xbaH\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$\"\xa9\x01\n\x10ListTasksRequest\x12X\n\x06parent\x18\x01 \x01(\tBH\xbaHErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\"V\n\x11ListTasksResponse\x12(\n\x05tasks\x18\x01 \x03(\x0b\x32\x19.classifeed.feeds.v1.Task\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xee\x02\n\x16ListOfferErrorsRequest\x12o\n\x06parent\x18\x01 \x01(\tB_\xbaH\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\x12\x38\n\x05level\x18\x04 \x01(\x0e\x32\x1f.classifeed.feeds.v1.IssueLevelB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x36\n\x04kind\x18\x05 \x01(\x0e\x32\x1e.classifeed.feeds.v1.IssueKindB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x15\n\x04\x63ode\x18\x06 \x01(\tB\x07\xbaH\x04r\x02\x18@\x12\x1d\n\x0b\x65xternal_id\x18\x07 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x02\"c\n\x17ListOfferErrorsResponse\x12/\n\x06\x65rrors\x18\x01 \x03(\x0b\x32\x1f.classifeed.feeds.v1.OfferError\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa6\x01\n\x12LocateOfferRequest\x12o\n\x06parent\x18\x01 \x01(\tB_\xbaH\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$\x12\x1f\n\x0b\x65xternal_id\x18\x02 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x02\"L\n\nOfferPlace\x12\x0f\n\x07ordinal\x18\x01 \x01(\x03\x12\x0c\n\x04line\x18\x02 \x01(\x03\x12\x0e\n\x06\x63olumn\x18\x03 \x01(\x03\x12\x0f\n\x07\x65xcerpt\x18\x04 \x01(\t\"\xb2\x01\n\rOfferLocation\x12/\n\x06places\x18\x01 \x03(\x0b\x32\x1f.classifeed.feeds.v1.OfferPlace\x12\x10\n\x08\x62\x61tch_id\x18\x02 \x01(\x03\x12-\n\tsend_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x61nswer_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\xb1\x05\n\x0bTaskService\x12T\n\nCreateTask\x12&.classifeed.feeds.v1.CreateTaskRequest\x1a\x19.classifeed.feeds.v1.Task\"\x03\x90\x02\x02\x12N\n\x07GetTask\x12#.classifeed.feeds.v1.GetTaskRequest\x1a\x19.classifeed.feeds.v1.Task\"\x03\x90\x02\x01\x12_\n\tListTasks\x12%.classifeed.feeds.v1.ListTasksRequest\x1a&.classifeed.feeds.v1.ListTasksResponse\"\x03\x90\x02\x01\x12q\n\x0fListOfferErrors\x12+.classifeed.feeds.v1.ListOfferErrorsRequest\x1a,.classifeed.feeds.v1.ListOfferErrorsResponse\"\x03\x90\x02\x01\x12_\n\x0bLocateOffer\x12\'.classifeed.feeds.v1.LocateOfferRequest\x1a\".classifeed.feeds.v1.OfferLocation\"\x03\x90\x02\x01\x12\x65\n\x0bListFormats\x12\'.classifeed.feeds.v1.ListFormatsRequest\x1a(.classifeed.feeds.v1.ListFormatsResponse\"\x03\x90\x02\x01\x12`\n\rGetFormatFile\x12).classifeed.feeds.v1.GetFormatFileRequest\x1a\x1f.classifeed.feeds.v1.FormatFile\"\x03\x90\x02\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,9 +41,9 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CREATETASKREQUEST'].fields_by_name['namespace']._loaded_options = None
   _globals['_CREATETASKREQUEST'].fields_by_name['namespace']._serialized_options = b'\272H\027r\0252\023^[a-z0-9._-]{1,64}$'
   _globals['_CREATETASKREQUEST'].fields_by_name['upload_id']._loaded_options = None
-  _globals['_CREATETASKREQUEST'].fields_by_name['upload_id']._serialized_options = b'\272H\006r\004\020\001\030@'
+  _globals['_CREATETASKREQUEST'].fields_by_name['upload_id']._serialized_options = b'\272H\004r\002\030@'
   _globals['_CREATETASKREQUEST'].fields_by_name['source_sha256']._loaded_options = None
-  _globals['_CREATETASKREQUEST'].fields_by_name['source_sha256']._serialized_options = b'\272H\022r\0202\016^[0-9a-f]{64}$'
+  _globals['_CREATETASKREQUEST'].fields_by_name['source_sha256']._serialized_options = b'\272H\025r\0232\021^([0-9a-f]{64})?$'
   _globals['_CREATETASKREQUEST'].fields_by_name['source_bytes']._loaded_options = None
   _globals['_CREATETASKREQUEST'].fields_by_name['source_bytes']._serialized_options = b'\272H\004\"\002(\000'
   _globals['_CREATETASKREQUEST'].fields_by_name['file_name']._loaded_options = None
@@ -50,6 +52,16 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CREATETASKREQUEST'].fields_by_name['mode']._serialized_options = b'\272H\005\202\001\002\020\001'
   _globals['_CREATETASKREQUEST'].fields_by_name['disposition']._loaded_options = None
   _globals['_CREATETASKREQUEST'].fields_by_name['disposition']._serialized_options = b'\272H\005\202\001\002\020\001'
+  _globals['_CREATETASKREQUEST'].fields_by_name['kind']._loaded_options = None
+  _globals['_CREATETASKREQUEST'].fields_by_name['kind']._serialized_options = b'\272H\005\202\001\002\020\001'
+  _globals['_CREATETASKREQUEST'].fields_by_name['feed_version']._loaded_options = None
+  _globals['_CREATETASKREQUEST'].fields_by_name['feed_version']._serialized_options = b'\272H\004\"\002(\000'
+  _globals['_CREATETASKREQUEST'].fields_by_name['feed_loader_task_id']._loaded_options = None
+  _globals['_CREATETASKREQUEST'].fields_by_name['feed_loader_task_id']._serialized_options = b'\272H\004\"\002(\000'
+  _globals['_CREATETASKREQUEST'].fields_by_name['feed_loader_result_id']._loaded_options = None
+  _globals['_CREATETASKREQUEST'].fields_by_name['feed_loader_result_id']._serialized_options = b'\272H\004\"\002(\000'
+  _globals['_CREATETASKREQUEST'].fields_by_name['format']._loaded_options = None
+  _globals['_CREATETASKREQUEST'].fields_by_name['format']._serialized_options = b'\272H\035r\0332\031^([a-z][a-z0-9_]{0,31})?$'
   _globals['_GETTASKREQUEST'].fields_by_name['name']._loaded_options = None
   _globals['_GETTASKREQUEST'].fields_by_name['name']._serialized_options = b'\272H\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$'
   _globals['_LISTTASKSREQUEST'].fields_by_name['parent']._loaded_options = None
@@ -72,6 +84,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTOFFERERRORSREQUEST'].fields_by_name['code']._serialized_options = b'\272H\004r\002\030@'
   _globals['_LISTOFFERERRORSREQUEST'].fields_by_name['external_id']._loaded_options = None
   _globals['_LISTOFFERERRORSREQUEST'].fields_by_name['external_id']._serialized_options = b'\272H\005r\003\030\200\002'
+  _globals['_LOCATEOFFERREQUEST'].fields_by_name['parent']._loaded_options = None
+  _globals['_LOCATEOFFERREQUEST'].fields_by_name['parent']._serialized_options = b'\272H\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$'
+  _globals['_LOCATEOFFERREQUEST'].fields_by_name['external_id']._loaded_options = None
+  _globals['_LOCATEOFFERREQUEST'].fields_by_name['external_id']._serialized_options = b'\272H\007r\005\020\001\030\200\002'
   _globals['_TASKSERVICE'].methods_by_name['CreateTask']._loaded_options = None
   _globals['_TASKSERVICE'].methods_by_name['CreateTask']._serialized_options = b'\220\002\002'
   _globals['_TASKSERVICE'].methods_by_name['GetTask']._loaded_options = None
@@ -80,18 +96,30 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TASKSERVICE'].methods_by_name['ListTasks']._serialized_options = b'\220\002\001'
   _globals['_TASKSERVICE'].methods_by_name['ListOfferErrors']._loaded_options = None
   _globals['_TASKSERVICE'].methods_by_name['ListOfferErrors']._serialized_options = b'\220\002\001'
-  _globals['_CREATETASKREQUEST']._serialized_start=157
-  _globals['_CREATETASKREQUEST']._serialized_end=540
-  _globals['_GETTASKREQUEST']._serialized_start=542
-  _globals['_GETTASKREQUEST']._serialized_end=669
-  _globals['_LISTTASKSREQUEST']._serialized_start=672
-  _globals['_LISTTASKSREQUEST']._serialized_end=841
-  _globals['_LISTTASKSRESPONSE']._serialized_start=843
-  _globals['_LISTTASKSRESPONSE']._serialized_end=929
-  _globals['_LISTOFFERERRORSREQUEST']._serialized_start=932
-  _globals['_LISTOFFERERRORSREQUEST']._serialized_end=1298
-  _globals['_LISTOFFERERRORSRESPONSE']._serialized_start=1300
-  _globals['_LISTOFFERERRORSRESPONSE']._serialized_end=1399
-  _globals['_TASKSERVICE']._serialized_start=1402
-  _globals['_TASKSERVICE']._serialized_end=1793
+  _globals['_TASKSERVICE'].methods_by_name['LocateOffer']._loaded_options = None
+  _globals['_TASKSERVICE'].methods_by_name['LocateOffer']._serialized_options = b'\220\002\001'
+  _globals['_TASKSERVICE'].methods_by_name['ListFormats']._loaded_options = None
+  _globals['_TASKSERVICE'].methods_by_name['ListFormats']._serialized_options = b'\220\002\001'
+  _globals['_TASKSERVICE'].methods_by_name['GetFormatFile']._loaded_options = None
+  _globals['_TASKSERVICE'].methods_by_name['GetFormatFile']._serialized_options = b'\220\002\001'
+  _globals['_CREATETASKREQUEST']._serialized_start=224
+  _globals['_CREATETASKREQUEST']._serialized_end=846
+  _globals['_GETTASKREQUEST']._serialized_start=848
+  _globals['_GETTASKREQUEST']._serialized_end=975
+  _globals['_LISTTASKSREQUEST']._serialized_start=978
+  _globals['_LISTTASKSREQUEST']._serialized_end=1147
+  _globals['_LISTTASKSRESPONSE']._serialized_start=1149
+  _globals['_LISTTASKSRESPONSE']._serialized_end=1235
+  _globals['_LISTOFFERERRORSREQUEST']._serialized_start=1238
+  _globals['_LISTOFFERERRORSREQUEST']._serialized_end=1604
+  _globals['_LISTOFFERERRORSRESPONSE']._serialized_start=1606
+  _globals['_LISTOFFERERRORSRESPONSE']._serialized_end=1705
+  _globals['_LOCATEOFFERREQUEST']._serialized_start=1708
+  _globals['_LOCATEOFFERREQUEST']._serialized_end=1874
+  _globals['_OFFERPLACE']._serialized_start=1876
+  _globals['_OFFERPLACE']._serialized_end=1952
+  _globals['_OFFERLOCATION']._serialized_start=1955
+  _globals['_OFFERLOCATION']._serialized_end=2133
+  _globals['_TASKSERVICE']._serialized_start=2136
+  _globals['_TASKSERVICE']._serialized_end=2825
 # @@protoc_insertion_point(module_scope)

@@ -1,6 +1,10 @@
+import datetime
+
 from buf.validate import validate_pb2 as _validate_pb2
+from classifeed.feeds.v1 import format_pb2 as _format_pb2
 from classifeed.feeds.v1 import load_pb2 as _load_pb2
 from classifeed.feeds.v1 import task_pb2 as _task_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
@@ -10,7 +14,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class CreateTaskRequest(_message.Message):
-    __slots__ = ("seller_id", "namespace", "upload_id", "source_sha256", "source_bytes", "file_name", "mode", "disposition")
+    __slots__ = ("seller_id", "namespace", "upload_id", "source_sha256", "source_bytes", "file_name", "mode", "disposition", "kind", "feed_version", "feed_loader_task_id", "feed_loader_result_id", "format", "skip_if_loaded")
     SELLER_ID_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     UPLOAD_ID_FIELD_NUMBER: _ClassVar[int]
@@ -19,6 +23,12 @@ class CreateTaskRequest(_message.Message):
     FILE_NAME_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     DISPOSITION_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    FEED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    FEED_LOADER_TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    FEED_LOADER_RESULT_ID_FIELD_NUMBER: _ClassVar[int]
+    FORMAT_FIELD_NUMBER: _ClassVar[int]
+    SKIP_IF_LOADED_FIELD_NUMBER: _ClassVar[int]
     seller_id: str
     namespace: str
     upload_id: str
@@ -27,7 +37,13 @@ class CreateTaskRequest(_message.Message):
     file_name: str
     mode: _load_pb2.LoadMode
     disposition: _load_pb2.Disposition
-    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., upload_id: _Optional[str] = ..., source_sha256: _Optional[str] = ..., source_bytes: _Optional[int] = ..., file_name: _Optional[str] = ..., mode: _Optional[_Union[_load_pb2.LoadMode, str]] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ...) -> None: ...
+    kind: _task_pb2.TaskKind
+    feed_version: int
+    feed_loader_task_id: int
+    feed_loader_result_id: int
+    format: str
+    skip_if_loaded: bool
+    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., upload_id: _Optional[str] = ..., source_sha256: _Optional[str] = ..., source_bytes: _Optional[int] = ..., file_name: _Optional[str] = ..., mode: _Optional[_Union[_load_pb2.LoadMode, str]] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ..., kind: _Optional[_Union[_task_pb2.TaskKind, str]] = ..., feed_version: _Optional[int] = ..., feed_loader_task_id: _Optional[int] = ..., feed_loader_result_id: _Optional[int] = ..., format: _Optional[str] = ..., skip_if_loaded: _Optional[bool] = ...) -> None: ...
 
 class GetTaskRequest(_message.Message):
     __slots__ = ("name",)
@@ -78,3 +94,35 @@ class ListOfferErrorsResponse(_message.Message):
     errors: _containers.RepeatedCompositeFieldContainer[_load_pb2.OfferError]
     next_page_token: str
     def __init__(self, errors: _Optional[_Iterable[_Union[_load_pb2.OfferError, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class LocateOfferRequest(_message.Message):
+    __slots__ = ("parent", "external_id")
+    PARENT_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    parent: str
+    external_id: str
+    def __init__(self, parent: _Optional[str] = ..., external_id: _Optional[str] = ...) -> None: ...
+
+class OfferPlace(_message.Message):
+    __slots__ = ("ordinal", "line", "column", "excerpt")
+    ORDINAL_FIELD_NUMBER: _ClassVar[int]
+    LINE_FIELD_NUMBER: _ClassVar[int]
+    COLUMN_FIELD_NUMBER: _ClassVar[int]
+    EXCERPT_FIELD_NUMBER: _ClassVar[int]
+    ordinal: int
+    line: int
+    column: int
+    excerpt: str
+    def __init__(self, ordinal: _Optional[int] = ..., line: _Optional[int] = ..., column: _Optional[int] = ..., excerpt: _Optional[str] = ...) -> None: ...
+
+class OfferLocation(_message.Message):
+    __slots__ = ("places", "batch_id", "send_time", "answer_time")
+    PLACES_FIELD_NUMBER: _ClassVar[int]
+    BATCH_ID_FIELD_NUMBER: _ClassVar[int]
+    SEND_TIME_FIELD_NUMBER: _ClassVar[int]
+    ANSWER_TIME_FIELD_NUMBER: _ClassVar[int]
+    places: _containers.RepeatedCompositeFieldContainer[OfferPlace]
+    batch_id: int
+    send_time: _timestamp_pb2.Timestamp
+    answer_time: _timestamp_pb2.Timestamp
+    def __init__(self, places: _Optional[_Iterable[_Union[OfferPlace, _Mapping]]] = ..., batch_id: _Optional[int] = ..., send_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., answer_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...

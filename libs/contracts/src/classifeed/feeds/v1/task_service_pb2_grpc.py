@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from classifeed.feeds.v1 import format_pb2 as classifeed_dot_feeds_dot_v1_dot_format__pb2
 from classifeed.feeds.v1 import task_pb2 as classifeed_dot_feeds_dot_v1_dot_task__pb2
 from classifeed.feeds.v1 import task_service_pb2 as classifeed_dot_feeds_dot_v1_dot_task__service__pb2
 
@@ -56,6 +57,21 @@ class TaskServiceStub:
                 request_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsRequest.SerializeToString,
                 response_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsResponse.FromString,
                 _registered_method=True)
+        self.LocateOffer = channel.unary_unary(
+                '/classifeed.feeds.v1.TaskService/LocateOffer',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.LocateOfferRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.OfferLocation.FromString,
+                _registered_method=True)
+        self.ListFormats = channel.unary_unary(
+                '/classifeed.feeds.v1.TaskService/ListFormats',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_format__pb2.ListFormatsRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_format__pb2.ListFormatsResponse.FromString,
+                _registered_method=True)
+        self.GetFormatFile = channel.unary_unary(
+                '/classifeed.feeds.v1.TaskService/GetFormatFile',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_format__pb2.GetFormatFileRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_format__pb2.FormatFile.FromString,
+                _registered_method=True)
 
 
 class TaskServiceServicer:
@@ -63,7 +79,8 @@ class TaskServiceServicer:
     """
 
     def CreateTask(self, request, context):
-        """Makes a task, to run after those of the namespace before it. The same upload_id again answers the same task.
+        """Makes a task, to run after those of the namespace before it. The same upload, fetch or removal of a feed again
+        answers the same task.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -85,6 +102,27 @@ class TaskServiceServicer:
 
     def ListOfferErrors(self, request, context):
         """Lists what is wrong with the offers of a task: errors before warnings, then by external id.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def LocateOffer(self, request, context):
+        """Finds an offer in the file of a task, by reading the file. DEADLINE_EXCEEDED when that takes longer than the call may.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListFormats(self, request, context):
+        """Lists the formats that can be loaded.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetFormatFile(self, request, context):
+        """Returns a file about a format: its sample or its schema. NOT_FOUND when there is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -112,6 +150,21 @@ def add_TaskServiceServicer_to_server(servicer, server):
                     servicer.ListOfferErrors,
                     request_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsRequest.FromString,
                     response_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsResponse.SerializeToString,
+            ),
+            'LocateOffer': grpc.unary_unary_rpc_method_handler(
+                    servicer.LocateOffer,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.LocateOfferRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.OfferLocation.SerializeToString,
+            ),
+            'ListFormats': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListFormats,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_format__pb2.ListFormatsRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_format__pb2.ListFormatsResponse.SerializeToString,
+            ),
+            'GetFormatFile': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetFormatFile,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_format__pb2.GetFormatFileRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_format__pb2.FormatFile.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -223,6 +276,87 @@ class TaskService:
             '/classifeed.feeds.v1.TaskService/ListOfferErrors',
             classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsRequest.SerializeToString,
             classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def LocateOffer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.TaskService/LocateOffer',
+            classifeed_dot_feeds_dot_v1_dot_task__service__pb2.LocateOfferRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_task__service__pb2.OfferLocation.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListFormats(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.TaskService/ListFormats',
+            classifeed_dot_feeds_dot_v1_dot_format__pb2.ListFormatsRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_format__pb2.ListFormatsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetFormatFile(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.TaskService/GetFormatFile',
+            classifeed_dot_feeds_dot_v1_dot_format__pb2.GetFormatFileRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_format__pb2.FormatFile.FromString,
             options,
             channel_credentials,
             insecure,
