@@ -20,10 +20,10 @@ from classifeed_common.kafka.topics import declared
 from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import blobs_of, check_table, database_of
+from classifeed_common.spool import sweep_spool
 from classifeed_jobs import JobStore, Reaper, Worker
 from classifeed_processor.app.create_task import QUEUE
 from classifeed_processor.app.send_run import RunParts
-from classifeed_processor.app.spool import sweep_spool
 from classifeed_processor.app.task_signals import TaskSignals
 from classifeed_processor.consumers.results import GROUP, ResultHandler, RingingPositions
 from classifeed_processor.jobs.feed_process import registry

@@ -14,10 +14,10 @@ from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch
 from classifeed.feeds.v1.task_pb2 import TASK_STATUS_IN_PROGRESS
 from classifeed_common.blobs import BlobCorrupt, BlobMissing, BlobStore
 from classifeed_common.kafka import Message, message_of
+from classifeed_common.spool import run_folder
 from classifeed_jobs import JobContext, Progress
 from classifeed_processor.app.guarding import guarded
 from classifeed_processor.app.reading_thread import ReadingThread
-from classifeed_processor.app.spool import run_folder
 from classifeed_processor.app.task_signals import TaskSignals
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.statistics import add_stage

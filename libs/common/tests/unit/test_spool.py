@@ -4,12 +4,12 @@ import signal
 import subprocess
 import sys
 
-from classifeed_processor.app.spool import run_folder, sweep_spool
+from classifeed_common.spool import run_folder, sweep_spool
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from classifeed_processor.app.spool import run_folder
+from classifeed_common.spool import run_folder
 with run_folder(Path(sys.argv[1])) as folder:
     (folder / "source").write_bytes(b"x")
     print("held", flush=True)
