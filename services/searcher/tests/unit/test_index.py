@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,20 @@ def test_upsert_replaces_and_delete_removes(index: TantivyIndex) -> None:
     assert hit is not None
     assert hit.version == 2
     assert index.get("C-3") is None
+
+
+def test_document_says_when_it_was_composed_and_when_it_was_taken_in(index: TantivyIndex) -> None:
+    before = datetime.now(UTC)
+    fresh = document("A-1", "Кресло", 30, version=2)
+    fresh.timestamp.FromDatetime(datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC))
+    index.apply(fresh)
+    index.commit()
+    hit, undated = index.get("A-1"), index.get("B-2")
+    assert hit is not None
+    assert undated is not None
+    assert hit.compose_time == fresh.timestamp
+    assert before <= hit.index_time.ToDatetime(tzinfo=UTC) <= datetime.now(UTC)
+    assert not undated.HasField("compose_time")
 
 
 def test_wrong_type_is_refused_and_the_writer_lives(index: TantivyIndex) -> None:

@@ -136,6 +136,9 @@ class TantivyIndex:
         composed = tantivy.Document()
         composed.add_text(PK, document.pk)
         hit = search_service_pb2.Hit(pk=document.pk, version=document.version)
+        if document.HasField("timestamp"):
+            hit.compose_time.CopyFrom(document.timestamp)
+        hit.index_time.GetCurrentTime()
         for field in document.fields:
             schema = self._fields.get(field.name)
             if schema is None:

@@ -1,6 +1,9 @@
+import datetime
+
 from buf.validate import validate_pb2 as _validate_pb2
 from classifeed.documents.v1 import document_pb2 as _document_pb2
 from classifeed.documents.v1 import receiver_service_pb2 as _receiver_service_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
@@ -61,16 +64,20 @@ class SearchRequest(_message.Message):
     def __init__(self, client: _Optional[str] = ..., query: _Optional[str] = ..., filters: _Optional[_Iterable[_Union[Filter, _Mapping]]] = ..., sort: _Optional[_Union[Sort, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., at_least: _Optional[_Iterable[_Union[_receiver_service_pb2.ShardPosition, _Mapping]]] = ..., conditions: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Hit(_message.Message):
-    __slots__ = ("pk", "version", "score", "fields")
+    __slots__ = ("pk", "version", "score", "fields", "compose_time", "index_time")
     PK_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     FIELDS_FIELD_NUMBER: _ClassVar[int]
+    COMPOSE_TIME_FIELD_NUMBER: _ClassVar[int]
+    INDEX_TIME_FIELD_NUMBER: _ClassVar[int]
     pk: str
     version: int
     score: float
     fields: _containers.RepeatedCompositeFieldContainer[_document_pb2.Field]
-    def __init__(self, pk: _Optional[str] = ..., version: _Optional[int] = ..., score: _Optional[float] = ..., fields: _Optional[_Iterable[_Union[_document_pb2.Field, _Mapping]]] = ...) -> None: ...
+    compose_time: _timestamp_pb2.Timestamp
+    index_time: _timestamp_pb2.Timestamp
+    def __init__(self, pk: _Optional[str] = ..., version: _Optional[int] = ..., score: _Optional[float] = ..., fields: _Optional[_Iterable[_Union[_document_pb2.Field, _Mapping]]] = ..., compose_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., index_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class SearchResponse(_message.Message):
     __slots__ = ("hits", "total", "next_page_token")
