@@ -102,6 +102,27 @@ POLICY: Final[Mapping[str, frozenset[str]]] = {
     ),
     **_allow("classifeed.documents.v1.IndexerService", {"GetStatus": (OPERATOR,)}),
     **_allow(
+        "classifeed.jobs.v1.JobService",
+        dict.fromkeys(
+            (
+                "TriggerJob",
+                "TriggerJobs",
+                "GetJob",
+                "ListJobs",
+                "WatchJob",
+                "CancelJob",
+                "RetryJob",
+                "RetryJobs",
+                "ListJobEvents",
+                "ListQueues",
+                "PauseQueue",
+                "ResumeQueue",
+                "GetLocks",
+            ),
+            (OPERATOR,),
+        ),
+    ),
+    **_allow(
         "classifeed.search.v1.SearchService",
         {"Search": ("api", OPERATOR), "GetDocument": ("api", OPERATOR), "GetIndexStatus": ("api", OPERATOR)},
     ),
