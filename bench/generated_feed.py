@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 _KINDS = (
@@ -26,7 +26,13 @@ def offer_ids(count: int, *, prefix: str = "G") -> Iterator[str]:
 
 
 def write_feed(
-    path: Path, count: int, *, prefix: str = "G", revision: int = 0, skip: frozenset[str] = frozenset()
+    path: Path,
+    count: int,
+    *,
+    prefix: str = "G",
+    revision: int = 0,
+    revisions: Sequence[int] = (),
+    skip: frozenset[str] = frozenset(),
 ) -> Path:
     """Writes a YML feed of `count` sound offers, about 1 KB each, and returns its path.
 
@@ -35,6 +41,7 @@ def write_feed(
         count: offers, those in `skip` left out.
         prefix: begins each external id.
         revision: another number changes the price of every offer.
+        revisions: one for each of the first offers, then again from the first; instead of `revision`.
         skip: external ids to leave out.
     """
     with path.open("w", encoding="utf-8") as file:
@@ -46,7 +53,8 @@ def write_feed(
         file.write("</categories>\n<offers>\n")
         for number, external_id in enumerate(offer_ids(count, prefix=prefix)):
             if external_id not in skip:
-                file.write(_offer(number, external_id, revision))
+                own = revisions[number % len(revisions)] if revisions else revision
+                file.write(_offer(number, external_id, own))
         file.write("</offers>\n</shop>\n</yml_catalog>\n")
     return path
 

@@ -12,11 +12,20 @@ import pytest
 
 from tests.e2e.suite import Suite
 
+_KNOBS = {
+    "CLASSIFEED_JOBS_LEASE_S": "4",
+    "CLASSIFEED_FETCH_ALLOW_LOOPBACK": "1",
+    "CLASSIFEED_LOADER_MIN_INTERVAL_S": "2",
+    # What a test awaits in vain of a site must not take it minutes.
+    "CLASSIFEED_LOADER_READ_TIMEOUT_S": "3",
+    "CLASSIFEED_LOADER_MAX_BYTES": str(64 << 20),
+}
+
 
 @pytest.fixture(scope="session")
 def suite() -> Iterator[Suite]:
     folder = Path(tempfile.mkdtemp(prefix="cf-e2e-"))
-    running = Suite(folder, {"CLASSIFEED_JOBS_LEASE_S": "4"})
+    running = Suite(folder, _KNOBS)
     try:
         running.up()
         yield running

@@ -1,0 +1,1 @@
+"""How long after a download an offer is found."""

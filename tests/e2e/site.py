@@ -1,0 +1,138 @@
+"""A seller's site on loopback: files that change, and every way in which a site can fail."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+_PIECE = b"<!-- nothing but words -->" * 400
+
+
+class Site:
+    """Paths and what they answer. Changes take effect at the next request.
+
+    Attributes:
+        url: address of the site, without a slash at the end.
+        requests: how often each path was asked for.
+    """
+
+    def __init__(self, port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+        self.requests: Counter[str] = Counter()
+        self.stopping = threading.Event()
+        self._files: dict[str, tuple[bytes, bool]] = {}
+        self._faults: dict[str, tuple[Any, ...]] = {}
+
+    def put(self, path: str, content: bytes, *, etag: bool = True) -> str:
+        """Serves a file and returns its link; without `etag` nothing can be asked for conditionally."""
+        self._files[path] = (content, etag)
+        self._faults.pop(path, None)
+        return self.url + path
+
+    def fail(self, path: str, *fault: Any) -> str:
+        """Has a path fail: ("status", 500, {headers}), ("endless",), ("silent",), ("loop",), ("cut",)."""
+        self._faults[path] = fault
+        return self.url + path
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        """Answers one request."""
+        path = handler.path
+        self.requests[path] += 1
+        match self._faults.get(path):
+            case ("status", int(status), dict(headers)):
+                handler.send_response(status)
+                for name, value in headers.items():
+                    handler.send_header(name, value)
+                handler.send_header("Content-Length", "0")
+                handler.end_headers()
+            case ("loop",):
+                handler.send_response(302)
+                handler.send_header("Location", path)
+                handler.send_header("Content-Length", "0")
+                handler.end_headers()
+            case ("silent",):
+                self.stopping.wait(60)
+            case ("endless",):
+                handler.send_response(200)
+                handler.end_headers()
+                while not self.stopping.is_set():
+                    handler.wfile.write(_PIECE)
+            case ("cut",):
+                content, _ = self._files[path]
+                handler.send_response(200)
+                handler.send_header("Content-Length", str(len(content)))
+                handler.end_headers()
+                handler.wfile.write(content[: len(content) // 2])
+            case _:
+                self._serve(handler, path)
+
+    def _serve(self, handler: BaseHTTPRequestHandler, path: str) -> None:
+        if path not in self._files:
+            handler.send_response(404)
+            handler.send_header("Content-Length", "0")
+            handler.end_headers()
+            return
+        content, has_etag = self._files[path]
+        etag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
+        if has_etag and handler.headers.get("If-None-Match") == etag:
+            handler.send_response(304)
+            handler.send_header("ETag", etag)
+            handler.end_headers()
+            return
+        handler.send_response(200)
+        if has_etag:
+            handler.send_header("ETag", etag)
+        handler.send_header("Content-Type", "application/xml")
+        handler.send_header("Content-Length", str(len(content)))
+        handler.end_headers()
+        handler.wfile.write(content)
+
+
+@contextmanager
+def serve_site() -> Iterator[Site]:
+    """Gives a running site on a free port; its threads end with the block."""
+
+    class Handler(BaseHTTPRequestHandler):
+        timeout = 60
+
+        def do_GET(self) -> None:
+            try:
+                site.answer(self)
+            except (BrokenPipeError, ConnectionResetError):
+                self.close_connection = True
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    server.block_on_close = False
+    site = Site(server.server_address[1])
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        yield site
+    finally:
+        site.stopping.set()
+        server.shutdown()
+        server.server_close()
+        thread.join(timeout=5)
+
+
+def wait_until(condition: Any, timeout_s: float, what: str, pause_s: float = 0.2) -> Any:
+    """Returns the first true value of a condition.
+
+    Raises:
+        AssertionError: there was none in time.
+    """
+    ends_at = time.monotonic() + timeout_s
+    while not (value := condition()):
+        assert time.monotonic() < ends_at, f"not within {timeout_s} s: {what}"
+        time.sleep(pause_s)
+    return value

@@ -1,0 +1,202 @@
+"""No offer lost by any fault: processes and servers die at thirty random moments while feeds are loaded by link."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from bench.generated_feed import offer_ids, write_feed
+
+from tests.e2e.site import Site, serve_site, wait_until
+from tests.e2e.suite import Suite
+from tests.e2e.test_loads import counts_of
+from tests.e2e.topic import check_runs, requests_of
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000)]
+_MOMENTS = 200 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 30
+_SEED = int(os.environ.get("CLASSIFEED_SEED", "20261121"))
+_OFFERS = 3_000
+_SERVICES = ("api", "loader", "processor", "offers", "receiver", "indexer", "searcher")
+# Dies by SIGKILL, but for PostgreSQL's second time: a fast shutdown, in which every connection is told to go.
+_SERVERS = (
+    ("kafka", signal.SIGKILL),
+    ("postgres", signal.SIGKILL),
+    ("postgres", signal.SIGINT),
+    ("s3", signal.SIGKILL),
+)
+_REMOVED = 5
+
+
+class Shop:
+    """A seller whose feed changes with each revision: every price, and which offers it has."""
+
+    def __init__(self, seller: str, folder: Path, site: Site) -> None:
+        self.seller = seller
+        self.link = ""
+        self.revision = 0
+        self.contents: list[frozenset[str]] = []
+        self._file = folder / f"{seller}.yml"
+        self._site = site
+
+    def publish(self, rng: random.Random) -> None:
+        """Puts the next revision on the site."""
+        ids = list(offer_ids(_OFFERS, prefix=self.seller))
+        left_out = frozenset(rng.sample(ids, rng.randrange(1, 200)))
+        self.revision += 1
+        write_feed(self._file, _OFFERS, prefix=self.seller, revision=self.least_price(), skip=left_out)
+        self.contents.append(frozenset(ids) - left_out)
+        self.link = self._site.put(f"/{self.seller}.yml", self._file.read_bytes())
+
+    def least_price(self) -> int:
+        """The price below which no offer of the newest revision is."""
+        return self.revision * 10_000
+
+    def lasting(self) -> frozenset[str]:
+        """Offers that every revision has had."""
+        return frozenset.intersection(*self.contents)
+
+
+class Watcher:
+    """Looks all the time: once a shop is loaded, an offer that every revision has had is there at every moment."""
+
+    def __init__(self, dsn: str, shops: list[Shop]) -> None:
+        self._dsn = dsn
+        self._waiting = {shop.seller for shop in shops}
+        self._shops = shops
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.looks = 0
+        self.faults: list[str] = []
+
+    def __enter__(self) -> Watcher:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join(timeout=30)
+
+    def _run(self) -> None:
+        while not self._stop.wait(0.3):
+            try:
+                with psycopg.connect(self._dsn, options="-c search_path=offers", connect_timeout=3) as connection:
+                    for shop in self._shops:
+                        self._look(connection, shop)
+            except psycopg.Error:
+                continue  # killed with its server; the next one looks again
+
+    def _look(self, connection: psycopg.Connection[Any], shop: Shop) -> None:
+        lasting = shop.lasting()
+        query = "SELECT external_id FROM offers WHERE seller_id = %s AND status <> %s"
+        missing = lasting - {row[0] for row in connection.execute(query, (shop.seller, _REMOVED))}
+        if not missing:
+            self._waiting.discard(shop.seller)
+        if shop.seller not in self._waiting:
+            self.looks += 1
+            if missing:
+                self.faults.append(f"{shop.seller}: {len(missing)} offers are gone, such as {min(missing)}")
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with serve_site() as running:
+        yield running
+
+
+def plan_strikes(rng: random.Random) -> list[tuple[str, signal.Signals]]:
+    """Says who dies how: everyone once, and then services as the seed will have it; in any order."""
+    strikes = [*_SERVERS, *((name, signal.SIGKILL) for name in _SERVICES)]
+    strikes += [(rng.choice(_SERVICES), signal.SIGKILL) for _ in range(_MOMENTS - len(strikes))]
+    rng.shuffle(strikes)
+    return strikes
+
+
+def strike(suite: Suite, name: str, number: signal.Signals) -> None:
+    """Kills a process and waits until another one serves in its place."""
+
+    def look() -> tuple[int | None, int, bool]:
+        status = suite.status()
+        if name in status["services"]:
+            service = status["services"][name]
+            return service["pids"].get("all"), service["restarts"], service["state"] == "SERVING"
+        part = status["parts"][name]
+        return part["pid"], part["restarts"], part["state"] == "RUNNING"
+
+    pid, restarts, _ = wait_until(lambda: (found := look())[0] and found, 60, f"{name} runs")
+    os.kill(pid, number)
+
+    def is_back() -> bool:
+        _, now, serves = look()
+        return now > restarts and serves
+
+    wait_until(is_back, 120, f"{name} is back", 0.4)
+
+
+def test_offers_are_those_of_the_last_load_whatever_dies(suite: Suite, site: Site, seller: str, tmp_path: Path) -> None:
+    rng = random.Random(_SEED)
+    shops = [Shop(f"{seller}{letter}", tmp_path, site) for letter in "abc"]
+    for shop in shops:
+        shop.publish(rng)
+        added = suite.run("feed", "add", shop.link, "--seller", shop.seller, "--every", "2s")
+        assert added.exit_code == 0, added.document
+    with Watcher(suite.status()["postgres"]["offers"], shops) as watcher:
+        for name, number in plan_strikes(rng):
+            rng.choice(shops).publish(rng)
+            time.sleep(rng.random())  # so that the blow falls at any moment of what is under way
+            strike(suite, name, number)
+        for shop in shops:
+            shop.publish(rng)
+        for shop in shops:
+            wait_until(
+                lambda shop=shop: is_loaded(suite, shop), 240, f"the last revision of {shop.seller} is loaded", 1
+            )
+            paused = suite.run("feed", "pause", "--seller", shop.seller)
+            assert paused.exit_code == 0, paused.document
+        suite.settle(timeout_s=240)
+    assert watcher.faults == []
+    assert watcher.looks > 30, "it looked while things went on"
+    for shop in shops:
+        check_at_rest(suite, shop)
+
+
+def is_loaded(suite: Suite, shop: Shop) -> bool:
+    """Whether the newest load has ended well and brought the newest revision."""
+    tasks = suite.run("task", "list", shop.seller, "default", "--limit", "1")
+    if tasks.exit_code or not tasks.document["tasks"] or tasks.document["tasks"][0]["status"] != "SUCCEEDED":
+        return False
+    offer = suite.run("offer", "show", shop.seller, "default", min(shop.contents[-1]))
+    price = int(offer.document.get("content", {}).get("price", {}).get("amount_micros", 0))
+    return price >= shop.least_price() * 1_000_000
+
+
+def check_at_rest(suite: Suite, shop: Shop) -> None:
+    """Offers, index, tasks, fetches and the topic agree with the newest revision."""
+    expected = shop.contents[-1]
+    stored = suite.query(
+        "offers", "SELECT external_id, status, version, published_version FROM offers WHERE seller_id = %s", shop.seller
+    )
+    assert {row[0] for row in stored if row[1] != _REMOVED} == expected
+    assert all(row[2] == row[3] for row in stored), "everything is published"
+    index = suite.run("search", "", "--seller", shop.seller, "--limit", "1").document
+    assert int(index["total"]) == len(expected)
+
+    tasks = suite.run("task", "list", shop.seller, "default", "--limit", "1000").document["tasks"]
+    assert {task["status"] for task in tasks} <= {"SUCCEEDED", "SUPERSEDED"}, tasks
+    for task in tasks:
+        if task["status"] == "SUCCEEDED":
+            counts_of(task)
+            assert task["statistics"]["total"] == task["expected_total"], "each record was answered once"
+    history = suite.run("feed", "fetches", "--seller", shop.seller, "--limit", "1000").document["fetches"]
+    loads = {fetch["name"]: fetch["task"] for fetch in history if fetch["outcome"] == "LOADED"}
+    assert loads == {task["fetch"]: task["name"] for task in tasks}, "one task for each fetch, and none is lost"
+
+    batches = check_runs(requests_of(suite.status()["kafka"], shop.seller))
+    assert {task_id for task_id, _ in batches} >= {int(t["task_id"]) for t in tasks if t["status"] == "SUCCEEDED"}

@@ -1,0 +1,226 @@
+"""Feeds by link through the whole suite: what is fetched when, what makes a task, what is told of failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bench.generated_feed import offer_ids, write_feed
+
+from tests.e2e.site import Site, serve_site, wait_until
+from tests.e2e.suite import Suite
+from tests.e2e.test_loads import counts_of
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+_OFFERS = 50
+_EVERY_S = 2
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with serve_site() as running:
+        yield running
+
+
+@pytest.fixture
+def content(tmp_path: Path, seller: str) -> bytes:
+    return write_feed(tmp_path / "feed.yml", _OFFERS, prefix=seller).read_bytes()
+
+
+class Feed:
+    """One feed, by the command line."""
+
+    def __init__(self, suite: Suite, seller: str) -> None:
+        self._suite = suite
+        self._seller = seller
+
+    def do(self, verb: str, *options: str, code: int | None = 0) -> dict[str, Any]:
+        """Runs a command on the feed."""
+        answer = self._suite.run("feed", verb, "--seller", self._seller, *options)
+        assert code is None or answer.exit_code == code, (answer.document, answer.stderr)
+        return answer.document
+
+    def add(self, link: str, *options: str, every_s: int = _EVERY_S) -> None:
+        """Makes the feed."""
+        answer = self._suite.run("feed", "add", link, "--seller", self._seller, "--every", f"{every_s}s", *options)
+        assert answer.exit_code == 0, (answer.document, answer.stderr)
+
+    def fetches(self) -> list[dict[str, Any]]:
+        """Returns the fetches that have ended, the oldest first."""
+        history = self.do("fetches", "--limit", "1000")["fetches"]
+        ended = [fetch for fetch in history if fetch["outcome"] not in {"QUEUED", "RUNNING"}]
+        return sorted(ended, key=lambda fetch: int(fetch["fetch_id"]))
+
+    def await_fetches(self, count: int) -> list[dict[str, Any]]:
+        """Waits until so many fetches have ended."""
+        return wait_until(
+            lambda: len(found := self.fetches()) >= count and found, 60, f"{count} fetches have ended", 0.5
+        )
+
+    def tasks(self) -> list[dict[str, Any]]:
+        """Returns the tasks of the namespace, the newest first."""
+        return list(self._suite.run("task", "list", self._seller, "default").document["tasks"])
+
+    def await_task(self, count: int) -> dict[str, Any]:
+        """Waits until the namespace has so many tasks, all ended, and returns the newest."""
+
+        def ended() -> list[dict[str, Any]]:
+            tasks = self.tasks()
+            return tasks if len(tasks) == count and all(t["status"] != "IN_PROGRESS" for t in tasks) else []
+
+        return wait_until(ended, 60, f"{count} tasks have ended", 0.5)[0]
+
+
+@pytest.fixture
+def feed(suite: Suite, seller: str) -> Iterator[Feed]:
+    made = Feed(suite, seller)
+    yield made
+    made.do("pause", code=None)
+
+
+def test_etag_spares_the_download_and_the_task(
+    suite: Suite, site: Site, feed: Feed, seller: str, content: bytes
+) -> None:
+    feed.add(site.put("/etag.yml", content))
+    first, second = feed.await_fetches(2)[:2]
+    assert (first["outcome"], first["http_status"]) == ("LOADED", 200)
+    assert (second["outcome"], second["http_status"]) == ("NOT_MODIFIED", 304)
+    assert second["task"] == first["task"], "it names the load that brought the file"
+    task = feed.await_task(1)
+    assert counts_of(task) == {"added": _OFFERS}
+    assert set(suite.offers(seller)) == set(offer_ids(_OFFERS, prefix=seller))
+
+
+def test_same_bytes_make_no_task_until_a_setting_changes(site: Site, feed: Feed, content: bytes) -> None:
+    feed.add(site.put("/plain.yml", content, etag=False))
+    first, second = feed.await_fetches(2)[:2]
+    assert (first["outcome"], second["outcome"]) == ("LOADED", "SAME_CONTENT")
+    feed.await_task(1)
+    feed.do("set", "--disposition", "MAKE_MANUAL")
+    task = feed.await_task(2)
+    assert (counts_of(task), task["disposition"]) == ({"unchanged": _OFFERS}, "MAKE_MANUAL")
+    assert int(task["feed_version"]) > int(feed.tasks()[-1]["feed_version"])
+
+
+def test_changed_file_is_loaded_as_the_whole_namespace(
+    suite: Suite, site: Site, feed: Feed, seller: str, content: bytes, tmp_path: Path
+) -> None:
+    link = site.put("/changing.yml", content)
+    feed.add(link)
+    feed.await_task(1)
+    gone = frozenset(list(offer_ids(_OFFERS, prefix=seller))[:5])
+    site.put(
+        "/changing.yml", write_feed(tmp_path / "next.yml", _OFFERS, prefix=seller, revision=9, skip=gone).read_bytes()
+    )
+    assert counts_of(feed.await_task(2)) == {"updated": _OFFERS - 5, "removed": 5}
+    assert set(suite.offers(seller)) == set(offer_ids(_OFFERS, prefix=seller)) - gone
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "word"),
+    [
+        (("status", 404, {}), "HTTP_404", "404"),
+        (("status", 500, {"Retry-After": "30"}), "HTTP_5XX", "500"),
+        (("loop",), "REDIRECT_LOOP", "redirect"),
+        (("cut",), "TRUNCATED", "cut"),
+        (("silent",), "TIMEOUT", "answer"),
+        (("endless",), "TOO_LARGE", "large"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_failure_is_told_in_words_and_the_next_fetch_is_later(
+    site: Site, feed: Feed, content: bytes, fault: tuple[Any, ...], code: str, word: str
+) -> None:
+    site.put("/broken.yml", content)
+    feed.add(site.fail("/broken.yml", *fault))
+    failed = feed.await_fetches(1)[0]
+    assert (failed["outcome"], failed["code"]) == ("FAILED", code), failed
+    assert word in failed["message"].lower(), failed["message"]
+    state = feed.do("show")["state"]
+    assert int(state["failures"]) >= 1
+    wait_s = (
+        datetime.fromisoformat(state["next_fetch_time"]) - datetime.fromisoformat(failed["end_time"])
+    ).total_seconds()
+    assert wait_s > _EVERY_S, "backed off"
+    if fault[0] == "status" and fault[2]:
+        assert wait_s >= 29, "the site asked for 30 s"
+    assert feed.tasks() == []
+
+
+def test_site_that_is_down_comes_back(site: Site, feed: Feed, content: bytes) -> None:
+    with serve_site() as other:
+        link = other.put("/gone.yml", content)
+    feed.add(link)
+    failed = feed.await_fetches(1)[0]
+    assert (failed["outcome"], failed["code"]) == ("FAILED", "CONNECT_FAILED"), failed
+    feed.do("set", "--url", site.put("/gone.yml", content))
+    assert feed.await_task(1)["status"] == "SUCCEEDED"
+    assert int(feed.do("show")["state"]["failures"]) == 0
+
+
+def test_pause_resume_and_run_now(site: Site, feed: Feed, content: bytes) -> None:
+    link = site.put("/paused.yml", content)
+    feed.add(link)
+    feed.await_task(1)
+    assert feed.do("pause")["status"] == "PAUSED"
+    before = len(feed.fetches())
+    assert "next_fetch_time" not in feed.do("show")["state"] or not feed.do("show")["state"]["next_fetch_time"]
+    run = feed.do("run", "--force")
+    assert run["fetch"]["outcome"] == "LOADED"
+    assert counts_of(run["task"]) == {"unchanged": _OFFERS}
+    assert len(feed.fetches()) == before + 1, "nothing but what was asked for"
+    assert feed.do("resume")["status"] == "ACTIVE"
+    feed.await_fetches(before + 2)
+
+
+@pytest.mark.parametrize(("disposition", "left"), [("DELETE", 0), ("MAKE_MANUAL", _OFFERS)])
+def test_remove_takes_the_offers_or_leaves_them_by_hand(
+    suite: Suite, site: Site, feed: Feed, seller: str, content: bytes, disposition: str, left: int
+) -> None:
+    feed.add(site.put("/removed.yml", content))
+    feed.await_task(1)
+    feed.do("remove", "--disposition", disposition)
+    ended = feed.await_task(2)
+    assert (ended["kind"], ended["status"]) == ("DELETE", "SUCCEEDED")
+    offers = suite.offers(seller)
+    assert len(offers) == left
+    assert all(offer["origin"] == "MANUAL" for offer in offers.values())
+    before = site.requests["/removed.yml"]
+    suite.settle()
+    assert feed.do("show", code=1)["error"]["reason"] == "FEED_NOT_FOUND"
+    feed.add(site.put("/removed.yml", content))
+    assert feed.await_task(3)["status"] == "SUCCEEDED"
+    assert len(suite.offers(seller)) == _OFFERS
+    assert all(offer["origin"] == "FEED" for offer in suite.offers(seller).values())
+    assert site.requests["/removed.yml"] > before
+
+
+def test_upload_beside_a_feed_by_link_is_refused_unless_forced(
+    suite: Suite, site: Site, feed: Feed, seller: str, content: bytes, tmp_path: Path
+) -> None:
+    feed.add(site.put("/beside.yml", content))
+    feed.await_task(1)
+    feed.do("pause")
+    file = write_feed(tmp_path / "upload.yml", 3, prefix=seller)
+    refused = suite.upload(file, seller)
+    assert (refused.exit_code, refused.document["error"]["reason"]) == (1, "NAMESPACE_HAS_FEED")
+    assert len(suite.offers(seller)) == _OFFERS
+    assert suite.upload(file, seller, "--force").document["status"] == "SUCCEEDED"
+    assert len(suite.offers(seller)) == 3
+    # The file behind the link is as before, but it is not what the namespace holds now.
+    feed.do("resume")
+    assert counts_of(feed.await_task(3))["added"] == _OFFERS - 3
+
+
+def test_link_into_the_installation_is_refused(suite: Suite, seller: str) -> None:
+    for link, reason in (
+        ("http://169.254.169.254/latest/meta-data/", "ADDRESS"),
+        ("http://user:secret@shop.example/feed.yml", "URL"),
+        ("file:///etc/passwd", "URL"),
+    ):
+        answer = suite.run("feed", "add", link, "--seller", seller)
+        assert answer.exit_code in {1, 2}, answer.document
+        assert reason in answer.document["error"]["reason"] or "url" in str(answer.document).lower()
