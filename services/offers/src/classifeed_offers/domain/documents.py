@@ -28,9 +28,10 @@ from classifeed.documents.v1.schema_pb2 import (
     Schema,
 )
 from classifeed.offers.v1.offer_pb2 import OfferContent
+from classifeed_common.offer_names import DOCUMENT_CLIENT, OfferName
 from classifeed_offers.domain.offers import Status
 
-CLIENT: Final = "offers"
+CLIENT: Final = DOCUMENT_CLIENT
 EPOCH: Final = 1
 
 _MAX_VALUES: Final = 1024  # of one field, by the contract of documents
@@ -93,7 +94,7 @@ def compose(due: DueOffer) -> RawDocument:
     Its timestamp is when it was read, so that a push repeated for a repair counts as fresh.
     """
     document = RawDocument(
-        pk=f"{due.seller_id}/{due.namespace}/{due.external_id}",
+        pk=OfferName(due.seller_id, due.namespace, due.external_id).document_pk,
         version=due.version,
         timestamp=due.composed_at,
         action=DOCUMENT_ACTION_DELETE,

@@ -13,8 +13,9 @@ from classifeed.offers.v1.offer_service_pb2 import GetOfferRequest, ListOffersRe
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceServicer
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
+from classifeed_common.offer_names import OfferName
 from classifeed_common.rpc.call import remaining_s
-from classifeed_offers.domain.names import format_offer_name, parse_offer_name, parse_parent
+from classifeed_offers.domain.names import parse_parent
 from classifeed_offers.domain.offers import Namespace, Status
 from classifeed_offers.store import reading
 from classifeed_offers.store.reading import OfferRow
@@ -38,16 +39,17 @@ class OfferService(OfferServiceServicer):
             NotFound: the namespace never had it.
         """
         try:
-            name = parse_offer_name(request.name)
+            name = OfferName.parse(request.name)
         except ValueError as error:
             raise InvalidArgument(
                 "OFFER_NAME_INVALID", str(error), violations=[FieldViolation("name", str(error))]
             ) from error
+        namespace = Namespace(name.seller_id, name.namespace)
         async with self._db.transaction(timeout_s=remaining_s()) as tx:
-            row = None if "\0" in name.external_id else await reading.get_offer(tx, name.namespace, name.external_id)
+            row = None if "\0" in name.external_id else await reading.get_offer(tx, namespace, name.external_id)
         if row is None:
             raise NotFound("OFFER_NOT_FOUND", f"There is no {request.name}: no load of this namespace had such an id.")
-        return offer_message(name.namespace, row)
+        return offer_message(namespace, row)
 
     async def ListOffers(self, request: ListOffersRequest, context: Context) -> ListOffersResponse:
         """Return a page of a namespace's offers by external id.
@@ -71,7 +73,7 @@ class OfferService(OfferServiceServicer):
 def offer_message(namespace: Namespace, row: OfferRow) -> Offer:
     """Return an offer as the contract shows it."""
     offer = Offer(
-        name=format_offer_name(*namespace, row.external_id),
+        name=str(OfferName(*namespace, row.external_id)),
         seller_id=namespace.seller_id,
         namespace=namespace.namespace,
         external_id=row.external_id,
