@@ -276,6 +276,13 @@ FAULTS: Final = _faults(
         "Export the offers in a known format: YML (Yandex Market Language, root <yml_catalog>).",
     ),
     FaultCode(
+        "FORMAT_DIFFERS",
+        "The file is of another format than the one that is wanted",
+        "The feed is set to load one format only, and what came is of another one: the site has changed its export, "
+        "or the link leads to another file.",
+        "Correct the link, or set the feed to the format of the file, or to any format.",
+    ),
+    FaultCode(
         "MALFORMED_XML",
         "The file is not well-formed XML",
         "A tag is not closed, an & or < stands alone, or the file is cut off.",
