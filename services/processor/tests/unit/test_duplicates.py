@@ -16,7 +16,7 @@ ids = st.lists(st.text(alphabet="abcé", min_size=1, max_size=2), max_size=60)
 def test_every_repetition_is_found_with_its_first_place(external_ids):
     hashes = IdHashes()
     for external_id in external_ids:
-        hashes.add(external_id)
+        hashes.add(external_id, 1, 0)
     duplicates = hashes.finish()
     for _ in range(2):
         first: dict[str, FirstPlace] = {}

@@ -22,8 +22,8 @@ class IdHashes:
     def __init__(self) -> None:
         self._hashes = array("q")
 
-    def add(self, external_id: str) -> None:
-        """Takes one id."""
+    def add(self, external_id: str, _ordinal: int, _offset: int, /) -> None:
+        """Takes one id, wherever it stands."""
         self._hashes.append(hash(external_id))
 
     def finish(self) -> DuplicateIds:

@@ -11,7 +11,7 @@ from classifeed_processor.domain.error_codes import ISSUES
 from classifeed_processor.feed.window import SourceWindow
 
 MAX_ISSUES = 20
-_EXCERPT_CHARS = 200
+EXCERPT_CHARS = 200
 _VALUE_CHARS = 200
 
 
@@ -96,8 +96,8 @@ class IssueWriter:
         at = _find_tag(raw, place.window.encode(tag), nth) if tag else 0
         line = place.line + raw.count(b"\n", 0, at)
         column = place.window.column(place.start + at)
-        excerpt = place.window.text(raw[at : at + 4 * _EXCERPT_CHARS])
-        return line, column, _clip(" ".join(excerpt.split()), _EXCERPT_CHARS)
+        excerpt = place.window.text(raw[at : at + 4 * EXCERPT_CHARS])
+        return line, column, excerpt_of(excerpt)
 
 
 def _find_tag(raw: bytes, tag: bytes, nth: int) -> int:
@@ -112,6 +112,11 @@ def _path(tag: str, nth: int, field: str) -> str:
     if not tag:
         return f"offer/@{field}" if field in {"id", "available"} else "offer"
     return f"offer/{tag}" if nth == 1 else f"offer/{tag}[{nth}]"
+
+
+def excerpt_of(text: str) -> str:
+    """Returns the beginning of a piece of the source in one line."""
+    return _clip(" ".join(text.split()), EXCERPT_CHARS)
 
 
 def _clip(text: str, limit: int) -> str:

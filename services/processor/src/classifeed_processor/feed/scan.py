@@ -10,7 +10,7 @@ from xml.parsers import expat
 
 from classifeed.feeds.v1 import load_pb2
 from classifeed_processor.domain.faults import FeedFault
-from classifeed_processor.feed.duplicates import DuplicateIds, IdHashes
+from classifeed_processor.feed.duplicates import DuplicateIds
 from classifeed_processor.feed.limits import Limits
 from classifeed_processor.feed.positions import PositionWriter
 from classifeed_processor.feed.sniff import Opening
@@ -73,6 +73,13 @@ class FeedScan:
     warnings: tuple[str, ...]
 
 
+class IdSink(Protocol):
+    """Takes the ids of a file as the first pass comes by them."""
+
+    def add(self, external_id: str, ordinal: int, offset: int, /) -> None:
+        """Takes a usable id: that of the offer at this position, from 1, which begins at this byte of the content."""
+
+
 class FormatScan(Protocol):
     """The first pass of one format: it sees every tag, counts offers and reads the head.
 
@@ -105,7 +112,7 @@ class FormatScan(Protocol):
         """
 
 
-ScanFactory = Callable[[IdHashes, PositionWriter, Limits], FormatScan]
+ScanFactory = Callable[[IdSink, PositionWriter, Limits], FormatScan]
 
 
 def require_mode(scan: FeedScan, mode: load_pb2.LoadMode) -> None:

@@ -7,10 +7,9 @@ from xml.parsers import expat
 
 from classifeed_processor.domain.currencies import normalise_currency
 from classifeed_processor.domain.faults import FeedFault
-from classifeed_processor.feed.duplicates import IdHashes
 from classifeed_processor.feed.limits import Limits
 from classifeed_processor.feed.positions import PositionWriter
-from classifeed_processor.feed.scan import Category, ShopHead
+from classifeed_processor.feed.scan import Category, IdSink, ShopHead
 from classifeed_processor.feed.yml.gather import DESCRIBING_TAGS
 from classifeed_processor.feed.yml.schema import unknown_tags
 
@@ -28,7 +27,7 @@ class YmlScan:
 
     name = "yml"
 
-    def __init__(self, ids: IdHashes, positions: PositionWriter, limits: Limits) -> None:
+    def __init__(self, ids: IdSink, positions: PositionWriter, limits: Limits) -> None:
         self._ids = ids
         self._positions = positions
         self._limits = limits
@@ -128,7 +127,7 @@ class YmlScan:
         self.offer_count += 1
         external_id = attributes.get("id", "").strip()
         if 0 < len(external_id) <= MAX_ID_CHARS:
-            self._ids.add(external_id)
+            self._ids.add(external_id, self.offer_count, offset)
 
     def _end_offer(self, offset: int) -> None:
         self._positions.add(self.boundary, offset)

@@ -1,0 +1,122 @@
+"""Finding one offer in a file: where it stands and how it begins, with one read of bare expat."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.feed.content import CHUNK_BYTES, open_content
+from classifeed_processor.feed.issues import EXCERPT_CHARS, excerpt_of
+from classifeed_processor.feed.positions import PositionWriter, read_positions
+from classifeed_processor.feed.reading import Attempt, ContentReader, EncodingMismatch, open_attempts
+from classifeed_processor.feed.sniff import Opening
+from classifeed_processor.feed.source import SourceFile
+from classifeed_processor.feed.window import SourceWindow
+
+# An excerpt of characters that take four bytes each.
+_EXCERPT_BYTES = 4 * EXCERPT_CHARS
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an offer begins.
+
+    Attributes:
+        ordinal: Its position in the file, from 1.
+        line: Line in the file, from 1.
+        column: Column in characters, from 1.
+        excerpt: Its first characters, blanks drawn together.
+    """
+
+    ordinal: int
+    line: int
+    column: int
+    excerpt: str
+
+
+def locate_offer(source: SourceFile, spool_dir: Path, external_id: str, limit: int = 20) -> list[Place]:
+    """Returns the places of the offers with this id, in the file's order.
+
+    Ids are read as both passes of a load read them. A file that breaks off, or that could not be loaded, gives the
+    places before its fault. Deterministic. Blocks for as long as the file takes to read, at the pace of the first pass;
+    writes one file of positions into `spool_dir`.
+
+    Args:
+        source: The file.
+        spool_dir: An empty folder for this call.
+        external_id: The seller's id; blanks around it do not count.
+        limit: Places at most; the file is read no further than the last of them.
+    """
+    try:
+        opening, attempts = open_attempts(source)
+    except FeedFault:
+        return []
+    found: list[Place] = []
+    for attempt in attempts:
+        wanted = _WantedId(external_id.strip(), limit)
+        mismatch = _read(source, opening, attempt, wanted, spool_dir / "positions")
+        found = found or _describe(source, opening, attempt, _ranges(wanted.offers, spool_dir / "positions"))
+        if not mismatch:
+            break
+    return found
+
+
+class _Enough(Exception):
+    """As many places were found as were asked for."""
+
+
+class _WantedId:
+    """Notes position and first byte of the offers with one id."""
+
+    def __init__(self, external_id: str, limit: int) -> None:
+        self._external_id = external_id
+        self._limit = limit
+        self.offers: list[tuple[int, int]] = []
+
+    def add(self, external_id: str, ordinal: int, offset: int, /) -> None:
+        """Takes an id of the file."""
+        # At the offer after the last one that is wanted, so that its end is known.
+        if len(self.offers) >= self._limit:
+            raise _Enough
+        if external_id == self._external_id:
+            self.offers.append((ordinal, offset))
+
+
+def _read(source: SourceFile, opening: Opening, attempt: Attempt, wanted: _WantedId, positions_path: Path) -> bool:
+    """Reads as far as can be read; says whether another encoding should be tried."""
+    positions = PositionWriter(positions_path)
+    with contextlib.closing(positions), contextlib.suppress(_Enough, FeedFault):
+        try:
+            ContentReader(wanted, positions, source.limits).read_through(source, opening, attempt)
+        except EncodingMismatch:
+            return True
+    return False
+
+
+def _ranges(offers: list[tuple[int, int]], positions_path: Path) -> list[tuple[int, int, int]]:
+    """Returns position, first byte and end of the excerpt of each offer; one that the file cuts off has no end."""
+    ranges = []
+    complete = enumerate(read_positions(positions_path), 1) if offers else iter(())
+    for ordinal, start in offers:
+        _, (_, end) = next((row for row in complete if row[0] == ordinal), (ordinal, (start, start + _EXCERPT_BYTES)))
+        ranges.append((ordinal, start, min(end, start + _EXCERPT_BYTES)))
+    return ranges
+
+
+def _describe(
+    source: SourceFile, opening: Opening, attempt: Attempt, ranges: list[tuple[int, int, int]]
+) -> list[Place]:
+    """Turns byte offsets into lines, columns and excerpts, reading up to the last of them once more."""
+    places = []
+    with open_content(source, opening) as stream, contextlib.suppress(FeedFault):
+        window = SourceWindow(stream, attempt.encoding)
+        read = 0
+        for ordinal, start, end in ranges:
+            window.forget_before(start)
+            while read < end and (data := window.read(CHUNK_BYTES)):
+                read += len(data)
+            line = window.line(start) + opening.skip_lines
+            places.append(Place(ordinal, line, window.column(start), excerpt_of(window.text(window.piece(start, end)))))
+    return places

@@ -1,0 +1,211 @@
+"""Reading a whole content with bare expat, under its limits, in the first encoding that its bytes fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from xml.parsers import expat
+
+from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.feed.content import CHUNK_BYTES, open_content
+from classifeed_processor.feed.diagnosis import explain
+from classifeed_processor.feed.encoding import is_single_byte, looks_like_utf8, measure_utf8
+from classifeed_processor.feed.limits import Limits
+from classifeed_processor.feed.positions import PositionWriter
+from classifeed_processor.feed.scan import FormatScan, IdSink, ScanFactory
+from classifeed_processor.feed.sniff import PREFIX_BYTES, Opening, sniff
+from classifeed_processor.feed.source import ByteStream, SourceFile
+from classifeed_processor.feed.yml.scan import YmlScan, too_deep
+
+FORMATS: Mapping[str, ScanFactory] = {"yml_catalog": YmlScan}
+FALLBACK_ENCODING = "cp1251"
+_AMPLIFICATION_CODE = 43
+# As many characters of several bytes as a text of single bytes may hold by chance.
+_CHANCE_PAIRS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One way to read the characters of a file.
+
+    Attributes:
+        encoding: Encoding that is forced on the parser; empty means UTF-8.
+        warning: What the seller should know when it succeeds.
+    """
+
+    encoding: str
+    warning: str
+
+
+class EncodingMismatch(Exception):
+    """The bytes do not fit the encoding of this attempt; another one may."""
+
+    def __init__(self, fault: FeedFault) -> None:
+        self.fault = fault
+        super().__init__(str(fault))
+
+
+def open_attempts(source: SourceFile) -> tuple[Opening, list[Attempt]]:
+    """Returns how the content begins, and the encodings to try, the likeliest first.
+
+    Raises:
+        FeedFault: The content is no XML, or in an encoding that is not read.
+    """
+    with source.open() as stream:
+        prefix = stream.read(PREFIX_BYTES)
+    opening = sniff(prefix)
+    return opening, _attempts(opening, prefix)
+
+
+def _attempts(opening: Opening, prefix: bytes) -> list[Attempt]:
+    declared = Attempt(opening.encoding, "")
+    if opening.wide:
+        return [declared]
+    if is_single_byte(opening.encoding):
+        if looks_like_utf8(prefix):
+            words = f"The file is not written in {opening.declared} as it says, but in UTF-8; it was read so."
+            return [Attempt("utf-8", words), declared]
+        return [declared]
+    said = opening.declared or "UTF-8"
+    words = f"The file is not written in {said} as it says, but in windows-1251; it was read so."
+    return [declared, Attempt(FALLBACK_ENCODING, words)]
+
+
+class ContentReader:
+    """Feeds expat, holds the limits, and hands over to the format's scan at the root.
+
+    Attributes:
+        root: Name of the root element, without its namespace.
+        format_scan: The scan of the format that has this root; None while and where there is none.
+        wants_second_look: Whether libxml2, which reads the second pass, may refuse something that expat let pass.
+        error_offset: Byte offset at which the content stopped being well-formed.
+    """
+
+    def __init__(self, ids: IdSink, positions: PositionWriter, limits: Limits) -> None:
+        self._ids = ids
+        self._positions = positions
+        self._limits = limits
+        self.root = ""
+        self.format_scan: FormatScan | None = None
+        self.wants_second_look = False
+        self.error_offset = 0
+
+    def read_through(self, source: SourceFile, opening: Opening, attempt: Attempt) -> int:
+        """Reads the content to its end and returns its size. Blocks on the disk.
+
+        Raises:
+            FeedFault: The file cannot be loaded.
+            EncodingMismatch: The bytes do not fit the encoding of this attempt; the next one may.
+        """
+        try:
+            with open_content(source, opening) as stream:
+                return self._read(stream, attempt.encoding)
+        except expat.ExpatError as error:
+            raise _fault_of(error, self, source, opening, attempt) from error
+
+    def _read(self, stream: ByteStream, encoding: str) -> int:
+        parser = expat.ParserCreate(encoding or None, namespace_separator=" ")
+        parser.StartElementHandler = self._root_handler(parser)
+        parser.EntityDeclHandler = _refuse_outer_entity
+        parser.StartNamespaceDeclHandler = self._notice
+        parser.StartDoctypeDeclHandler = self._notice_doctype
+        parser.XmlDeclHandler = self._notice_version
+        limits = self._limits
+        fed = 0
+        last = b""
+        while data := stream.read(CHUNK_BYTES):
+            fed += len(data)
+            if b"xml:" in data or b"xml:" in last[-3:] + data[:3]:
+                self.wants_second_look = True
+            last = data
+            self._feed(parser, data)
+            if fed - parser.CurrentByteIndex > limits.token_bytes:
+                raise FeedFault(
+                    "UNSAFE_XML",
+                    f"One tag or comment has more than {limits.token_bytes:,} bytes",
+                    line=parser.CurrentLineNumber,
+                )
+            self._check_sizes(parser)
+        self._feed(parser, b"", final=True)
+        return fed
+
+    def _feed(self, parser: expat.XMLParserType, data: bytes, *, final: bool = False) -> None:
+        try:
+            parser.Parse(data, final)
+        except expat.ExpatError:
+            self.error_offset = parser.ErrorByteIndex
+            raise
+
+    def _check_sizes(self, parser: expat.XMLParserType) -> None:
+        limits = self._limits
+        if len(parser.intern) > limits.names:
+            raise FeedFault(
+                "UNSAFE_XML", f"The file uses more than {limits.names:,} different names of tags and attributes"
+            )
+        scan = self.format_scan
+        if scan is None:
+            return
+        limit = limits.element_bytes if scan.inside_offer else limits.head_bytes
+        if parser.CurrentByteIndex - scan.boundary > limit:
+            where = "One offer" if scan.inside_offer else "What stands outside of offers"
+            raise FeedFault("UNSAFE_XML", f"{where} takes more than {limit:,} bytes", line=parser.CurrentLineNumber)
+
+    def _root_handler(self, parser: expat.XMLParserType) -> Callable[[str, dict[str, str]], None]:
+        depth = 0
+
+        def start(name: str, _: dict[str, str]) -> None:
+            nonlocal depth
+            depth += 1
+            if depth > 1:
+                if depth > self._limits.depth:
+                    raise too_deep(parser, self._limits.depth)
+                return
+            self.root = name.rpartition(" ")[2]
+            factory = FORMATS.get(name)
+            if factory is not None:
+                self.format_scan = factory(self._ids, self._positions, self._limits)
+                self.format_scan.attach(parser)
+
+        def end(_: str) -> None:
+            nonlocal depth
+            depth -= 1
+
+        parser.EndElementHandler = end
+        return start
+
+    def _notice(self, *_: object) -> None:
+        self.wants_second_look = True
+
+    def _notice_doctype(self, _name: str, _system: str | None, _public: str | None, has_internal_subset: int) -> None:
+        self.wants_second_look |= bool(has_internal_subset)
+
+    def _notice_version(self, version: str, _encoding: str | None, _standalone: int) -> None:
+        self.wants_second_look |= version != "1.0"
+
+
+def _refuse_outer_entity(
+    name: str, _parameter: int, _value: str | None, _base: str | None, system_id: str | None, *_: object
+) -> None:
+    if system_id is not None:
+        raise FeedFault("UNSAFE_XML", f"The entity {name} points to something outside of the file")
+
+
+def _fault_of(
+    error: expat.ExpatError, reader: ContentReader, source: SourceFile, opening: Opening, attempt: Attempt
+) -> Exception:
+    if error.code == _AMPLIFICATION_CODE:
+        return FeedFault(
+            "UNSAFE_XML", "The file's entities grow without measure", line=error.lineno + opening.skip_lines
+        )
+    with open_content(source, opening) as stream:
+        fault = explain(stream, attempt.encoding, opening.skip_lines)
+    if is_single_byte(attempt.encoding) or opening.wide:
+        return fault
+    with open_content(source, opening) as stream:
+        measure = measure_utf8(stream, reader.error_offset)
+    if not 0 <= measure.bad_offset <= reader.error_offset + 4:
+        return EncodingMismatch(fault) if attempt.warning else fault
+    words = f"A byte of the file does not fit its encoding {opening.declared or 'UTF-8'}"
+    wrong = FeedFault("ENCODING_WRONG", words, line=fault.line, column=fault.column)
+    # A text that was UTF-8 so far has a broken place; one that never was is of another encoding.
+    return EncodingMismatch(wrong) if measure.multibyte <= _CHANCE_PAIRS or attempt.warning else wrong
