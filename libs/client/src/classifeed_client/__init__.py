@@ -1,6 +1,21 @@
 """Typed, synchronous client of Classifeed's public APIs, for the command line, for tests and for other teams."""
 
-from classifeed_client.client import Addresses, Client
+from classifeed_client.client import Client
+from classifeed_client.connection import Addresses
 from classifeed_client.errors import ApiError, DeadlineExceeded, FieldViolation, Refused, Unreachable
+from classifeed_client.names import feed_name, format_name, offer_name, seller_name, task_name
 
-__all__ = ["Addresses", "ApiError", "Client", "DeadlineExceeded", "FieldViolation", "Refused", "Unreachable"]
+__all__ = [
+    "Addresses",
+    "ApiError",
+    "Client",
+    "DeadlineExceeded",
+    "FieldViolation",
+    "Refused",
+    "Unreachable",
+    "feed_name",
+    "format_name",
+    "offer_name",
+    "seller_name",
+    "task_name",
+]

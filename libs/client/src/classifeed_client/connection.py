@@ -1,0 +1,92 @@
+"""Channels to one installation, and what every call over them has in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar, cast
+
+import grpc
+from opentelemetry.instrumentation.grpc import client_interceptor
+from opentelemetry.instrumentation.grpc.grpcext import intercept_channel
+
+from classifeed.feeds.v1.feed_service_pb2_grpc import FeedServiceStub
+from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub
+from classifeed.search.v1.search_service_pb2_grpc import SearchServiceStub
+from classifeed_client.errors import error_of
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where the services listen, host:port."""
+
+    api: str
+    offers: str
+    searcher: str
+
+
+class Connection:
+    """Calls one installation. Blocks; may be shared by threads; close it, or use it in a `with` block.
+
+    Args:
+        addresses: where the services listen.
+        token: asked before each call for the bearer token, so that a renewed one is used.
+        timeout_s: how long a call may take, unless it says otherwise.
+        connect: opens a channel to an address; without TLS unless given.
+    """
+
+    def __init__(
+        self,
+        addresses: Addresses,
+        token: Callable[[], str],
+        *,
+        timeout_s: float = 10.0,
+        connect: Callable[[str], grpc.Channel] | None = None,
+    ) -> None:
+        self._token = token
+        self._timeout_s = timeout_s
+        self._channels = {
+            name: (connect or _open_channel)(getattr(addresses, name)) for name in ("api", "offers", "searcher")
+        }
+        # The stubs' types are those of grpc.aio; over a synchronous channel the same stubs block.
+        self._feeds: Any = FeedServiceStub(cast(Any, self._channels["api"]))
+        self._offers: Any = OfferServiceStub(cast(Any, self._channels["offers"]))
+        self._search: Any = SearchServiceStub(cast(Any, self._channels["searcher"]))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connections."""
+        for channel in self._channels.values():
+            channel.close()
+
+    def _options(self, timeout_s: float | None = None) -> dict[str, Any]:
+        return {
+            "metadata": (("authorization", f"Bearer {self._token()}"),),
+            "timeout": self._timeout_s if timeout_s is None else timeout_s,
+        }
+
+    def _call(self, method: Any, request: object, _answer: type[T], timeout_s: float | None = None) -> T:
+        with translated():
+            return cast(T, method(request, **self._options(timeout_s)))
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raises what grpc raises in the block as one of our errors."""
+    try:
+        yield
+    except grpc.RpcError as error:
+        raise error_of(error) from error
+
+
+def _open_channel(address: str) -> grpc.Channel:
+    # Spans only where the caller has set tracing up; then a trace begins here and goes through every service.
+    return cast(grpc.Channel, intercept_channel(grpc.insecure_channel(address), client_interceptor()))  # type: ignore[no-untyped-call]

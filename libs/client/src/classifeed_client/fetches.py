@@ -1,0 +1,62 @@
+"""Calls about downloads of feeds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from classifeed.feeds.v1 import feed_pb2, feed_service_pb2, feed_source_service_pb2
+from classifeed_client.connection import Connection
+from classifeed_client.errors import DeadlineExceeded, Unreachable
+
+_POLL_S = 0.2
+_UNDER_WAY = frozenset({feed_pb2.FETCH_OUTCOME_QUEUED, feed_pb2.FETCH_OUTCOME_RUNNING})
+
+
+class FetchCalls(Connection):
+    """Has feeds fetched, and reads how it went."""
+
+    def run_feed(self, name: str, *, force: bool = False, request_id: str = "") -> feed_pb2.Fetch:
+        """Has a feed fetched now and returns the fetch, which has not ended yet.
+
+        The same request_id again answers the same fetch.
+        """
+        request = feed_service_pb2.RunFeedRequest(name=name, force=force, request_id=request_id)
+        return self._call(self._feeds.RunFeed, request, feed_pb2.Fetch)
+
+    def get_fetch(self, name: str) -> feed_pb2.Fetch:
+        """Returns a fetch by its resource name."""
+        return self._call(self._feeds.GetFetch, feed_source_service_pb2.GetFetchRequest(name=name), feed_pb2.Fetch)
+
+    def list_fetches(
+        self, parent: str, *, page_size: int = 0, page_token: str = ""
+    ) -> feed_source_service_pb2.ListFetchesResponse:
+        """Returns a page of the fetches of a namespace, the newest first."""
+        request = feed_source_service_pb2.ListFetchesRequest(parent=parent, page_size=page_size, page_token=page_token)
+        return self._call(self._feeds.ListFetches, request, feed_source_service_pb2.ListFetchesResponse)
+
+    def wait_for_fetch(
+        self, fetch: feed_pb2.Fetch, *, timeout_s: float, on_change: Callable[[feed_pb2.Fetch], None] | None = None
+    ) -> feed_pb2.Fetch:
+        """Returns a fetch once it has ended, however it did; `on_change` is told each state that was seen.
+
+        Raises:
+            DeadlineExceeded: it has not ended in time; it goes on.
+        """
+        ends_at = time.monotonic() + timeout_s
+        while fetch.outcome in _UNDER_WAY:
+            if on_change:
+                on_change(fetch)
+            if time.monotonic() > ends_at:
+                raise DeadlineExceeded(
+                    "FETCH_NOT_ENDED",
+                    f"Fetch {fetch.fetch_id} has not ended within {timeout_s:g} s; it goes on. "
+                    f"Look again: classifeed feed fetches --seller {fetch.seller_id} --namespace {fetch.namespace}",
+                    {"fetch": fetch.name},
+                )
+            time.sleep(_POLL_S)
+            # A service that restarts is waited for: the fetch is a row, and it outlives the process.
+            with suppress(Unreachable):
+                fetch = self.get_fetch(fetch.name)
+        return fetch
