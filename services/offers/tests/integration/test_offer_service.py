@@ -5,7 +5,13 @@ from __future__ import annotations
 import grpc
 import pytest
 
-from classifeed.offers.v1.offer_pb2 import OFFER_ORIGIN_FEED, OFFER_STATUS_ACTIVE, OFFER_STATUS_REMOVED
+from classifeed.offers.v1.offer_pb2 import (
+    OFFER_CHANGE_REMOVED,
+    OFFER_CHANGE_UPDATED,
+    OFFER_ORIGIN_FEED,
+    OFFER_STATUS_ACTIVE,
+    OFFER_STATUS_REMOVED,
+)
 from classifeed.offers.v1.offer_service_pb2 import GetOfferRequest, ListOffersRequest
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub, add_OfferServiceServicer_to_server
 from classifeed_common.rpc.server import Servicer
@@ -31,6 +37,13 @@ async def test_an_offer_is_shown_whole(owner, offers, records, new_load):
     assert offer.version > 1_700_000_000_000_000
     assert offer.published_version == 0
     assert offer.update_time.ToMicroseconds() == pytest.approx(offer.version, abs=1_000_000)
+
+
+async def test_an_offer_says_what_its_last_load_did(owner, offers, records, new_load):
+    await owner.load(new_load([records.good("kept"), records.good("gone")]))
+    await owner.load(new_load([records.good("kept", price=9)], task=2))
+    shown = [await offers.GetOffer(GetOfferRequest(name=f"{PARENT}/offers/{name}")) for name in ("kept", "gone")]
+    assert [(it.last_task_id, it.last_change) for it in shown] == [(2, OFFER_CHANGE_UPDATED), (2, OFFER_CHANGE_REMOVED)]
 
 
 async def test_an_unknown_offer_is_not_found(offers):

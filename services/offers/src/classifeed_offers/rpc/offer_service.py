@@ -86,6 +86,7 @@ def offer_message(namespace: Namespace, row: OfferRow) -> Offer:
         moderation=row.moderation,
         create_time=row.created_at,
         update_time=row.updated_at,
+        last_change=f"OFFER_CHANGE_{row.last_change}",
     )
     if row.published_content is not None:
         offer.published_content.ParseFromString(row.published_content)

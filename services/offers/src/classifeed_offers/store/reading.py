@@ -27,6 +27,7 @@ class OfferRow(NamedTuple):
     moderation: str
     created_at: datetime
     updated_at: datetime
+    last_change: str
 
 
 async def get_offer(tx: Tx, namespace: Namespace, external_id: str) -> OfferRow | None:

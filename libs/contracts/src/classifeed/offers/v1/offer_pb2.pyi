@@ -24,6 +24,14 @@ class OfferOrigin(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     OFFER_ORIGIN_UNSPECIFIED: _ClassVar[OfferOrigin]
     OFFER_ORIGIN_FEED: _ClassVar[OfferOrigin]
     OFFER_ORIGIN_MANUAL: _ClassVar[OfferOrigin]
+
+class OfferChange(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    OFFER_CHANGE_UNSPECIFIED: _ClassVar[OfferChange]
+    OFFER_CHANGE_ADDED: _ClassVar[OfferChange]
+    OFFER_CHANGE_UPDATED: _ClassVar[OfferChange]
+    OFFER_CHANGE_REMOVED: _ClassVar[OfferChange]
+    OFFER_CHANGE_MADE_MANUAL: _ClassVar[OfferChange]
 OFFER_STATUS_UNSPECIFIED: OfferStatus
 OFFER_STATUS_PENDING: OfferStatus
 OFFER_STATUS_ACTIVE: OfferStatus
@@ -33,6 +41,11 @@ OFFER_STATUS_REMOVED: OfferStatus
 OFFER_ORIGIN_UNSPECIFIED: OfferOrigin
 OFFER_ORIGIN_FEED: OfferOrigin
 OFFER_ORIGIN_MANUAL: OfferOrigin
+OFFER_CHANGE_UNSPECIFIED: OfferChange
+OFFER_CHANGE_ADDED: OfferChange
+OFFER_CHANGE_UPDATED: OfferChange
+OFFER_CHANGE_REMOVED: OfferChange
+OFFER_CHANGE_MADE_MANUAL: OfferChange
 
 class OfferContent(_message.Message):
     __slots__ = ("category_id", "category_path", "title", "description", "url", "price", "old_price", "location", "address", "picture_urls", "attributes", "available", "vendor", "vendor_code", "model", "barcodes", "stock_quantity")
@@ -99,7 +112,7 @@ class Attribute(_message.Message):
     def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ..., unit: _Optional[str] = ...) -> None: ...
 
 class Offer(_message.Message):
-    __slots__ = ("name", "seller_id", "namespace", "external_id", "status", "origin", "content", "published_content", "last_task_id", "version", "published_version", "moderation", "create_time", "update_time")
+    __slots__ = ("name", "seller_id", "namespace", "external_id", "status", "origin", "content", "published_content", "last_task_id", "version", "published_version", "moderation", "create_time", "update_time", "last_change")
     NAME_FIELD_NUMBER: _ClassVar[int]
     SELLER_ID_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
@@ -114,6 +127,7 @@ class Offer(_message.Message):
     MODERATION_FIELD_NUMBER: _ClassVar[int]
     CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
     UPDATE_TIME_FIELD_NUMBER: _ClassVar[int]
+    LAST_CHANGE_FIELD_NUMBER: _ClassVar[int]
     name: str
     seller_id: str
     namespace: str
@@ -128,4 +142,5 @@ class Offer(_message.Message):
     moderation: str
     create_time: _timestamp_pb2.Timestamp
     update_time: _timestamp_pb2.Timestamp
-    def __init__(self, name: _Optional[str] = ..., seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., external_id: _Optional[str] = ..., status: _Optional[_Union[OfferStatus, str]] = ..., origin: _Optional[_Union[OfferOrigin, str]] = ..., content: _Optional[_Union[OfferContent, _Mapping]] = ..., published_content: _Optional[_Union[OfferContent, _Mapping]] = ..., last_task_id: _Optional[int] = ..., version: _Optional[int] = ..., published_version: _Optional[int] = ..., moderation: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    last_change: OfferChange
+    def __init__(self, name: _Optional[str] = ..., seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., external_id: _Optional[str] = ..., status: _Optional[_Union[OfferStatus, str]] = ..., origin: _Optional[_Union[OfferOrigin, str]] = ..., content: _Optional[_Union[OfferContent, _Mapping]] = ..., published_content: _Optional[_Union[OfferContent, _Mapping]] = ..., last_task_id: _Optional[int] = ..., version: _Optional[int] = ..., published_version: _Optional[int] = ..., moderation: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_change: _Optional[_Union[OfferChange, str]] = ...) -> None: ...
