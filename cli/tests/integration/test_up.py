@@ -49,7 +49,9 @@ def test_one_start_gives_addresses_databases_keys_and_leaves_nothing_behind(cli:
     assert alpha["CLASSIFEED_ALPHA_BETA_ADDRESS"] == status["services"]["beta"]["grpc"]
     assert alpha["CLASSIFEED_ALPHA_KAFKA_BOOTSTRAP"] == status["kafka"]
     assert alpha["CLASSIFEED_ALPHA_S3_ENDPOINT"] == status["s3"]["endpoint"]
+    assert alpha["CLASSIFEED_ALPHA_SECRETS_FILE"] == str(cli.data / "keys" / "seal.keys")
     assert "CLASSIFEED_ALPHA_DSN" not in alpha
+    assert "CLASSIFEED_BETA_SECRETS_FILE" not in beta
     assert beta["CLASSIFEED_BETA_JOBS_LEASE_S"] == "3"
     assert (beta["CLASSIFEED_BETA_COLOUR"], beta["CLASSIFEED_BETA_SHAPE"]) == ("blue", "flat")
     assert not any("postgres:" in value for value in beta.values()), "a service may not know the superuser"

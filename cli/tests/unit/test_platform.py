@@ -24,6 +24,7 @@ from classifeed_cli.platform.service_table import ServiceTable
 from classifeed_cli.platform.settle import wait_settled
 from classifeed_cli.platform.supervised import Supervised
 from classifeed_common.auth import KeyStore
+from classifeed_common.auth.sealing import Sealer
 from classifeed_common.embedded.process import spawn_bound
 from classifeed_common.kafka.topics import declared
 
@@ -37,14 +38,14 @@ def layout(tmp_path: Path) -> Layout:
 
 def test_the_table_names_the_suite_in_the_order_of_an_offer() -> None:
     table = ServiceTable.load()
-    assert list(table.services) == ["api", "processor", "offers", "receiver", "indexer", "searcher"]
+    assert list(table.services) == ["api", "loader", "processor", "offers", "receiver", "indexer", "searcher"]
     assert all(declared(topic) for topic in table.topics)
 
 
 def test_only_brings_the_parts_that_a_service_needs() -> None:
     table = ServiceTable.load()
     everything, parts = table.choose([])
-    assert (len(everything), parts) == (6, {"postgres", "kafka", "s3"})
+    assert (len(everything), parts) == (7, {"postgres", "kafka", "s3"})
     services, parts = table.choose(["receiver"])
     assert ([spec.name for spec in services], parts) == (["receiver"], {"postgres"})
     services, parts = table.choose(["s3,searcher"])
@@ -75,7 +76,9 @@ def test_a_set_port_is_taken(layout: Layout, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_credentials_are_made_once_and_private(layout: Layout) -> None:
     first = ensure_credentials(layout, ["api"])
+    sealed = Sealer.load(layout.seal_keys).seal(b"secret", "shop/default")
     second = ensure_credentials(layout, ["api", "offers"])
+    assert Sealer.load(layout.seal_keys).unseal(sealed, "shop/default") == b"secret"
     assert second.superuser == first.superuser
     assert second.roles["api"] == first.roles["api"]
     assert second.s3_secret_key == first.s3_secret_key

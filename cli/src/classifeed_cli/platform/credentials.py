@@ -11,6 +11,7 @@ from pathlib import Path
 
 from classifeed_cli.platform.layout import Layout, read_json, write_json
 from classifeed_common.auth import KeyStore, write_keys
+from classifeed_common.auth.sealing import new_key_line
 
 OPERATOR = "operator"
 # The caller that stands for "some service of this installation", for programs outside that test or repair.
@@ -31,9 +32,11 @@ class Credentials:
 
 
 def ensure_credentials(layout: Layout, services: Iterable[str]) -> Credentials:
-    """Read the passwords and make those that are missing; ticket keys too. Idempotent."""
+    """Read the passwords and make those that are missing; ticket keys and the key of sealed secrets too. Idempotent."""
     names = list(services)
     write_keys(layout.keys, [*names, OPERATOR, SERVICE])
+    if not layout.seal_keys.exists():
+        write_private(layout.seal_keys, new_key_line())
     path = layout.keys / "postgres.json"
     passwords: dict[str, str] = read_json(path) or {}
     missing = [name for name in ("postgres", *names) if name not in passwords]
@@ -52,13 +55,14 @@ def write_tokens(layout: Layout, services: Iterable[str]) -> None:
     """Put a fresh token, good for all `services`, into each token file; to be called every TOKEN_RENEWAL_S."""
     store, audiences = KeyStore(layout.keys), tuple(services)
     for caller in (OPERATOR, SERVICE):
-        write_token(layout.token(caller), store.issue(caller, audiences, TOKEN_LIFE_S))
+        # Without a newline at the end: `$(cat FILE)` and read() agree.
+        write_private(layout.token(caller), store.issue(caller, audiences, TOKEN_LIFE_S))
 
 
-def write_token(path: Path, token: str) -> None:
-    """Replace a token file in one step, mode 0600, without a newline at the end: `$(cat FILE)` and read() agree."""
+def write_private(path: Path, text: str) -> None:
+    """Replace a file in one step, mode 0600."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as file:
-        file.write(token)
+        file.write(text)
     draft.replace(path)

@@ -52,7 +52,7 @@ class Installation:
 
     @classmethod
     def _remote(cls, address: str) -> Installation:
-        names = ("api", "processor", "offers", "receiver", "indexer", "searcher")
+        names = ("api", "loader", "processor", "offers", "receiver", "indexer", "searcher")
         file = os.environ.get("CLASSIFEED_TOKEN_FILE")
         return cls(
             grpc={name: os.environ.get(f"CLASSIFEED_{name.upper()}_ADDRESS", address) for name in names},

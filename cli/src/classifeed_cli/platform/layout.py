@@ -58,6 +58,11 @@ class Layout:
         """Access key, secret key and bucket of S3."""
         return self.keys / "s3.json"
 
+    @property
+    def seal_keys(self) -> Path:
+        """Keys that seal and open credentials of feeds, a line each."""
+        return self.keys / "seal.keys"
+
     def part(self, name: str) -> Path:
         """Data of an embedded server."""
         return self.root / name

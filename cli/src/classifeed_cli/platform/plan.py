@@ -66,6 +66,8 @@ class Plan:
             own["S3_ACCESS_KEY"] = self.credentials.s3_access_key
             own["S3_SECRET_KEY"] = self.credentials.s3_secret_key
             own["S3_BUCKET"] = BUCKET
+        if spec.secrets:
+            own["SECRETS_FILE"] = layout.seal_keys
         return environment | {spec.prefix + key: str(value) for key, value in own.items()}
 
 

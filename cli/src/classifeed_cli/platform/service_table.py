@@ -25,6 +25,7 @@ class ServiceSpec:
     database: bool = False
     kafka: bool = False
     s3: bool = False
+    secrets: bool = False
     settings: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -1,0 +1,10 @@
+"""`python -m classifeed_loader serve | work | migrate | check`."""
+
+from __future__ import annotations
+
+from classifeed_common.runner import main
+from classifeed_loader.bootstrap import SERVICE, build
+from classifeed_loader.settings import LoaderSettings
+
+if __name__ == "__main__":
+    main(SERVICE, LoaderSettings, build, "classifeed_loader")

@@ -1,0 +1,59 @@
+"""Fetching a source now, because somebody asks for it."""
+
+from __future__ import annotations
+
+from classifeed.feeds.v1 import feed_pb2
+from classifeed.feeds.v1.feed_source_service_pb2 import RunSourceRequest
+from classifeed_common.db import Database
+from classifeed_common.errors import FailedPrecondition, FieldViolation, InvalidArgument
+from classifeed_jobs import JobStore
+from classifeed_loader.app.queue_fetches import REQUESTED_PRIORITY, queue_fetches
+from classifeed_loader.domain.fetches import FetchKey
+from classifeed_loader.store import queueing, sources
+
+
+async def run_source(
+    db: Database, jobs: JobStore, request: RunSourceRequest, *, min_interval_s: float, timeout_s: float | None
+) -> FetchKey:
+    """Takes the source and returns the fetch that the request makes, or has made before.
+
+    Idempotent by request_id. Fetches by the newest version known, should that not be the one that was sent.
+
+    Raises:
+        FailedPrecondition: the source is removed.
+        InvalidArgument: the request_id was used for another namespace.
+    """
+    source = request.source
+    async with db.transaction(timeout_s=timeout_s) as tx:
+        await sources.put(tx, [source], min_interval_s=min_interval_s)
+        found = await queueing.find_request(tx, source.seller_id, request.request_id)
+        if found is None:
+            known = await sources.get(tx, source.seller_id, source.namespace)
+            assert known is not None
+            feed_version, status = known
+            if status == feed_pb2.FEED_STATUS_REMOVED:
+                raise FailedPrecondition(
+                    "FEED_REMOVED",
+                    f"The feed {source.namespace} of seller {source.seller_id} was removed. Make it anew to fetch it.",
+                )
+            made = await queueing.insert_request(
+                tx,
+                source.seller_id,
+                source.namespace,
+                feed_version=feed_version,
+                forced=request.force,
+                request_id=request.request_id,
+            )
+            if made is not None:
+                await queue_fetches(tx, jobs, [made], priority=REQUESTED_PRIORITY)
+                return made
+            # The same request was faster; what it committed is seen by a statement of its own.
+            found = await queueing.find_request(tx, source.seller_id, request.request_id)
+            assert found is not None
+    if found.namespace != source.namespace:
+        raise InvalidArgument(
+            "REQUEST_ID_REUSED",
+            f"The request_id {request.request_id} was used for another namespace. Send a new one with a new request.",
+            violations=[FieldViolation("request_id", "was used for another namespace")],
+        )
+    return found

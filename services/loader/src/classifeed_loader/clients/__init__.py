@@ -1,0 +1,1 @@
+"""Other services, as this one sees them."""

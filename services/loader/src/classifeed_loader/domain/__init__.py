@@ -1,0 +1,1 @@
+"""What the loader knows without any door or store: sources, fetches, and how they end."""

@@ -1,0 +1,59 @@
+"""Fetches: what names them, and what the steps of one need to know of it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+_NAMESPACE: Final = r"sellers/(?P<seller>[^/]+)/feeds/(?P<namespace>[^/]+)"
+_PARENT = re.compile(_NAMESPACE)
+_FETCH_NAME = re.compile(_NAMESPACE + r"/fetches/(?P<fetch>[1-9][0-9]*)")
+
+NOT_MODIFIED: Final = 304
+
+
+class FetchKey(NamedTuple):
+    """One fetch of one namespace."""
+
+    seller_id: str
+    namespace: str
+    fetch_id: int
+
+    @property
+    def name(self) -> str:
+        """Its resource name."""
+        return f"sellers/{self.seller_id}/feeds/{self.namespace}/fetches/{self.fetch_id}"
+
+    @property
+    def lock_key(self) -> str:
+        """What excludes two fetches of a namespace from running at a time."""
+        return f"feedloader:{self.seller_id}:{self.namespace}"
+
+    @property
+    def blob_ref(self) -> str:
+        """What its file is referred to by."""
+        return f"fetch:{self.fetch_id}"
+
+    @classmethod
+    def parse(cls, name: str) -> FetchKey:
+        """Returns the fetch of a resource name.
+
+        Raises:
+            ValueError: it is not the name of a fetch.
+        """
+        match = _FETCH_NAME.fullmatch(name)
+        if match is None:
+            raise ValueError(f"{name!r} is not a name such as sellers/shop/feeds/default/fetches/1")
+        return cls(match["seller"], match["namespace"], int(match["fetch"]))
+
+
+def parse_namespace(parent: str) -> tuple[str, str]:
+    """Returns seller and namespace of a resource name.
+
+    Raises:
+        ValueError: it is not the name of a namespace.
+    """
+    match = _PARENT.fullmatch(parent)
+    if match is None:
+        raise ValueError(f"{parent!r} is not a name such as sellers/shop/feeds/default")
+    return match["seller"], match["namespace"]

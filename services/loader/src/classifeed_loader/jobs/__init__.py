@@ -1,0 +1,1 @@
+"""The doors of the job engine: handlers that translate and call."""

@@ -1,0 +1,1 @@
+"""The doors of gRPC: translate and call."""

@@ -1,0 +1,128 @@
+"""FeedSourceService: takes sources, and tells how fetching goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+import grpc.aio
+
+from classifeed.feeds.v1.feed_pb2 import Fetch
+from classifeed.feeds.v1.feed_source_service_pb2 import (
+    GetFetchRequest,
+    GetSourceStatesRequest,
+    GetSourceStatesResponse,
+    ListFetchesRequest,
+    ListFetchesResponse,
+    PutSourcesRequest,
+    PutSourcesResponse,
+    RunSourceRequest,
+)
+from classifeed.feeds.v1.feed_source_service_pb2_grpc import FeedSourceServiceServicer
+from classifeed_common.db import Database
+from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
+from classifeed_common.rpc.call import remaining_s
+from classifeed_jobs import JobStore
+from classifeed_loader.app.run_source import run_source
+from classifeed_loader.domain.fetches import FetchKey, parse_namespace
+from classifeed_loader.store import reading, sources
+
+Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
+_DEFAULT_PAGE: Final = 50
+_LAST_FETCH_ID: Final = (1 << 63) - 1
+
+
+class FeedSourceService(FeedSourceServiceServicer):
+    """Writes and reads the tables of sources and fetches.
+
+    Args:
+        db: where they are.
+        jobs: where fetches that are asked for wait for their turn.
+        min_interval_s: shortest time between two scheduled fetches of a source.
+        on_change: called after each commit that may have made a source due.
+    """
+
+    def __init__(
+        self, db: Database, jobs: JobStore, *, min_interval_s: float, on_change: Callable[[], None] = lambda: None
+    ) -> None:
+        self._db = db
+        self._jobs = jobs
+        self._min_interval_s = min_interval_s
+        self._on_change = on_change
+
+    async def PutSources(self, request: PutSourcesRequest, context: Context) -> PutSourcesResponse:
+        """Takes sources, each unless a newer version of it is known."""
+        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+            versions = await sources.put(tx, request.sources, min_interval_s=self._min_interval_s)
+        self._on_change()
+        return PutSourcesResponse(feed_versions=versions)
+
+    async def RunSource(self, request: RunSourceRequest, context: Context) -> Fetch:
+        """Takes a source and has it fetched now.
+
+        Raises:
+            FailedPrecondition: it is removed.
+            InvalidArgument: the request_id was used for another namespace.
+        """
+        key = await run_source(
+            self._db, self._jobs, request, min_interval_s=self._min_interval_s, timeout_s=remaining_s()
+        )
+        self._on_change()
+        return await self._require_fetch(key)
+
+    async def GetSourceStates(self, request: GetSourceStatesRequest, context: Context) -> GetSourceStatesResponse:
+        """Returns how fetching goes, for each name in order."""
+        names = [_namespace("names", name) for name in request.names]
+        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+            return GetSourceStatesResponse(states=await sources.get_states(tx, names))
+
+    async def GetFetch(self, request: GetFetchRequest, context: Context) -> Fetch:
+        """Returns one fetch.
+
+        Raises:
+            NotFound: there is none.
+        """
+        try:
+            key = FetchKey.parse(request.name)
+        except ValueError as error:
+            raise _wrong("name", str(error)) from error
+        return await self._require_fetch(key)
+
+    async def ListFetches(self, request: ListFetchesRequest, context: Context) -> ListFetchesResponse:
+        """Returns a page of a namespace's fetches, the newest first."""
+        seller_id, namespace = _namespace("parent", request.parent)
+        limit = request.page_size or _DEFAULT_PAGE
+        before = _read_token(request.page_token)
+        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+            fetches = await reading.list_fetches(tx, seller_id, namespace, before=before, limit=limit + 1)
+        token = str(fetches[limit - 1].fetch_id) if len(fetches) > limit else ""
+        return ListFetchesResponse(fetches=fetches[:limit], next_page_token=token)
+
+    async def _require_fetch(self, key: FetchKey) -> Fetch:
+        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+            fetch = await reading.get_fetch(tx, key)
+        if fetch is None:
+            raise NotFound(
+                "FETCH_NOT_FOUND", f"There is no {key.name}, or it is so long ago that it was forgotten. List them."
+            )
+        return fetch
+
+
+def _namespace(field: str, name: str) -> tuple[str, str]:
+    try:
+        return parse_namespace(name)
+    except ValueError as error:
+        raise _wrong(field, str(error)) from error
+
+
+def _wrong(field: str, words: str) -> InvalidArgument:
+    return InvalidArgument(f"{field.upper()}_INVALID", words, violations=[FieldViolation(field, words)])
+
+
+def _read_token(token: str) -> int:
+    """Returns the fetch that a page ended with; the last one there can be for no token."""
+    if not token:
+        return _LAST_FETCH_ID
+    if not (token.isascii() and token.isdigit() and int(token) <= _LAST_FETCH_ID):
+        raise _wrong("page_token", "is no token that ListFetches gave")
+    return int(token)

@@ -1,0 +1,44 @@
+-- Putting fetches into the queue: those that are due, and those that somebody asks for.
+
+-- name: queue_due
+-- The due sources, the oldest first, each with its next slot. One that another scheduler holds is left to it. One whose
+-- scheduled fetch has not ended yet, or whose slot had one, only moves on. The time is the statement's, so that the index
+-- can be asked for it.
+WITH due AS MATERIALIZED (
+    SELECT seller_id, namespace, feed_version, interval_s, next_due_at, last_fetched_at
+    FROM feed_loader_task
+    WHERE next_due_at <= statement_timestamp()
+    ORDER BY next_due_at, last_fetched_at NULLS FIRST
+    LIMIT %(limit)s
+    FOR UPDATE SKIP LOCKED
+), moved AS (
+    UPDATE feed_loader_task t
+    SET next_due_at = clock_timestamp()
+                      + greatest(d.interval_s * (0.9 + 0.2 * random()), %(min_interval_s)s) * interval '1 second'
+    FROM due d
+    WHERE t.seller_id = d.seller_id AND t.namespace = d.namespace
+)
+INSERT INTO feed_fetches (seller_id, namespace, feed_version, trigger, outcome, slot_at)
+SELECT seller_id, namespace, feed_version, %(schedule)s, %(queued)s, next_due_at
+FROM due
+ORDER BY next_due_at, last_fetched_at NULLS FIRST
+ON CONFLICT DO NOTHING
+RETURNING seller_id, namespace, feed_loader_result_id
+
+-- name: next_due
+SELECT extract(epoch FROM min(next_due_at) - statement_timestamp())::float8 FROM feed_loader_task WHERE next_due_at IS NOT NULL
+
+-- name: count_due
+SELECT count(*) FROM (
+    SELECT FROM feed_loader_task WHERE next_due_at <= statement_timestamp() LIMIT %(limit)s
+) AS due
+
+-- name: insert_request
+INSERT INTO feed_fetches (seller_id, namespace, feed_version, trigger, outcome, forced, request_id)
+VALUES (%(seller_id)s, %(namespace)s, %(feed_version)s, %(request)s, %(queued)s, %(forced)s, %(request_id)s)
+ON CONFLICT (seller_id, request_id) WHERE request_id IS NOT NULL DO NOTHING
+RETURNING seller_id, namespace, feed_loader_result_id
+
+-- name: find_request
+SELECT seller_id, namespace, feed_loader_result_id FROM feed_fetches
+WHERE seller_id = %(seller_id)s AND request_id = %(request_id)s

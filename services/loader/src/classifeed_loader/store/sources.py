@@ -1,0 +1,68 @@
+"""Statements about sources. Every function runs in the caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from classifeed.feeds.v1 import feed_pb2, load_pb2
+from classifeed.feeds.v1.feed_pb2 import FeedSourceState
+from classifeed.feeds.v1.feed_source_service_pb2 import SourceRecord
+from classifeed_common.db import Tx, load_queries
+from classifeed_loader.store.reading import fetch_message
+
+_SQL = load_queries(__package__, "sources.sql")
+_PUT_SOURCES = _SQL["put_sources"]
+_KNOWN_VERSIONS = _SQL["known_versions"]
+_GET_SOURCE = _SQL["get_source"]
+_GET_STATES = _SQL["get_states"]
+
+_DEFAULT_INTERVAL_S: Final = 3600.0
+
+
+async def put(tx: Tx, sources: Sequence[SourceRecord], *, min_interval_s: float) -> list[int]:
+    """Take sources, each unless a newer version of it is known; return the version known of each, in order."""
+    names = {
+        "seller_ids": [source.seller_id for source in sources],
+        "namespaces": [source.namespace for source in sources],
+    }
+    columns = {
+        "feed_versions": [source.feed_version for source in sources],
+        "statuses": [source.status for source in sources],
+        "urls": [source.url for source in sources],
+        "credentials": [source.sealed_credentials for source in sources],
+        "intervals_s": [_interval_s(source) for source in sources],
+        "modes": [source.mode or load_pb2.LOAD_MODE_REPLACE for source in sources],
+        "dispositions": [source.disposition or load_pb2.DISPOSITION_DELETE for source in sources],
+        "formats": [source.format for source in sources],
+    }
+    bounds = {"active": feed_pb2.FEED_STATUS_ACTIVE, "min_interval_s": min_interval_s}
+    await tx.execute(_PUT_SOURCES, {**names, **columns, **bounds})
+    # A statement of its own: it must see what others committed while the first one waited for them.
+    return [version for (version,) in await (await tx.execute(_KNOWN_VERSIONS, names)).fetchall()]
+
+
+async def get(tx: Tx, seller_id: str, namespace: str) -> tuple[int, int] | None:
+    """Return version and status of a source; None when there is none."""
+    row = await (await tx.execute(_GET_SOURCE, {"seller_id": seller_id, "namespace": namespace})).fetchone()
+    return None if row is None else (row[0], row[1])
+
+
+async def get_states(tx: Tx, names: Sequence[tuple[str, str]]) -> list[FeedSourceState]:
+    """Return how fetching goes for each (seller, namespace), in order; feed_version 0 for one that is not known."""
+    parameters = {"seller_ids": [seller for seller, _ in names], "namespaces": [namespace for _, namespace in names]}
+    states = []
+    for row in await (await tx.execute(_GET_STATES, parameters)).fetchall():
+        state = FeedSourceState(feed_version=row[0] or 0, failures=row[3] or 0)
+        if row[1] is not None:
+            state.last_fetch_time.FromDatetime(row[1])
+        if row[2] is not None:
+            state.next_fetch_time.FromDatetime(row[2])
+        if row[4] is not None:
+            state.last_fetch.CopyFrom(fetch_message(row[4:]))
+        states.append(state)
+    return states
+
+
+def _interval_s(source: SourceRecord) -> float:
+    return source.interval.ToNanoseconds() / 1e9 or _DEFAULT_INTERVAL_S

@@ -1,0 +1,143 @@
+"""Each due source is fetched once a slot, the oldest first, by however many schedulers."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from classifeed.feeds.v1 import feed_pb2
+from classifeed_common.lease import LeaseLost, Leases
+from classifeed_loader.app.schedule_fetches import Scheduler, schedule_due
+from classifeed_loader.store import queueing
+
+
+async def end_fetches(loader) -> None:
+    await loader.sql("UPDATE feed_fetches SET ended_at = clock_timestamp(), outcome = 4")
+
+
+async def test_the_oldest_come_first(loader, source):
+    names = ["late", "early", "never", "long-ago", "lately"]
+    await loader.put(*(source(namespace=name) for name in names))
+    for name, ago_s in (("late", 10), ("early", 90), ("never", 50), ("long-ago", 50), ("lately", 50)):
+        await loader.make_due(name, ago_s=ago_s)
+    # The same due time for those that differ in their last fetch alone.
+    await loader.sql(
+        "UPDATE feed_loader_task SET next_due_at = (SELECT next_due_at FROM feed_loader_task WHERE namespace = 'never')"
+        " WHERE namespace IN ('long-ago', 'lately')"
+    )
+    await loader.sql("UPDATE feed_loader_task SET last_fetched_at = now() WHERE namespace = 'lately'")
+    await loader.sql("UPDATE feed_loader_task SET last_fetched_at = now() - interval '9h' WHERE namespace = 'long-ago'")
+    assert await loader.schedule(limit=3) == 3
+    assert await loader.schedule(limit=3) == 2
+    order = [name.split("/")[3] for name in await loader.queued()]
+    assert order == ["early", "never", "long-ago", "lately", "late"]
+
+
+async def test_the_next_slot_is_an_interval_away_more_or_less(loader, source):
+    names = [f"n{number}" for number in range(60)]
+    await loader.put(
+        *(source(namespace=name, interval_s=3600) for name in names), source(namespace="fast", interval_s=1)
+    )
+    assert await loader.schedule() == 61
+    due = [await loader.due_in_s(name) for name in names]
+    assert all(3235 <= seconds <= 3965 for seconds in due)
+    assert max(due) - min(due) > 200
+    assert await loader.due_in_s("fast") == pytest.approx(600, abs=5)
+
+
+async def test_a_source_has_one_scheduled_fetch_at_a_time(loader, source):
+    await loader.put(source())
+    assert await loader.schedule() == 1
+    await loader.make_due()
+    assert await loader.schedule() == 0
+    # The slot is passed over: the source does not stand in front of the others.
+    assert await loader.due_in_s() > 3000
+    asked = await loader.run(source())
+    await end_fetches(loader)
+    await loader.make_due()
+    assert await loader.schedule() == 1
+    assert len(await loader.fetches()) == 3
+    assert asked.trigger == feed_pb2.FETCH_TRIGGER_REQUEST
+
+
+async def test_a_slot_is_fetched_once(loader, source):
+    await loader.put(source())
+    await loader.sql("UPDATE feed_loader_task SET next_due_at = '2026-01-01'")
+    assert await loader.schedule() == 1
+    await end_fetches(loader)
+    await loader.sql("UPDATE feed_loader_task SET next_due_at = '2026-01-01'")
+    assert await loader.schedule() == 0
+    assert len(await loader.queued()) == 1
+
+
+async def test_two_schedulers_at_once_queue_each_source_once(loader, source):
+    names = [f"n{number}" for number in range(120)]
+    await loader.put(*(source(namespace=name) for name in names))
+
+    async def schedule() -> int:
+        """As a scheduler whose guard fails to keep it out."""
+        queued = 0
+        while True:
+            async with loader.database.transaction() as tx:
+                keys = await queueing.queue_due(tx, limit=7, min_interval_s=600)
+                await asyncio.sleep(0)
+            queued += len(keys)
+            if not keys:
+                return queued
+
+    assert sum(await asyncio.gather(*(schedule() for _ in range(4)))) == 120
+    counts = await loader.sql("SELECT count(*) FROM feed_fetches GROUP BY namespace")
+    assert counts == [(1,)] * 120
+
+
+async def test_without_the_lease_nothing_is_queued(loader, source):
+    await loader.put(source())
+    leases, lease = await loader.lease()
+    await loader.lease()
+    with pytest.raises(LeaseLost):
+        await schedule_due(loader.database, leases, loader.jobs, lease, min_interval_s=600)
+    assert await loader.queued() == []
+
+
+async def test_fetch_and_job_are_there_together_or_not_at_all(loader, source, monkeypatch):
+    await loader.put(source())
+    due = await loader.due_in_s()
+
+    async def broken(*_args):
+        raise ConnectionError("gone")
+
+    monkeypatch.setattr(loader.jobs, "enqueue_many", broken)
+    with pytest.raises(ConnectionError):
+        await loader.schedule()
+    assert await loader.fetches() == []
+    assert await loader.due_in_s() <= due
+    monkeypatch.undo()
+    assert await loader.schedule() == 1
+
+
+async def test_the_schedule_wakes_when_a_source_comes_and_when_one_is_due(loader, source, monkeypatch):
+    monkeypatch.setattr("classifeed_loader.app.schedule_fetches._LONGEST_PAUSE_S", 60.0)
+    scheduler = Scheduler(loader.database, loader.jobs, Leases(loader.database, "a", 10), min_interval_s=600)
+    stop = asyncio.Event()
+    running = asyncio.create_task(scheduler.run(stop))
+
+    async def until_queued(count: int) -> None:
+        async with asyncio.timeout(10):
+            while len(await loader.queued()) < count:
+                await asyncio.sleep(0.02)
+
+    async with asyncio.timeout(10):  # it sleeps, with the lease
+        while not await loader.sql("SELECT 1 FROM leases WHERE fence > 0"):
+            await asyncio.sleep(0.02)
+    await loader.put(source())
+    scheduler.wake()
+    await until_queued(1)
+    await loader.put(source(namespace="soon"))
+    await loader.make_due("soon", ago_s=-1)
+    scheduler.wake()
+    assert (await scheduler.backlog())["sources_due"] == 0
+    await until_queued(2)
+    stop.set()
+    await running
+    assert await loader.sql("SELECT expires_at < clock_timestamp() FROM leases") == [(True,)]
