@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from classifeed.feeds.v1.load_pb2 import DISPOSITION_MAKE_MANUAL, LOAD_MODE_PATCH
+from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE, DISPOSITION_MAKE_MANUAL, LOAD_MODE_PATCH
 from classifeed.feeds.v1.offer_results_pb2 import (
     BATCH_OUTCOME_APPLIED,
     BATCH_OUTCOME_STALE,
@@ -209,6 +209,30 @@ async def test_a_run_after_a_sweep_was_overtaken_counts_its_removals(owner, reco
     assert end_of(answers).outcome == TASK_END_OUTCOME_COMPLETED
     assert end_of(answers).removed == 9
     assert await owner.alive() == {"0"}
+
+
+@pytest.mark.parametrize("disposition", [DISPOSITION_DELETE, DISPOSITION_MAKE_MANUAL])
+async def test_a_run_without_batches_ends_the_whole_feed_and_nothing_else(owner, records, new_load, disposition):
+    offers = [records.good(str(i)) for i in range(7)]
+    ours = new_load(offers)
+    others = [new_load(offers, namespace="other"), new_load(offers, seller="another")]
+    for load in (ours, *others):
+        await owner.load(load)
+    kept = await owner.load(new_load(offers[:5], task=2, disposition=DISPOSITION_MAKE_MANUAL))
+    assert end_of(kept).made_manual == 2
+    before = [await owner.rows(load) for load in others]
+
+    removal = new_load([], task=3, disposition=disposition)
+    assert (removal.end.batch_count, removal.messages) == (0, [removal.end])
+    end = end_of(await owner.load(removal))
+
+    assert end.outcome == TASK_END_OUTCOME_COMPLETED
+    removed = disposition == DISPOSITION_DELETE
+    assert (end.removed, end.made_manual) == ((5, 0) if removed else (0, 5))
+    rows = await owner.rows(ours)
+    assert await owner.alive(ours) == ({"5", "6"} if removed else set("0123456"))
+    assert {row[1] for name, row in rows.items() if name in {"5", "6"} or not removed} == {"MANUAL"}
+    assert [await owner.rows(load) for load in others] == before
 
 
 async def test_made_manual_offers_stay_and_are_taken_back(owner, records, new_load):

@@ -180,13 +180,10 @@ class Processor:
         return sha256
 
     async def create(self, sha256: str, upload_id: str = "", **fields: Any) -> TaskKey:
-        request = CreateTaskRequest(
-            seller_id=self.owner.seller,
-            namespace="default",
-            upload_id=upload_id or sha256[:8],
-            source_sha256=sha256,
-            **fields,
-        )
+        return await self.make(upload_id=upload_id or sha256[:8], source_sha256=sha256, **fields)
+
+    async def make(self, **fields: Any) -> TaskKey:
+        request = CreateTaskRequest(seller_id=self.owner.seller, namespace="default", **fields)
         return await create_task(self.database, self.jobs, request, timeout_s=10)
 
     def start(self, *, work: bool = True, results: bool = True, owner: bool = True) -> None:

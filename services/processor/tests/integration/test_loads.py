@@ -25,7 +25,7 @@ async def errors_of(processor, task: Task):
     async with processor.database.transaction() as tx:
         key = TaskKey.parse(task.name)
         parameters = {
-            "after_level": 0, "after_external_id": "", "after_error_id": "", "level": 0, "kind": 0, "code": "",
+            "after_level": 0, "after_line": 0, "after_error_id": "", "level": 0, "kind": 0, "code": "",
             "external_id": "", "limit": 100_000,
         }  # fmt: skip
         return await reading.list_errors(tx, key, task.run, parameters)
@@ -73,6 +73,30 @@ async def test_the_next_load_replaces_and_an_empty_one_is_a_load_too(make_proces
     assert (task.statistics.updated, task.statistics.removed, task.task_id) == (200, 50, 3)
     empty = await processor.wait_end(await processor.create(await processor.put(yml(), tmp_path), "u4"))
     assert (empty.status, empty.statistics.total, empty.statistics.removed) == (SUCCEEDED, 0, 200)
+
+
+async def test_a_removed_feed_leaves_nothing_and_what_was_fetched_before_comes_too_late(
+    make_processor, yml, offer, tmp_path
+):
+    processor = await make_processor()
+    sha256 = await processor.put(yml(*(offer(f"a{n}") for n in range(250))), tmp_path)
+    fetched = {"source_sha256": sha256, "feed_version": 1, "feed_loader_task_id": 5}
+    load = await processor.make(**fetched, feed_loader_result_id=1)
+    removal = await processor.make(kind=task_pb2.TASK_KIND_DELETE, feed_version=2)
+    late = await processor.make(**fetched, feed_loader_result_id=2)
+    processor.start()
+    # The load was made before the removal, and is of an older version than the one that ended.
+    assert (await processor.wait_end(load)).status == task_pb2.TASK_STATUS_SUPERSEDED
+    assert (await processor.wait_end(removal)).status == SUCCEEDED
+    assert (await processor.wait_end(late)).status == task_pb2.TASK_STATUS_SUPERSEDED
+    again = await processor.make(**(fetched | {"feed_version": 3}), feed_loader_result_id=3)
+    assert (await processor.wait_end(again)).statistics.added == 250
+    assert len(processor.owner.offers) == 250
+    task = await processor.wait_end(await processor.make(kind=task_pb2.TASK_KIND_DELETE, feed_version=4))
+    assert (task.status, task.statistics.removed, task.statistics.total) == (SUCCEEDED, 250, 0)
+    assert processor.owner.offers == {}
+    assert processor.owner.runs() == [(removal.task_id, 1), (again.task_id, 1), (task.task_id, 1)]
+    processor.owner.assert_ends_are_last()
 
 
 async def test_one_upload_is_one_task_and_ids_grow_in_order(make_processor):

@@ -12,7 +12,7 @@ TASK = {"seller_id": "s7", "namespace": "default", "task_id": 3}
 TASKS = {"sellers": ["s7", "s8"], "namespaces": ["default", "default"], "task_ids": [3, 3]}
 BATCHES = TASKS | {"runs": [1, 1], "batch_ids": [5, 6]}
 PAGE = {
-    "run": 1, "after_level": 1, "after_external_id": "a", "after_error_id": "", "level": 0, "kind": 0, "code": "",
+    "run": 1, "after_level": 1, "after_line": 5, "after_error_id": "", "level": 0, "kind": 0, "code": "",
     "external_id": "", "limit": 101,
 }  # fmt: skip
 ERRORS = {
@@ -25,9 +25,14 @@ ERRORS = {
 HOT = [
     ("tasks.sql", "lock_counter", TASK),
     ("tasks.sql", "find_upload", {"upload_id": "s7-3"}),
+    ("tasks.sql", "find_fetch", {"feed_loader_task_id": 7, "feed_loader_result_id": 703}),
+    ("tasks.sql", "find_removal", TASK | {"feed_version": 1}),
+    ("tasks.sql", "find_newest", TASK | {"superseded": 5, "canceled": 6}),
+    ("tasks.sql", "find_newest_fetch", TASK | {"statuses": [2, 3, 4]}),
+    ("tasks.sql", "find_removed_version", TASK),
     ("tasks.sql", "lock_task", TASK),
     ("tasks.sql", "read_state", TASK),
-    ("tasks.sql", "find_earlier", TASK),
+    ("tasks.sql", "has_earlier", TASK | {"held": 2}),
     ("tasks.sql", "drop_batches", TASK | {"run": 2}),
     ("tasks.sql", "count_unanswered", TASK | {"run": 1}),
     ("results.sql", "lock_tasks", TASKS),
@@ -47,8 +52,11 @@ async def seeded(migrated_database):
         await tx.execute(
             """
             INSERT INTO tasks (seller_id, namespace, task_id, kind, status, phase, run, mode, disposition, upload_id,
-                               source_sha256, source_bytes, file_name, ended_at)
-            SELECT 's' || s, 'default', t, 1, 3, 3, 1, 1, 1, 's' || s || '-' || t, '', 0, '',
+                               feed_loader_task_id, feed_loader_result_id, feed_version, source_sha256, source_bytes,
+                               file_name, ended_at)
+            SELECT 's' || s, 'default', t, CASE WHEN t % 10 = 0 THEN 2 ELSE 1 END, 3, 3, 1, 1, 1,
+                   CASE WHEN t % 2 = 0 AND t % 10 > 0 THEN 's' || s || '-' || t END,
+                   CASE WHEN t % 2 = 1 THEN s END, CASE WHEN t % 2 = 1 THEN 100 * s + t END, t, '', 0, '',
                    CASE WHEN t < 20 THEN clock_timestamp() END
             FROM generate_series(1, 200) s, generate_series(1, 20) t
             """
@@ -72,6 +80,24 @@ async def seeded(migrated_database):
     async with database.connection() as connection:
         await connection.execute("ANALYZE")
     return database
+
+
+async def test_pages_of_issues_come_from_the_index_in_their_order(seeded):
+    statement = load_queries("classifeed_processor.store", "reading.sql")["list_errors"]
+    async with seeded.transaction() as tx:
+        await tx.execute(
+            """
+            INSERT INTO offer_errors
+            SELECT 's7', 'default', 3, 'p' || e, md5(e::text), 1, e, 1 + e % 2, 1, 'PRICE_INVALID', 'price',
+                   e, 1, '', '', '', '', '', '', ''
+            FROM generate_series(11, 20000) e
+            """
+        )
+        await tx.execute("ANALYZE offer_errors")
+        rows = await (await tx.execute("EXPLAIN " + statement, TASK | PAGE)).fetchall()
+    plan = "\n".join(row[0] for row in rows)
+    assert "offer_errors_by_line" in plan, plan
+    assert "Sort" not in plan, plan
 
 
 async def test_hot_statements_go_by_an_index(seeded):

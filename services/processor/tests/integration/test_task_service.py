@@ -98,7 +98,8 @@ def issue(external_id: str, number: int, **fields) -> OfferError:
         "code": "PRICE_INVALID",
         "field": "price",
     } | fields
-    return OfferError(external_id=external_id, error_id=f"{number:032x}", ordinal=number, line=number, **fields)
+    fields = {"line": number} | fields
+    return OfferError(external_id=external_id, error_id=f"{number:032x}", ordinal=number, **fields)
 
 
 async def test_issues_are_paged_errors_first_and_filtered(service):
@@ -107,16 +108,17 @@ async def test_issues_are_paged_errors_first_and_filtered(service):
     issues = [
         issue("b", 1),
         issue("a", 2, level=WARNING, code="URL_INVALID", field="url"),
-        issue("a", 3),
-        issue("c", 4, kind=load_pb2.ISSUE_KIND_DUPLICATE, code="DUPLICATE_ID"),
+        issue("a", 10),
+        issue("z", 4, kind=load_pb2.ISSUE_KIND_DUPLICATE, code="DUPLICATE_ID"),
+        issue("z", 3, line=4),
     ]
     result = OfferBatchResult(
         seller_id="shop", namespace="default", task_id=key.task_id, run=1, batch_id=1, outcome=BATCH_OUTCOME_APPLIED,
-        counts=OfferCounts(rejected_validation=3, added=1), errors=issues,
+        counts=OfferCounts(rejected_validation=4, added=1), errors=issues,
     )  # fmt: skip
     async with database.transaction() as tx:
         run = await tasks.begin_run(tx, key, b"")
-        await tasks.insert_batches(tx, key, run, [(1, 4)])
+        await tasks.insert_batches(tx, key, run, [(1, 5)])
         assert await take_results(tx, [result, result]) == {key}
     async with database.transaction() as tx:
         assert await take_results(tx, [result]) == set()
@@ -131,18 +133,19 @@ async def test_issues_are_paged_errors_first_and_filtered(service):
             if not (token := page.next_page_token):
                 return found
 
-    assert [(error.level, error.external_id) for error in await listed()] == [
-        (ERROR, "a"), (ERROR, "b"), (ERROR, "c"), (WARNING, "a"),
+    # Errors before warnings, each in the order of the file; of one line, by the issue's id.
+    assert [(error.level, error.line, error.error_id[-1]) for error in await listed()] == [
+        (ERROR, 1, "1"), (ERROR, 4, "3"), (ERROR, 4, "4"), (ERROR, 10, "a"), (WARNING, 2, "2"),
     ]  # fmt: skip
     assert [error.external_id for error in await listed(level=WARNING)] == ["a"]
-    assert [error.external_id for error in await listed(code="DUPLICATE_ID")] == ["c"]
-    assert [error.external_id for error in await listed(kind=load_pb2.ISSUE_KIND_DUPLICATE)] == ["c"]
-    assert [error.error_id[-1] for error in await listed(external_id="a")] == ["3", "2"]
+    assert [error.external_id for error in await listed(code="DUPLICATE_ID")] == ["z"]
+    assert [error.external_id for error in await listed(kind=load_pb2.ISSUE_KIND_DUPLICATE)] == ["z"]
+    assert [error.error_id[-1] for error in await listed(external_id="a")] == ["a", "2"]
     assert (await listed())[0].task == key.name
     statistics = (await stub.GetTask(GetTaskRequest(name=key.name))).statistics
-    assert (statistics.total, statistics.rejected_validation, statistics.errors, statistics.warnings) == (4, 3, 3, 1)
+    assert (statistics.total, statistics.rejected_validation, statistics.errors, statistics.warnings) == (5, 4, 4, 1)
     assert [(count.code, count.count, list(count.sample_external_ids)) for count in statistics.issues] == [
-        ("PRICE_INVALID", 2, ["b", "a"]), ("DUPLICATE_ID", 1, ["c"]), ("URL_INVALID", 1, ["a"]),
+        ("PRICE_INVALID", 3, ["b", "a", "z"]), ("DUPLICATE_ID", 1, ["z"]), ("URL_INVALID", 1, ["a"]),
     ]  # fmt: skip
     # A new run begins at nothing, and what the old one still says is not heard.
     async with database.transaction() as tx:

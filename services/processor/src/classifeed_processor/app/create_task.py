@@ -1,15 +1,19 @@
-"""Making a task for an upload, with the job that will run it."""
+"""Making a task, with the job that will run it."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from classifeed.feeds.v1 import load_pb2, task_pb2
+from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
-from classifeed_common.db import Database
+from classifeed_common.db import Database, Tx
 from classifeed_common.errors import AlreadyExists
 from classifeed_jobs import JobStore
+from classifeed_processor.domain.feed_order import FINISHED_OR_COMING
+from classifeed_processor.domain.made_task import MadeTask
 from classifeed_processor.domain.tasks import TaskKey
+from classifeed_processor.domain.wanted_task import WantedTask, read_request
+from classifeed_processor.feed.parser_version import PARSER_VERSION
 from classifeed_processor.store import tasks
 
 QUEUE: Final = "feed.process"
@@ -17,42 +21,28 @@ TASK: Final = "feed.process"
 
 
 async def create_task(db: Database, jobs: JobStore, request: CreateTaskRequest, *, timeout_s: float | None) -> TaskKey:
-    """Returns the task that loads the upload, new or the one that was made before.
+    """Returns the task of an upload, a fetch or a removal: new, the one that was made before, or one that does as well.
 
-    Idempotent by upload id. Task ids of a namespace grow in the order in which the tasks become visible. The task and
-    its job exist together or not at all.
+    Idempotent by the upload's id, by source and number of the fetch, and by namespace and version of a removed feed.
+    Task ids of a namespace grow in the order in which the tasks become visible. The task and its job exist together or
+    not at all.
 
     Raises:
-        AlreadyExists: the upload id was used for another file or namespace.
+        InvalidArgument: the request is not for exactly one of the three.
+        AlreadyExists: the upload, fetch or removal has a task for another file, namespace or mode.
     """
-    mode = request.mode or load_pb2.LOAD_MODE_REPLACE
-    disposition = request.disposition or load_pb2.DISPOSITION_DELETE
+    wanted = read_request(request)
     async with db.transaction(timeout_s=timeout_s) as tx:
-        await tasks.lock_counter(tx, request.seller_id, request.namespace)
-        found = await tasks.find_upload(tx, request.upload_id)
-        if found is not None:
-            key, made_for = found
-            asked = (TaskKey(request.seller_id, request.namespace, key.task_id), request.source_sha256)
-            if asked != (key, made_for[0]) or made_for[1:] != (mode, disposition):
-                raise AlreadyExists(
-                    "UPLOAD_ID_TAKEN",
-                    f"The upload {request.upload_id} has {key.name} for another file, namespace or mode. "
-                    "Use a new upload id for a new upload.",
-                    metadata={"task": key.name},
-                )
-            return key
-        columns = {
-            "kind": task_pb2.TASK_KIND_LOAD,
-            "status": task_pb2.TASK_STATUS_IN_PROGRESS,
-            "phase": task_pb2.TASK_PHASE_UNSPECIFIED,
-            "mode": mode,
-            "disposition": disposition,
-            "upload_id": request.upload_id,
-            "source_sha256": request.source_sha256,
-            "source_bytes": request.source_bytes,
-            "file_name": request.file_name,
-        }
-        key = await tasks.insert_task(tx, request.seller_id, request.namespace, columns)
+        await tasks.lock_counter(tx, wanted.seller_id, wanted.namespace)
+        made = await tasks.find_made(tx, wanted)
+        if made is not None:
+            if not made.answers(wanted):
+                raise _taken(wanted, made)
+            return made.key
+        loaded = await _find_loaded(tx, wanted)
+        if loaded is not None:
+            return loaded
+        key = await tasks.insert_task(tx, wanted.seller_id, wanted.namespace, _columns_of(wanted))
         await jobs.enqueue(
             tx,
             QUEUE,
@@ -65,3 +55,53 @@ async def create_task(db: Database, jobs: JobStore, request: CreateTaskRequest, 
             producer="processor",
         )
         return key
+
+
+async def _find_loaded(tx: Tx, wanted: WantedTask) -> TaskKey | None:
+    """Returns the newest task of the namespace where it makes a load of this fetched file needless.
+
+    A file whose bytes wait for a decision is not loaded anew, whoever asks and by whatever settings: that would take
+    the place of what is to be decided about.
+    """
+    if wanted.feed_loader_result_id is None:
+        return None
+    newest = await tasks.find_newest(tx, wanted.seller_id, wanted.namespace)
+    if newest is None:
+        return None
+    if newest.holds(wanted):
+        return newest.key
+    if not wanted.skip_if_loaded or not newest.has_loaded(wanted, PARSER_VERSION):
+        return None
+    if newest.is_waiting and newest.fetch is not None:
+        # It came late, and will be superseded rather than loaded.
+        marks = await tasks.read_marks(tx, wanted.seller_id, wanted.namespace, FINISHED_OR_COMING)
+        if marks.outdate(newest.fetch):
+            return None
+    return newest.key
+
+
+def _columns_of(wanted: WantedTask) -> dict[str, Any]:
+    return {
+        "kind": wanted.kind,
+        "status": task_pb2.TASK_STATUS_IN_PROGRESS,
+        "phase": task_pb2.TASK_PHASE_UNSPECIFIED,
+        "mode": wanted.mode,
+        "disposition": wanted.disposition,
+        "upload_id": wanted.upload_id,
+        "feed_loader_task_id": wanted.feed_loader_task_id,
+        "feed_loader_result_id": wanted.feed_loader_result_id,
+        "feed_version": wanted.feed_version,
+        "source_sha256": wanted.source_sha256,
+        "source_bytes": wanted.source_bytes,
+        "file_name": wanted.file_name,
+        "format_wanted": wanted.format_wanted,
+        "parser_version": PARSER_VERSION,
+    }
+
+
+def _taken(wanted: WantedTask, made: MadeTask) -> AlreadyExists:
+    return AlreadyExists(
+        "UPLOAD_ID_TAKEN" if wanted.upload_id is not None else "TASK_TAKEN",
+        f"The {wanted.what} has {made.key.name} for another file, namespace or mode. Use a new id for something new.",
+        metadata={"task": made.key.name},
+    )

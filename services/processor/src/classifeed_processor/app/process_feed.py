@@ -11,11 +11,13 @@ import structlog
 from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import TaskEnd
 from classifeed.feeds.v1.task_pb2 import FeedStatistics
+from classifeed_common.db import Tx
 from classifeed_common.kafka import message_of
 from classifeed_jobs import Fail, JobContext, Snooze
 from classifeed_processor.app.guarding import guarded
-from classifeed_processor.app.send_run import RunOvertaken, RunParts, send_run
+from classifeed_processor.app.send_run import RunOvertaken, RunParts, send_nothing, send_run
 from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.domain.feed_order import FINISHED, FetchOrder
 from classifeed_processor.domain.statistics import add_stage
 from classifeed_processor.domain.tasks import TaskKey, TaskState
 from classifeed_processor.store import results, tasks
@@ -38,6 +40,9 @@ class _Step:
 async def process_feed(ctx: JobContext, parts: RunParts, key: TaskKey) -> None:
     """Returns when the task has ended or is held.
 
+    A fetched file that comes after a newer one of its feed, or after the feed's removal, ends SUPERSEDED and nothing of
+    it is sent. A DELETE is a run without batches: its end alone has the owner deal with all that the feed has.
+
     May be killed and started again at any point: the task's phase says where to go on. In PARSING the file is sent
     again as a new run, which replaces the unfinished one at the owner; in SENT only the end is said again and awaited.
 
@@ -52,7 +57,10 @@ async def process_feed(ctx: JobContext, parts: RunParts, key: TaskKey) -> None:
                 await _end_run(ctx, parts, key, step)
                 continue
             try:
-                await send_run(ctx, parts, key, step.run, step.state)
+                if step.state.kind == task_pb2.TASK_KIND_DELETE:
+                    await send_nothing(ctx, key, step.run)
+                else:
+                    await send_run(ctx, parts, key, step.run, step.state)
             except FeedFault as fault:
                 _log.info("feed.failed", task=key.name, run=step.run, code=fault.code, line=fault.line)
                 async with guarded(ctx) as tx:
@@ -72,14 +80,23 @@ async def _next_step(ctx: JobContext, key: TaskKey) -> _Step | None:
             return None
         if state.phase == task_pb2.TASK_PHASE_SENT:
             return _Step(state.run, state, is_sent=True)
-        earlier = await tasks.find_earlier(tx, key)
-        if earlier is not None:
-            if earlier[1] != task_pb2.TASK_STATUS_HELD:
-                raise Snooze(_EARLIER_S)
-            await tasks.supersede_held(tx, key)
+        if await tasks.has_earlier(tx, key):
+            raise Snooze(_EARLIER_S)
+        if await _is_outdated(tx, key, state):
+            _log.info("feed.outdated", task=key.name, feed_version=state.feed_version)
+            await tasks.end_task(tx, key, task_pb2.TASK_STATUS_SUPERSEDED)
+            return None
+        await tasks.supersede_held(tx, key)
         statistics = FeedStatistics(bytes=state.source_bytes)
         run = await tasks.begin_run(tx, key, statistics.SerializeToString())
         return _Step(run, state, is_sent=False)
+
+
+async def _is_outdated(tx: Tx, key: TaskKey, state: TaskState) -> bool:
+    if state.feed_loader_result_id is None:
+        return False
+    marks = await tasks.read_marks(tx, key.seller_id, key.namespace, FINISHED)
+    return marks.outdate(FetchOrder(state.feed_version, state.feed_loader_result_id))
 
 
 async def _end_run(ctx: JobContext, parts: RunParts, key: TaskKey, step: _Step) -> None:

@@ -89,12 +89,13 @@ async def send_run(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, sta
         path = await _fetch(parts.blobs, state.source_sha256, folder)
         fetched = time.monotonic()
         scan = await reading.call(lambda: _scan(path))
-        require_mode(scan, state.mode)
         stages = {"download": fetched - started, "check": time.monotonic() - fetched}
         async with guarded(ctx) as tx:
             await tasks.note_scan(
                 tx, key, run, format_name=scan.format, expected_total=scan.offer_count, warnings=scan.warnings
             )
+        _require_format(scan, state.format_wanted)
+        require_mode(scan, state.mode)
         sent = await _send_batches(ctx, parts, key, run, state, scan, reading)
     async with guarded(ctx) as tx:
         await tasks.note_sent(tx, key, run, batch_count=sent.batch_count, digest=sent.digest)
@@ -102,6 +103,15 @@ async def send_run(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, sta
         for stage, seconds in (stages | sent.stages).items():
             add_stage(statistics, stage, seconds)
         await results.save_statistics(tx, key, statistics, answered=False)
+
+
+async def send_nothing(ctx: JobContext, key: TaskKey, run: int) -> None:
+    """Notes a run without batches as sent; what its end then says is that nothing of the feed is left.
+
+    Guarded by the job's claim.
+    """
+    async with guarded(ctx) as tx:
+        await tasks.note_sent(tx, key, run, batch_count=0, digest=RunDigest().value())
 
 
 async def _fetch(blobs: BlobStore, sha256: str, folder: Path) -> Path:
@@ -117,6 +127,13 @@ async def _fetch(blobs: BlobStore, sha256: str, folder: Path) -> Path:
 
 def _scan(path: Path) -> FeedScan:
     return scan_feed(open_source(path, DEFAULT_LIMITS), path.parent)
+
+
+def _require_format(scan: FeedScan, wanted: str) -> None:
+    if wanted and scan.format != wanted:
+        raise FeedFault(
+            "FORMAT_DIFFERS", f"The file is of the format {scan.format}, and only {wanted} is wanted for this feed"
+        )
 
 
 async def _send_batches(

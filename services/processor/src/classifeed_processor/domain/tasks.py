@@ -55,6 +55,11 @@ def parse_namespace(parent: str) -> tuple[str, str]:
     return match["seller"], match["namespace"]
 
 
+def fetch_name(seller_id: str, namespace: str, result_id: int) -> str:
+    """Returns the resource name of a fetch."""
+    return f"sellers/{seller_id}/feeds/{namespace}/fetches/{result_id}"
+
+
 @dataclass(frozen=True, slots=True)
 class TaskState:
     """A task as the job that runs it finds it."""
@@ -70,6 +75,9 @@ class TaskState:
     source_bytes: int
     batch_count: int | None
     digest: bytes | None
+    feed_version: int
+    feed_loader_result_id: int | None
+    format_wanted: str
 
     @property
     def is_open(self) -> bool:

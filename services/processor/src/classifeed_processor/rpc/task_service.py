@@ -73,17 +73,17 @@ class TaskService(TaskServiceServicer):
         return ListTasksResponse(tasks=tasks[:limit], next_page_token=token)
 
     async def ListOfferErrors(self, request: ListOfferErrorsRequest, context: Context) -> ListOfferErrorsResponse:
-        """Returns a page of a task's issues, errors before warnings, then by external id.
+        """Returns a page of a task's issues, errors before warnings, each in the order of the file.
 
         Raises:
             NotFound: there is no such task.
         """
         key = _task_key("parent", request.parent)
         limit = request.page_size or _DEFAULT_PAGE_ERRORS
-        level, external_id, error_id = _read_token(request.page_token, (0, "", ""))
+        level, line, error_id = _read_token(request.page_token, (0, 0, ""))
         parameters = {
             "after_level": level,
-            "after_external_id": external_id,
+            "after_line": line,
             "after_error_id": error_id,
             "level": request.level,
             "kind": request.kind,
@@ -99,7 +99,7 @@ class TaskService(TaskServiceServicer):
         token = ""
         if len(errors) > limit:
             last = errors[limit - 1]
-            token = _write_token(last.level, last.external_id, last.error_id)
+            token = _write_token(last.level, last.line, last.error_id)
         return ListOfferErrorsResponse(errors=errors[:limit], next_page_token=token)
 
 

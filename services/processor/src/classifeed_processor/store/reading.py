@@ -8,7 +8,7 @@ from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.load_pb2 import OfferError
 from classifeed.feeds.v1.task_pb2 import FeedStatistics, Task
 from classifeed_common.db import Tx, load_queries
-from classifeed_processor.domain.tasks import TaskKey
+from classifeed_processor.domain.tasks import TaskKey, fetch_name
 
 _SQL = load_queries(__package__, "reading.sql")
 _GET_TASK = _SQL["get_task"]
@@ -30,7 +30,7 @@ async def list_tasks(tx: Tx, seller_id: str, namespace: str, *, before: int, lim
 
 
 async def list_errors(tx: Tx, key: TaskKey, run: int, parameters: dict[str, Any]) -> list[OfferError]:
-    """Return issues of a task's run, errors before warnings, then by external id."""
+    """Return issues of a task's run, errors before warnings, each in the order of the file."""
     rows = await (await tx.execute(_LIST_ERRORS, {**key._asdict(), "run": run, **parameters})).fetchall()
     names = (
         "external_id", "error_id", "ordinal", "level", "kind", "code", "field", "line", "column", "path", "excerpt",
@@ -59,7 +59,7 @@ def _task(row: tuple[Any, ...]) -> Task:
         run=row[6],
         mode=row[7],
         disposition=row[8],
-        upload_id=row[9],
+        upload_id=row[9] or "",
         source_sha256=row[10],
         source_bytes=row[11],
         file_name=row[12],
@@ -78,4 +78,7 @@ def _task(row: tuple[Any, ...]) -> Task:
     task.statistics.CopyFrom(FeedStatistics.FromString(row[23] or b""))
     if row[24]:
         task.statistics.offers_per_second = task.statistics.total / row[24]
+    if row[25] is not None:
+        task.fetch = fetch_name(key.seller_id, key.namespace, row[25])
+    task.feed_version = row[26]
     return task

@@ -4,7 +4,7 @@
 SELECT t.seller_id, t.namespace, t.task_id, t.kind, t.status, t.phase, t.run, t.mode, t.disposition, t.upload_id,
        t.source_sha256, t.source_bytes, t.file_name, t.format, t.expected_total, t.warnings, t.error_code,
        t.error_message, t.error_line, t.error_column, t.created_at, t.updated_at, t.ended_at, s.statistics,
-       extract(epoch FROM s.last_answer_at - s.first_answer_at)::float8
+       extract(epoch FROM s.last_answer_at - s.first_answer_at)::float8, t.feed_loader_result_id, t.feed_version
 FROM tasks t LEFT JOIN feed_statistics s USING (seller_id, namespace, task_id)
 WHERE t.seller_id = %(seller_id)s AND t.namespace = %(namespace)s AND t.task_id = %(task_id)s
 
@@ -12,7 +12,7 @@ WHERE t.seller_id = %(seller_id)s AND t.namespace = %(namespace)s AND t.task_id 
 SELECT t.seller_id, t.namespace, t.task_id, t.kind, t.status, t.phase, t.run, t.mode, t.disposition, t.upload_id,
        t.source_sha256, t.source_bytes, t.file_name, t.format, t.expected_total, t.warnings, t.error_code,
        t.error_message, t.error_line, t.error_column, t.created_at, t.updated_at, t.ended_at, s.statistics,
-       extract(epoch FROM s.last_answer_at - s.first_answer_at)::float8
+       extract(epoch FROM s.last_answer_at - s.first_answer_at)::float8, t.feed_loader_result_id, t.feed_version
 FROM tasks t LEFT JOIN feed_statistics s USING (seller_id, namespace, task_id)
 WHERE t.seller_id = %(seller_id)s AND t.namespace = %(namespace)s AND t.task_id < %(before)s
 ORDER BY t.task_id DESC
@@ -23,12 +23,12 @@ SELECT external_id, error_id, ordinal, level, kind, code, field, line, "column",
        message, suggestion
 FROM offer_errors
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run = %(run)s
-  AND (level, external_id, error_id) > (%(after_level)s::smallint, %(after_external_id)s, %(after_error_id)s)
+  AND (level, line, error_id) > (%(after_level)s::smallint, %(after_line)s::bigint, %(after_error_id)s::text)
   AND (%(level)s::smallint = 0 OR level = %(level)s::smallint)
   AND (%(kind)s::smallint = 0 OR kind = %(kind)s::smallint)
   AND (%(code)s::text = '' OR code = %(code)s::text)
   AND (%(external_id)s::text = '' OR external_id = %(external_id)s::text)
-ORDER BY level, external_id, error_id
+ORDER BY level, line, error_id
 LIMIT %(limit)s
 
 -- name: count_open

@@ -17,6 +17,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from classifeed.feeds.v1.task_pb2 import TASK_KIND_DELETE
 from classifeed_common.db import shared_tables
 from classifeed_jobs.tables import add_jobs
 
@@ -47,7 +48,16 @@ tasks = Table(
     Column("incomplete_runs", Integer, nullable=False, server_default=text("0")),
     Column("mode", SmallInteger, nullable=False),
     Column("disposition", SmallInteger, nullable=False),
-    Column("upload_id", Text, nullable=False),
+    # A LOAD has either an upload or a fetch; a DELETE has neither, and no file.
+    Column("upload_id", Text),
+    Column("feed_loader_task_id", BigInteger),
+    Column("feed_loader_result_id", BigInteger),
+    # Of the feed that a fetch or a DELETE was made by; 0 for an upload.
+    Column("feed_version", BigInteger, nullable=False, server_default=text("0")),
+    # The one format that the file may have; empty: any.
+    Column("format_wanted", Text, nullable=False, server_default=""),
+    # How files were read when the task was made; 0: before this was noted.
+    Column("parser_version", Integer, nullable=False, server_default=text("0")),
     Column("source_sha256", Text, nullable=False),
     Column("source_bytes", BigInteger, nullable=False),
     Column("file_name", Text, nullable=False),
@@ -66,6 +76,29 @@ tasks = Table(
     Column("ended_at", DateTime(timezone=True)),
 )
 Index("tasks_upload_id", tasks.c.upload_id, unique=True)
+Index(
+    "tasks_fetch",
+    tasks.c.feed_loader_task_id,
+    tasks.c.feed_loader_result_id,
+    unique=True,
+    postgresql_where=tasks.c.feed_loader_result_id.is_not(None),
+)
+Index(
+    "tasks_fetch_order",
+    tasks.c.seller_id,
+    tasks.c.namespace,
+    tasks.c.feed_version,
+    tasks.c.feed_loader_result_id,
+    postgresql_where=tasks.c.feed_loader_result_id.is_not(None),
+)
+Index(
+    "tasks_removal",
+    tasks.c.seller_id,
+    tasks.c.namespace,
+    tasks.c.feed_version,
+    unique=True,
+    postgresql_where=tasks.c.kind == TASK_KIND_DELETE,
+)
 Index("tasks_updated", tasks.c.seller_id, tasks.c.namespace, tasks.c.updated_at)
 Index("tasks_open", tasks.c.seller_id, tasks.c.namespace, tasks.c.task_id, postgresql_where=tasks.c.ended_at.is_(None))
 
@@ -123,12 +156,12 @@ offer_errors = Table(
     Column("suggestion", Text, nullable=False),
 )
 Index(
-    "offer_errors_by_level",
+    "offer_errors_by_line",
     offer_errors.c.seller_id,
     offer_errors.c.namespace,
     offer_errors.c.task_id,
     offer_errors.c.level,
-    offer_errors.c.external_id,
+    offer_errors.c.line,
     offer_errors.c.error_id,
 )
 

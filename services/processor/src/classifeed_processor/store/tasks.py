@@ -8,16 +8,24 @@ from typing import Any
 from classifeed.feeds.v1 import task_pb2
 from classifeed_common.db import Tx, load_queries
 from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.domain.feed_order import FeedMarks, FetchOrder
+from classifeed_processor.domain.made_task import MadeTask
 from classifeed_processor.domain.tasks import TaskKey, TaskState
+from classifeed_processor.domain.wanted_task import WantedTask
 
 _SQL = load_queries(__package__, "tasks.sql")
 _LOCK_COUNTER = _SQL["lock_counter"]
 _FIND_UPLOAD = _SQL["find_upload"]
+_FIND_FETCH = _SQL["find_fetch"]
+_FIND_REMOVAL = _SQL["find_removal"]
+_FIND_NEWEST = _SQL["find_newest"]
+_FIND_NEWEST_FETCH = _SQL["find_newest_fetch"]
+_FIND_REMOVED_VERSION = _SQL["find_removed_version"]
 _DRAW_TASK_ID = _SQL["draw_task_id"]
 _INSERT_TASK = _SQL["insert_task"]
 _LOCK_TASK = _SQL["lock_task"]
 _READ_STATE = _SQL["read_state"]
-_FIND_EARLIER = _SQL["find_earlier"]
+_HAS_EARLIER = _SQL["has_earlier"]
 _SUPERSEDE_HELD = _SQL["supersede_held"]
 _BEGIN_RUN = _SQL["begin_run"]
 _DROP_BATCHES = _SQL["drop_batches"]
@@ -42,10 +50,38 @@ async def lock_counter(tx: Tx, seller_id: str, namespace: str) -> None:
     await tx.execute(_LOCK_COUNTER, {"seller_id": seller_id, "namespace": namespace})
 
 
-async def find_upload(tx: Tx, upload_id: str) -> tuple[TaskKey, tuple[str, int, int]] | None:
-    """Return the task that loads an upload, with its file's hash, mode and disposition; None when there is none."""
-    row = await (await tx.execute(_FIND_UPLOAD, {"upload_id": upload_id})).fetchone()
-    return None if row is None else (TaskKey(*row[:3]), (row[3], row[4], row[5]))
+async def find_made(tx: Tx, wanted: WantedTask) -> MadeTask | None:
+    """Return the task of the same upload, fetch or removal; None when there is none."""
+    if wanted.upload_id is not None:
+        return await _find(tx, _FIND_UPLOAD, {"upload_id": wanted.upload_id})
+    if wanted.feed_loader_result_id is not None:
+        fetch = {
+            "feed_loader_task_id": wanted.feed_loader_task_id,
+            "feed_loader_result_id": wanted.feed_loader_result_id,
+        }
+        return await _find(tx, _FIND_FETCH, fetch)
+    removal = {"seller_id": wanted.seller_id, "namespace": wanted.namespace, "feed_version": wanted.feed_version}
+    return await _find(tx, _FIND_REMOVAL, removal)
+
+
+async def find_newest(tx: Tx, seller_id: str, namespace: str) -> MadeTask | None:
+    """Return the newest task of a namespace that was neither superseded nor canceled; None when there is none."""
+    not_run = {"superseded": task_pb2.TASK_STATUS_SUPERSEDED, "canceled": task_pb2.TASK_STATUS_CANCELED}
+    return await _find(tx, _FIND_NEWEST, {"seller_id": seller_id, "namespace": namespace, **not_run})
+
+
+async def _find(tx: Tx, statement: str, parameters: dict[str, Any]) -> MadeTask | None:
+    row = await (await tx.execute(statement, parameters)).fetchone()
+    return None if row is None else MadeTask(TaskKey(*row[:3]), *row[3:])
+
+
+async def read_marks(tx: Tx, seller_id: str, namespace: str, statuses: Sequence[task_pb2.TaskStatus]) -> FeedMarks:
+    """Return how far the namespace has come with fetches whose tasks have one of these statuses."""
+    names = {"seller_id": seller_id, "namespace": namespace}
+    fetch = await (await tx.execute(_FIND_NEWEST_FETCH, {**names, "statuses": list(statuses)})).fetchone()
+    removed = await (await tx.execute(_FIND_REMOVED_VERSION, names)).fetchone()
+    assert removed is not None
+    return FeedMarks(None if fetch is None else FetchOrder(*fetch), removed[0])
 
 
 async def insert_task(tx: Tx, seller_id: str, namespace: str, columns: dict[str, Any]) -> TaskKey:
@@ -72,10 +108,11 @@ async def read_state(tx: Tx, key: TaskKey) -> tuple[int, int, int]:
     return row[0], row[1], row[2]
 
 
-async def find_earlier(tx: Tx, key: TaskKey) -> tuple[int, int] | None:
-    """Return id and status of the first open task before this one in its namespace."""
-    row = await (await tx.execute(_FIND_EARLIER, _key(key))).fetchone()
-    return None if row is None else (row[0], row[1])
+async def has_earlier(tx: Tx, key: TaskKey) -> bool:
+    """Say whether a task before this one in its namespace has still to run."""
+    row = await (await tx.execute(_HAS_EARLIER, {**_key(key), "held": task_pb2.TASK_STATUS_HELD})).fetchone()
+    assert row is not None
+    return bool(row[0])
 
 
 async def supersede_held(tx: Tx, key: TaskKey) -> None:

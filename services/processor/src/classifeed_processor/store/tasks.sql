@@ -7,7 +7,43 @@ VALUES (%(seller_id)s, %(namespace)s, 0)
 ON CONFLICT (seller_id, namespace) DO UPDATE SET last_task_id = c.last_task_id
 
 -- name: find_upload
-SELECT seller_id, namespace, task_id, source_sha256, mode, disposition FROM tasks WHERE upload_id = %(upload_id)s
+SELECT seller_id, namespace, task_id, kind, status, error_code, mode, disposition, feed_version, feed_loader_result_id,
+       source_sha256, format_wanted, parser_version
+FROM tasks
+WHERE upload_id = %(upload_id)s
+
+-- name: find_fetch
+SELECT seller_id, namespace, task_id, kind, status, error_code, mode, disposition, feed_version, feed_loader_result_id,
+       source_sha256, format_wanted, parser_version
+FROM tasks
+WHERE feed_loader_task_id = %(feed_loader_task_id)s AND feed_loader_result_id = %(feed_loader_result_id)s
+
+-- name: find_removal
+-- The kind is the one of the index: DELETE.
+SELECT seller_id, namespace, task_id, kind, status, error_code, mode, disposition, feed_version, feed_loader_result_id,
+       source_sha256, format_wanted, parser_version
+FROM tasks
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND feed_version = %(feed_version)s AND kind = 2
+
+-- name: find_newest
+SELECT seller_id, namespace, task_id, kind, status, error_code, mode, disposition, feed_version, feed_loader_result_id,
+       source_sha256, format_wanted, parser_version
+FROM tasks
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s
+  AND status NOT IN (%(superseded)s::smallint, %(canceled)s::smallint)
+ORDER BY task_id DESC
+LIMIT 1
+
+-- name: find_newest_fetch
+SELECT feed_version, feed_loader_result_id FROM tasks
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND feed_loader_result_id IS NOT NULL
+  AND status = ANY(%(statuses)s::smallint[])
+ORDER BY feed_version DESC, feed_loader_result_id DESC
+LIMIT 1
+
+-- name: find_removed_version
+SELECT coalesce(max(feed_version), 0) FROM tasks
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND kind = 2
 
 -- name: draw_task_id
 UPDATE task_counters SET last_task_id = last_task_id + 1
@@ -15,13 +51,16 @@ WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s
 RETURNING last_task_id
 
 -- name: insert_task
-INSERT INTO tasks (seller_id, namespace, task_id, kind, status, phase, mode, disposition, upload_id, source_sha256,
-                   source_bytes, file_name)
+INSERT INTO tasks (seller_id, namespace, task_id, kind, status, phase, mode, disposition, upload_id,
+                   feed_loader_task_id, feed_loader_result_id, feed_version, source_sha256, source_bytes, file_name,
+                   format_wanted, parser_version)
 VALUES (%(seller_id)s, %(namespace)s, %(task_id)s, %(kind)s, %(status)s, %(phase)s, %(mode)s, %(disposition)s,
-        %(upload_id)s, %(source_sha256)s, %(source_bytes)s, %(file_name)s)
+        %(upload_id)s, %(feed_loader_task_id)s, %(feed_loader_result_id)s, %(feed_version)s, %(source_sha256)s,
+        %(source_bytes)s, %(file_name)s, %(format_wanted)s, %(parser_version)s)
 
 -- name: lock_task
-SELECT kind, status, phase, run, incomplete_runs, mode, disposition, source_sha256, source_bytes, batch_count, digest
+SELECT kind, status, phase, run, incomplete_runs, mode, disposition, source_sha256, source_bytes, batch_count, digest,
+       feed_version, feed_loader_result_id, format_wanted
 FROM tasks
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
 FOR UPDATE
@@ -30,11 +69,13 @@ FOR UPDATE
 SELECT status, phase, run FROM tasks
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
 
--- name: find_earlier
--- Open tasks that come before this one in its namespace, the first of them.
-SELECT task_id, status FROM tasks
-WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id < %(task_id)s AND ended_at IS NULL
-ORDER BY task_id LIMIT 1
+-- name: has_earlier
+-- Tasks before this one in its namespace whose turn it is first. A held one has had its turn.
+SELECT EXISTS (
+    SELECT FROM tasks
+    WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id < %(task_id)s AND ended_at IS NULL
+      AND status <> %(held)s
+)
 
 -- name: supersede_held
 UPDATE tasks SET status = %(superseded)s, phase = %(done)s, updated_at = clock_timestamp(), ended_at = clock_timestamp()

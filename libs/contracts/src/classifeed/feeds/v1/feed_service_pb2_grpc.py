@@ -272,7 +272,7 @@ class FeedServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListOfferErrors(self, request, context):
-        """Lists what is wrong with the offers of a task: errors before warnings, then by external id.
+        """Lists what is wrong with the offers of a task: errors before warnings, each in the order of the file.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

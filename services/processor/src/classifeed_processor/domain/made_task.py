@@ -1,0 +1,76 @@
+"""A task that was made, and whether a new request asks for the same again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from classifeed.feeds.v1 import load_pb2, task_pb2
+from classifeed_processor.domain.feed_order import FetchOrder
+from classifeed_processor.domain.tasks import TaskKey
+from classifeed_processor.domain.wanted_task import WantedTask
+
+_ALIVE: Final = frozenset({task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_STATUS_HELD, task_pb2.TASK_STATUS_SUCCEEDED})
+# Not the file's own fault: the same bytes may be loaded by the next try.
+_PASSING_FAULTS: Final = frozenset({"SOURCE_MISSING", "RUNS_EXHAUSTED"})
+
+
+@dataclass(frozen=True, slots=True)
+class MadeTask:
+    """A task as the maker of the next one finds it."""
+
+    key: TaskKey
+    kind: task_pb2.TaskKind
+    status: task_pb2.TaskStatus
+    error_code: str
+    mode: load_pb2.LoadMode
+    disposition: load_pb2.Disposition
+    feed_version: int
+    feed_loader_result_id: int | None
+    source_sha256: str
+    format_wanted: str
+    parser_version: int
+
+    @property
+    def fetch(self) -> FetchOrder | None:
+        """Where its fetch stands; None for an upload and for a DELETE."""
+        if self.feed_loader_result_id is None:
+            return None
+        return FetchOrder(self.feed_version, self.feed_loader_result_id)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it has not ended."""
+        return self.status == task_pb2.TASK_STATUS_IN_PROGRESS
+
+    def answers(self, wanted: WantedTask) -> bool:
+        """Says whether a request with the identity of this task asks for what it does."""
+        return (
+            (self.key.seller_id, self.key.namespace) == (wanted.seller_id, wanted.namespace)
+            and self.feed_version == wanted.feed_version
+            and self._is_alike(wanted)
+        )
+
+    def holds(self, wanted: WantedTask) -> bool:
+        """Says whether the same bytes wait for a decision, which another load of them would take away."""
+        return self.status == task_pb2.TASK_STATUS_HELD and self.source_sha256 == wanted.source_sha256
+
+    def has_loaded(self, wanted: WantedTask, parser_version: int) -> bool:
+        """Says whether the newest load of a namespace makes a load of this fetched file needless.
+
+        An upload has no version of the feed to compare.
+        """
+        return (
+            self._is_alike(wanted)
+            and self.parser_version == parser_version
+            and (self.fetch is None or self.feed_version == wanted.feed_version)
+            and (
+                self.status in _ALIVE
+                or (self.status == task_pb2.TASK_STATUS_FAILED and self.error_code not in _PASSING_FAULTS)
+            )
+        )
+
+    def _is_alike(self, wanted: WantedTask) -> bool:
+        return (self.kind, self.source_sha256, self.mode, self.disposition, self.format_wanted) == (
+            wanted.kind, wanted.source_sha256, wanted.mode, wanted.disposition, wanted.format_wanted,
+        )  # fmt: skip

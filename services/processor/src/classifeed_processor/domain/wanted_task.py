@@ -1,0 +1,113 @@
+"""What a caller wants a task for: the file of an upload, the file of a fetch, or the end of a feed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from classifeed.feeds.v1 import load_pb2, task_pb2
+from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
+from classifeed_common.errors import FieldViolation, InvalidArgument
+
+_OF_A_FETCH: Final = ("feed_loader_task_id", "feed_loader_result_id")
+_OF_A_LOAD: Final = (
+    "upload_id", *_OF_A_FETCH, "source_sha256", "source_bytes", "file_name", "format", "skip_if_loaded",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class WantedTask:
+    """A request that names exactly one thing to do.
+
+    Attributes:
+        upload_id: Set for the file of an upload.
+        feed_loader_task_id: Set, with the next one, for the file of a fetch.
+        feed_loader_result_id: Number of the fetch.
+        feed_version: Of the feed that was fetched, or that ends; 0 for an upload.
+        format_wanted: The one format that the file may have; empty: any.
+        skip_if_loaded: Whether a load of the same file will do.
+    """
+
+    seller_id: str
+    namespace: str
+    kind: task_pb2.TaskKind
+    mode: load_pb2.LoadMode
+    disposition: load_pb2.Disposition
+    upload_id: str | None
+    feed_loader_task_id: int | None
+    feed_loader_result_id: int | None
+    feed_version: int
+    source_sha256: str
+    source_bytes: int
+    file_name: str
+    format_wanted: str
+    skip_if_loaded: bool
+
+    @property
+    def what(self) -> str:
+        """What it is for, in words."""
+        if self.upload_id is not None:
+            return f"upload {self.upload_id}"
+        if self.feed_loader_result_id is not None:
+            return f"fetch {self.feed_loader_result_id} of source {self.feed_loader_task_id}"
+        return f"removal of version {self.feed_version} of the feed"
+
+
+def read_request(request: CreateTaskRequest) -> WantedTask:
+    """Returns what the request wants, what it leaves out filled in.
+
+    Raises:
+        InvalidArgument: it names nothing to do or several things, or says what does not go with it.
+    """
+    violations = list(_violations_of(request))
+    if violations:
+        first = violations[0]
+        raise InvalidArgument(
+            "REQUEST_INVALID",
+            f"CreateTaskRequest.{first.field}: {first.description}. Correct the request and send it again.",
+            violations=violations,
+        )
+    return WantedTask(
+        seller_id=request.seller_id,
+        namespace=request.namespace,
+        kind=request.kind or task_pb2.TASK_KIND_LOAD,
+        mode=request.mode or load_pb2.LOAD_MODE_REPLACE,
+        disposition=request.disposition or load_pb2.DISPOSITION_DELETE,
+        upload_id=request.upload_id or None,
+        feed_loader_task_id=request.feed_loader_task_id or None,
+        feed_loader_result_id=request.feed_loader_result_id or None,
+        feed_version=request.feed_version,
+        source_sha256=request.source_sha256,
+        source_bytes=request.source_bytes,
+        file_name=request.file_name,
+        format_wanted=request.format,
+        skip_if_loaded=request.skip_if_loaded,
+    )
+
+
+def _violations_of(request: CreateTaskRequest) -> Iterator[FieldViolation]:
+    if request.kind == task_pb2.TASK_KIND_DELETE:
+        yield from _refuse(request, _OF_A_LOAD, "must be empty: a DELETE has no file")
+        if request.mode == load_pb2.LOAD_MODE_PATCH:
+            yield FieldViolation("mode", "must not be PATCH: a DELETE leaves nothing of the feed")
+        yield from _require(request, ("feed_version",), "is missing: a DELETE says which version of the feed ends")
+        return
+    yield from _require(request, ("source_sha256",), "is missing: a LOAD has a file")
+    is_fetched = any(getattr(request, field) for field in _OF_A_FETCH)
+    if not request.upload_id and not is_fetched:
+        yield FieldViolation("upload_id", "is missing: a LOAD names its upload, or its fetch by feed_loader_task_id")
+    elif request.upload_id:
+        yield from _refuse(request, _OF_A_FETCH, "must be empty beside upload_id: a file comes by one way")
+        if not is_fetched:
+            yield from _refuse(request, ("feed_version", "skip_if_loaded"), "must be empty for an upload")
+    else:
+        yield from _require(request, (*_OF_A_FETCH, "feed_version"), "is missing: a fetched file names it")
+
+
+def _refuse(request: CreateTaskRequest, fields: tuple[str, ...], words: str) -> Iterator[FieldViolation]:
+    return (FieldViolation(field, words) for field in fields if getattr(request, field))
+
+
+def _require(request: CreateTaskRequest, fields: tuple[str, ...], words: str) -> Iterator[FieldViolation]:
+    return (FieldViolation(field, words) for field in fields if not getattr(request, field))

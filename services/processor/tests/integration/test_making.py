@@ -1,0 +1,188 @@
+"""Which requests make a task, which answer one that is there, and which are refused: on the real tables."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from classifeed.feeds.v1 import load_pb2, task_pb2
+from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
+from classifeed_common.errors import AlreadyExists
+from classifeed_jobs import JobStore
+from classifeed_processor.app import create_task as making
+from classifeed_processor.app.create_task import create_task
+from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.domain.tasks import TaskKey
+from classifeed_processor.store import reading, tasks
+
+PATCH = load_pb2.LOAD_MODE_PATCH
+MAKE_MANUAL = load_pb2.DISPOSITION_MAKE_MANUAL
+DELETE = task_pb2.TASK_KIND_DELETE
+IN_PROGRESS, HELD = task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_STATUS_HELD
+SUCCEEDED, FAILED = task_pb2.TASK_STATUS_SUCCEEDED, task_pb2.TASK_STATUS_FAILED
+SUPERSEDED, CANCELED = task_pb2.TASK_STATUS_SUPERSEDED, task_pb2.TASK_STATUS_CANCELED
+
+
+class Maker:
+    def __init__(self, db) -> None:
+        self.db = db
+        self.jobs = JobStore()
+
+    async def make(self, **fields) -> int:
+        fields = {"seller_id": "shop", "namespace": "default"} | fields
+        return (await create_task(self.db, self.jobs, CreateTaskRequest(**fields), timeout_s=10)).task_id
+
+    async def upload(self, upload_id: str, **fields) -> int:
+        return await self.make(**{"upload_id": upload_id, "source_sha256": "a" * 64} | fields)
+
+    async def fetch(self, result: int, **fields) -> int:
+        fields = {"source_sha256": "a" * 64, "feed_version": 1, "feed_loader_task_id": 7} | fields
+        return await self.make(feed_loader_result_id=result, **fields)
+
+    async def again(self, result: int, **fields) -> int:
+        return await self.fetch(result, **{"skip_if_loaded": True} | fields)
+
+    async def remove(self, version: int, **fields) -> int:
+        return await self.make(kind=DELETE, feed_version=version, **fields)
+
+    async def end(self, task_id: int, status: task_pb2.TaskStatus, code: str = "") -> None:
+        key = TaskKey("shop", "default", task_id)
+        async with self.db.transaction() as tx:
+            if status == HELD:
+                await tasks.hold_task(tx, key)
+            else:
+                await tasks.end_task(tx, key, status, FeedFault(code, "x") if code else None)
+
+
+@pytest.fixture
+async def maker(migrated_database) -> Maker:
+    return Maker(await migrated_database("classifeed_processor", "processor"))
+
+
+async def test_the_same_thing_again_is_the_same_task_and_has_one_job(maker):
+    made = await asyncio.gather(
+        *(maker.upload(f"u{n % 3}") for n in range(9)),
+        *(maker.fetch(n % 3 + 1) for n in range(9)),
+        *(maker.remove(n % 3 + 1) for n in range(9)),
+    )
+    assert sorted(set(made)) == list(range(1, 10))
+    assert made[:9] == made[:3] * 3
+    assert made[9:18] == made[9:12] * 3
+    async with maker.db.transaction() as tx:
+        assert await maker.jobs.backlog(tx, ["feed.process"]) == {"feed.process": 9}
+        fetched = await reading.get_task(tx, TaskKey("shop", "default", made[9]))
+        removal = await reading.get_task(tx, TaskKey("shop", "default", made[18]))
+    assert (fetched.fetch, fetched.feed_version, fetched.upload_id) == ("sellers/shop/feeds/default/fetches/1", 1, "")
+    assert (removal.kind, removal.fetch, removal.upload_id, removal.source_sha256) == (DELETE, "", "", "")
+    assert (removal.feed_version, removal.mode) == (1, load_pb2.LOAD_MODE_REPLACE)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"source_sha256": "b" * 64},
+        {"mode": PATCH},
+        {"disposition": MAKE_MANUAL},
+        {"format": "yml"},
+        {"namespace": "other"},
+    ],
+)
+async def test_an_identity_stands_for_one_file_and_its_settings(maker, other):
+    await maker.upload("u1")
+    await maker.fetch(1)
+    with pytest.raises(AlreadyExists):
+        await maker.upload("u1", **other)
+    with pytest.raises(AlreadyExists):
+        await maker.fetch(1, **other)
+
+
+async def test_the_number_of_a_fetch_counts_within_its_source_and_a_removal_within_its_namespace(maker):
+    assert await maker.fetch(1) == 1
+    assert await maker.fetch(1, feed_loader_task_id=8) == 2
+    with pytest.raises(AlreadyExists):
+        await maker.fetch(1, feed_version=2)
+    assert await maker.remove(1) == 3
+    assert await maker.remove(1, namespace="other") == 1
+    with pytest.raises(AlreadyExists):
+        await maker.remove(1, disposition=MAKE_MANUAL)
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "answers"),
+    [
+        (IN_PROGRESS, "", True),
+        (HELD, "", True),
+        (SUCCEEDED, "", True),
+        (FAILED, "MALFORMED_XML", True),
+        (FAILED, "FORMAT_DIFFERS", True),
+        (FAILED, "SOURCE_MISSING", False),
+        (FAILED, "RUNS_EXHAUSTED", False),
+    ],
+)
+async def test_the_bytes_of_the_newest_load_are_not_loaded_again(maker, status, code, answers):
+    first = await maker.fetch(1)
+    if status != IN_PROGRESS:
+        await maker.end(first, status, code)
+    assert await maker.again(2) == (first if answers else 2)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"source_sha256": "b" * 64},
+        {"feed_version": 2},
+        {"mode": PATCH},
+        {"disposition": MAKE_MANUAL},
+        {"format": "yml"},
+        {"skip_if_loaded": False},
+    ],
+)
+async def test_whatever_changed_is_a_reason_to_load(maker, changed):
+    first = await maker.fetch(1)
+    await maker.end(first, SUCCEEDED)
+    assert await maker.again(2, **changed) == 2
+
+
+async def test_a_new_parser_is_a_reason_to_load(maker, monkeypatch):
+    await maker.end(await maker.fetch(1), SUCCEEDED)
+    monkeypatch.setattr(making, "PARSER_VERSION", making.PARSER_VERSION + 1)
+    assert await maker.again(2) == 2
+    assert await maker.again(3) == 2
+
+
+async def test_an_upload_of_the_same_bytes_counts_as_loaded(maker):
+    await maker.end(await maker.fetch(1), SUCCEEDED)
+    await maker.end(await maker.upload("u1", source_sha256="c" * 64), SUCCEEDED)
+    # What the namespace has now is the upload's, so the file of the link is to be loaded.
+    assert await maker.again(2) == 3
+    await maker.end(await maker.upload("u2"), SUCCEEDED)
+    assert await maker.again(3, feed_version=5) == 4
+    assert await maker.again(4, disposition=MAKE_MANUAL) == 5
+    assert await maker.upload("u3") == 6
+
+
+async def test_the_newest_load_is_the_one_that_took_place(maker):
+    first = await maker.fetch(1)
+    await maker.end(first, SUCCEEDED)
+    await maker.end(await maker.fetch(2, source_sha256="b" * 64), SUPERSEDED)
+    await maker.end(await maker.fetch(3, source_sha256="b" * 64), CANCELED)
+    assert await maker.again(4) == first
+    await maker.remove(1)
+    assert await maker.again(5) == 5
+
+
+async def test_a_load_that_came_late_and_will_not_run_is_no_load(maker):
+    newer = await maker.fetch(5, source_sha256="b" * 64)
+    late = await maker.fetch(4)
+    assert (newer, late) == (1, 2)
+    assert await maker.again(6) == 3
+
+
+async def test_what_waits_for_a_decision_is_not_overtaken_by_its_own_bytes(maker):
+    held = await maker.upload("u1")
+    await maker.end(held, HELD)
+    assert await maker.fetch(1) == held
+    assert await maker.fetch(2, disposition=MAKE_MANUAL, feed_version=3) == held
+    assert await maker.upload("u2") == 2
+    assert await maker.fetch(3) == 3

@@ -1,0 +1,223 @@
+"""What runs and what is superseded, over any order of uploads, fetches and removals; the owner answers at once."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from classifeed.feeds.v1 import load_pb2, offer_results_pb2, task_pb2
+from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, TaskEnd
+from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, TaskEndResult
+from classifeed.feeds.v1.task_pb2 import Task
+from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
+from classifeed_jobs import JobStore, Snooze
+from classifeed_processor.app.create_task import create_task
+from classifeed_processor.app.process_feed import process_feed
+from classifeed_processor.app.send_run import RunParts
+from classifeed_processor.app.take_results import take_results
+from classifeed_processor.app.task_signals import TaskSignals
+from classifeed_processor.domain.tasks import TaskKey
+from classifeed_processor.feed.batches import RunDigest
+from classifeed_processor.store import reading, tasks
+
+SUCCEEDED, FAILED = task_pb2.TASK_STATUS_SUCCEEDED, task_pb2.TASK_STATUS_FAILED
+SUPERSEDED, HELD = task_pb2.TASK_STATUS_SUPERSEDED, task_pb2.TASK_STATUS_HELD
+GOOD, BROKEN = "a" * 64, "b" * 64
+_sources = itertools.count(1)
+
+
+class Context:
+    """A job that nobody takes away."""
+
+    def __init__(self, db) -> None:
+        self.db = db
+
+    async def guard(self, tx: Any) -> None:
+        pass
+
+    def report(self, progress: Any) -> None:
+        pass
+
+
+class Blobs:
+    """Files by what their hash stands for."""
+
+    def __init__(self, files: dict[str, bytes]) -> None:
+        self._files = files
+
+    async def fetch(self, sha256: str, target: Path) -> int:
+        return target.write_bytes(self._files[sha256])
+
+
+class Owner:
+    """Answers each request as soon as it is sent, and keeps them."""
+
+    def __init__(self, db) -> None:
+        self._db = db
+        self.log: list[OfferBatch | TaskEnd] = []
+
+    async def send(self, messages) -> None:
+        for message in messages:
+            kind = OfferBatch if message.headers["type"].endswith(b"OfferBatch") else TaskEnd
+            request = kind.FromString(message.value)
+            self.log.append(request)
+            names = ("seller_id", "namespace", "task_id", "run")
+            address = {name: getattr(request, name) for name in names}
+            if isinstance(request, OfferBatch):
+                applied = offer_results_pb2.BATCH_OUTCOME_APPLIED
+                answer = OfferBatchResult(**address, batch_id=request.batch_id, outcome=applied)
+            else:
+                answer = TaskEndResult(**address, outcome=offer_results_pb2.TASK_END_OUTCOME_COMPLETED)
+            async with self._db.transaction() as tx:
+                await take_results(tx, [answer])
+
+    def ended(self, seller: str) -> list[int]:
+        return [it.task_id for it in self.log if isinstance(it, TaskEnd) and it.seller_id == seller]
+
+
+class Runner:
+    """Makes and runs the tasks of one namespace."""
+
+    def __init__(self, db, owner: Owner, parts: RunParts, seller: str = "shop") -> None:
+        self.db = db
+        self.owner = owner
+        self.parts = parts
+        self.seller = seller
+        self.source = next(_sources)
+
+    async def make(self, **fields) -> TaskKey:
+        request = CreateTaskRequest(seller_id=self.seller, namespace="default", **fields)
+        return await create_task(self.db, JobStore(), request, timeout_s=10)
+
+    async def upload(self, upload_id: str, **fields) -> TaskKey:
+        return await self.make(**{"upload_id": upload_id, "source_sha256": GOOD} | fields)
+
+    async def fetch(self, version: int, result: int, **fields) -> TaskKey:
+        fields = {"source_sha256": GOOD} | fields
+        return await self.make(
+            feed_version=version, feed_loader_task_id=self.source, feed_loader_result_id=result, **fields
+        )
+
+    async def remove(self, version: int, **fields) -> TaskKey:
+        return await self.make(kind=task_pb2.TASK_KIND_DELETE, feed_version=version, **fields)
+
+    async def run(self, key: TaskKey) -> Task:
+        await process_feed(Context(self.db), self.parts, key)
+        return await self.task(key)
+
+    async def task(self, key: TaskKey) -> Task:
+        async with self.db.transaction() as tx:
+            task = await reading.get_task(tx, key)
+        assert task is not None
+        return task
+
+
+@pytest.fixture
+async def runner(migrated_database, yml, offer, tmp_path) -> Runner:
+    database = await migrated_database("classifeed_processor", "processor")
+    owner = Owner(database)
+    blobs = Blobs({GOOD: yml(offer("a"), offer("b")), BROKEN: b"<yml_catalog><shop>"})
+    return Runner(database, owner, RunParts(blobs, owner, TaskSignals(), "requests", tmp_path / "spool", 10))
+
+
+@pytest.mark.parametrize("disposition", [load_pb2.DISPOSITION_DELETE, load_pb2.DISPOSITION_MAKE_MANUAL])
+async def test_a_removal_is_a_run_without_batches(runner, disposition):
+    task = await runner.run(await runner.remove(3, disposition=disposition))
+    assert (task.status, task.phase, task.run) == (SUCCEEDED, task_pb2.TASK_PHASE_DONE, 1)
+    assert (task.kind, task.feed_version, task.statistics.total) == (task_pb2.TASK_KIND_DELETE, 3, 0)
+    (end,) = runner.owner.log
+    assert (end.batch_count, end.digest, end.mode) == (0, RunDigest().value(), load_pb2.LOAD_MODE_REPLACE)
+    assert end.disposition == disposition
+
+
+async def test_a_removal_waits_for_the_load_before_it_and_takes_the_place_of_a_held_one(runner):
+    load, removal = await runner.upload("u1"), await runner.remove(1)
+    with pytest.raises(Snooze):
+        await runner.run(removal)
+    async with runner.db.transaction() as tx:
+        await tasks.hold_task(tx, load)
+    assert (await runner.run(removal)).status == SUCCEEDED
+    assert (await runner.task(load)).status == SUPERSEDED
+
+
+async def test_a_late_fetch_is_superseded_and_leaves_what_is_held_alone(runner):
+    newer = await runner.fetch(1, 5)
+    async with runner.db.transaction() as tx:
+        await tasks.hold_task(tx, newer)
+    late = await runner.run(await runner.fetch(1, 4, source_sha256=BROKEN))
+    assert (late.status, late.run, late.error_code) == (SUPERSEDED, 0, "")
+    assert (await runner.task(newer)).status == HELD
+    assert (await runner.run(await runner.upload("u1"))).status == SUCCEEDED
+    assert (await runner.task(newer)).status == SUPERSEDED
+
+
+async def test_a_file_of_another_format_than_the_wanted_one_fails_in_words(runner):
+    task = await runner.run(await runner.fetch(1, 1, format="google_rss"))
+    assert (task.status, task.error_code, task.format) == (FAILED, "FORMAT_DIFFERS", "yml")
+    assert "yml" in task.error_message
+    assert "google_rss" in task.error_message
+    assert "any format" in task.error_message
+    assert runner.owner.log == []
+    assert (await runner.run(await runner.fetch(1, 2, format="yml"))).status == SUCCEEDED
+
+
+_UPLOADS = st.tuples(st.just("upload"))
+_FETCHES = st.tuples(st.just("fetch"), st.integers(1, 3), st.integers(1, 6), st.booleans())
+_REMOVALS = st.tuples(st.just("remove"), st.integers(1, 3))
+_STEPS = st.lists(st.one_of(_UPLOADS, _FETCHES, _FETCHES, _REMOVALS, st.tuples(st.just("run"))), max_size=12)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=_STEPS)
+async def test_no_fetch_runs_after_a_newer_one_or_a_later_removal_and_all_else_does(runner, steps):
+    runner = Runner(runner.db, runner.owner, runner.parts, f"shop-{runner.source}-{next(_sources)}")
+    made: dict[int, tuple] = {}
+    waiting: list[TaskKey] = []
+    removed: set[int] = set()
+    loaded: list[tuple[int, int]] = []
+    reached: list[int] = []
+
+    async def run_next() -> None:
+        key = waiting.pop(0)
+        kind, *order = made[key.task_id]
+        status = (await runner.run(key)).status
+        if kind != "fetch":
+            assert status == SUCCEEDED
+            reached.append(key.task_id)
+            return
+        version, result, is_good = order
+        late = any(version < other for other in removed) or any((version, result) < other for other in loaded)
+        assert status == (SUPERSEDED if late else SUCCEEDED if is_good else FAILED)
+        if not late:
+            loaded.append((version, result))
+            reached.extend([key.task_id] if is_good else [])
+
+    fetched: set[int] = set()
+    for number, (kind, *order) in enumerate(steps):
+        if kind == "run":
+            if waiting:
+                await run_next()
+            continue
+        if kind == "upload":
+            key = await runner.upload(f"{runner.seller}-{number}")
+        elif kind == "remove":
+            removed.add(order[0])
+            key = await runner.remove(*order)
+        elif order[1] in fetched:
+            continue
+        else:
+            fetched.add(order[1])
+            version, result, is_good = order
+            key = await runner.fetch(version, result, source_sha256=GOOD if is_good else BROKEN)
+        if key.task_id not in made:
+            made[key.task_id] = (kind, *order)
+            waiting.append(key)
+    while waiting:
+        await run_next()
+    assert loaded == sorted(loaded)
+    assert runner.owner.ended(runner.seller) == reached
