@@ -1,0 +1,21 @@
+"""Downloads from addresses that users name: checked, bounded, and told about in words."""
+
+from classifeed_common.fetch.failed import FetchFailed
+from classifeed_common.fetch.faults import FETCH_FAULTS, FetchFault
+from classifeed_common.fetch.fetcher import Fetcher
+from classifeed_common.fetch.guard import AddressGuard
+from classifeed_common.fetch.models import Fetched, FetchLimits, FetchRequest, NotModified
+from classifeed_common.fetch.urls import check_url
+
+__all__ = [
+    "FETCH_FAULTS",
+    "AddressGuard",
+    "FetchFailed",
+    "FetchFault",
+    "FetchLimits",
+    "FetchRequest",
+    "Fetched",
+    "Fetcher",
+    "NotModified",
+    "check_url",
+]

@@ -1,0 +1,74 @@
+"""The head of an answer, and what a status that brings no file means to the seller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from classifeed_common.fetch.failed import FetchFailed
+from classifeed_common.fetch.retry_after import parse_retry_after
+from classifeed_common.fetch.urls import Link
+
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_WHOLE: Final = frozenset({200, 203})
+_CODES: Final = {
+    401: "HTTP_UNAUTHORIZED",
+    403: "HTTP_FORBIDDEN",
+    404: "HTTP_NOT_FOUND",
+    410: "HTTP_GONE",
+    429: "HTTP_TOO_MANY_REQUESTS",
+    503: "HTTP_UNAVAILABLE",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Status and headers of an answer; names in lower case, the first of several wins (encodings add up)."""
+
+    status: int
+    headers: dict[str, str]
+
+    @classmethod
+    def of(cls, status: int, raw: list[tuple[bytes, bytes]]) -> Head:
+        """Returns the head out of what the wire brought."""
+        headers: dict[str, str] = {}
+        for name, value in raw:
+            key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip()
+            if key == "content-encoding" and key in headers:
+                text = f"{headers.pop(key)}, {text}"
+            headers.setdefault(key, text)
+        return cls(status, headers)
+
+    @property
+    def is_redirect(self) -> bool:
+        """Whether the file is elsewhere."""
+        return self.status in _REDIRECTS
+
+    @property
+    def is_whole_file(self) -> bool:
+        """Whether the body is the file, all of it."""
+        return self.status in _WHOLE
+
+    @property
+    def announced_bytes(self) -> int | None:
+        """Length of the body, where the server names it."""
+        return int(self.headers["content-length"]) if "content-length" in self.headers else None
+
+
+def refusal(head: Head, link: Link, *, secrets_left_behind: bool) -> FetchFailed:
+    """Returns the words for an answer that is neither a file nor a redirect.
+
+    Args:
+        head: the answer.
+        link: who gave it.
+        secrets_left_behind: the seller has credentials or headers, which a redirect did not take along.
+    """
+    fallback = {4: "HTTP_CLIENT_ERROR", 5: "HTTP_SERVER_ERROR"}.get(head.status // 100, "HTTP_UNEXPECTED")
+    reason = f"{link.shown} answered with status {head.status}"
+    if secrets_left_behind:
+        reason += "; it was reached by a redirect to another host, scheme or port, where no credentials are sent"
+    retry_after_s = None
+    if head.status == 429 or head.status >= 500:
+        retry_after_s = parse_retry_after(head.headers.get("retry-after", ""), datetime.now(UTC))
+    return FetchFailed(_CODES.get(head.status, fallback), reason, http_status=head.status, retry_after_s=retry_after_s)

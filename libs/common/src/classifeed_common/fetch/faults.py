@@ -1,0 +1,289 @@
+"""Every way a download can fail, with its words: the one place from which messages and the docs page are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class FetchFault:
+    """Why a file cannot be fetched.
+
+    Attributes:
+        code: Stable name.
+        title: The code in words.
+        cause: How it comes to be so.
+        suggestion: What to do.
+    """
+
+    code: str
+    title: str
+    cause: str
+    suggestion: str
+
+
+def _table(*rows: FetchFault) -> dict[str, FetchFault]:
+    return {row.code: row for row in rows}
+
+
+FETCH_FAULTS: Final = _table(
+    # the link
+    FetchFault(
+        "URL_INVALID",
+        "The link is not a web address",
+        "A part is missing, or it holds spaces, backslashes, or characters that cannot be seen.",
+        "Copy the link from the address bar of a browser that shows the file.",
+    ),
+    FetchFault(
+        "URL_SCHEME",
+        "The link is not http or https",
+        "Links to files of a computer, FTP, and scripts are not fetched.",
+        "Put the file on a web server and give its https:// address.",
+    ),
+    FetchFault(
+        "URL_HAS_CREDENTIALS",
+        "The link holds a user name or a password",
+        "A link is shown in histories and messages, so secrets do not belong in it.",
+        "Remove them from the link and enter them as user name and password of the feed.",
+    ),
+    FetchFault(
+        "URL_PORT",
+        "The port of the link is not fetched from",
+        "Ports below 1024 other than 80 and 443 are refused, and so are those of databases and other services.",
+        "Serve the file at port 80 or 443.",
+    ),
+    FetchFault(
+        "ADDRESS_REFUSED",
+        "The link does not lead to the public internet",
+        "The host is, or one of its DNS records names, an address inside of a private network, or a reserved one.",
+        "Give a link that anybody on the internet can open; all DNS records of its host must be public addresses.",
+    ),
+    FetchFault(
+        "REQUEST_INVALID",
+        "The headers or credentials of the feed cannot be sent",
+        "A name or a value holds a line break or another character that HTTP forbids, or the header is one of ours.",
+        "Correct the headers, the user name and the password in the settings of the feed.",
+    ),
+    # the way to the server
+    FetchFault(
+        "DNS_NOT_FOUND",
+        "The host name is not known",
+        "The name is misspelt, its domain has expired, or it has no address record.",
+        "Check the host name in the link, and the DNS records of its domain.",
+    ),
+    FetchFault(
+        "DNS_FAILED",
+        "The host name could not be looked up",
+        "The name servers of the domain did not answer, or not in time.",
+        "It is tried again; if it lasts, check the name servers of the domain.",
+    ),
+    FetchFault(
+        "CONNECT_REFUSED",
+        "The server refuses connections",
+        "No web server runs at that address and port, or a firewall refuses us.",
+        "Start the web server, or let us through its firewall.",
+    ),
+    FetchFault(
+        "CONNECT_TIMEOUT",
+        "The server cannot be reached in time",
+        "The server is down or overloaded, or a firewall drops our connections silently.",
+        "Check that the link opens from outside of your network, and that the firewall lets us through.",
+    ),
+    FetchFault(
+        "CONNECT_FAILED",
+        "The server cannot be reached",
+        "There is no way to its address, or the connection was cut while it was made.",
+        "Check that the link opens from outside of your network.",
+    ),
+    FetchFault(
+        "PROXY_FAILED",
+        "Our way out is closed",
+        "The proxy through which we fetch files does not take the request.",
+        "Nothing is wrong with your link; we try again.",
+    ),
+    FetchFault(
+        "TLS_EXPIRED",
+        "The certificate of the server has expired",
+        "Its date is over, or not yet there.",
+        "Renew the certificate of the web server.",
+    ),
+    FetchFault(
+        "TLS_WRONG_NAME",
+        "The certificate of the server is for another name",
+        "The host in the link is not among the names of the certificate.",
+        "Use the host that the certificate names, or get a certificate for this one.",
+    ),
+    FetchFault(
+        "TLS_UNTRUSTED",
+        "The certificate of the server is not trusted",
+        "It is self-signed, or signed by an authority that browsers do not know, or the server sends no chain with it.",
+        "Install a certificate of a public authority together with its intermediate certificates.",
+    ),
+    FetchFault(
+        "TLS_FAILED",
+        "No secure connection came about",
+        "The server speaks an outdated version of TLS, or something else than TLS at this port.",
+        "Let the web server speak TLS 1.2 or newer at this port, or correct the port.",
+    ),
+    # redirects
+    FetchFault(
+        "REDIRECT_INVALID",
+        "The server redirects to nowhere",
+        "The answer is a redirect without an address, or with one that is not an address.",
+        "Correct the redirect, or give the link to the file itself.",
+    ),
+    FetchFault(
+        "REDIRECT_LOOP",
+        "The server redirects in a circle",
+        "The redirects come back to an address that was already asked; often the server expects a cookie.",
+        "Correct the redirects, or give the link to the file itself.",
+    ),
+    FetchFault(
+        "REDIRECT_LIMIT",
+        "The server redirects too often",
+        "There are more redirects one after the other than we follow.",
+        "Give the link to the file itself.",
+    ),
+    FetchFault(
+        "REDIRECT_DOWNGRADE",
+        "The server redirects from https to http",
+        "The feed has a password or headers of its own, and the way on would not be secret.",
+        "Let the redirect lead to an https:// address, or give the link to the file itself.",
+    ),
+    # what the server answers
+    FetchFault(
+        "HTTP_UNAUTHORIZED",
+        "The server asks for a password",
+        "The user name or the password of the feed is missing or wrong, or did not go to the host of a redirect.",
+        "Enter the user name and the password in the settings of the feed, with the link that finally serves the file.",
+    ),
+    FetchFault(
+        "HTTP_FORBIDDEN",
+        "The server forbids the download",
+        "The file is not public, or protection against robots or a country filter stops us.",
+        "Make the file public, or let our requests through the protection of the site.",
+    ),
+    FetchFault(
+        "HTTP_NOT_FOUND",
+        "The file is not there",
+        "The file was moved, renamed or not yet made.",
+        "Check the link in a browser, and whether the file is made.",
+    ),
+    FetchFault(
+        "HTTP_GONE",
+        "The file was removed for good",
+        "The server says that it does not come back.",
+        "Give the new link of the file, or remove the feed.",
+    ),
+    FetchFault(
+        "HTTP_TOO_MANY_REQUESTS",
+        "The server gets too many requests",
+        "The site limits how often it may be asked.",
+        "We wait as long as the server asks; fetch the feed less often, or lift the limit for us.",
+    ),
+    FetchFault(
+        "HTTP_UNAVAILABLE",
+        "The server is not available for now",
+        "It is overloaded or being maintained.",
+        "It is tried again; if it lasts, ask whoever runs the site.",
+    ),
+    FetchFault(
+        "HTTP_SERVER_ERROR",
+        "The server failed",
+        "The program that makes the file broke, or the server behind it does not answer.",
+        "It is tried again; if it lasts, look into the error log of the site.",
+    ),
+    FetchFault(
+        "HTTP_CLIENT_ERROR",
+        "The server refuses the request",
+        "The server takes the request for a wrong one.",
+        "Check the link and the headers of the feed in its settings.",
+    ),
+    FetchFault(
+        "HTTP_UNEXPECTED",
+        "The server answers with something else than a file",
+        "The status of the answer is none that comes with a whole file.",
+        "Let the server answer the link with status 200 and the file.",
+    ),
+    FetchFault(
+        "PROTOCOL_ERROR",
+        "The answer of the server is not proper HTTP",
+        "Another service listens at this port, or the server is broken.",
+        "Check the port in the link, and the web server.",
+    ),
+    FetchFault(
+        "HEADERS_TOO_LARGE",
+        "The headers of the answer are too large",
+        "The server sends more than 100 KiB of headers before the file.",
+        "Let the server send fewer or shorter headers (often cookies) with the file.",
+    ),
+    # the transfer
+    FetchFault(
+        "READ_TIMEOUT",
+        "The server stopped answering",
+        "Nothing came for longer than we wait; often the file is made anew for each request.",
+        "Let the site make the file beforehand, and serve it as a finished file.",
+    ),
+    FetchFault(
+        "TOO_SLOW",
+        "The server sends too slowly",
+        "Data came, but less of it than the lowest rate that we accept.",
+        "Serve the file from a faster server, or compressed with gzip.",
+    ),
+    FetchFault(
+        "TOTAL_TIMEOUT",
+        "The download took too long",
+        "The whole download was not over within the time that it may take.",
+        "Make the file smaller, serve it compressed with gzip, or from a faster server.",
+    ),
+    FetchFault(
+        "CONNECTION_LOST",
+        "The connection was lost",
+        "The server or the network closed the connection before the answer was whole.",
+        "It is tried again; if it lasts, check the web server and its time limits.",
+    ),
+    FetchFault(
+        "TRUNCATED",
+        "The file came only in part",
+        "The connection ended before as many bytes came as the server had announced.",
+        "It is tried again; if it lasts, check the time limits and the free space of the web server.",
+    ),
+    FetchFault(
+        "TOO_LARGE",
+        "The file is too large",
+        "The file, or what it is once its transfer compression is undone, exceeds the limit.",
+        "Make the file smaller, or divide it into several feeds.",
+    ),
+    FetchFault(
+        "ENCODING_UNKNOWN",
+        "The transfer compression of the answer is not known",
+        "The server names a Content-Encoding that we did not offer; gzip, deflate and br are offered.",
+        "Let the server send the file with gzip or without compression.",
+    ),
+    FetchFault(
+        "ENCODING_BROKEN",
+        "The transfer compression of the answer is broken",
+        "The bytes do not fit the Content-Encoding that the server names.",
+        "Correct the compression of the web server, or switch it off for the file.",
+    ),
+    FetchFault(
+        "RATIO_TOO_HIGH",
+        "The answer is compressed beyond belief",
+        "It unfolds to more than 200 times its size; no feed does.",
+        "Check how the file is made, and serve it without compression.",
+    ),
+    # our side
+    FetchFault(
+        "DISK_FULL",
+        "We have no room for the file",
+        "The disk of the loader has too little free space for it at the moment.",
+        "Nothing is wrong with your link; we try again.",
+    ),
+    FetchFault(
+        "STORE_FAILED",
+        "We could not write the file down",
+        "The disk of the loader does not take it.",
+        "Nothing is wrong with your link; we try again.",
+    ),
+)

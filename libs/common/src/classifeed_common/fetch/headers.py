@@ -1,0 +1,79 @@
+"""The headers of a request: ours and, for the origin they are meant for, the seller's."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import Final
+
+from classifeed_common.fetch.decoding import ACCEPTED
+from classifeed_common.fetch.failed import FetchFailed
+from classifeed_common.fetch.models import FetchRequest
+from classifeed_common.fetch.urls import Link
+
+Headers = list[tuple[bytes, bytes]]
+
+_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
+_VALUE: Final = re.compile(r"[\t\x20-\x7e\xa0-\xff]{0,4096}")
+# They frame the message, belong to the way instead of the origin, or would change what a whole file is.
+_OURS: Final = frozenset({
+    "host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "expect", "keep-alive",
+    "accept-encoding", "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
+})  # fmt: skip
+
+
+def check_secrets(request: FetchRequest) -> None:
+    """Returns if the seller's headers and credentials can be sent.
+
+    Raises:
+        FetchFailed: REQUEST_INVALID; the reason names no value.
+    """
+    for name, value in request.headers.items():
+        if not _NAME.fullmatch(name):
+            raise FetchFailed("REQUEST_INVALID", f"{name[:100]!r} is not the name of a header")
+        if name.lower() in _OURS or name.lower().startswith("proxy-"):
+            raise FetchFailed("REQUEST_INVALID", f"The header {name} cannot be set: it is made by us")
+        if not _VALUE.fullmatch(value):
+            raise FetchFailed("REQUEST_INVALID", f"The value of the header {name} holds a character that HTTP forbids")
+    user, password = request.basic_auth or ("", "")
+    if ":" in user or not (user + password).isprintable():
+        raise FetchFailed("REQUEST_INVALID", "The user name holds a colon, or one of the two an unprintable character")
+
+
+def headers_for(link: Link, request: FetchRequest, *, user_agent: str, with_secrets: bool) -> Headers:
+    """Returns the headers for one address on the way of a request that passed `check_secrets`.
+
+    Args:
+        link: whom they are sent to.
+        request: whose headers and validators these are.
+        user_agent: who we are, unless the seller's headers say otherwise.
+        with_secrets: whether `link` is of the origin that the seller's headers and credentials are meant for.
+    """
+    headers = {"User-Agent": user_agent, "Accept": "*/*"}
+    if with_secrets:
+        sellers = {name.title(): value for name, value in request.headers.items()}
+        if request.basic_auth is not None:
+            sellers["Authorization"] = basic(*request.basic_auth)
+        headers |= sellers
+    headers |= {"Host": link.authority, "Accept-Encoding": ACCEPTED, "Connection": "close"}
+    headers |= {name: value for name, value in _validators(request).items() if value}
+    return [(name.encode("ascii"), value.encode("latin-1")) for name, value in headers.items()]
+
+
+def is_conditional(request: FetchRequest) -> bool:
+    """Returns whether a request asks for a file only if it is another one."""
+    return any(_validators(request).values())
+
+
+def basic(user: str, password: str) -> str:
+    """Returns the value of an `Authorization` header (RFC 7617)."""
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
+
+
+def sendable(value: str) -> str:
+    """Returns a validator as it can be kept and sent back: empty if it is not fit for a header."""
+    return value if _VALUE.fullmatch(value) else ""
+
+
+def _validators(request: FetchRequest) -> dict[str, str]:
+    return {"If-None-Match": sendable(request.etag), "If-Modified-Since": sendable(request.last_modified)}

@@ -1,0 +1,81 @@
+"""Where a redirect leads, and whether it is followed."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urljoin
+
+from classifeed_common.fetch.answers import Head
+from classifeed_common.fetch.failed import FetchFailed
+from classifeed_common.fetch.guard import AddressGuard
+from classifeed_common.fetch.urls import Link
+
+
+class Redirects:
+    """The way of one request from its link to the file.
+
+    Args:
+        first: the link itself.
+        limit: how many redirects are followed.
+        has_secrets: the seller's headers or credentials belong to the request. They stay with the origin of the link,
+            for good: an address chosen by another host gets none of them, not even at the first origin.
+    """
+
+    def __init__(self, first: Link, *, limit: int, has_secrets: bool) -> None:
+        self._limit = limit
+        self._has_secrets = has_secrets
+        self._seen = {str(first)}
+        self.link = first
+        self.with_secrets = has_secrets
+
+    @property
+    def secrets_left_behind(self) -> bool:
+        """Whether a redirect left the origin that the secrets are for."""
+        return self._has_secrets and not self.with_secrets
+
+    def follow(self, head: Head, guard: AddressGuard) -> None:
+        """Moves `link` to where the answer sends us.
+
+        Raises:
+            FetchFailed: REDIRECT_INVALID, one of the codes REDIRECT_*, or what `check_url` raises.
+        """
+        here = self.link
+        there = self._target(head, guard)
+        if str(there) in self._seen:
+            raise FetchFailed("REDIRECT_LOOP", f"{here.shown} redirects back to {there.shown}", http_status=head.status)
+        if len(self._seen) > self._limit:
+            raise FetchFailed(
+                "REDIRECT_LIMIT", f"There were more than {self._limit} redirects", http_status=head.status
+            )
+        if self._has_secrets and here.scheme == "https" and there.scheme == "http":
+            raise FetchFailed("REDIRECT_DOWNGRADE", f"{here.shown} redirects to {there.shown}", http_status=head.status)
+        self._seen.add(str(there))
+        self.with_secrets = self.with_secrets and there.origin == here.origin
+        self.link = there
+
+    def _target(self, head: Head, guard: AddressGuard) -> Link:
+        location = _text_of(head.headers.get("location", "")).replace(" ", "%20")
+        if not location:
+            raise FetchFailed(
+                "REDIRECT_INVALID", f"{self.link.shown} redirects without an address", http_status=head.status
+            )
+        try:
+            # Checked before it is joined as well: joining drops line breaks and cannot read some hosts.
+            absolute = urljoin(str(self.link), location) if location.isprintable() else location
+            return guard.check_url(absolute)
+        except ValueError as error:
+            raise FetchFailed(
+                "REDIRECT_INVALID", f"{self.link.shown} redirects to what is no address", http_status=head.status
+            ) from error
+        except FetchFailed as refused:
+            raise FetchFailed(
+                refused.code, f"{self.link.shown} redirects elsewhere. {refused.reason}", http_status=head.status
+            ) from refused
+
+
+def _text_of(location: str) -> str:
+    """Returns the header as text: servers write UTF-8 into it."""
+    raw = location.encode("latin-1")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return quote(raw, safe="!#$%&'()*+,-./:;=?@[]_~")

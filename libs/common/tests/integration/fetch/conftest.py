@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import asyncio
+import ssl
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from classifeed_common.fetch import AddressGuard, Fetcher
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from loopback_web import Handler, Web
+
+Serve = Callable[..., Awaitable[Web]]
+
+
+@pytest.fixture
+async def serve() -> AsyncIterator[Serve]:
+    """Starts servers; `await serve(handler)`."""
+    servers: list[asyncio.Server] = []
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def start(handler: Handler, *, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> Web:
+        web = Web(handler)
+
+        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.current_task()
+            assert task is not None
+            tasks.add(task)
+            await web.serve(reader, writer)
+
+        server = await asyncio.start_server(connected, host, 0, ssl=tls)
+        servers.append(server)
+        web.port = server.sockets[0].getsockname()[1]
+        return web
+
+    yield start
+    for server in servers:
+        server.close()
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@pytest.fixture
+async def fetcher() -> AsyncIterator[Fetcher]:
+    """One that may ask servers of this machine."""
+    fetcher = Fetcher(guard=AddressGuard(allow_loopback=True))
+    yield fetcher
+    await fetcher.close()

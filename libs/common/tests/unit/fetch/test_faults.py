@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from classifeed_common import fetch
+from classifeed_common.fetch import FETCH_FAULTS, FetchFailed
+from classifeed_common.fetch.faults_page import render
+
+PAGE = Path(__file__).parents[5] / "docs" / "reference" / "fetch-codes.md"
+
+
+def test_the_page_of_codes_is_up_to_date():
+    assert PAGE.read_text() == render(), (
+        "run python -m classifeed_common.fetch.faults_page > docs/reference/fetch-codes.md"
+    )
+
+
+def test_every_code_has_all_its_words_and_is_used():
+    sources = "".join(path.read_text() for path in Path(fetch.__file__).parent.glob("*.py") if path.stem != "faults")
+    for code, fault in FETCH_FAULTS.items():
+        assert re.fullmatch(r"[A-Z]+(_[A-Z]+)*", code)
+        assert code == fault.code
+        assert 0 < len(fault.title) <= 80
+        assert not fault.title.endswith(".")
+        assert fault.cause.endswith(".")
+        assert fault.suggestion.endswith(".")
+        assert f'"{code}"' in sources
+
+
+def test_a_failure_says_what_happened_and_what_to_do():
+    failed = FetchFailed("HTTP_GONE", "http://shop.example.com/feed answered with status 410", http_status=410)
+    assert str(failed) == failed.message
+    assert failed.message == (
+        "http://shop.example.com/feed answered with status 410. Give the new link of the file, or remove the feed."
+    )
