@@ -1,0 +1,99 @@
+"""Which load an offer is explained by."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, NamedTuple
+
+from classifeed.feeds.v1.task_pb2 import (
+    TASK_KIND_DELETE,
+    TASK_STATUS_CANCELED,
+    TASK_STATUS_FAILED,
+    TASK_STATUS_SUCCEEDED,
+    TASK_STATUS_SUPERSEDED,
+    Task,
+)
+from classifeed.offers.v1.offer_pb2 import OFFER_STATUS_REMOVED, Offer
+from classifeed_api.domain.explanation.facts import UNKNOWN, Look, Unknown
+
+# A file is read for each look, so older loads are not looked through without end.
+_OLDER_LOOKS: Final = 3
+_PASSED_OVER: Final = frozenset({TASK_STATUS_SUPERSEDED, TASK_STATUS_CANCELED})
+
+LookAt = Callable[[Task], Awaitable[Look]]
+FindTask = Callable[[int], Awaitable[Task | None]]
+
+
+class Choice(NamedTuple):
+    """The load to explain, and what was found beside it; the fields are those of the facts."""
+
+    load: Look | Unknown | None
+    newer: Task | None = None
+    before: Look | None = None
+    lacking: tuple[int, ...] = ()
+
+
+def counting(tasks: Sequence[Task]) -> list[Task]:
+    """Returns the tasks that say something of offers: all but those that gave way or were stopped."""
+    return [task for task in tasks if task.status not in _PASSED_OVER]
+
+
+async def choose_load(
+    tasks: Sequence[Task], newest: Look, offer: Offer | Unknown | None, *, look: LookAt, find: FindTask
+) -> Choice:
+    """Returns the newest load that has the offer, or the one that removed it, or else the newest.
+
+    Args:
+        tasks: of `counting`, the newest first.
+        newest: the look at the first of them.
+        offer: the offer as its owner keeps it.
+        look: looks at a task; may take long.
+        find: finds a task by its number.
+    """
+    removed_by = _remover_of(offer)
+    if newest.task.status == TASK_STATUS_FAILED or not _lacks(newest, is_removed=bool(removed_by)):
+        return Choice(newest)
+    number = newest.task.task_id
+    older = [task for task in tasks[1:] if task.status != TASK_STATUS_FAILED and task.kind != TASK_KIND_DELETE]
+    if removed_by:
+        remover = next((task for task in tasks if task.task_id == removed_by), None) or await find(removed_by)
+        if remover is not None:
+            is_newest = remover.task_id == number
+            load = newest if is_newest else await look(remover)
+            before, _ = await _first_with_it([task for task in older if task.task_id < removed_by], look)
+            return Choice(load, None if is_newest else newest.task, before, (number,))
+    candidates = older[:_OLDER_LOOKS]
+    if isinstance(offer, Offer) and all(task.task_id != offer.last_task_id for task in candidates):
+        # Patches change little and are many: the load that last said something of the offer lies far behind.
+        candidates += [task for task in older if task.task_id == offer.last_task_id]
+    having, lacking = await _first_with_it(candidates, look, limit=len(candidates))
+    if having is not None:
+        return Choice(having, newest.task, None, (number, *lacking))
+    return Choice(newest, None, None, (number, *lacking))
+
+
+async def _first_with_it(
+    tasks: Sequence[Task], look: LookAt, limit: int = _OLDER_LOOKS
+) -> tuple[Look | None, list[int]]:
+    """Returns the first of the tasks whose file has the offer, and the numbers of those before it that do not."""
+    lacking: list[int] = []
+    for task in tasks[:limit]:
+        seen = await look(task)
+        if seen.has_offer:
+            return seen, lacking
+        if seen.has_offer is None:
+            break
+        lacking.append(task.task_id)
+    return None, lacking
+
+
+def _lacks(newest: Look, *, is_removed: bool) -> bool:
+    if newest.has_offer is not None:
+        return not newest.has_offer
+    # The file took too long to be read. Had it the offer, the load would have brought it back or found fault with it.
+    return is_removed and newest.task.status == TASK_STATUS_SUCCEEDED and newest.issues is not UNKNOWN
+
+
+def _remover_of(offer: Offer | Unknown | None) -> int:
+    """The number of the task that removed the offer, 0 when none did."""
+    return offer.last_task_id if isinstance(offer, Offer) and offer.status == OFFER_STATUS_REMOVED else 0

@@ -1,0 +1,148 @@
+"""Explains one offer: asks everyone who knows something of it, and tells its way."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Final
+from uuid import UUID
+
+import structlog
+
+from classifeed.feeds.v1.explanation_pb2 import OfferExplanation
+from classifeed.feeds.v1.feed_source_service_pb2 import GetFetchRequest
+from classifeed.feeds.v1.feed_source_service_pb2_grpc import FeedSourceServiceStub
+from classifeed.feeds.v1.task_pb2 import Task
+from classifeed_api.app.choose_load import Choice, choose_load, counting
+from classifeed_api.clients.asking import ask
+from classifeed_api.clients.loads import LoadsClient
+from classifeed_api.clients.offers import OffersClient
+from classifeed_api.clients.searcher import SearcherClient
+from classifeed_api.domain.explanation.explain import explain
+from classifeed_api.domain.explanation.facts import UNKNOWN, Facts, Look, Source, Unknown
+from classifeed_api.store import uploads
+from classifeed_common.clock import Clock, SystemClock
+from classifeed_common.db import Database, is_passing_fault
+from classifeed_common.errors import Unavailable
+from classifeed_common.offer_names import OfferName
+from classifeed_common.rpc.call import remaining_s
+
+_log = structlog.get_logger(__name__)
+_DEFAULT_S: Final = 10.0
+# Shares of the time that is left. Reading the newest file may take the most of it; something stays for the others.
+_NEWEST_SHARE: Final = 0.6
+_OLDER_SHARE: Final = 0.4
+_OTHER_SHARE: Final = 0.5
+
+
+class ExplainOffer:
+    """Asks the processor, the loader, the owner of the offers, the search and our own uploads.
+
+    Each has a share of the caller's time only; whoever cannot be asked leaves his stations UNKNOWN.
+
+    Args:
+        db: of the uploads.
+        loads: the processor.
+        fetches: the loader.
+        offers: the owner of the offers.
+        search: the search.
+        timeout_s: the longest wait for one answer that needs no file to be read, in seconds.
+        clock: tells whether something takes long.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        loads: LoadsClient,
+        fetches: FeedSourceServiceStub,
+        offers: OffersClient,
+        search: SearcherClient,
+        *,
+        timeout_s: float,
+        clock: Clock | None = None,
+    ) -> None:
+        self._db = db
+        self._loads = loads
+        self._fetches = fetches
+        self._offers = offers
+        self._search = search
+        self._timeout_s = timeout_s
+        self._clock = clock or SystemClock()
+
+    async def __call__(self, name: OfferName) -> OfferExplanation:
+        """Returns the explanation of an offer, also of one that nobody has seen.
+
+        What comes later on the way is asked later, so that no station seems behind one that waits for it.
+
+        Raises:
+            Unavailable: nobody who knows of offers could be asked.
+        """
+        time_left = _TimeLeft()
+        tasks = await self._loads.list_newest(name.parent)
+        known = [] if tasks is UNKNOWN else counting(tasks)
+        newest = await self._look(name, known[0], time_left.share(_NEWEST_SHARE)) if known else None
+        wait_s = min(self._timeout_s, time_left.share(_OTHER_SHARE))
+        offer, document = await asyncio.gather(
+            self._offers.find(name, timeout_s=wait_s), self._search.find(name, timeout_s=wait_s)
+        )
+        if tasks is UNKNOWN and offer is UNKNOWN and document is UNKNOWN:
+            raise Unavailable(
+                "EXPLANATION_UNAVAILABLE",
+                "Neither the loads nor the owner of the offers nor the search can be asked right now. Try again.",
+                retry_after_s=2,
+            )
+        choice = Choice(UNKNOWN if tasks is UNKNOWN else None)
+        if newest is not None:
+            choice = await choose_load(
+                known,
+                newest,
+                offer,
+                look=lambda task: self._look(name, task, time_left.share(_OLDER_SHARE)),
+                find=lambda number: self._loads.find(name.parent, number),
+            )
+        source = await self._find_source(choice.load, time_left)
+        return explain(
+            Facts(
+                name=name,
+                source=source,
+                offer=offer,
+                document=document,
+                asked_at=self._clock.now(),
+                **choice._asdict(),
+            )
+        )
+
+    async def _look(self, name: OfferName, task: Task, reading_s: float) -> Look:
+        return await self._loads.look(task, name.external_id, reading_s=reading_s)
+
+    async def _find_source(self, load: Look | Unknown | None, time_left: _TimeLeft) -> Source:
+        """Returns the upload or the fetch that the file of a load came by."""
+        if load is None or load is UNKNOWN:
+            return None
+        wait_s = min(self._timeout_s, time_left.share(_OTHER_SHARE))
+        if load.task.fetch:
+            return await ask(self._fetches.GetFetch(GetFetchRequest(name=load.task.fetch), timeout=wait_s), "fetch")
+        try:
+            upload_id = UUID(load.task.upload_id)
+        except ValueError:
+            return None
+        try:
+            async with self._db.transaction(timeout_s=wait_s) as tx:
+                return await uploads.get(tx, upload_id)
+        except Exception as error:
+            if not is_passing_fault(error):
+                raise
+            _log.info("api.unasked", what="upload", error=type(error).__name__)
+            return UNKNOWN
+
+
+class _TimeLeft:
+    """The time that the caller still waits."""
+
+    def __init__(self) -> None:
+        left_s = remaining_s()
+        self._ends_at = time.monotonic() + (_DEFAULT_S if left_s is None else left_s)
+
+    def share(self, part: float) -> float:
+        """Returns a part of what is left, in seconds."""
+        return max(0.0, self._ends_at - time.monotonic()) * part

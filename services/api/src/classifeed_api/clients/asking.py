@@ -1,0 +1,30 @@
+"""Asking another service for something that can be done without."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import TypeVar
+
+import grpc
+import structlog
+
+from classifeed_api.domain.explanation.facts import UNKNOWN, Unknown
+
+_log = structlog.get_logger(__name__)
+Answer = TypeVar("Answer")
+
+
+async def ask(call: Awaitable[Answer], what: str) -> Answer | Unknown | None:
+    """Returns the answer of a call, None when there is no such thing, and UNKNOWN when it could not be asked.
+
+    Args:
+        call: the call, with a deadline of its own.
+        what: what is asked for, for the log.
+    """
+    try:
+        return await call
+    except grpc.aio.AioRpcError as error:
+        if error.code() is grpc.StatusCode.NOT_FOUND:
+            return None
+        _log.info("api.unasked", what=what, code=error.code().name, details=error.details())
+        return UNKNOWN

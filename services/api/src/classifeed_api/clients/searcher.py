@@ -1,0 +1,27 @@
+"""The searcher's SearchService."""
+
+from __future__ import annotations
+
+import grpc
+
+from classifeed.search.v1.search_service_pb2 import GetDocumentRequest, Hit
+from classifeed.search.v1.search_service_pb2_grpc import SearchServiceStub
+from classifeed_api.clients.asking import ask
+from classifeed_api.domain.explanation.facts import Unknown
+from classifeed_common.offer_names import DOCUMENT_CLIENT, OfferName
+
+
+class SearcherClient:
+    """Reads documents of the index.
+
+    Args:
+        channel: to the searcher.
+    """
+
+    def __init__(self, channel: grpc.aio.Channel) -> None:
+        self._stub = SearchServiceStub(channel)
+
+    async def find(self, name: OfferName, *, timeout_s: float) -> Hit | Unknown | None:
+        """Returns an offer as the search has it; None when it does not."""
+        request = GetDocumentRequest(client=DOCUMENT_CLIENT, pk=name.document_pk)
+        return await ask(self._stub.GetDocument(request, timeout=timeout_s), "document")

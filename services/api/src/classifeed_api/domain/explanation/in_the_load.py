@@ -1,0 +1,207 @@
+"""The stations that lie in a load: its file, the offer in the file, the checks, the batch."""
+
+from __future__ import annotations
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from classifeed.feeds.v1 import explanation_pb2 as stages
+from classifeed.feeds.v1.explanation_pb2 import ExplanationStage, ExplanationStep
+from classifeed.feeds.v1.feed_pb2 import Fetch
+from classifeed.feeds.v1.task_pb2 import TASK_STATUS_FAILED
+from classifeed.offers.v1.offer_pb2 import OFFER_ORIGIN_MANUAL
+from classifeed_api.domain.explanation.facts import LATE_FAULTS, UNKNOWN, Facts, Look
+from classifeed_api.domain.explanation.steps import (
+    DONE,
+    SKIPPED,
+    STOPPED,
+    UNASKED,
+    WAITING,
+    WARNING,
+    loads_of,
+    stamp,
+    step,
+)
+from classifeed_api.domain.uploads import Upload
+
+_SOURCE = stages.EXPLANATION_STAGE_SOURCE
+_FILE = stages.EXPLANATION_STAGE_FILE
+_OFFER = stages.EXPLANATION_STAGE_OFFER
+_BATCH = stages.EXPLANATION_STAGE_BATCH
+
+
+def tell_source(facts: Facts) -> ExplanationStep:
+    """Tells how the file came."""
+    look = facts.look
+    if look is None:
+        if facts.load is UNKNOWN:
+            return without_load(_SOURCE, facts)
+        if facts.is_alive:
+            return step(_SOURCE, SKIPPED, "No load of this namespace is remembered; the offer is there without one.")
+        return step(
+            _SOURCE,
+            STOPPED,
+            "No load of this namespace is remembered.",
+            code="NO_LOAD",
+            suggestion="Check seller and namespace, and load a file that has the offer.",
+        )
+    task = look.task
+    if look.is_delete:
+        return step(
+            _SOURCE, SKIPPED, f"Load {task.task_id} ended the feed; it has no file.", time=_set(task.create_time)
+        )
+    match facts.source:
+        case Upload() as upload:
+            name = f"“{upload.file_name}”" if upload.file_name else "The file"
+            text = f"{name} ({upload.size_bytes:,} bytes) was uploaded; load {task.task_id} reads it."
+            return step(_SOURCE, DONE, text, time=stamp(upload.created_at))
+        case Fetch() as fetch:
+            time = fetch.download_time if fetch.HasField("download_time") else fetch.end_time
+            text = f"Fetch {fetch.fetch_id} brought the file ({fetch.bytes:,} bytes); load {task.task_id} reads it."
+            return step(_SOURCE, DONE, text, time=time)
+        case None:
+            name = f"“{task.file_name}”" if task.file_name else "The file"
+            text = f"{name} ({task.source_bytes:,} bytes) came; load {task.task_id} reads it."
+            return step(_SOURCE, DONE, text, time=_set(task.create_time))
+    return step(_SOURCE, UNASKED, f"How the file of load {task.task_id} came cannot be asked right now.")
+
+
+def tell_file(facts: Facts) -> ExplanationStep:
+    """Tells what the check of the whole file came to."""
+    look = facts.look
+    if look is None:
+        return without_load(_FILE, facts)
+    task = look.task
+    if look.is_delete:
+        return step(_FILE, SKIPPED, "There is no file to be checked.")
+    if task.status == TASK_STATUS_FAILED and task.error_code not in LATE_FAULTS:
+        return step(
+            _FILE,
+            STOPPED,
+            f"The file of load {task.task_id} cannot be loaded. {task.error_message}",
+            time=_set(task.end_time),
+            suggestion="Correct the file at that place and load it again; one fault stops all of its offers."
+            if task.error_line
+            else "Do what is said there and load the file again; one fault stops all of its offers.",
+            code=task.error_code or "LOAD_FAILED",
+            line=task.error_line,
+            column=task.error_column,
+        )
+    if not look.is_checked:
+        words = "is being checked as a whole" if task.run else "waits for its turn"
+        return step(_FILE, WAITING, f"The file of load {task.task_id} {words}.")
+    offers = f"{task.expected_total:,} offers" if task.expected_total else "its offers"
+    text = f"The file was checked as a whole: {task.format or 'a known format'} with {offers}."
+    if task.warnings:
+        return step(_FILE, WARNING, " ".join([text, *task.warnings]), time=sent_at(look))
+    return step(_FILE, DONE, text, time=sent_at(look))
+
+
+def tell_offer(facts: Facts) -> ExplanationStep:
+    """Tells where the offer stands in the file."""
+    look = facts.look
+    if look is None:
+        return without_load(_OFFER, facts)
+    number = look.task.task_id
+    if look.has_offer:
+        state = DONE if look.is_checked else WAITING
+        if look.places:
+            first = look.places[0]
+            text = f"The offer is number {first.ordinal:,} of the file, on line {first.line}."
+            return step(
+                _OFFER, state, text, time=sent_at(look), line=first.line, column=first.column, excerpt=first.excerpt
+            )
+        text = f"The offer stands on line {look.line} of the file." if look.line else "The file has the offer."
+        return step(_OFFER, state, text, time=sent_at(look), line=look.line)
+    if look.has_offer is None and not _removed_by(facts, number):
+        return step(_OFFER, UNASKED, f"Where the offer stands in the file of load {number} could not be found out now.")
+    return _tell_missing(facts, look)
+
+
+def tell_batch(facts: Facts) -> ExplanationStep:
+    """Tells when the offer was sent to its owner."""
+    look = facts.look
+    if look is None:
+        return without_load(_BATCH, facts)
+    task = look.task
+    if task.status == TASK_STATUS_FAILED:
+        return step(
+            _BATCH,
+            STOPPED,
+            f"Load {task.task_id} failed. {task.error_message}",
+            time=_set(task.end_time),
+            code=task.error_code or "LOAD_FAILED",
+            suggestion="Load the file again; if it fails again, tell the operator.",
+        )
+    if look.has_offer is False:
+        return step(_BATCH, SKIPPED, f"Load {task.task_id} sent nothing about the offer.")
+    if look.location is not UNKNOWN and look.location.batch_id:
+        text = f"The offer went to its owner in batch {look.location.batch_id} of load {task.task_id}."
+        return step(_BATCH, DONE, text, time=sent_at(look))
+    if look.is_open and not facts.is_applied:
+        if look.location is UNKNOWN:
+            return step(_BATCH, UNASKED, "Whether the offer was sent already cannot be asked right now.")
+        return step(_BATCH, WAITING, f"Load {task.task_id} has not sent the offer to its owner yet.")
+    return step(_BATCH, DONE, f"Load {task.task_id} sent the offer to its owner.", time=sent_at(look))
+
+
+def without_load(stage: ExplanationStage, facts: Facts) -> ExplanationStep:
+    """Returns the step of a station where no load can be told of."""
+    if facts.load is UNKNOWN:
+        return step(stage, UNASKED, "The loads of this namespace cannot be asked for right now.")
+    return step(stage, SKIPPED, "No load of this namespace is remembered.")
+
+
+def sent_at(look: Look) -> Timestamp | None:
+    """Returns when the offer was sent, by when the file and the offer had been checked; else when the load ended."""
+    if look.location is not UNKNOWN and look.location.HasField("send_time"):
+        return look.location.send_time
+    return _set(look.task.end_time)
+
+
+def _tell_missing(facts: Facts, look: Look) -> ExplanationStep:
+    task, external_id = look.task, facts.name.external_id
+    lacks = (
+        f"Load {task.task_id} ended the feed."
+        if look.is_delete
+        else f"The file of load {task.task_id} does not have the id “{external_id}”."
+    )
+    if facts.is_alive:
+        by_hand = facts.kept is not None and facts.kept.origin == OFFER_ORIGIN_MANUAL
+        stays = " The offer is kept by hand." if by_hand else " The offer is there as it was."
+        return step(_OFFER, WARNING, lacks + stays, code="FEED_ENDED" if look.is_delete else "NOT_IN_FILE")
+    had = ""
+    if facts.before is not None:
+        line = f" on line {facts.before.line}" if facts.before.line else ""
+        had = f" Load {facts.before.task.task_id} had it{line}."
+    removed_by_it = _removed_by(facts, task.task_id)
+    time = facts.kept.update_time if removed_by_it and facts.kept is not None else _set(task.end_time)
+    if look.is_delete:
+        gone = " Its offers were removed with it." if facts.kept is not None else ""
+        return step(
+            _OFFER,
+            STOPPED,
+            lacks + gone + had,
+            time=time,
+            code="FEED_ENDED",
+            suggestion="To sell the offer again, load a file that has it, or make the feed anew.",
+        )
+    if facts.kept is None and len(facts.lacking) > 1:
+        lacks = f"None of the files of {loads_of(facts.lacking)} has the id “{external_id}”."
+    return step(
+        _OFFER,
+        STOPPED,
+        lacks + (" So the offer was removed." if removed_by_it else "") + had,
+        time=time,
+        code="NOT_IN_FILE",
+        suggestion="Put the offer back into the file and load it again."
+        if facts.kept is not None
+        else "Look for the id in your file: capitals and spaces inside count, and another namespace is another feed.",
+    )
+
+
+def _removed_by(facts: Facts, number: int) -> bool:
+    return facts.is_removed and facts.kept is not None and facts.kept.last_task_id == number
+
+
+def _set(time: Timestamp) -> Timestamp | None:
+    return time if time.seconds or time.nanos else None

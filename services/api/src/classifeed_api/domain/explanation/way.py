@@ -1,0 +1,82 @@
+"""The way of an offer: every station in its order, told by what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from classifeed.feeds.v1 import explanation_pb2 as stages
+from classifeed.feeds.v1.explanation_pb2 import ExplanationStage, ExplanationStep
+from classifeed_api.domain.explanation.after_the_load import (
+    tell_applied,
+    tell_moderation,
+    tell_pictures,
+    tell_registered,
+    tell_searchable,
+)
+from classifeed_api.domain.explanation.checks import tell_checks
+from classifeed_api.domain.explanation.facts import Facts
+from classifeed_api.domain.explanation.in_the_load import tell_batch, tell_file, tell_offer, tell_source
+from classifeed_api.domain.explanation.steps import SKIPPED, STOPPED, WAITING, found_since, found_state, step
+
+_APPLIED: Final = stages.EXPLANATION_STAGE_APPLIED
+_MODERATION: Final = stages.EXPLANATION_STAGE_MODERATION
+_SEARCHABLE: Final = stages.EXPLANATION_STAGE_SEARCHABLE
+_STATIONS: Final[tuple[tuple[ExplanationStage, Callable[[Facts], ExplanationStep]], ...]] = (
+    (stages.EXPLANATION_STAGE_SOURCE, tell_source),
+    (stages.EXPLANATION_STAGE_FILE, tell_file),
+    (stages.EXPLANATION_STAGE_OFFER, tell_offer),
+    (stages.EXPLANATION_STAGE_CHECKS, tell_checks),
+    (stages.EXPLANATION_STAGE_BATCH, tell_batch),
+    (_APPLIED, tell_applied),
+    (_MODERATION, tell_moderation),
+    (stages.EXPLANATION_STAGE_PICTURES, tell_pictures),
+    (stages.EXPLANATION_STAGE_REGISTERED, tell_registered),
+    (_SEARCHABLE, tell_searchable),
+)
+
+
+def walk(facts: Facts) -> list[ExplanationStep]:
+    """Returns one step for each station, in their order; behind one that stopped the offer all are skipped."""
+    steps: list[ExplanationStep] = []
+    is_stopped = is_awaited = False
+    for stage, tell in _STATIONS:
+        if is_stopped:
+            steps.append(_beyond(stage, facts))
+            continue
+        if is_awaited:
+            steps.append(_not_yet(stage, facts))
+            continue
+        told = tell(facts)
+        steps.append(told)
+        is_stopped = told.state == STOPPED
+        is_awaited = told.state == WAITING and _holds_back(stage, facts)
+    return steps
+
+
+def _holds_back(stage: ExplanationStage, facts: Facts) -> bool:
+    """Whether what waits at a station keeps the later ones waiting: not where an earlier text is shown meanwhile."""
+    if stage == _MODERATION:
+        return facts.kept is None or not facts.kept.HasField("published_content")
+    return stage == _APPLIED
+
+
+def _beyond(stage: ExplanationStage, facts: Facts) -> ExplanationStep:
+    offer, hit = facts.kept, facts.found
+    if stage == _APPLIED and offer is not None and offer.last_task_id:
+        if facts.is_removed:
+            return step(stage, SKIPPED, f"Load {offer.last_task_id} removed the offer.", time=offer.update_time)
+        return step(stage, SKIPPED, f"The offer stays as load {offer.last_task_id} left it.", time=offer.update_time)
+    if stage == _SEARCHABLE and hit is not None:
+        if facts.is_removed:
+            return step(stage, SKIPPED, "The search is about to forget it.")
+        text = f"The search still finds {found_state(facts)}{found_since(hit)}."
+        return step(stage, SKIPPED, text, time=hit.index_time)
+    return step(stage, SKIPPED, "Not reached.")
+
+
+def _not_yet(stage: ExplanationStage, facts: Facts) -> ExplanationStep:
+    hit = facts.found
+    if stage == _SEARCHABLE and hit is not None and not facts.is_removed:
+        return step(stage, WAITING, f"Not reached yet; meanwhile the search finds {found_state(facts)}.")
+    return step(stage, WAITING, "Not reached yet.")

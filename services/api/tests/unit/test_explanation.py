@@ -1,0 +1,568 @@
+"""What an explanation says of each fate, and that every combination of facts has a sound one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import protovalidate
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from classifeed.feeds.v1 import explanation_pb2, load_pb2, task_pb2
+from classifeed.feeds.v1.explanation_pb2 import ExplanationStage, ExplanationState, OfferExplanation, OfferFate
+from classifeed.feeds.v1.feed_pb2 import Fetch
+from classifeed.feeds.v1.load_pb2 import OfferError
+from classifeed.feeds.v1.task_pb2 import Task
+from classifeed.feeds.v1.task_service_pb2 import OfferLocation, OfferPlace
+from classifeed.offers.v1 import offer_pb2
+from classifeed.offers.v1.offer_pb2 import Offer, OfferContent
+from classifeed.search.v1.search_service_pb2 import Hit
+from classifeed_api.domain.explanation.explain import explain
+from classifeed_api.domain.explanation.facts import UNKNOWN, Facts, Look, Source, Unknown
+from classifeed_api.domain.uploads import Upload
+from classifeed_common.offer_names import OfferName
+
+NAME = OfferName("shop", "default", "B")
+AT = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
+SECOND = 1_000_000
+NOW_MICROS = int(AT.timestamp()) * SECOND
+STAGES = [value for value in ExplanationStage.values() if value]
+
+
+def task(number: int, status: str = "SUCCEEDED", **fields: Any) -> Task:
+    made = Task(
+        **{
+            "name": f"{NAME.parent}/tasks/{number}",
+            "task_id": number,
+            "status": f"TASK_STATUS_{status}",
+            "kind": task_pb2.TASK_KIND_LOAD,
+            "phase": task_pb2.TASK_PHASE_DONE,
+            "mode": load_pb2.LOAD_MODE_REPLACE,
+            "run": 1,
+            "format": "yml",
+            "expected_total": 12,
+            "file_name": "f.yml",
+            "upload_id": "u",
+            **fields,
+        }
+    )
+    made.create_time.FromMicroseconds(NOW_MICROS - 30 * SECOND)
+    if status not in {"IN_PROGRESS", "HELD"}:
+        made.end_time.FromMicroseconds(NOW_MICROS - 10 * SECOND)
+    return made
+
+
+def located(*lines: int, batch: int = 3, answered: bool = True) -> OfferLocation:
+    made = OfferLocation(batch_id=batch if lines else 0)
+    for line in lines:
+        made.places.append(OfferPlace(ordinal=line - 3, line=line, column=1, excerpt=f'<offer id="B"> {line}'))
+    if lines and batch:
+        made.send_time.FromMicroseconds(NOW_MICROS - 25 * SECOND)
+        if answered:
+            made.answer_time.FromMicroseconds(NOW_MICROS - 20 * SECOND)
+    return made
+
+
+def issue(code: str, level: str = "ERROR", kind: str = "VALIDATION", line: int = 5) -> OfferError:
+    return OfferError(
+        external_id="B",
+        level=f"ISSUE_LEVEL_{level}",
+        kind=f"ISSUE_KIND_{kind}",
+        code=code,
+        line=line,
+        column=7,
+        excerpt="<price>дорого</price>",
+        title=code.lower(),
+        message=f"What {code} says.",
+        suggestion=f"Mend {code}.",
+    )
+
+
+def kept(status: str = "ACTIVE", load: int = 7, change: str = "ADDED", **fields: Any) -> Offer:
+    version = NOW_MICROS - 24 * SECOND
+    made = Offer(
+        **{
+            "external_id": "B",
+            "status": f"OFFER_STATUS_{status}",
+            "origin": offer_pb2.OFFER_ORIGIN_FEED,
+            "last_task_id": load,
+            "last_change": f"OFFER_CHANGE_{change}",
+            "version": version,
+            "published_version": version,
+            "moderation": "setting",
+            "content": OfferContent(category_id="1", category_path=["Мебель", "Стулья"], address="Тверь"),
+            **fields,
+        }
+    )
+    made.update_time.FromMicroseconds(version)
+    return made
+
+
+def found(seconds_ago: int = 24) -> Hit:
+    made = Hit(pk=NAME.document_pk, version=NOW_MICROS - seconds_ago * SECOND)
+    made.compose_time.FromMicroseconds(NOW_MICROS - (seconds_ago - 1) * SECOND)
+    made.index_time.FromMicroseconds(NOW_MICROS - (seconds_ago - 2) * SECOND)
+    return made
+
+
+UPLOAD = Upload(UUID(int=1), "shop", "default", 1, 1, "f.yml", "a" * 64, 1234, 7, AT)
+
+
+def facts(
+    load: Look | Unknown | None = UNKNOWN,
+    offer: Offer | Unknown | None = None,
+    document: Hit | Unknown | None = None,
+    source: Source = UPLOAD,
+    **fields: Any,
+) -> Facts:
+    return Facts(
+        **{
+            "name": NAME,
+            "load": load,
+            "newer": None,
+            "before": None,
+            "lacking": [],
+            "source": source,
+            "offer": offer,
+            "document": document,
+            "asked_at": AT,
+            **fields,
+        }
+    )
+
+
+@dataclass
+class Case:
+    """Facts, and what is to be said of them; `steps` are names of stages with their states, others do not matter."""
+
+    facts: Facts
+    fate: str
+    summary: list[str]
+    suggestion: str | None = ""
+    steps: dict[str, str] = field(default_factory=dict)
+    code: str = ""
+
+
+FAILED = task(7, "FAILED", error_code="MALFORMED_XML", error_message="A & stands alone.", error_line=5, error_column=9)
+CASES = {
+    "found": Case(
+        facts(Look(task(7), located(5), []), kept(), found()),
+        "SEARCHABLE",
+        ["finds the state of load 7, since 2026-11-21 11:59:38 UTC"],
+        steps=dict.fromkeys(
+            ["SOURCE", "FILE", "OFFER", "CHECKS", "BATCH", "APPLIED", "MODERATION", "REGISTERED", "SEARCHABLE"], "DONE"
+        )
+        | {"PICTURES": "SKIPPED"},
+    ),
+    "unchanged": Case(
+        facts(Look(task(9), located(5), []), kept(load=7), found()),
+        "SEARCHABLE",
+        ["the state of load 7"],
+        steps={"APPLIED": "DONE"},
+    ),
+    "with a warning": Case(
+        facts(Look(task(7), located(5), [issue("PRICE_ZERO", "WARNING")]), kept(), found()),
+        "SEARCHABLE",
+        ["finds"],
+        steps={"CHECKS": "WARNING"},
+    ),
+    "rejected": Case(
+        facts(Look(task(7), located(5), [issue("PRICE_INVALID")]), None, None),
+        "REJECTED",
+        ["Load 7 did not take the offer", "What PRICE_INVALID says", "No earlier load has brought it"],
+        "Mend PRICE_INVALID.",
+        {"OFFER": "DONE", "CHECKS": "STOPPED", "BATCH": "SKIPPED", "SEARCHABLE": "SKIPPED"},
+        "PRICE_INVALID",
+    ),
+    "rejected with an older state": Case(
+        facts(Look(task(9), located(5), [issue("PRICE_INVALID")]), kept(load=7), found()),
+        "REJECTED",
+        ["Load 9 did not take the offer", "the search finds the state of load 7"],
+        "Mend PRICE_INVALID.",
+        {"CHECKS": "STOPPED", "APPLIED": "SKIPPED", "SEARCHABLE": "SKIPPED"},
+        "PRICE_INVALID",
+    ),
+    "duplicate": Case(
+        facts(Look(task(7), located(4, 6), [issue("DUPLICATE_ID", kind="DUPLICATE", line=6)]), kept(), found()),
+        "SEARCHABLE",
+        ["stands again on line 6"],
+        "Remove the offer on line 6, or give it an id of its own.",
+        {"CHECKS": "WARNING", "APPLIED": "DONE"},
+    ),
+    "removed": Case(
+        facts(
+            Look(task(9), located(), []),
+            kept("REMOVED", 9, "REMOVED"),
+            None,
+            before=Look(task(8), located(12), []),
+            lacking=[9],
+        ),
+        "REMOVED",
+        ["file of load 9 does not have the id “B”", "Load 8 had it on line 12", "at 2026-11-21 11:59:36 UTC"],
+        "Put the offer back into the file and load it again.",
+        {"FILE": "DONE", "OFFER": "STOPPED", "APPLIED": "SKIPPED", "SEARCHABLE": "SKIPPED"},
+        "NOT_IN_FILE",
+    ),
+    "removed, and still missing": Case(
+        facts(Look(task(8), located(), []), kept("REMOVED", 8, "REMOVED"), None, newer=task(9), lacking=[9]),
+        "REMOVED",
+        ["load 8 does not have the id", "Load 9, the newest, does not have it."],
+        "Put the offer back into the file and load it again.",
+    ),
+    "removed with its feed": Case(
+        facts(
+            Look(task(9, kind=task_pb2.TASK_KIND_DELETE, format=""), UNKNOWN, UNKNOWN),
+            kept("REMOVED", 9, "REMOVED"),
+            None,
+            before=Look(task(8), located(12), []),
+        ),
+        "REMOVED",
+        ["Load 9 ended the feed", "Load 8 had it on line 12"],
+        "To sell the offer again, load a file that has it, or make the feed anew.",
+        {"SOURCE": "SKIPPED", "FILE": "SKIPPED", "OFFER": "STOPPED"},
+        "FEED_ENDED",
+    ),
+    "failed load": Case(
+        facts(Look(FAILED, located(5, batch=0), []), kept(load=6), found()),
+        "LOAD_FAILED",
+        ["Load 7, the newest, failed", "the search finds the state of load 6"],
+        "Correct the file at that place and load it again; one fault stops all of its offers.",
+        {"SOURCE": "DONE", "FILE": "STOPPED", "OFFER": "SKIPPED", "SEARCHABLE": "SKIPPED"},
+        "MALFORMED_XML",
+    ),
+    "failed load of a new offer": Case(
+        facts(Look(FAILED, located(), []), None, None),
+        "LOAD_FAILED",
+        ["No earlier load has brought it"],
+        None,
+        {"FILE": "STOPPED"},
+        "MALFORMED_XML",
+    ),
+    "lost on the way": Case(
+        facts(Look(task(7, "FAILED", error_code="RUNS_EXHAUSTED"), located(5), []), kept(load=6), found()),
+        "LOAD_FAILED",
+        ["failed"],
+        None,
+        {"FILE": "DONE", "OFFER": "DONE", "BATCH": "STOPPED"},
+        "RUNS_EXHAUSTED",
+    ),
+    "waits for its turn": Case(
+        facts(
+            Look(task(7, "IN_PROGRESS", phase=0, format="", run=0, expected_total=0), located(5, batch=0), []),
+            kept(load=6),
+            found(),
+        ),
+        "ON_ITS_WAY",
+        ["waits for its turn", "Meanwhile the search finds the state of load 6"],
+        steps={
+            "FILE": "WAITING",
+            "OFFER": "WAITING",
+            "BATCH": "WAITING",
+            "APPLIED": "WAITING",
+            "SEARCHABLE": "WAITING",
+        },
+    ),
+    "sent, not answered": Case(
+        facts(Look(task(7, "IN_PROGRESS", phase=1), located(5, answered=False), []), None, None),
+        "ON_ITS_WAY",
+        ["on its way"],
+        steps={"FILE": "DONE", "CHECKS": "WAITING", "BATCH": "DONE", "APPLIED": "WAITING", "MODERATION": "WAITING"},
+    ),
+    "not indexed yet": Case(
+        facts(Look(task(7), located(5), []), kept(published_version=1), found(900)),
+        "ON_ITS_WAY",
+        ["about to be sent", "Meanwhile the search finds the state of 2026-11-21 11:45:00 UTC"],
+        steps={"APPLIED": "DONE", "REGISTERED": "WAITING", "SEARCHABLE": "WAITING"},
+    ),
+    "banned": Case(
+        facts(Look(task(7), located(5), []), kept("BANNED", moderation="rules"), None),
+        "BANNED",
+        ["Moderation refuses the offer"],
+        None,
+        {"APPLIED": "DONE", "MODERATION": "STOPPED", "REGISTERED": "SKIPPED"},
+        "BANNED",
+    ),
+    "text awaits its verdict": Case(
+        facts(Look(task(7), located(5), []), kept("PENDING", published_version=0), None),
+        "ON_ITS_WAY",
+        ["waits for its verdict"],
+        steps={"MODERATION": "WAITING", "REGISTERED": "WAITING"},
+    ),
+    "new text awaits its verdict": Case(
+        facts(Look(task(7), located(5), []), kept(published_content=OfferContent(title="x")), found()),
+        "SEARCHABLE",
+        ["finds"],
+        steps={"MODERATION": "WAITING", "REGISTERED": "DONE", "SEARCHABLE": "DONE"},
+    ),
+    "rejected for too long": Case(
+        facts(Look(task(7), located(5), []), kept("REJECTED", load=3), None),
+        "REJECTED",
+        ["had errors in every load for so long"],
+        None,
+        {"APPLIED": "STOPPED"},
+        "ERRORS_TOO_LONG",
+    ),
+    "unknown to a patch": Case(
+        facts(Look(task(7, mode=2), located(5), [issue("PATCH_UNKNOWN_OFFER", "WARNING")]), None, None),
+        "REJECTED",
+        ["What PATCH_UNKNOWN_OFFER says"],
+        "Mend PATCH_UNKNOWN_OFFER.",
+        {"CHECKS": "DONE", "APPLIED": "STOPPED"},
+        "PATCH_UNKNOWN_OFFER",
+    ),
+    "never seen": Case(
+        facts(Look(task(9), located(), []), None, None, lacking=[9, 8]),
+        "NEVER_SEEN",
+        ["None of the files of loads 9, 8 has the id “B”", "No load that is remembered had it"],
+        "Look for the id in your file: capitals and spaces inside count, and another namespace is another feed.",
+        {"OFFER": "STOPPED"},
+        "NOT_IN_FILE",
+    ),
+    "no loads": Case(facts(None, None, None), "NEVER_SEEN", ["No load of this namespace"], None, {"SOURCE": "STOPPED"}),
+    "kept by hand without loads": Case(
+        facts(None, kept(load=0), found()), "SEARCHABLE", ["finds"], steps={"SOURCE": "SKIPPED", "APPLIED": "DONE"}
+    ),
+    "held load lacks it": Case(
+        facts(Look(task(8), located(5), []), kept(load=8), found(), newer=task(9, "HELD"), lacking=[9]),
+        "SEARCHABLE",
+        ["Load 9, the newest, does not have it and waits for a decision: confirmed, it removes the offer."],
+        "Reject that load, or load a file that has the offer, to keep it; confirm the load to let it go.",
+    ),
+    "running load lacks it": Case(
+        facts(Look(task(8), located(5), []), kept(load=8), found(), newer=task(9, "IN_PROGRESS"), lacking=[9]),
+        "SEARCHABLE",
+        ["Load 9, the newest, does not have it and removes the offer when it ends."],
+        "To keep the offer, put it back into the file and load it again.",
+    ),
+    "a patch does not name it": Case(
+        facts(Look(task(8), located(5), []), kept(load=8), found(), newer=task(9, mode=2), lacking=[9]),
+        "SEARCHABLE",
+        ["the state of load 8"],
+    ),
+    "made manual": Case(
+        facts(
+            Look(task(8), located(5), []),
+            kept(load=9, change="MADE_MANUAL", origin=offer_pb2.OFFER_ORIGIN_MANUAL),
+            found(),
+            newer=task(9, disposition=load_pb2.DISPOSITION_MAKE_MANUAL),
+            lacking=[9],
+        ),
+        "SEARCHABLE",
+        ["Load 9, the newest, does not have it."],
+        steps={"APPLIED": "WARNING"},
+    ),
+    "processor away": Case(
+        facts(UNKNOWN, kept(), found()),
+        "SEARCHABLE",
+        ["finds", "The loads could not be asked"],
+        steps=dict.fromkeys(["SOURCE", "FILE", "OFFER", "CHECKS", "BATCH"], "UNKNOWN") | {"APPLIED": "DONE"},
+    ),
+    "owner away": Case(
+        facts(Look(task(7), located(5), []), UNKNOWN, found()),
+        "SEARCHABLE",
+        ["The owner of the offers could not be asked"],
+        steps=dict.fromkeys(["APPLIED", "MODERATION", "PICTURES", "REGISTERED"], "UNKNOWN") | {"SEARCHABLE": "WARNING"},
+    ),
+    "search away": Case(
+        facts(Look(task(7), located(5), []), kept(), UNKNOWN),
+        "ON_ITS_WAY",
+        ["nothing has stopped the offer", "The search could not be asked"],
+        steps={"REGISTERED": "DONE", "SEARCHABLE": "UNKNOWN"},
+    ),
+    "loader away": Case(
+        facts(Look(task(7), located(5), []), kept(), found(), source=UNKNOWN),
+        "SEARCHABLE",
+        ["finds"],
+        steps={"SOURCE": "UNKNOWN", "FILE": "DONE"},
+    ),
+    "file too long to be searched through": Case(
+        facts(Look(task(7), UNKNOWN, []), kept(), found()),
+        "SEARCHABLE",
+        ["finds"],
+        steps={"OFFER": "UNKNOWN", "BATCH": "DONE", "APPLIED": "DONE"},
+    ),
+    "owner away, gone from the newest": Case(
+        facts(Look(task(8), located(5), []), UNKNOWN, None, newer=task(9), lacking=[9]),
+        "REMOVED",
+        ["The newest load did not have the offer"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_each_fate_is_told(case: Case) -> None:
+    told = explain(case.facts)
+    assert OfferFate.Name(told.fate).removeprefix("OFFER_FATE_") == case.fate, told
+    for words in case.summary:
+        assert words in told.summary
+    if case.suggestion is None:
+        assert told.suggestion
+    else:
+        assert told.suggestion == case.suggestion
+    states = states_of(told)
+    assert {stage: states[stage] for stage in case.steps} == case.steps
+    stopped = [step for step in told.steps if step.state == explanation_pb2.EXPLANATION_STATE_STOPPED]
+    if case.code:
+        assert [step.code for step in stopped] == [case.code]
+    assert_sound(told)
+
+
+def states_of(told: OfferExplanation) -> dict[str, str]:
+    return {
+        ExplanationStage.Name(step.stage).removeprefix("EXPLANATION_STAGE_"): ExplanationState.Name(
+            step.state
+        ).removeprefix("EXPLANATION_STATE_")
+        for step in told.steps
+    }
+
+
+def step_of(told: OfferExplanation, stage: str) -> explanation_pb2.ExplanationStep:
+    return told.steps[STAGES.index(ExplanationStage.Value(f"EXPLANATION_STAGE_{stage}"))]
+
+
+def test_found_offer_names_its_place_its_category_and_the_time_of_each_step() -> None:
+    told = explain(CASES["found"].facts)
+    place = step_of(told, "OFFER")
+    assert (place.line, place.column, place.excerpt) == (5, 1, '<offer id="B"> 5')
+    assert "Мебель / Стулья" in step_of(told, "CHECKS").text
+    assert "Тверь" in step_of(told, "CHECKS").text
+    assert "“f.yml” (1,234 bytes)" in step_of(told, "SOURCE").text
+    assert told.task == f"{NAME.parent}/tasks/7"
+    done = [step for step in told.steps if step.state == explanation_pb2.EXPLANATION_STATE_DONE]
+    assert all(step.HasField("time") for step in done)
+    times = [step.time.ToMicroseconds() for step in done][1:]  # the upload's is the test's own
+    assert times == sorted(times)
+
+
+def test_fetched_file_names_its_fetch() -> None:
+    fetch = Fetch(fetch_id=12, bytes=77)
+    fetch.download_time.FromDatetime(AT)
+    told = step_of(explain(facts(Look(task(7), located(5), []), kept(), found(), source=fetch)), "SOURCE")
+    assert told.text.startswith("Fetch 12 brought the file (77 bytes)")
+    assert told.time == fetch.download_time
+
+
+def test_failed_load_names_place_and_words_of_the_fault() -> None:
+    told = step_of(explain(CASES["failed load"].facts), "FILE")
+    assert (told.code, told.line, told.column) == ("MALFORMED_XML", 5, 9)
+    assert "A & stands alone." in told.text
+
+
+def test_all_errors_of_an_offer_are_told_at_once() -> None:
+    issues = [issue(code) for code in ("PRICE_INVALID", "CURRENCY_UNKNOWN", "URL_INVALID")]
+    told = explain(facts(Look(task(7), located(5), issues), None, None))
+    checks = step_of(told, "CHECKS")
+    assert "currency_unknown (CURRENCY_UNKNOWN, line 5); url_invalid (URL_INVALID, line 5)" in checks.text
+    assert told.suggestion == "Mend PRICE_INVALID. Mend CURRENCY_UNKNOWN. Mend URL_INVALID."
+
+
+def test_duplicates_are_counted_from_whichever_source_knows_more() -> None:
+    issues = [issue("DUPLICATE_ID", kind="DUPLICATE", line=line) for line in (9, 6, 12)]
+    assert list(explain(facts(Look(task(7), UNKNOWN, issues), kept(), found())).duplicate_lines) == [6, 9, 12]
+    lines = list(range(4, 24))
+    assert list(explain(facts(Look(task(7), located(*lines), issues), kept(), found())).duplicate_lines) == lines[1:]
+
+
+def test_broken_offer_may_have_a_duplicate() -> None:
+    issues = [issue("PRICE_INVALID"), issue("DUPLICATE_ID", kind="DUPLICATE", line=9)]
+    told = explain(facts(Look(task(7), located(5, 9), issues), None, None))
+    assert step_of(told, "CHECKS").code == "PRICE_INVALID"
+    assert "line 9" in step_of(told, "CHECKS").text
+
+
+def test_long_wait_is_said_to_be_one() -> None:
+    stuck = kept(version=NOW_MICROS - 600 * SECOND, published_version=NOW_MICROS - 600 * SECOND)
+    told = explain(facts(Look(task(7), located(5), []), stuck, None))
+    assert "tell the operator" in step_of(told, "SEARCHABLE").text
+
+
+# Everything that a source may answer, freely combined: also what should never come together.
+issues_ = st.lists(
+    st.builds(
+        issue,
+        st.sampled_from(["PRICE_INVALID", "SKIPPED_TILL_NEXT_LOAD", "DUPLICATE_ID"]),
+        st.sampled_from(["ERROR", "WARNING"]),
+        st.sampled_from(["VALIDATION", "DUPLICATE", "BANNED", "PICTURE", "CATEGORY"]),
+        st.integers(0, 9),
+    ),
+    max_size=5,
+)
+tasks_ = st.builds(
+    task,
+    st.integers(1, 9),
+    st.sampled_from(["IN_PROGRESS", "HELD", "SUCCEEDED", "FAILED"]),
+    kind=st.sampled_from([task_pb2.TASK_KIND_LOAD, task_pb2.TASK_KIND_DELETE]),
+    phase=st.integers(0, 3),
+    mode=st.integers(1, 2),
+    disposition=st.integers(1, 2),
+    run=st.integers(0, 2),
+    format=st.sampled_from(["", "yml"]),
+    error_code=st.sampled_from(["", "MALFORMED_XML", "RUNS_EXHAUSTED"]),
+    warnings=st.lists(st.just("Something."), max_size=1),
+)
+locations = st.one_of(
+    st.just(UNKNOWN),
+    st.builds(
+        lambda lines, batch, answered: located(*lines, batch=batch, answered=answered),
+        st.lists(st.integers(4, 30), max_size=8),
+        st.integers(0, 2),
+        st.booleans(),
+    ),
+)
+looks = st.builds(Look, tasks_, locations, st.one_of(st.just(UNKNOWN), issues_))
+offers = st.builds(
+    kept,
+    st.sampled_from(["PENDING", "ACTIVE", "REJECTED", "BANNED", "REMOVED"]),
+    st.integers(0, 9),
+    st.sampled_from(["ADDED", "UPDATED", "REMOVED", "MADE_MANUAL"]),
+    origin=st.integers(1, 2),
+    published_version=st.sampled_from([0, NOW_MICROS]),
+    published_content=st.sampled_from([None, OfferContent(title="x")]),
+    content=st.sampled_from([OfferContent(), OfferContent(category_id="1"), OfferContent(picture_urls=["a", "b"])]),
+)
+hits = st.builds(found, st.sampled_from([3, 24, 900]))
+any_facts = st.builds(
+    facts,
+    st.one_of(st.sampled_from([UNKNOWN, None]), looks),
+    st.one_of(st.sampled_from([UNKNOWN, None]), offers),
+    st.one_of(st.sampled_from([UNKNOWN, None]), hits),
+    st.sampled_from([UNKNOWN, None, UPLOAD, Fetch(fetch_id=1)]),
+    newer=st.one_of(st.none(), tasks_),
+    before=st.one_of(st.none(), looks),
+    lacking=st.lists(st.integers(1, 9), max_size=3),
+)
+
+
+@settings(max_examples=600, deadline=None)
+@given(any_facts)
+def test_every_combination_of_facts_has_a_sound_explanation(known: Facts) -> None:
+    assert_sound(explain(known))
+
+
+def assert_sound(told: OfferExplanation) -> None:
+    protovalidate.validate(told)
+    assert [step.stage for step in told.steps] == STAGES
+    states = [step.state for step in told.steps]
+    stopped = explanation_pb2.EXPLANATION_STATE_STOPPED
+    assert states.count(stopped) <= 1
+    if stopped in states:
+        at = states.index(stopped)
+        assert set(states[at + 1 :]) <= {explanation_pb2.EXPLANATION_STATE_SKIPPED}
+        assert told.steps[at].code
+        assert told.suggestion
+        assert told.fate not in {explanation_pb2.OFFER_FATE_SEARCHABLE, explanation_pb2.OFFER_FATE_ON_ITS_WAY}
+    assert explanation_pb2.EXPLANATION_STATE_UNSPECIFIED not in states
+    assert all(step.text.strip() for step in told.steps)
+    assert told.fate
+    assert told.summary.strip()
+    for text in (told.summary, *(step.text for step in told.steps)):
+        assert not re.search(r"\s\s|[{}]|\bNone\b(?! of)", text), text
+    assert (told.fate == explanation_pb2.OFFER_FATE_SEARCHABLE) is (
+        states[-1] in {explanation_pb2.EXPLANATION_STATE_DONE, explanation_pb2.EXPLANATION_STATE_WARNING}
+        and told.fate != explanation_pb2.OFFER_FATE_LOAD_FAILED
+    )
