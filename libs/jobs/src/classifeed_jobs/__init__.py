@@ -9,12 +9,14 @@ from __future__ import annotations
 from classifeed_jobs.backoff import Backoff, Exponential, Fixed, Linear
 from classifeed_jobs.context import JobContext
 from classifeed_jobs.job import TERMINAL, EnqueuedJob, HeldLock, Job, JobEvent, JobRequest
+from classifeed_jobs.queues import QueueLimits, Queues, QueueStats
 from classifeed_jobs.reaper import Reaper
 from classifeed_jobs.registry import Registry, Task, register, registry
 from classifeed_jobs.schema import ddl
 from classifeed_jobs.signals import ClaimLost, Fail, Progress, Retry, Snooze, StopRequested
 from classifeed_jobs.slices import Slice, SliceJob
 from classifeed_jobs.store import JobStore
+from classifeed_jobs.waker import Waker
 from classifeed_jobs.worker import Worker
 
 __all__ = [
@@ -33,6 +35,9 @@ __all__ = [
     "JobStore",
     "Linear",
     "Progress",
+    "QueueLimits",
+    "QueueStats",
+    "Queues",
     "Reaper",
     "Registry",
     "Retry",
@@ -41,6 +46,7 @@ __all__ = [
     "Snooze",
     "StopRequested",
     "Task",
+    "Waker",
     "Worker",
     "ddl",
     "register",

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 import structlog
 
-from classifeed_common.db import is_passing_fault
-from classifeed_jobs.claims import Claim, ClaimAnswer, admit_due, claim_jobs, next_due_s
+from classifeed_common.db import Tx, is_passing_fault
+from classifeed_jobs.claiming import ClaimAnswer, Turn, claim_jobs
+from classifeed_jobs.claims import Claim, admit_due, next_due_s
 from classifeed_jobs.lease_row import LeaseRow
+from classifeed_jobs.limits import claim_within_limits
 from classifeed_jobs.session import Session
 
 _log = structlog.get_logger("classifeed_jobs.claimer")
@@ -27,6 +29,7 @@ class Claimer:
 
     Args:
         session: the worker's own connection.
+        limits: another one, for the transactions of queues with limits; connected when there is one.
         lease: the process's row; registered here when it is missing or stale.
         queues: which to claim from.
         room: how many more jobs of a queue may start now.
@@ -38,6 +41,7 @@ class Claimer:
     def __init__(
         self,
         session: Session,
+        limits: Session,
         lease: LeaseRow,
         queues: Sequence[str],
         *,
@@ -47,6 +51,7 @@ class Claimer:
         fresh_s: float,
     ) -> None:
         self._session = session
+        self._limits = limits
         self._lease = lease
         self._queues = list(queues)
         self._room = room
@@ -58,6 +63,8 @@ class Claimer:
         self._next_look_s = 0.0
         self._was_told = False
         self._hungry: set[str] = set()
+        self._limited: set[str] = set()
+        self._turns = {queue: Turn() for queue in self._queues}
         self._told: dict[str, float] = {}
 
     def wake(self) -> None:
@@ -107,9 +114,7 @@ class Claimer:
                 self._hungry.add(queue)
                 if wanted <= 0 or self._is_closing:
                     continue
-                answer = await claim_jobs(
-                    connection, worker_id=self._lease.worker_id, queue=queue, wanted=wanted, fresh_s=self._fresh_s
-                )
+                answer = await self._claim(connection, queue, wanted)
                 if not answer.is_registered:
                     await self._lease.register(connection)
                 wait_s = min(wait_s, self._take(queue, wanted, answer))
@@ -122,24 +127,45 @@ class Claimer:
         next_look_s = time.monotonic() + wait_s
         self._next_look_s = next_look_s if is_wide else min(self._next_look_s, next_look_s)
 
+    async def _claim(self, connection: Tx, queue: str, wanted: int) -> ClaimAnswer:
+        turn = self._turns[queue]
+        worker_id = self._lease.worker_id
+        if queue in self._limited:
+            async with self._limits.use() as own:
+                answer = await claim_within_limits(
+                    own, worker_id=worker_id, queue=queue, wanted=wanted, fresh_s=self._fresh_s, turn=turn
+                )
+            if answer is not None:
+                return answer
+            self._limited.discard(queue)
+        answer = await claim_jobs(
+            connection, worker_id=worker_id, queue=queue, wanted=wanted, fresh_s=self._fresh_s, turn=turn
+        )
+        if not answer.is_shut:
+            return answer
+        self._limited.add(queue)
+        return await self._claim(connection, queue, wanted)
+
     def _take(self, queue: str, wanted: int, answer: ClaimAnswer) -> float:
         """Start what was claimed; returns how soon to look again."""
         for claim in answer.claims:
             self._start(claim)
-        self._report_held(answer.parked_keys)
+        self._report_held(queue, answer.parked_keys)
         if len(answer.claims) < wanted:
             self._hungry.discard(queue)
         elif self._room(queue) > 0:
             return 0.0
         if not answer.is_registered:
             return 0.0
+        if answer.retry_in_s is not None:
+            return answer.retry_in_s
         return _CONTENDED_WAIT_S if answer.contended else self._claim_backoff_s
 
-    def _report_held(self, keys: Iterable[str]) -> None:
+    def _report_held(self, queue: str, keys: Iterable[str]) -> None:
         now = time.monotonic()
         for key in keys:
             if now - self._told.get(key, -_SAMPLE_S) >= _SAMPLE_S:
                 if len(self._told) >= _SAMPLED_KEYS:
                     self._told.clear()
                 self._told[key] = now
-                _log.info("worker.claim.backoff", lock_key=key)
+                _log.info("worker.claim.backoff", queue=queue, lock_key=key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
@@ -10,10 +10,10 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from classifeed_common.db import Tx, load_queries
+from classifeed_jobs.job import TERMINAL
 from classifeed_jobs.signals import ClaimLost, Progress
 
 _SQL = load_queries("classifeed_jobs.sql", "claims.sql")
-_CLAIM = _SQL["claim_jobs"]
 _ADMIT_DUE = _SQL["admit_due"]
 _NEXT_DUE = _SQL["next_due"]
 _END = _SQL["end_claims"]
@@ -21,9 +21,8 @@ _ADMIT_NEXT = _SQL["admit_next"]
 _GUARD = _SQL["guard_claim"]
 _SAVE_CHECKPOINT = _SQL["save_checkpoint"]
 _SAVE_PROGRESS = _SQL["save_progress"]
+_NOTIFY = load_queries("classifeed_jobs.sql", "queues.sql")["notify_queues"]
 
-_LOOK_FACTOR: Final = 10
-_LOOK_MAX: Final = 5000
 _ADMIT_LIMIT: Final = 1000
 
 SUCCEEDED: Final = "succeeded"
@@ -51,23 +50,6 @@ class Claim:
     checkpoint: Any
     trace_context: dict[str, str] | None
     waited_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimAnswer:
-    """What a claim found.
-
-    Attributes:
-        is_registered: false: the process's lease row is missing or stale; renew it first.
-        claims: the jobs now held.
-        contended: jobs passed over because their key was being taken or freed at that moment: look again soon.
-        parked_keys: held keys whose jobs left the claim index until the key is freed.
-    """
-
-    is_registered: bool
-    claims: list[Claim]
-    contended: int
-    parked_keys: set[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,36 +83,6 @@ class Ended:
     attempt: int
 
 
-async def claim_jobs(connection: Tx, *, worker_id: str, queue: str, wanted: int, fresh_s: float) -> ClaimAnswer:
-    """Claim up to `wanted` due jobs of a queue, in order of (priority, created_at).
-
-    Looks further ahead, and parks what it meets, as long as what it sees is held by other jobs of the same keys: a key
-    with any number of jobs at the head keeps no other job waiting.
-
-    Args:
-        connection: in autocommit: each look is a transaction.
-        fresh_s: the process must have renewed its lease within this time.
-    """
-    look = wanted
-    parked_keys: set[str] = set()
-    claims: list[Claim] = []
-    while True:
-        parameters = {
-            "worker": worker_id,
-            "queue": queue,
-            "look": look,
-            "wanted": wanted - len(claims),
-            "fresh_s": fresh_s,
-        }
-        rows = await (await connection.execute(_CLAIM, parameters)).fetchall()
-        registered, seen, keys, contended = rows[0][:4]
-        claims += [Claim(row[4], row[5], queue, *row[6:]) for row in rows if row[4] is not None]
-        parked_keys.update(keys)
-        if not registered or len(claims) >= wanted or seen < look or contended >= look:
-            return ClaimAnswer(bool(registered), claims, contended, parked_keys)
-        look = min(look * _LOOK_FACTOR, _LOOK_MAX)
-
-
 async def admit_due(connection: Tx, queues: Sequence[str]) -> int:
     """Let delayed jobs whose time has come into the claim index; returns how many (at most 1,000 a queue)."""
     cursor = await connection.execute(_ADMIT_DUE, {"queues": list(queues), "limit": _ADMIT_LIMIT})
@@ -143,11 +95,15 @@ async def next_due_s(connection: Tx, queues: Sequence[str]) -> float | None:
     return row[0] if row is not None else None
 
 
-async def end_claims(tx: Tx, endings: Sequence[Ending]) -> list[Ended]:
+async def end_claims(tx: Tx, endings: Sequence[Ending], *, wake: Callable[[str], None] | None = None) -> list[Ended]:
     """End claims that are still held; the others are left out of the answer, and nothing is written about them.
 
     Frees their lock keys and lets the next job of each in. Must run in a transaction when one of the jobs has a lock
     key.
+
+    Args:
+        wake: called with each queue whose workers should look when this has committed, which is then the caller's to
+            tell them; None: they are told by a NOTIFY in the transaction.
     """
     if not endings:
         return []
@@ -158,11 +114,20 @@ async def end_claims(tx: Tx, endings: Sequence[Ending]) -> list[Ended]:
         "messages": [ending.message for ending in endings],
         "results": [Jsonb(ending.result) if ending.result is not None else None for ending in endings],
         "delays_s": [ending.delay_s for ending in endings],
+        "notify": "on" if wake is None else "off",
     }
-    ended = [Ended(*row) for row in await (await tx.execute(_END, parameters)).fetchall()]
+    rows = await (await tx.execute(_END, parameters)).fetchall()
+    ended = [Ended(*row[:7]) for row in rows]
+    has_room = {row[5] for row in rows if row[7]}
+    is_back = {one.queue for one in ended if one.outcome not in TERMINAL}
     if freed := sorted({one.lock_key for one in ended if one.lock_key is not None}):
         # A statement of its own, so that it sees what was parked while the first one waited for the parker.
-        await tx.execute(_ADMIT_NEXT, {"lock_keys": freed})
+        is_back.update(row[0] for row in await (await tx.execute(_ADMIT_NEXT, {"lock_keys": freed})).fetchall())
+    if wake is not None:
+        for queue in has_room | is_back:
+            wake(queue)
+    elif has_room:  # the triggers have told of the others
+        await tx.execute(_NOTIFY, {"queues": sorted(has_room)})
     return ended
 
 

@@ -10,6 +10,7 @@ import structlog
 from classifeed_common.db import Database, is_passing_fault
 from classifeed_jobs.claims import FAILED, Ended, Ending, end_claims
 from classifeed_jobs.metrics import ENDS_REFUSED
+from classifeed_jobs.waker import Waker
 
 _log = structlog.get_logger("classifeed_jobs.completions")
 _BATCH = 500
@@ -22,10 +23,15 @@ class Completions:
 
     An ending is written until the database has answered; one that is refused (the claim was lost) is logged and
     dropped: its job belongs to somebody else.
+
+    Args:
+        db: the service's database.
+        waker: tells the workers of what went back to its queue, or may run now.
     """
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, waker: Waker) -> None:
         self._db = db
+        self._waker = waker
         self._pending: list[Ending] = []
         self._unwritten: set[tuple[UUID, int]] = set()
         self._changed = asyncio.Event()
@@ -65,8 +71,10 @@ class Completions:
         while True:
             attempts += 1
             try:
+                woken: set[str] = set()
                 async with self._db.transaction() as tx:
-                    ended = await end_claims(tx, batch)
+                    ended = await end_claims(tx, batch, wake=woken.add)
+                self._waker.wake(woken)
                 break
             except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
                 if not is_passing_fault(error):

@@ -10,17 +10,25 @@ from classifeed_common.db import Database, Tx
 
 # Every statement names its index by its shape (= ANY (ARRAY(…)), ORDER BY … LIMIT), so one plan serves all sizes:
 # planning anew costs as much as running it, and statistics of a queue that was just empty are always wrong.
-_SETTINGS = ("SET plan_cache_mode = force_generic_plan", "SET enable_seqscan = off")
+_SETTINGS: tuple[str, ...] = ("SET plan_cache_mode = force_generic_plan", "SET enable_seqscan = off")
 
 
 class Session:
-    """One connection in autocommit, made when needed and made anew after a fault. For single statements only.
+    """One connection in autocommit, made when needed and made anew after a fault. For single statements, unless it has
+    one user only.
 
     Handlers that hold all pooled connections can thus not keep the lease from being renewed.
+
+    Args:
+        idle_in_transaction_s: the server ends a transaction whose process stands still for so long.
     """
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, *, idle_in_transaction_s: float | None = None) -> None:
         self._db = db
+        self._settings = _SETTINGS
+        if idle_in_transaction_s is not None:
+            idle_ms = int(idle_in_transaction_s * 1000)
+            self._settings += (f"SET idle_in_transaction_session_timeout = {idle_ms}",)
         self._connection: Tx | None = None
         self._stack = AsyncExitStack()
         self._connecting = asyncio.Lock()
@@ -47,7 +55,7 @@ class Session:
         if self._connection is None or self._connection.closed:
             await self._stack.aclose()
             connection = await self._stack.enter_async_context(self._db.dedicated_connection())
-            for setting in _SETTINGS:
+            for setting in self._settings:
                 await connection.execute(setting)
             connection.prepare_threshold = 0
             self._connection = connection

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, LargeBinary, MetaData, Table, Text, text
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TIMESTAMP, UUID
+from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, JSONB, TIMESTAMP, UUID
 
 _Kind: TypeAlias = Any
 _TIME = TIMESTAMP(timezone=True)
+_CLAIMABLE = "status = 'queued' AND waits_for IS NULL"
 
 
 def _column(name: str, kind: _Kind, *, null: bool = False) -> Column[Any]:
@@ -86,7 +87,15 @@ def add_jobs(metadata: MetaData) -> None:
             "queue",
             "priority",
             "created_at",
-            postgresql_where=text("status = 'queued' AND waits_for IS NULL"),
+            postgresql_where=text(f"{_CLAIMABLE} AND partition_key IS NULL"),
+        ),
+        Index(
+            "dl_jobs_lanes",
+            "queue",
+            "priority",
+            "partition_key",
+            "created_at",
+            postgresql_where=text(f"{_CLAIMABLE} AND partition_key IS NOT NULL"),
         ),
         Index("dl_jobs_due", "queue", "available_at", postgresql_where=text("waits_for = 'time'")),
         Index("dl_jobs_parked", "lock_key", "priority", "created_at", postgresql_where=text("waits_for = 'key'")),
@@ -109,13 +118,71 @@ def add_jobs(metadata: MetaData) -> None:
         _column("expires_at", _TIME),
         Index("dl_job_keys_expiry", "expires_at"),
     )
+    _add_settings(metadata)
     # Of partitioned tables the drift test sees the first partition as a table of its own.
-    Table("dl_job_events", metadata, *_event_columns())
-    Table("dl_job_events_default", metadata, *_event_columns())
-    Table("dl_jobs_done", metadata, *_done_columns(), Index("dl_jobs_done_finished", "finished_at", "job_id"))
-    Table(
+    _add_done(metadata, "dl_jobs_done", "dl_jobs_done_finished", "dl_jobs_done_dead", "dl_jobs_done_lock_key")
+    _add_done(
+        metadata,
         "dl_jobs_done_default",
+        "dl_jobs_done_default_finished_at_job_id_idx",
+        "dl_jobs_done_default_status_job_id_idx",
+        "dl_jobs_done_default_lock_key_job_id_idx",
+    )
+    for name, index in (
+        ("dl_job_events", "dl_job_events_at"),
+        ("dl_job_events_default", "dl_job_events_default_at_idx"),
+    ):
+        Table(name, metadata, *_event_columns(), Index(index, "at", postgresql_using="brin"))
+
+
+def _add_done(metadata: MetaData, name: str, finished: str, dead: str, lock_key: str) -> None:
+    Table(
+        name,
         metadata,
         *_done_columns(),
-        Index("dl_jobs_done_default_finished_at_job_id_idx", "finished_at", "job_id"),
+        Index(finished, "finished_at", "job_id"),
+        Index(dead, "status", "job_id", postgresql_where=text("status <> 'succeeded'")),
+        Index(lock_key, "lock_key", "job_id", postgresql_where=text("lock_key IS NOT NULL")),
+    )
+
+
+def _add_settings(metadata: MetaData) -> None:
+    Table(
+        "dl_queues",
+        metadata,
+        _key("queue", Text),
+        _column("paused_at", _TIME, null=True),
+        _column("paused_by", Text, null=True),
+        _column("max_running", Integer, null=True),
+        _column("max_running_per_partition", Integer, null=True),
+        _column("rate_per_s", DOUBLE_PRECISION, null=True),
+        _column("rate_burst", Integer, null=True),
+        _column("tokens", DOUBLE_PRECISION),
+        _column("refilled_at", _TIME),
+    )
+    Table(
+        "dl_schedules",
+        metadata,
+        _key("name", Text),
+        _column("queue", Text),
+        _column("task", Text),
+        _column("args", JSONB),
+        _column("lock_key", Text, null=True),
+        _column("partition_key", Text, null=True),
+        _column("priority", Integer),
+        _column("max_attempts", Integer, null=True),
+        _column("lease_ttl_sec", Integer, null=True),
+        _column("cron", Text, null=True),
+        _column("every_sec", Integer, null=True),
+        _column("time_zone", Text),
+        _column("missed", Text),
+        _column("grace_sec", Integer),
+        _column("paused_at", _TIME, null=True),
+        _column("paused_by", Text, null=True),
+        _column("next_slot", _TIME),
+        _column("last_slot", _TIME, null=True),
+        _column("last_job_id", UUID, null=True),
+        _column("created_at", _TIME),
+        _column("updated_at", _TIME),
+        Index("dl_schedules_due", "next_slot", postgresql_where=text("paused_at IS NULL")),
     )

@@ -28,18 +28,21 @@ from classifeed_jobs.registry import Task
 from classifeed_jobs.run import Run
 from classifeed_jobs.session import Session
 from classifeed_jobs.store import JobStore
+from classifeed_jobs.waker import Waker
 from classifeed_jobs.wakeups import CANCEL_PREFIX, Wakeups
 
 _log = structlog.get_logger("classifeed_jobs.worker")
 _tracer = trace.get_tracer("classifeed_jobs")
 _STOP_WAIT_S = 5.0
+_LIMITS_STILL_S = 5.0  # a process stopped in the middle of a claim keeps a limited queue from others no longer
 
 
 class Worker:
     """Runs jobs of some queues in this process, as asyncio tasks and, for sync functions, in threads.
 
     A waiting run costs no connection: the pool is only used inside the handler's own transactions, and for writing how
-    jobs end. The worker has two connections of its own beside the pool (claims and heartbeats; LISTEN).
+    jobs end. The worker has two connections of its own beside the pool (claims and heartbeats; LISTEN), and a third one
+    while one of its queues has limits.
 
     Args:
         db: the service's database, opened, with the job tables in its schema.
@@ -80,11 +83,14 @@ class Worker:
         self._running = dict.fromkeys(self._queues, 0)
         self._is_draining = False
         self._session = Session(db)
+        self._limits = Session(db, idle_in_transaction_s=_LIMITS_STILL_S)
         self._lease = LeaseRow(self.worker_id, sorted(self._queues))
-        self._completions = Completions(db)
+        self._waker = Waker(db)
+        self._completions = Completions(db, self._waker)
         self._heartbeat = Heartbeat(self._session, self._lease, self._runs, self._completions, heartbeat_s=heartbeat_s)
         self._claimer = Claimer(
             self._session,
+            self._limits,
             self._lease,
             sorted(self._queues),
             room=lambda queue: self._queues[queue] - self._running[queue],
@@ -119,6 +125,7 @@ class Worker:
             outcomes = await asyncio.gather(*background, return_exceptions=True)
             self._threads.shutdown(wait=False, cancel_futures=True)
             await self._session.close()
+            await self._limits.close()
         for outcome in outcomes:
             if isinstance(outcome, Exception):
                 raise outcome
@@ -191,6 +198,7 @@ class Worker:
         try:
             async with asyncio.timeout(_STOP_WAIT_S):
                 await self._completions.drained()
+                await self._waker.settled()
                 async with self._session.use() as connection:
                     await self._lease.leave(connection)
         except Exception as error:  # noqa: BLE001 - the leases run out by themselves

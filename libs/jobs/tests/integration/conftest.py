@@ -10,6 +10,7 @@ import pytest
 
 from classifeed_common.db import Database
 from classifeed_jobs import JobStore, Registry, Worker, ddl
+from classifeed_jobs.schema import VERSIONS
 
 Condition = Callable[[], Awaitable[bool]]
 
@@ -86,5 +87,6 @@ async def until(condition: Condition, *, within_s: float = 20.0) -> None:
 @pytest.fixture
 async def bench(database: Database) -> Bench:
     async with database.transaction() as tx:
-        await tx.execute(ddl(1))
+        for version in VERSIONS:
+            await tx.execute(ddl(version))
     return Bench(database)

@@ -26,7 +26,14 @@ async def test_wake_during_a_look_is_not_lost(bench: Bench) -> None:
 
     session = Session(bench.db)
     claimer = Claimer(
-        session, LeaseRow("w1", ["q"]), ["q"], room=room, start=started.append, claim_backoff_s=60.0, fresh_s=60.0
+        session,
+        session,
+        LeaseRow("w1", ["q"]),
+        ["q"],
+        room=room,
+        start=started.append,
+        claim_backoff_s=60.0,
+        fresh_s=60.0,
     )
     running = asyncio.create_task(claimer.run())
 
@@ -57,7 +64,9 @@ async def test_fault_is_followed_by_a_look_at_everything(bench: Bench) -> None:
         return 1
 
     session = Session(bench.db)
-    claimer = Claimer(session, lease, ["q"], room=room, start=started.append, claim_backoff_s=60.0, fresh_s=60.0)
+    claimer = Claimer(
+        session, session, lease, ["q"], room=room, start=started.append, claim_backoff_s=60.0, fresh_s=60.0
+    )
     running = asyncio.create_task(claimer.run())
 
     async def has_started() -> bool:

@@ -9,7 +9,8 @@ import psycopg
 import pytest
 
 from classifeed_jobs import ClaimLost, JobContext, JobRequest, Reaper
-from classifeed_jobs.claims import Claim, Ending, claim_jobs, end_claims, guard_claim, save_checkpoint
+from classifeed_jobs.claiming import claim_jobs
+from classifeed_jobs.claims import Claim, Ending, end_claims, guard_claim, save_checkpoint
 from classifeed_jobs.lease_row import LeaseRow
 
 from .conftest import Bench, until

@@ -22,9 +22,11 @@ from hypothesis.stateful import (
 
 from classifeed_common.testing.databases import DatabaseServer
 from classifeed_jobs import ClaimLost, JobStore, ddl
-from classifeed_jobs.claims import Claim, Ending, admit_due, claim_jobs, end_claims, guard_claim
+from classifeed_jobs.claiming import claim_jobs
+from classifeed_jobs.claims import Claim, Ending, admit_due, end_claims, guard_claim
 from classifeed_jobs.lease_row import LeaseRow
 from classifeed_jobs.reaper import _LOCK_LOST
+from classifeed_jobs.schema import VERSIONS
 
 _WORKERS = ("w1", "w2")
 _OUTCOMES = ("succeeded", "failed", "canceled", "retry", "snoozed", "returned")
@@ -300,7 +302,8 @@ def test_job_state_machine(database_server: DatabaseServer) -> None:
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute("CREATE SCHEMA test")
         connection.execute("SET search_path = test")
-        connection.execute(ddl(1))
+        for version in VERSIONS:
+            connection.execute(ddl(version))
     machine = type(
         "Machine", (JobMachine,), {"dsn": psycopg.conninfo.make_conninfo(dsn, options="-c search_path=test")}
     )

@@ -13,7 +13,7 @@ from opentelemetry import propagate, trace
 from pydantic import BaseModel
 
 from classifeed_jobs import Fail, Fixed, JobContext, Progress, Retry, Snooze
-from classifeed_jobs.claims import claim_jobs
+from classifeed_jobs.claiming import claim_jobs
 
 from .conftest import Bench, until
 

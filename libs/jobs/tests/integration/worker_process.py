@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 
 from classifeed_common.db import Database
-from classifeed_jobs import JobContext, JobStore, Registry, Worker, claims, completions, context
+from classifeed_jobs import JobContext, JobStore, Registry, Worker, claiming, claims, completions, context
 
 registry = Registry()
 
@@ -76,11 +76,11 @@ def break_part(part: str) -> None:
         assert by_id != claims._END
         claims._END = by_id
     elif part == "keys":
-        keyless = claims._CLAIM.replace(
-            "SELECT j.job_id, j.lock_key, j.priority", "SELECT j.job_id, NULL AS lock_key, j.priority"
+        keyless = claiming._CLAIM.replace(
+            "SELECT j.job_id, j.lock_key, j.partition_key", "SELECT j.job_id, NULL AS lock_key, j.partition_key"
         )
-        assert keyless != claims._CLAIM
-        claims._CLAIM = keyless
+        assert keyless != claiming._CLAIM
+        claiming._CLAIM = keyless
     else:
         raise SystemExit(f"nothing called {part!r} to break")
 

@@ -9,8 +9,9 @@ def test_public_names() -> None:
     assert sorted(classifeed_jobs.__all__) == sorted(
         [
             "TERMINAL", "Backoff", "ClaimLost", "EnqueuedJob", "Exponential", "Fail", "Fixed", "HeldLock", "Job",
-            "JobContext", "JobEvent", "JobRequest", "JobStore", "Linear", "Progress", "Reaper", "Registry", "Retry",
-            "Slice", "SliceJob", "Snooze", "StopRequested", "Task", "Worker", "ddl", "register", "registry",
+            "JobContext", "JobEvent", "JobRequest", "JobStore", "Linear", "Progress", "QueueLimits", "QueueStats", "Queues", "Reaper",
+            "Registry", "Retry",
+            "Slice", "SliceJob", "Snooze", "StopRequested", "Task", "Waker", "Worker", "ddl", "register", "registry",
         ]
     )  # fmt: skip
     assert all(hasattr(classifeed_jobs, name) for name in classifeed_jobs.__all__)

@@ -16,85 +16,6 @@ SELECT j.job_id, j.claim_no, j.cancel_requested
 FROM dl_jobs j
 WHERE j.claimed_by = %(worker)s AND j.status = 'running'
 
--- name: claim_jobs
--- Takes up to `wanted` due jobs of a queue in order of (priority, created_at), never two of one lock_key. Jobs met on the
--- way whose key is held leave the claim index (waits_for = 'key') and come back when the key is freed (admit_next).
--- A park and the free of its key cannot miss each other: the parker holds the key's row FOR KEY SHARE until it commits,
--- the finisher deletes that row before it looks for parked jobs.
-WITH me AS MATERIALIZED (
-    -- Against the removal of the row: a claim without a lease row would never be reaped.
-    -- Against a stale one: a claim by a process that has just stood still would be lost at once.
-    SELECT w.worker_id FROM dl_workers w
-    WHERE w.worker_id = %(worker)s AND w.renewed_at > clock_timestamp() - %(fresh_s)s * interval '1 second'
-    FOR KEY SHARE
-), candidate AS MATERIALIZED (
-    SELECT j.job_id, j.lock_key, j.priority, j.created_at, j.available_at <= clock_timestamp() AS due
-    FROM dl_jobs j
-    WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND EXISTS (SELECT FROM me)
-    ORDER BY j.priority, j.created_at
-    LIMIT %(look)s
-    FOR UPDATE OF j SKIP LOCKED
-), seen_lock AS MATERIALIZED (
-    SELECT l.lock_key FROM dl_job_locks l
-    WHERE l.lock_key = ANY (ARRAY(SELECT c.lock_key FROM candidate c WHERE c.lock_key IS NOT NULL))
-), held AS MATERIALIZED (
-    SELECT l.lock_key FROM dl_job_locks l
-    WHERE l.lock_key = ANY (ARRAY(SELECT s.lock_key FROM seen_lock s))
-    FOR KEY SHARE SKIP LOCKED
-), first_of_key AS (
-    SELECT c.*, row_number() OVER (
-        PARTITION BY c.lock_key, CASE WHEN c.lock_key IS NULL THEN c.job_id END
-        ORDER BY c.priority, c.created_at, c.job_id) AS place
-    FROM candidate c
-    WHERE c.due AND NOT EXISTS (SELECT FROM seen_lock s WHERE s.lock_key = c.lock_key)
-), chosen AS MATERIALIZED (
-    SELECT f.job_id, f.lock_key FROM first_of_key f
-    WHERE f.place = 1
-    ORDER BY f.priority, f.created_at, f.job_id
-    LIMIT %(wanted)s
-), taken AS (
-    -- In key order, so that two claims that meet do not wait for each other in a circle.
-    INSERT INTO dl_job_locks (lock_key, job_id, worker_id)
-    SELECT c.lock_key, c.job_id, %(worker)s FROM chosen c WHERE c.lock_key IS NOT NULL ORDER BY c.lock_key
-    ON CONFLICT DO NOTHING
-    RETURNING lock_key, job_id
-), deferral AS MATERIALIZED (
-    SELECT c.job_id, 'time' AS waits_for FROM candidate c WHERE NOT c.due
-    UNION ALL
-    SELECT c.job_id, 'key' FROM candidate c
-    WHERE c.due
-      AND (c.lock_key IN (SELECT h.lock_key FROM held h)
-           OR c.lock_key IN (SELECT t.lock_key FROM taken t) AND c.job_id NOT IN (SELECT t.job_id FROM taken t))
-), deferred AS (
-    UPDATE dl_jobs j SET waits_for = d.waits_for
-    FROM deferral d
-    WHERE j.job_id = d.job_id AND j.job_id = ANY (ARRAY(SELECT d2.job_id FROM deferral d2))
-), claimed AS (
-    UPDATE dl_jobs j
-    SET status = 'running', attempt = j.attempt + 1, claim_no = j.claim_no + 1, claimed_by = %(worker)s,
-        started_at = coalesce(j.started_at, clock_timestamp())
-    WHERE j.job_id = ANY (ARRAY(SELECT c.job_id FROM chosen c WHERE c.lock_key IS NULL UNION ALL SELECT t.job_id FROM taken t))
-    RETURNING j.job_id, j.claim_no, j.task, j.args, j.lock_key, j.attempt, j.max_attempts, j.lease_ttl_sec, j.checkpoint,
-              j.trace_context, j.priority, j.created_at,
-              extract(epoch FROM clock_timestamp() - greatest(j.available_at, j.created_at))::float8 AS waited_s
-), picked AS (
-    INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id)
-    SELECT c.job_id, 'picked', c.attempt, c.claim_no, %(worker)s FROM claimed c
-)
-SELECT (SELECT count(*) FROM me) AS registered,
-       (SELECT count(*) FROM candidate) AS seen,
-       (SELECT coalesce(array_agg(DISTINCT c.lock_key), '{}') FROM candidate c
-        WHERE c.job_id IN (SELECT d.job_id FROM deferral d WHERE d.waits_for = 'key')) AS parked_keys,
-       (SELECT count(*) FROM candidate c
-        WHERE c.due AND c.lock_key IS NOT NULL
-          AND c.lock_key NOT IN (SELECT t.lock_key FROM taken t) AND c.lock_key NOT IN (SELECT h.lock_key FROM held h)
-          AND (c.lock_key IN (SELECT s.lock_key FROM seen_lock s) OR c.job_id IN (SELECT x.job_id FROM chosen x))
-       ) AS contended,
-       c.job_id, c.claim_no, c.task, c.args, c.lock_key, c.attempt, c.max_attempts, c.lease_ttl_sec, c.checkpoint,
-       c.trace_context, c.waited_s
-FROM (VALUES (1)) AS one LEFT JOIN claimed c ON true
-ORDER BY c.priority, c.created_at
-
 -- name: admit_due
 UPDATE dl_jobs SET waits_for = NULL
 WHERE waits_for = 'time' AND job_id = ANY (ARRAY(
@@ -121,6 +42,7 @@ WHERE job_id = ANY (ARRAY(
         WHERE p.lock_key = k.lock_key AND p.waits_for = 'key'
         ORDER BY p.priority, p.created_at LIMIT 1
         FOR UPDATE) AS h))
+RETURNING queue
 
 -- name: end_claims
 -- Ends claims that are still held, in one statement for any number of them: to the archive, or back to the queue. Claims
@@ -178,7 +100,12 @@ WITH ended AS MATERIALIZED (
         SELECT CASE f.outcome WHEN 'lost' THEN 'requeued' ELSE f.outcome END, 1
         ORDER BY 2) AS k
 )
-SELECT f.job_id, f.claim_no, f.outcome, f.lock_key, f.task, f.queue, f.attempt FROM final f
+SELECT f.job_id, f.claim_no, f.outcome, f.lock_key, f.task, f.queue, f.attempt,
+       -- Whoever could not claim for a limit has to hear that there is room.
+       f.queue = ANY (ARRAY(SELECT q.queue FROM dl_queues q
+                            WHERE num_nonnulls(q.max_running, q.max_running_per_partition) > 0)) AS is_limited,
+       set_config('dl_jobs.notify', %(notify)s, true)
+FROM final f
 
 -- name: lock_lost
 -- Running jobs whose process has not renewed within the job's own lease, locked for end_claims in this transaction.

@@ -1,0 +1,143 @@
+"""Claiming: takes due jobs of a queue, in turns where there are partition keys (ADRs 0014 and 0020)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from classifeed_common.db import Tx, load_queries
+from classifeed_jobs.claims import Claim
+
+_SQL = load_queries("classifeed_jobs.sql", "claiming.sql")
+_CLAIM = _SQL["claim_jobs"].replace("{candidate}", _SQL["plain_candidate"])
+_CLAIM_FAIRLY = _SQL["claim_jobs"].replace("{candidate}", _SQL["fair_candidate"])
+
+_LOOK_FACTOR: Final = 10
+_LOOK_MAX: Final = 5000
+_ABOVE_ALL: Final = -(2**31) - 1
+_HEAD: Final = 9
+
+
+@dataclass(slots=True)
+class Turn:
+    """What a process remembers of a queue between two claims; starting without it costs nobody their turn for long.
+
+    Attributes:
+        is_fair: the queue had partition keys when it was last looked at.
+        after_lane: the partition key that was served last.
+    """
+
+    is_fair: bool = False
+    after_lane: str = ""
+
+
+@dataclass(slots=True)
+class ClaimAnswer:
+    """What a claim found.
+
+    Attributes:
+        is_registered: false: the process's lease row is missing or stale; renew it first.
+        claims: the jobs now held.
+        contended: jobs passed over because they, or their key, were being taken or freed at that moment: look again
+            soon.
+        parked_keys: held keys whose jobs left the claim index until the key is freed.
+        is_shut: the queue is paused, or limited and claimed from without a permit.
+        retry_in_s: when the queue's rate allows the next start; None: the rate holds nothing back.
+    """
+
+    is_registered: bool = True
+    claims: list[Claim] = field(default_factory=list)
+    contended: int = 0
+    parked_keys: set[str] = field(default_factory=set)
+    is_shut: bool = False
+    retry_in_s: float | None = None
+
+
+async def claim_jobs(
+    connection: Tx,
+    *,
+    worker_id: str,
+    queue: str,
+    wanted: int,
+    fresh_s: float,
+    turn: Turn | None = None,
+    is_permitted: bool = False,
+    per_lane: int | None = None,
+) -> ClaimAnswer:
+    """Claim up to `wanted` due jobs of a queue: by priority, among equals a share for each partition key, then by age.
+
+    Looks further ahead, and parks what it meets, as long as what it sees is held by other jobs of the same keys: a key
+    with any number of jobs at the head keeps no other job waiting.
+
+    Args:
+        connection: in autocommit: each look is a transaction. Within limits: the transaction that holds their row.
+        fresh_s: the process must have renewed its lease within this time.
+        turn: the process's memory of this queue; brought up to date here.
+        is_permitted: the caller holds the row of the queue's limits.
+        per_lane: how many jobs of one partition key may run; None: any number.
+    """
+    asked = {"worker": worker_id, "queue": queue, "fresh_s": fresh_s, "is_permitted": is_permitted}
+    turn = turn or Turn()
+    answer = ClaimAnswer()
+    if not turn.is_fair:
+        await _claim_plainly(connection, asked, wanted, turn, answer)
+    if turn.is_fair and answer.is_registered and not answer.is_shut and len(answer.claims) < wanted:
+        await _claim_fairly(connection, asked | {"per_lane": per_lane}, wanted, turn, answer)
+    return answer
+
+
+async def _claim_plainly(connection: Tx, asked: dict[str, Any], wanted: int, turn: Turn, answer: ClaimAnswer) -> None:
+    look = wanted
+    while True:
+        parameters = asked | {"look": look, "wanted": wanted - len(answer.claims)}
+        seen = await _look(connection, _CLAIM, parameters, answer)
+        turn.is_fair = seen.has_lanes
+        if not seen.has_more or len(answer.claims) >= wanted or seen.contended >= look:
+            return
+        look = min(look * _LOOK_FACTOR, _LOOK_MAX)
+
+
+async def _claim_fairly(connection: Tx, asked: dict[str, Any], wanted: int, turn: Turn, answer: ClaimAnswer) -> None:
+    """One priority at a time: only when it has nothing more to give, the next one is looked at."""
+    look = wanted - len(answer.claims)
+    above = _ABOVE_ALL
+    turn.is_fair = False
+    while True:
+        parameters = asked | {
+            "look": look,
+            "wanted": wanted - len(answer.claims),
+            "above": above,
+            "after_lane": turn.after_lane,
+        }
+        seen = await _look(connection, _CLAIM_FAIRLY, parameters, answer)
+        turn.is_fair |= seen.has_lanes
+        turn.after_lane = seen.last_lane if seen.last_lane is not None else turn.after_lane
+        if seen.level is None or len(answer.claims) >= wanted:
+            return
+        if not seen.has_more or not (seen.taken or seen.deferred):
+            above = seen.level
+        look = wanted - len(answer.claims) if seen.taken else min(look * _LOOK_FACTOR, _LOOK_MAX)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    has_lanes: bool
+    level: int | None
+    has_more: bool
+    last_lane: str | None
+    contended: int
+    deferred: int
+    taken: int
+
+
+async def _look(connection: Tx, statement: str, parameters: dict[str, Any], answer: ClaimAnswer) -> _Seen:
+    """One statement; what it took and met is added to the answer."""
+    rows = await (await connection.execute(statement, parameters)).fetchall()
+    registered, is_shut, has_lanes, level, has_more, last_lane, keys, contended, deferred = rows[0][:_HEAD]
+    taken = [row[_HEAD:] for row in rows if row[_HEAD] is not None]
+    answer.is_registered = bool(registered)
+    answer.is_shut = is_shut
+    answer.claims += [Claim(row[0], row[1], parameters["queue"], *row[2:]) for row in taken]
+    answer.contended = contended
+    answer.parked_keys.update(keys)
+    return _Seen(bool(has_lanes), level, bool(has_more), last_lane, contended, deferred, len(taken))

@@ -1,0 +1,223 @@
+-- name: claim_jobs
+-- Takes up to `wanted` due jobs of a queue, never two of one lock_key. Jobs met on the way whose key is held leave the
+-- claim index (waits_for = 'key') and come back when the key is freed (admit_next). {candidate} is one of the two below.
+-- A park and the free of its key cannot miss each other: the parker holds the key's row FOR KEY SHARE until it commits,
+-- the finisher deletes that row before it looks for parked jobs.
+WITH RECURSIVE me AS MATERIALIZED (
+    -- Against the removal of the row: a claim without a lease row would never be reaped.
+    -- Against a stale one: a claim by a process that has just stood still would be lost at once.
+    SELECT w.worker_id FROM dl_workers w
+    WHERE w.worker_id = %(worker)s AND w.renewed_at > clock_timestamp() - %(fresh_s)s * interval '1 second'
+    FOR KEY SHARE
+), gate AS MATERIALIZED (
+    -- Shut while the queue is paused; a limited one is opened by who holds its row (claim_within_limits).
+    SELECT EXISTS (
+        SELECT FROM dl_queues q
+        WHERE q.queue = %(queue)s
+          AND (q.paused_at IS NOT NULL
+               OR num_nonnulls(q.max_running, q.max_running_per_partition, q.rate_per_s) > 0 AND NOT %(is_permitted)s)
+    ) AS is_shut
+), {candidate}, seen_lock AS MATERIALIZED (
+    SELECT l.lock_key FROM dl_job_locks l
+    WHERE l.lock_key = ANY (ARRAY(SELECT c.lock_key FROM candidate c WHERE c.lock_key IS NOT NULL))
+), held AS MATERIALIZED (
+    SELECT l.lock_key FROM dl_job_locks l
+    WHERE l.lock_key = ANY (ARRAY(SELECT s.lock_key FROM seen_lock s))
+    FOR KEY SHARE SKIP LOCKED
+), first_of_key AS (
+    SELECT c.*, row_number() OVER (
+        PARTITION BY c.lock_key, CASE WHEN c.lock_key IS NULL THEN c.job_id END
+        ORDER BY c.priority, c.turn, c.place, c.created_at, c.job_id) AS nth
+    FROM candidate c
+    WHERE c.due AND NOT EXISTS (SELECT FROM seen_lock s WHERE s.lock_key = c.lock_key)
+), chosen AS MATERIALIZED (
+    SELECT f.job_id, f.lock_key, f.partition_key, f.turn, f.place FROM first_of_key f
+    WHERE f.nth = 1
+    ORDER BY f.priority, f.turn, f.place, f.created_at, f.job_id
+    LIMIT %(wanted)s
+), taken AS (
+    -- In key order, so that two claims that meet do not wait for each other in a circle.
+    INSERT INTO dl_job_locks (lock_key, job_id, worker_id)
+    SELECT c.lock_key, c.job_id, %(worker)s FROM chosen c WHERE c.lock_key IS NOT NULL ORDER BY c.lock_key
+    ON CONFLICT DO NOTHING
+    RETURNING lock_key, job_id
+), deferral AS MATERIALIZED (
+    SELECT c.job_id, 'time' AS waits_for FROM candidate c WHERE NOT c.due
+    UNION ALL
+    SELECT c.job_id, 'key' FROM candidate c
+    WHERE c.due
+      AND (c.lock_key IN (SELECT h.lock_key FROM held h)
+           OR c.lock_key IN (SELECT t.lock_key FROM taken t) AND c.job_id NOT IN (SELECT t.job_id FROM taken t))
+), deferred AS (
+    UPDATE dl_jobs j SET waits_for = d.waits_for
+    FROM deferral d
+    WHERE j.job_id = d.job_id AND j.job_id = ANY (ARRAY(SELECT d2.job_id FROM deferral d2))
+), claimed AS (
+    UPDATE dl_jobs j
+    SET status = 'running', attempt = j.attempt + 1, claim_no = j.claim_no + 1, claimed_by = %(worker)s,
+        started_at = coalesce(j.started_at, clock_timestamp())
+    WHERE j.job_id = ANY (ARRAY(SELECT c.job_id FROM chosen c WHERE c.lock_key IS NULL UNION ALL SELECT t.job_id FROM taken t))
+    RETURNING j.job_id, j.claim_no, j.task, j.args, j.lock_key, j.attempt, j.max_attempts, j.lease_ttl_sec, j.checkpoint,
+              j.trace_context, j.priority, j.created_at,
+              extract(epoch FROM clock_timestamp() - greatest(j.available_at, j.created_at))::float8 AS waited_s
+), picked AS (
+    INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id)
+    SELECT c.job_id, 'picked', c.attempt, c.claim_no, %(worker)s FROM claimed c
+)
+SELECT (SELECT count(*) FROM me) AS registered,
+       (SELECT g.is_shut FROM gate g) AS is_shut,
+       (SELECT s.has_lanes FROM scan s) AS has_lanes,
+       (SELECT s.level FROM scan s) AS level,
+       (SELECT s.has_more FROM scan s) AS has_more,
+       coalesce((SELECT c.partition_key FROM chosen c WHERE c.partition_key IS NOT NULL ORDER BY c.turn DESC, c.place DESC LIMIT 1),
+                (SELECT s.last_lane FROM scan s)) AS last_lane,
+       (SELECT coalesce(array_agg(DISTINCT c.lock_key), '{}') FROM candidate c
+        WHERE c.job_id IN (SELECT d.job_id FROM deferral d WHERE d.waits_for = 'key')) AS parked_keys,
+       (SELECT count(*) FROM candidate c
+        WHERE c.due AND c.lock_key IS NOT NULL
+          AND c.lock_key NOT IN (SELECT t.lock_key FROM taken t) AND c.lock_key NOT IN (SELECT h.lock_key FROM held h)
+          AND (c.lock_key IN (SELECT s.lock_key FROM seen_lock s) OR c.job_id IN (SELECT x.job_id FROM chosen x))
+       ) + (SELECT s.passed_over FROM scan s) AS contended,
+       (SELECT count(*) FROM deferral) AS deferred,
+       c.job_id, c.claim_no, c.task, c.args, c.lock_key, c.attempt, c.max_attempts, c.lease_ttl_sec, c.checkpoint,
+       c.trace_context, c.waited_s
+FROM (VALUES (1)) AS one LEFT JOIN claimed c ON true
+ORDER BY c.priority, c.created_at
+
+-- name: plain_candidate
+-- For queues without partition keys: in order of (priority, created_at). Takes nothing when there is a partition key.
+lanes AS MATERIALIZED (
+    SELECT EXISTS (
+        SELECT FROM dl_jobs j
+        WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NOT NULL) AS exist
+), candidate AS MATERIALIZED (
+    SELECT j.job_id, j.lock_key, j.partition_key, j.priority, j.created_at, j.available_at <= clock_timestamp() AS due,
+           0 AS turn, 0 AS place
+    FROM dl_jobs j
+    WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NULL
+      AND EXISTS (SELECT FROM me) AND NOT (SELECT g.is_shut FROM gate g) AND NOT (SELECT l.exist FROM lanes l)
+    ORDER BY j.priority, j.created_at
+    LIMIT %(look)s
+    FOR UPDATE OF j SKIP LOCKED
+), scan AS MATERIALIZED (
+    SELECT (SELECT l.exist FROM lanes l) AS has_lanes, NULL::integer AS level,
+           (SELECT count(*) FROM candidate) >= %(look)s AS has_more, NULL::text AS last_lane, 0 AS passed_over
+)
+
+-- name: fair_candidate
+-- For queues with partition keys: the first priority after `above` that has jobs, and of it an equal share from each key
+-- (jobs without one are one more), beginning behind the key that was served last. Keys at their limit are passed over.
+level AS MATERIALIZED (
+    SELECT least(
+        (SELECT j.priority FROM dl_jobs j
+         WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NULL
+           AND j.priority > %(above)s::bigint
+         ORDER BY j.priority LIMIT 1),
+        (SELECT j.priority FROM dl_jobs j
+         WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NOT NULL
+           AND j.priority > %(above)s::bigint
+         ORDER BY j.priority LIMIT 1)) AS priority
+    FROM me WHERE NOT (SELECT g.is_shut FROM gate g)
+), busy AS MATERIALIZED (
+    SELECT r.partition_key, count(*) AS running FROM dl_jobs r
+    WHERE %(per_lane)s::integer IS NOT NULL AND r.claimed_by IS NOT NULL AND r.status = 'running' AND r.queue = %(queue)s
+    GROUP BY r.partition_key
+), lane AS (
+    -- A loose index scan: one probe a key, and only as many as are asked for.
+    SELECT coalesce(
+        (SELECT j.partition_key FROM dl_jobs j
+         WHERE j.queue = %(queue)s AND j.priority = v.priority AND j.status = 'queued' AND j.waits_for IS NULL
+           AND j.partition_key > %(after_lane)s
+         ORDER BY j.partition_key LIMIT 1),
+        (SELECT j.partition_key FROM dl_jobs j
+         WHERE j.queue = %(queue)s AND j.priority = v.priority AND j.status = 'queued' AND j.waits_for IS NULL
+           AND j.partition_key <= %(after_lane)s
+         ORDER BY j.partition_key LIMIT 1)) AS partition_key
+    FROM level v
+    UNION ALL
+    SELECT CASE WHEN w.partition_key > %(after_lane)s THEN coalesce(
+        (SELECT j.partition_key FROM dl_jobs j
+         WHERE j.queue = %(queue)s AND j.priority = v.priority AND j.status = 'queued' AND j.waits_for IS NULL
+           AND j.partition_key > w.partition_key
+         ORDER BY j.partition_key LIMIT 1),
+        (SELECT j.partition_key FROM dl_jobs j
+         WHERE j.queue = %(queue)s AND j.priority = v.priority AND j.status = 'queued' AND j.waits_for IS NULL
+           AND j.partition_key <= %(after_lane)s
+         ORDER BY j.partition_key LIMIT 1))
+    ELSE
+        (SELECT j.partition_key FROM dl_jobs j
+         WHERE j.queue = %(queue)s AND j.priority = v.priority AND j.status = 'queued' AND j.waits_for IS NULL
+           AND j.partition_key > w.partition_key AND j.partition_key <= %(after_lane)s
+         ORDER BY j.partition_key LIMIT 1)
+    END
+    FROM lane w CROSS JOIN level v
+    WHERE w.partition_key IS NOT NULL
+), turn AS MATERIALIZED (
+    SELECT l.partition_key, l.room, row_number() OVER () AS place FROM (
+        SELECT w.partition_key,
+               %(per_lane)s - coalesce((SELECT b.running FROM busy b WHERE b.partition_key = w.partition_key), 0) AS room
+        FROM lane w
+        WHERE w.partition_key IS NOT NULL
+          AND (%(per_lane)s::integer IS NULL
+               OR coalesce((SELECT b.running FROM busy b WHERE b.partition_key = w.partition_key), 0) < %(per_lane)s)
+        LIMIT %(look)s) AS l
+), share AS MATERIALIZED (
+    SELECT n.lanes, ceil(%(look)s::float8 / greatest(1, n.lanes))::bigint AS size
+    FROM (SELECT (SELECT count(*) FROM turn) + (EXISTS (
+              SELECT FROM dl_jobs j
+              WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NULL
+                AND j.priority = (SELECT v.priority FROM level v)))::integer AS lanes) AS n
+), laneless AS MATERIALIZED (
+    SELECT j.job_id, j.lock_key, j.partition_key, j.priority, j.created_at, j.available_at <= clock_timestamp() AS due
+    FROM dl_jobs j
+    WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NULL
+      AND j.priority = (SELECT v.priority FROM level v)
+    ORDER BY j.created_at
+    LIMIT (SELECT s.size FROM share s)
+    FOR UPDATE OF j SKIP LOCKED
+), laned AS MATERIALIZED (
+    SELECT f.*, t.place FROM turn t CROSS JOIN LATERAL (
+        SELECT j.job_id, j.lock_key, j.partition_key, j.priority, j.created_at, j.available_at <= clock_timestamp() AS due
+        FROM dl_jobs j
+        WHERE j.queue = %(queue)s AND j.priority = (SELECT v.priority FROM level v) AND j.status = 'queued'
+          AND j.waits_for IS NULL AND j.partition_key = t.partition_key
+        ORDER BY j.created_at
+        LIMIT least((SELECT s.size FROM share s), t.room)
+        FOR UPDATE OF j SKIP LOCKED) AS f
+), candidate AS MATERIALIZED (
+    SELECT a.*, row_number() OVER (PARTITION BY a.place ORDER BY a.created_at, a.job_id) AS turn
+    FROM (SELECT n.*, 0 AS place FROM laneless n UNION ALL SELECT l.* FROM laned l) AS a
+), scan AS MATERIALIZED (
+    SELECT EXISTS (SELECT FROM lane l WHERE l.partition_key IS NOT NULL) AS has_lanes,
+           (SELECT v.priority FROM level v) AS level,
+           (SELECT count(*) FROM turn) >= %(look)s
+               OR coalesce((SELECT max(c.turn) FROM candidate c), 0) >= (SELECT s.size FROM share s) AS has_more,
+           (SELECT t.partition_key FROM turn t ORDER BY t.place DESC LIMIT 1) AS last_lane,
+           -- Other claims hold all that is here: what they leave has to be looked for again.
+           (SELECT s.lanes > 0 AND NOT EXISTS (SELECT FROM candidate) FROM share s)::integer AS passed_over
+)
+
+-- name: lock_limits
+-- Claims of a limited queue come one after the other: what they count may not grow under them.
+SELECT q.paused_at IS NOT NULL AS is_paused, q.max_running, q.max_running_per_partition, q.rate_per_s,
+       least(q.rate_burst, q.tokens + q.rate_per_s * extract(epoch FROM clock_timestamp() - q.refilled_at)::float8) AS tokens
+FROM dl_queues q WHERE q.queue = %(queue)s
+FOR NO KEY UPDATE
+
+-- name: count_running
+SELECT count(*) FROM dl_jobs r WHERE r.claimed_by IS NOT NULL AND r.status = 'running' AND r.queue = %(queue)s
+
+-- name: spend_tokens
+UPDATE dl_queues q
+SET tokens = least(q.rate_burst, q.tokens + q.rate_per_s * extract(epoch FROM n.now - q.refilled_at)::float8) - %(spent)s,
+    refilled_at = n.now
+FROM (SELECT clock_timestamp() AS now) AS n
+WHERE q.queue = %(queue)s
+
+-- name: is_waiting
+SELECT EXISTS (
+    SELECT FROM dl_jobs j
+    WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NULL)
+OR EXISTS (
+    SELECT FROM dl_jobs j
+    WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NOT NULL)
