@@ -15,6 +15,7 @@ class ExitCode(IntEnum):
     USAGE = 2
     UNAVAILABLE = 3
     TIME_OUT = 4
+    INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
 class CommandError(Exception):

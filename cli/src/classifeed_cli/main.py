@@ -46,7 +46,7 @@ def run(arguments: Sequence[str]) -> int:
     except typer.Exit as ended:
         return ended.exit_code
     except (typer.Abort, KeyboardInterrupt):
-        return 130
+        return ExitCode.INTERRUPTED
     except TyperException as error:
         return _end(CommandError(ExitCode.USAGE, "USAGE", f"{error.format_message()} (see --help)"), arguments)
     except CommandError as error:
@@ -84,7 +84,7 @@ def _end(error: CommandError, arguments: Sequence[str]) -> int:
     if "--json" in arguments:
         print_json(error.as_document())
     else:
-        Output(as_json=False).errors.print(f"classifeed: {error.message}", style="red", markup=False)
+        Output(as_json=False).fail(f"classifeed: {error.message}")
     return error.exit_code
 
 

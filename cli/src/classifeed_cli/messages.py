@@ -34,6 +34,8 @@ def _stripped(document: Mapping[str, Any], descriptor: Any) -> dict[str, Any]:
 
 
 def _value(value: Any, field: FieldDescriptor) -> Any:
+    if field.message_type is not None and field.message_type.GetOptions().map_entry:
+        return {key: _single(each, field.message_type.fields_by_name["value"]) for key, each in value.items()}
     if isinstance(value, list):
         return [_single(each, field) for each in value]
     return _single(value, field)

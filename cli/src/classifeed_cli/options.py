@@ -13,6 +13,17 @@ DataOption = Annotated[
 ]
 SellerArgument = Annotated[str, typer.Argument(help="Seller.")]
 NamespaceArgument = Annotated[str, typer.Argument(help="Namespace within the seller.")]
+
+
+def _not_empty(value: str) -> str:
+    # An unset variable must not load into another namespace than the one that was meant.
+    if not value:
+        raise typer.BadParameter("must not be empty; leave it out for `default`")
+    return value
+
+
+SellerOption = Annotated[str, typer.Option("--seller", help="Seller who owns the offers.")]
+NamespaceOption = Annotated[str, typer.Option("--namespace", help="Namespace within the seller.", callback=_not_empty)]
 AddressOption = Annotated[
     str | None,
     typer.Option("--address", help="host:port of another installation's api.", envvar="CLASSIFEED_ADDRESS"),

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-import textwrap
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 
-_TURNS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+from classifeed_cli.wrapping import one_line, printable, wrapped
+
 _GAP = "  "
 _LEAST_WIDTH = 10
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, progress on stderr.")]
@@ -36,31 +36,31 @@ class Output:
         if self.as_json:
             print_json(document)
 
-    def say(self, text: str) -> None:
-        """Print sentences, for people only; on a terminal each line is wrapped under its own beginning."""
-        if self.as_json:
-            return
-        for line in printable(text).split("\n"):
-            indent = line[: len(line) - len(line.lstrip())]
-            wrapped = [line]
-            if self.people.is_terminal and len(line) > self.people.width:
-                wrapped = textwrap.wrap(line, self.people.width, subsequent_indent=indent + "  ") or [line]
-            for each in wrapped:
-                self.people.print(each, markup=False)
+    def say(self, text: str, hang: int | None = None) -> None:
+        """Print sentences, for people only.
+
+        On a terminal each line is wrapped; what goes on below begins at `hang`, else two columns right of the line.
+        """
+        if not self.as_json:
+            _print_wrapped(self.people, text, hang)
+
+    def fail(self, text: str) -> None:
+        """Print why the command ends, on stderr."""
+        _print_wrapped(self.errors, text, style="red")
 
     def progress(self, text: str) -> None:
         """Print a line of progress, always on stderr."""
-        self.errors.print(text, style="dim", markup=False)
+        self.errors.print(printable(text), style="dim", markup=False)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None) -> None:
         """Print a table, for people only."""
         if self.as_json:
             return
-        lines = [["" if cell is None else printable(str(cell)) for cell in row] for row in rows]
-        widths = [max(map(len, column)) for column in zip(columns, *lines, strict=True)]
+        lines = [["" if cell is None else one_line(str(cell)) for cell in row] for row in rows]
+        widths = [max(map(cell_len, column)) for column in zip(columns, *lines, strict=True)]
         if not self.people.is_terminal:  # a program reads: every character, and no padding behind the last
             for line in (columns, *lines):
-                padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+                padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(line, widths, strict=True))
                 self.people.print(_GAP.join(padded).rstrip(), markup=False)
             return
         table = Table(title=title, title_justify="left", box=None, pad_edge=False)
@@ -81,13 +81,14 @@ def _console(*, stderr: bool) -> Console:
     return console
 
 
-def printable(text: str) -> str:
-    """The text with everything escaped that a terminal would obey: control characters and turns of direction."""
-    return "".join(f"\\u{ord(each):04x}" if _is_obeyed(each) else each for each in text)
-
-
-def _is_obeyed(character: str) -> bool:
-    return character in _TURNS or (character != "\n" and unicodedata.category(character) == "Cc")
+def _print_wrapped(console: Console, text: str, hang: int | None = None, style: str | None = None) -> None:
+    for line in printable(text).split("\n"):
+        lines = [line]
+        if console.is_terminal and cell_len(line) > console.width:
+            indent = len(line) - len(line.lstrip(" "))
+            lines = wrapped(line, console.width, indent + 2 if hang is None else hang)
+        for each in lines:
+            console.print(each, style=style, markup=False)
 
 
 def print_json(document: Mapping[str, Any]) -> None:

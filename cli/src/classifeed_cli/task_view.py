@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from classifeed.feeds.v1 import load_pb2, task_pb2
+from classifeed_cli.amounts import size_words
 from classifeed_cli.messages import enum_label
 from classifeed_cli.output import Output
+from classifeed_cli.wrapping import one_line
 
 _COUNTS = (
     ("added", "added"),
@@ -15,7 +19,7 @@ _COUNTS = (
     ("skipped", "skipped"),
     ("duplicates", "repeat an id of the file"),
 )
-_GONE = (("removed", "removed, as the file lacks them"), ("made_manual", "kept by hand, as the file lacks them"))
+_GONE = (("removed", "removed"), ("made_manual", "kept by hand"))
 
 
 def status_of(task: task_pb2.Task) -> str:
@@ -23,28 +27,38 @@ def status_of(task: task_pb2.Task) -> str:
     return enum_label(task_pb2.TaskStatus.DESCRIPTOR, task.status)
 
 
+def source_of(task: task_pb2.Task) -> str:
+    """Returns what a task works on, in words."""
+    if task.kind == task_pb2.TASK_KIND_DELETE:
+        return "none: the feed was removed"
+    origin = f"fetch {task.fetch.rpartition('/')[2]}" if task.fetch else "(no name)"
+    return ", ".join(filter(None, (one_line(task.file_name) or origin, size_words(task.source_bytes), task.format)))
+
+
 def show_task(out: Output, task: task_pb2.Task) -> None:
     """Prints a task."""
     numbers = task.statistics
-    size = f"{task.source_bytes / 1024:,.0f} KiB" if task.source_bytes >= 1024 else f"{task.source_bytes} bytes"
     out.say(f"Task {task.task_id} of {task.seller_id}/{task.namespace}: {status_of(task)}")
-    out.say(f"  file      {task.file_name or '(no name)'}, {size}{f', {task.format}' if task.format else ''}")
+    out.say(f"  file      {source_of(task)}", hang=12)
     if task.error_code:
         place = f" (line {task.error_line}, column {task.error_column})" if task.error_line else ""
         out.say(f"  fault     {task.error_code}{place}")
-        out.say(f"            {task.error_message}")
+        out.say(f"            {task.error_message}", hang=12)
     for warning in task.warnings:
-        out.say(f"  note      {warning}")
+        out.say(f"  note      {warning}", hang=12)
     if not numbers.total and task.error_code:
         return
+    is_load = task.kind != task_pb2.TASK_KIND_DELETE
     rate = f", {numbers.offers_per_second:,.0f} a second" if numbers.offers_per_second else ""
-    out.say(f"  offers    {numbers.total:,}{rate}")
+    if is_load:
+        out.say(f"  offers    {numbers.total:,}{rate}")
     for field, words in _COUNTS:
         if value := getattr(numbers, field):
             out.say(f"    {value:>9,}  {words}")
     for field, words in _GONE:
         if value := getattr(numbers, field):
-            out.say(f"  {value:>11,}  offers of earlier loads {words}")
+            reason = ", as the file lacks them" if is_load else ""
+            out.say(f"  {value:>11,}  offers of earlier loads {words}{reason}")
     if numbers.issues:
         out.say("")
         out.table(
@@ -62,12 +76,20 @@ def show_task(out: Output, task: task_pb2.Task) -> None:
         )
 
 
-def show_errors(out: Output, errors: list[load_pb2.OfferError]) -> None:
-    """Prints what is wrong with offers, one block each: where, what, and what to do."""
+def show_errors(out: Output, errors: Sequence[load_pb2.OfferError], titles: Mapping[int, str] | None = None) -> None:
+    """Prints what is wrong with offers, one block each: which and where, what, and what to change.
+
+    Args:
+        out: where to.
+        errors: what to print.
+        titles: titles of offers by their position in the file, where they are known.
+    """
     for error in errors:
         level = enum_label(load_pb2.IssueLevel.DESCRIPTOR, error.level).lower()
         place = f"line {error.line}" if error.line else f"offer {error.ordinal} of the file"
-        out.say(f"{error.external_id}, {place}: {error.title} ({level} {error.code})")
-        out.say(f"  {error.message}")
+        title = (titles or {}).get(error.ordinal)
+        name = f"{one_line(error.external_id)} “{one_line(title)}”" if title else one_line(error.external_id)
+        out.say(f"{name}, {place}: {error.title} ({level} {error.code})")
+        out.say(f"  {one_line(error.message)}", hang=2)
         if error.suggestion:
-            out.say(f"  {error.suggestion}")
+            out.say(f"  {one_line(error.suggestion)}", hang=2)

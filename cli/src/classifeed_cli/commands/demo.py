@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from classifeed.feeds.v1 import load_pb2, task_pb2, task_service_pb2
-from classifeed_cli.commands.feed import load_file
+from classifeed_cli.commands.feed.loading import load_file
 from classifeed_cli.commands.search import find_offers, show_hits
 from classifeed_cli.exit_codes import CommandError, ExitCode
 from classifeed_cli.messages import document_of

@@ -1,4 +1,4 @@
-"""`classifeed offer …`: offers as their owner has them."""
+"""`classifeed offer …`: offers as their owner has them, and the way that each took."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from typing import Annotated, Literal
 import typer
 
 from classifeed.offers.v1 import offer_pb2, offer_service_pb2
+from classifeed_cli.explanation_view import show_explanation
 from classifeed_cli.messages import document_of, enum_label
 from classifeed_cli.options import AddressOption, DataOption, NamespaceArgument, SellerArgument
 from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.paging import collect
 from classifeed_cli.platform.installation import connect
+from classifeed_client import feed_name, offer_name
 
-_app = typer.Typer(help="Offers as their owner has them.", no_args_is_help=True)
+_app = typer.Typer(help="Offers as their owner has them, and the way that each took.", no_args_is_help=True)
+_Id = Annotated[str, typer.Argument(help="The seller's id of the offer.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -31,16 +35,15 @@ def list_offers(
 ) -> None:
     """List the offers of a namespace by external id; removed ones are left out."""
     out = Output(as_json)
-    found = offer_service_pb2.ListOffersResponse()
-    request = offer_service_pb2.ListOffersRequest(parent=f"sellers/{seller}/feeds/{namespace}")
+    parent = feed_name(seller, namespace)
     with connect(data, address) as client:
-        while len(found.offers) < limit:
-            request.page_size = min(1000, limit - len(found.offers))
-            page = client.list_offers(request)
-            found.offers.extend(page.offers)
-            found.next_page_token = request.page_token = page.next_page_token
-            if not page.next_page_token:
-                break
+
+        def ask(size: int, token: str) -> offer_service_pb2.ListOffersResponse:
+            return client.list_offers(
+                offer_service_pb2.ListOffersRequest(parent=parent, page_size=size, page_token=token)
+            )
+
+        found = collect(ask, "offers", limit)
     if found.offers:
         out.table(
             ("id", "status", "price", "title"),
@@ -60,15 +63,16 @@ def list_offers(
 def show(
     seller: SellerArgument,
     namespace: NamespaceArgument,
-    external_id: Annotated[str, typer.Argument(help="The seller's id of the offer.")],
+    external_id: _Id,
     data: DataOption = None,
     address: AddressOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print one offer."""
     out = Output(as_json)
+    name = offer_name(seller, namespace, external_id)
     with connect(data, address) as client:
-        offer = client.get_offer(f"sellers/{seller}/feeds/{namespace}/offers/{external_id}")
+        offer = client.get_offer(name)
     content = offer.content
     origin = "kept by hand" if offer.origin == offer_pb2.OFFER_ORIGIN_MANUAL else "from the feed"
     waits = "" if offer.published_version >= offer.version else " (newest version not indexed yet)"
@@ -94,6 +98,24 @@ def show(
     for attribute in content.attributes:
         out.say(f"  {attribute.name}: {attribute.value} {attribute.unit}".rstrip())
     out.document(document_of(offer))
+
+
+@_app.command()
+def explain(
+    seller: SellerArgument,
+    namespace: NamespaceArgument,
+    external_id: _Id,
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell an offer's way from its line in the file to the search, or what stopped it and what to change."""
+    out = Output(as_json)
+    name = offer_name(seller, namespace, external_id)
+    with connect(data, address) as client:
+        explanation = client.explain_offer(name)
+    show_explanation(out, explanation)
+    out.document(document_of(explanation))
 
 
 def price_of(content: offer_pb2.OfferContent, field: Literal["price", "old_price"] = "price") -> str:

@@ -10,8 +10,10 @@ from classifeed.feeds.v1 import task_pb2, task_service_pb2
 from classifeed_cli.messages import document_of
 from classifeed_cli.options import AddressOption, DataOption, NamespaceArgument, SellerArgument
 from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.paging import collect
 from classifeed_cli.platform.installation import connect
-from classifeed_cli.task_view import show_errors, show_task, status_of
+from classifeed_cli.task_view import show_errors, show_task, source_of, status_of
+from classifeed_client import feed_name, task_name
 
 _app = typer.Typer(help="What became of loads.", no_args_is_help=True)
 _Task = Annotated[int, typer.Argument(min=1, help="Number of the task.")]
@@ -33,22 +35,23 @@ def list_tasks(
 ) -> None:
     """List the loads of a namespace, the newest first."""
     out = Output(as_json)
+    parent = feed_name(seller, namespace)
     with connect(data, address) as client:
-        page = client.list_tasks(f"sellers/{seller}/feeds/{namespace}", page_size=limit)
+        page = client.list_tasks(parent, page_size=limit)
     if not page.tasks:
         out.say(f"{seller} has no loads in {namespace}.")
     out.table(
-        ("task", "status", "file", "offers", "added", "updated", "removed", "errors"),
+        ("task", "status", "offers", "added", "updated", "removed", "errors", "file"),
         (
             (
                 task.task_id,
                 status_of(task),
-                task.file_name,
                 task.statistics.total,
                 task.statistics.added,
                 task.statistics.updated,
                 task.statistics.removed,
                 task.statistics.errors,
+                source_of(task),
             )
             for task in page.tasks
         ),
@@ -67,8 +70,9 @@ def show(
 ) -> None:
     """Print one load."""
     out = Output(as_json)
+    name = task_name(seller, namespace, task)
     with connect(data, address) as client:
-        found = client.get_task(_name(seller, namespace, task))
+        found = client.get_task(name)
     show_task(out, found)
     out.document(document_of(found))
 
@@ -87,19 +91,18 @@ def errors(
 ) -> None:
     """Print what is wrong with the offers of a load: where, what, and what to do."""
     out = Output(as_json)
-    request = task_service_pb2.ListOfferErrorsRequest(
-        parent=_name(seller, namespace, task), code=code, external_id=external_id
-    )
-    found = task_service_pb2.ListOfferErrorsResponse()
+    name = task_name(seller, namespace, task)
     with connect(data, address) as client:
-        load = client.get_task(request.parent)
-        while len(found.errors) < limit:
-            request.page_size = min(1000, limit - len(found.errors))
-            page = client.list_offer_errors(request)
-            found.errors.extend(page.errors)
-            found.next_page_token = request.page_token = page.next_page_token
-            if not page.next_page_token:
-                break
+        load = client.get_task(name)
+
+        def ask(size: int, token: str) -> task_service_pb2.ListOfferErrorsResponse:
+            return client.list_offer_errors(
+                task_service_pb2.ListOfferErrorsRequest(
+                    parent=name, code=code, external_id=external_id, page_size=size, page_token=token
+                )
+            )
+
+        found = collect(ask, "errors", limit)
     show_errors(out, list(found.errors))
     if found.next_page_token:
         out.say(f"… more than {limit}; ask for more with --limit")
@@ -115,7 +118,3 @@ def _why_none(load: task_pb2.Task, *, narrowed: bool) -> str:
         codes = sorted({issue.code for issue in load.statistics.issues})
         return f"No such issue in this load; there are: {', '.join(codes) or 'none'}."
     return "Nothing is wrong with the offers of this load."
-
-
-def _name(seller: str, namespace: str, task: int) -> str:
-    return f"sellers/{seller}/feeds/{namespace}/tasks/{task}"

@@ -43,6 +43,7 @@ def test_formats_are_named_as_the_service_names_them(name: str) -> None:
 @given(st.text(max_size=258))
 @example("a/b\nc")
 @example("")
+@example("x" * 256)
 @example("x" * 257)
 def test_any_id_of_an_offer_that_has_a_length(external_id: str) -> None:
     request = explanation_pb2.ExplainOfferRequest(name=f"sellers/s/feeds/n/offers/{external_id}")

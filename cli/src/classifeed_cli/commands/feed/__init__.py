@@ -1,0 +1,15 @@
+"""`classifeed feed …`: hand in files, or links to them."""
+
+from __future__ import annotations
+
+import typer
+
+from classifeed_cli.commands.feed import fetches, formats, links, upload
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the group."""
+    group = typer.Typer(help="Hand in files, or links to them.", no_args_is_help=True)
+    for module in (upload, links, fetches, formats):
+        module.register(group)
+    app.add_typer(group, name="feed")

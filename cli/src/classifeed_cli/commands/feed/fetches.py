@@ -1,0 +1,78 @@
+"""`classifeed feed run|fetches`: downloads of a feed."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Annotated, Final
+
+import typer
+
+from classifeed.feeds.v1 import feed_pb2, task_pb2
+from classifeed_cli.commands.feed.loading import fetch_feed
+from classifeed_cli.exit_codes import ExitCode
+from classifeed_cli.fetch_view import show_fetch, show_fetches
+from classifeed_cli.messages import document_of
+from classifeed_cli.options import AddressOption, DataOption, NamespaceOption, SellerOption
+from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.paging import collect
+from classifeed_cli.platform.installation import connect
+from classifeed_cli.task_view import show_task
+from classifeed_client import feed_name
+
+_NOTHING_CHANGED: Final = frozenset({feed_pb2.FETCH_OUTCOME_NOT_MODIFIED, feed_pb2.FETCH_OUTCOME_SAME_CONTENT})
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the commands."""
+    group.command()(run)
+    group.command()(fetches)
+
+
+def run(
+    seller: SellerOption,
+    namespace: NamespaceOption = "default",
+    force: Annotated[bool, typer.Option("--force", help="Load the file even if nothing changed.")] = False,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the fetch and for its load.")] = True,
+    timeout: Annotated[float, typer.Option(min=1, help="How long to wait for the end, in seconds.")] = 600,
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Fetch a feed now, paused or not, and print what became of it."""
+    out = Output(as_json)
+    name = feed_name(seller, namespace)
+    task: task_pb2.Task | None = None
+    with connect(data, address) as client:
+        fetch = client.run_feed(name, force=force, request_id=str(uuid.uuid4()))
+        if wait:
+            fetch, task = fetch_feed(client, out, fetch, timeout)
+    show_fetch(out, fetch)
+    if task is not None:
+        show_task(out, task)
+    out.document({"fetch": document_of(fetch), "task": document_of(task) if task else None})
+    if not wait or fetch.outcome in _NOTHING_CHANGED:
+        return ExitCode.DONE
+    loaded = task is not None and task.status == task_pb2.TASK_STATUS_SUCCEEDED
+    return ExitCode.DONE if loaded else ExitCode.REFUSED
+
+
+def fetches(
+    seller: SellerOption,
+    namespace: NamespaceOption = "default",
+    limit: Annotated[int, typer.Option(min=1, help="Fetches to print, the newest first.")] = 20,
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the fetches of a feed, the newest first: when, how each ended, and what to do where it failed."""
+    out = Output(as_json)
+    name = feed_name(seller, namespace)
+    with connect(data, address) as client:
+        found = collect(
+            lambda size, token: client.list_fetches(name, page_size=size, page_token=token), "fetches", limit
+        )
+    if found.fetches:
+        show_fetches(out, found.fetches)
+    else:
+        out.say(f"{seller}/{namespace} was never fetched.")
+    out.document(document_of(found))

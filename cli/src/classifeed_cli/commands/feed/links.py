@@ -1,0 +1,211 @@
+"""`classifeed feed add|list|show|set|pause|resume|remove`: feeds by link."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Annotated
+
+import typer
+
+from classifeed.feeds.v1 import feed_pb2, task_pb2
+from classifeed_cli.commands.feed.loading import follow_removal
+from classifeed_cli.commands.feed.settings import (
+    Disposition,
+    DispositionOption,
+    EveryOption,
+    FormatOption,
+    HeaderOption,
+    Mode,
+    ModeOption,
+    UserOption,
+    settings_of,
+)
+from classifeed_cli.exit_codes import CommandError, ExitCode
+from classifeed_cli.feed_view import show_feed, show_feeds
+from classifeed_cli.messages import document_of
+from classifeed_cli.options import AddressOption, DataOption, NamespaceOption, SellerOption
+from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.paging import collect
+from classifeed_cli.platform.installation import connect
+from classifeed_cli.task_view import show_task
+from classifeed_client import feed_name, seller_name
+
+_CREDENTIALS = "settings.source.credentials"
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the commands."""
+    group.command()(add)
+    group.command("list")(list_feeds)
+    group.command()(show)
+    group.command("set")(change)
+    group.command()(pause)
+    group.command()(resume)
+    group.command()(remove)
+
+
+def add(
+    url: Annotated[str, typer.Argument(help="Link of the file, http or https.")],
+    seller: SellerOption,
+    namespace: NamespaceOption = "default",
+    every: EveryOption = None,
+    mode: ModeOption = Mode.REPLACE,
+    disposition: DispositionOption = Disposition.DELETE,
+    format_id: FormatOption = None,
+    user: UserOption = None,
+    header: HeaderOption = None,
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Have a file fetched by its link, at once and then each hour or as often as --every says."""
+    out = Output(as_json)
+    feed_name(seller, namespace)
+    settings, _ = settings_of(
+        url=url,
+        every_s=every,
+        mode=mode,
+        disposition=disposition,
+        format_id=format_id,
+        user=user,
+        headers=header,
+    )
+    with connect(data, address) as client:
+        feed = client.create_feed(seller, namespace, settings, request_id=str(uuid.uuid4()))
+    show_feed(out, feed)
+    out.say(f"It is fetched at once. How it goes:\n  classifeed feed fetches {_options(feed)}")
+    out.document(document_of(feed))
+
+
+def list_feeds(
+    seller: SellerOption,
+    limit: Annotated[int, typer.Option(min=1, help="Feeds to print.")] = 100,
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the feeds of a seller by namespace."""
+    out = Output(as_json)
+    parent = seller_name(seller)
+    with connect(data, address) as client:
+        found = collect(lambda size, token: client.list_feeds(parent, page_size=size, page_token=token), "feeds", limit)
+    if found.feeds:
+        show_feeds(out, found.feeds)
+        if found.next_page_token:
+            out.say(f"… more than {limit}; ask for more with --limit")
+    else:
+        out.say(f"{seller} has no feeds by link. Make one: classifeed feed add URL --seller {seller}")
+    out.document(document_of(found))
+
+
+def show(
+    seller: SellerOption,
+    namespace: NamespaceOption = "default",
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print a feed: its settings, and how fetching goes."""
+    name = feed_name(seller, namespace)
+    with connect(data, address) as client:
+        feed = client.get_feed(name)
+    _print(feed, as_json)
+
+
+def change(
+    seller: SellerOption,
+    namespace: NamespaceOption = "default",
+    url: Annotated[str | None, typer.Option(help="Link of the file, http or https.")] = None,
+    every: EveryOption = None,
+    mode: ModeOption = None,
+    disposition: DispositionOption = None,
+    format_id: FormatOption = None,
+    user: UserOption = None,
+    header: HeaderOption = None,
+    no_credentials: Annotated[
+        bool, typer.Option("--no-credentials", help="Forget name, password and headers.")
+    ] = False,
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Change what is given of a feed. A --user or --header takes the place of all that were stored."""
+    name = feed_name(seller, namespace)
+    settings, paths = settings_of(
+        url=url,
+        every_s=every,
+        mode=mode,
+        disposition=disposition,
+        format_id=format_id,
+        user=user,
+        headers=header,
+    )
+    if no_credentials and _CREDENTIALS in paths:
+        raise typer.BadParameter("--no-credentials goes without --user and --header")
+    if no_credentials:
+        paths.append(_CREDENTIALS)
+    if not paths:
+        raise CommandError(ExitCode.USAGE, "USAGE", "nothing to change: name at least one setting (see --help)")
+    with connect(data, address) as client:
+        feed = client.update_feed(name, settings, paths)
+    _print(feed, as_json)
+
+
+def pause(
+    seller: SellerOption,
+    namespace: NamespaceOption = "default",
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Stop fetching; the offers stay."""
+    name = feed_name(seller, namespace)
+    with connect(data, address) as client:
+        feed = client.pause_feed(name)
+    _print(feed, as_json)
+
+
+def resume(
+    seller: SellerOption,
+    namespace: NamespaceOption = "default",
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Go on fetching, at once."""
+    name = feed_name(seller, namespace)
+    with connect(data, address) as client:
+        feed = client.resume_feed(name)
+    _print(feed, as_json)
+
+
+def remove(
+    seller: SellerOption,
+    namespace: NamespaceOption = "default",
+    disposition: Annotated[Disposition, typer.Option(help="What happens to the offers.")] = Disposition.DELETE,
+    timeout: Annotated[float, typer.Option(min=1, help="How long to wait for the end, in seconds.")] = 600,
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """End a feed, wait until its offers are gone or kept by hand, and print what became of them."""
+    out = Output(as_json)
+    name = feed_name(seller, namespace)
+    with connect(data, address) as client:
+        feed = client.delete_feed(name, disposition=disposition.value)
+        task = follow_removal(client, out, feed, timeout)
+    out.say(f"Feed {seller}/{namespace} is removed.")
+    show_task(out, task)
+    out.document({"feed": document_of(feed), "task": document_of(task)})
+    return ExitCode.DONE if task.status == task_pb2.TASK_STATUS_SUCCEEDED else ExitCode.REFUSED
+
+
+def _print(feed: feed_pb2.Feed, as_json: bool) -> None:
+    out = Output(as_json)
+    show_feed(out, feed)
+    out.document(document_of(feed))
+
+
+def _options(feed: feed_pb2.Feed) -> str:
+    namespace = "" if feed.namespace == "default" else f" --namespace {feed.namespace}"
+    return f"--seller {feed.seller_id}{namespace}"

@@ -1,0 +1,169 @@
+"""From a file or a link to an ended load: what `feed upload`, `feed run` and `feed remove` wait for."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from classifeed.feeds.v1 import feed_pb2, task_pb2
+from classifeed_cli.exit_codes import CommandError, ExitCode
+from classifeed_cli.interruption import Interruption
+from classifeed_cli.output import Output
+from classifeed_cli.progress import LoadProgress
+from classifeed_client import Client, DeadlineExceeded, Unreachable
+
+_RETRY_S = 0.5
+_POLL_S = 0.2
+_NEWEST = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """When a command stops waiting."""
+
+    timeout_s: float
+    ends_at: float
+
+    @classmethod
+    def after(cls, timeout_s: float) -> Deadline:
+        """So many seconds from now."""
+        return cls(timeout_s, time.monotonic() + timeout_s)
+
+    @property
+    def left_s(self) -> float:
+        """Seconds that are left, never less than nothing."""
+        return max(0.0, self.ends_at - time.monotonic())
+
+
+def load_file(
+    client: Client,
+    out: Output,
+    file: Path,
+    *,
+    seller_id: str,
+    namespace: str,
+    mode: str = "REPLACE",
+    disposition: str = "DELETE",
+    force: bool = False,
+    timeout_s: float = 600,
+) -> task_pb2.Task:
+    """Uploads a file and returns its task once it has ended or is held; shows on the way how far it is.
+
+    Raises:
+        CommandError: the time ran out, or Ctrl-C; the load goes on if the file was stored.
+        ApiError: a call was refused.
+    """
+    deadline = Deadline.after(timeout_s)
+    size_bytes = file.stat().st_size
+    look = f"classifeed task list {seller_id} {namespace}"
+    with Interruption("nothing was stored") as interruption, LoadProgress(out) as progress:
+
+        def on_sent(sent: int) -> None:
+            progress.sending(file.name, sent, size_bytes)
+            if sent == size_bytes:
+                interruption.words = f"the file was sent whole and may be loaded; look: {look}"
+
+        progress.sending(file.name, 0, size_bytes)
+        stored = client.upload_feed(
+            file,
+            seller_id=seller_id,
+            namespace=namespace,
+            mode=mode,
+            disposition=disposition,
+            force=force,
+            request_id=str(uuid.uuid4()),
+            timeout_s=timeout_s,
+            on_sent=on_sent,
+        )
+        interruption.words = f"the file is stored, and its load goes on; look: {look}"
+        progress.waiting("waiting for the load")
+        name = client.wait_for_task(stored, timeout_s=max(1.0, deadline.left_s))
+        return follow_task(client, progress, interruption, name, deadline)
+
+
+def follow_task(
+    client: Client, progress: LoadProgress, interruption: Interruption, name: str, deadline: Deadline
+) -> task_pb2.Task:
+    """Returns a task once it has ended or is held.
+
+    Raises:
+        CommandError: the time ran out; the task goes on.
+    """
+    seller_id, namespace, number = name.split("/")[1::2]
+    look = f"classifeed task show {seller_id} {namespace} {number}"
+    interruption.words = f"load {number} goes on; look: {look}"
+    for task in _watch(client, name, deadline):
+        if task.status != task_pb2.TASK_STATUS_IN_PROGRESS:
+            return task
+        progress.task(task)
+    raise CommandError(
+        ExitCode.TIME_OUT,
+        "TASK_NOT_ENDED",
+        f"Task {number} has not ended within {deadline.timeout_s:g} s; it goes on. Look again: {look}",
+        {"task": name},
+    )
+
+
+def fetch_feed(
+    client: Client, out: Output, asked: feed_pb2.Fetch, timeout_s: float
+) -> tuple[feed_pb2.Fetch, task_pb2.Task | None]:
+    """Returns a fetch once it has ended, with the task that loaded its file where there is a new one.
+
+    Raises:
+        CommandError: the time ran out, or Ctrl-C; fetch and load go on.
+        ApiError: a call was refused.
+    """
+    deadline = Deadline.after(timeout_s)
+    look = f"classifeed feed fetches --seller {asked.seller_id} --namespace {asked.namespace}"
+    with (
+        Interruption(f"fetch {asked.fetch_id} goes on; look: {look}") as interruption,
+        LoadProgress(out) as progress,
+    ):
+        fetch = client.wait_for_fetch(asked, timeout_s=timeout_s, on_change=progress.fetch)
+        if fetch.outcome != feed_pb2.FETCH_OUTCOME_LOADED or not fetch.task:
+            return fetch, None
+        return fetch, follow_task(client, progress, interruption, fetch.task, deadline)
+
+
+def follow_removal(client: Client, out: Output, feed: feed_pb2.Feed, timeout_s: float) -> task_pb2.Task:
+    """Returns the task that takes the offers of a removed feed away, once it has ended.
+
+    Raises:
+        CommandError: the time ran out, or Ctrl-C; the removal goes on.
+        ApiError: a call was refused.
+    """
+    deadline = Deadline.after(timeout_s)
+    look = f"classifeed task list {feed.seller_id} {feed.namespace}"
+    with (
+        Interruption(f"the feed is removed, and its offers follow; look: {look}") as interruption,
+        LoadProgress(out) as progress,
+    ):
+        progress.waiting("waiting for loads before it")
+        while deadline.left_s > 0:
+            with suppress(Unreachable):
+                for task in client.list_tasks(feed.name, page_size=_NEWEST).tasks:
+                    if task.kind == task_pb2.TASK_KIND_DELETE and task.feed_version == feed.version:
+                        return follow_task(client, progress, interruption, task.name, deadline)
+            time.sleep(_POLL_S)
+    raise CommandError(
+        ExitCode.TIME_OUT,
+        "TASK_NOT_MADE",
+        f"The feed is removed, but its offers were not seen to go within {timeout_s:g} s; they will. "
+        f"Look again: {look}",
+        {"feed": feed.name},
+    )
+
+
+def _watch(client: Client, name: str, deadline: Deadline) -> Iterator[task_pb2.Task]:
+    """Yields the task at each change until the time is over; a service that restarts is waited for."""
+    while (left_s := deadline.left_s) > 0:
+        try:
+            yield from client.watch_task(name, timeout_s=left_s)
+        except Unreachable:
+            time.sleep(_RETRY_S)
+        except DeadlineExceeded:
+            return

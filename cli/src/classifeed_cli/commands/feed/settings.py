@@ -1,0 +1,119 @@
+"""Options that become the settings of a feed."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from enum import StrEnum
+from typing import Annotated, Final
+
+import typer
+
+from classifeed.feeds.v1 import feed_pb2
+from classifeed_cli.durations import parse_duration
+from classifeed_client import format_name
+
+PASSWORD_VARIABLE: Final = "CLASSIFEED_FEED_PASSWORD"  # noqa: S105
+ANY_FORMAT: Final = "any"
+_HEADER = re.compile(r"([A-Za-z0-9-]{1,64}):[ \t]*(.*)")
+
+
+class Mode(StrEnum):
+    """What a load does with the namespace."""
+
+    REPLACE = "REPLACE"
+    PATCH = "PATCH"
+
+
+class Disposition(StrEnum):
+    """What happens to offers that the file lacks."""
+
+    DELETE = "DELETE"
+    MAKE_MANUAL = "MAKE_MANUAL"
+
+
+EveryOption = Annotated[
+    float | None,
+    typer.Option(
+        "--every", parser=parse_duration, metavar="DURATION", help="Time between fetches, such as 10m, 1h or 1d."
+    ),
+]
+ModeOption = Annotated[
+    Mode | None, typer.Option("--mode", help="REPLACE: the file is the whole namespace. PATCH: only what it names.")
+]
+DispositionOption = Annotated[
+    Disposition | None, typer.Option("--disposition", help="What happens to offers that a REPLACE load lacks.")
+]
+FormatOption = Annotated[
+    str | None,
+    typer.Option("--format", help=f"The one format that the file may have (`feed formats`), or `{ANY_FORMAT}`."),
+]
+UserOption = Annotated[
+    str | None,
+    typer.Option("--user", help=f"Name for a site that asks; its password is asked, or is in {PASSWORD_VARIABLE}."),
+]
+HeaderOption = Annotated[
+    list[str] | None,
+    typer.Option("--header", metavar="'NAME: VALUE'", help="Header of the request; may be given again."),
+]
+
+
+def settings_of(
+    *,
+    url: str | None = None,
+    every_s: float | None = None,
+    mode: Mode | None = None,
+    disposition: Disposition | None = None,
+    format_id: str | None = None,
+    user: str | None = None,
+    headers: list[str] | None = None,
+) -> tuple[feed_pb2.FeedSettings, list[str]]:
+    """Returns the settings that the options give, and the paths of what they give.
+
+    Raises:
+        typer.BadParameter: a header is none, or there is nobody to ask for the password.
+        Refused: the format has a name that none can have.
+    """
+    settings, paths = feed_pb2.FeedSettings(), []
+    if url is not None:
+        settings.source.url = url
+        paths.append("settings.source.url")
+    if user is not None or headers:
+        settings.source.credentials.CopyFrom(_credentials(user, headers or []))
+        paths.append("settings.source.credentials")
+    if every_s is not None:
+        settings.schedule.interval.FromNanoseconds(round(every_s * 1e9))
+        paths.append("settings.schedule.interval")
+    if mode is not None:
+        settings.MergeFrom(feed_pb2.FeedSettings(mode=f"LOAD_MODE_{mode.value}"))
+        paths.append("settings.mode")
+    if disposition is not None:
+        settings.MergeFrom(feed_pb2.FeedSettings(disposition=f"DISPOSITION_{disposition.value}"))
+        paths.append("settings.disposition")
+    if format_id is not None:
+        settings.format = "" if format_id == ANY_FORMAT else format_name(format_id).rpartition("/")[2]
+        paths.append("settings.format")
+    return settings, paths
+
+
+def _credentials(user: str | None, headers: list[str]) -> feed_pb2.FeedCredentials:
+    credentials = feed_pb2.FeedCredentials()
+    for header in headers:
+        found = _HEADER.fullmatch(header)
+        if found is None:
+            raise typer.BadParameter("--header: write it as 'Name: value', such as 'X-Api-Key: 4711'")
+        credentials.headers[found[1]] = found[2].strip()
+    if user is not None:
+        credentials.basic_auth.username = user
+        credentials.basic_auth.password = _password(user)
+    return credentials
+
+
+def _password(user: str) -> str:
+    password = os.environ.get(PASSWORD_VARIABLE)
+    if password is not None:
+        return password
+    if not sys.stdin.isatty():
+        raise typer.BadParameter(f"--user: nobody can be asked for the password here; set {PASSWORD_VARIABLE}")
+    return str(typer.prompt(f"Password of {user}", hide_input=True, err=True, default="", show_default=False))

@@ -1,0 +1,60 @@
+"""`classifeed feed upload`: hand in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from classifeed.feeds.v1 import task_pb2
+from classifeed_cli.commands.feed.loading import load_file
+from classifeed_cli.commands.feed.settings import Disposition, Mode
+from classifeed_cli.exit_codes import ExitCode
+from classifeed_cli.messages import document_of
+from classifeed_cli.options import AddressOption, DataOption, NamespaceOption, SellerOption
+from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.platform.installation import connect
+from classifeed_cli.task_view import show_task
+from classifeed_client import feed_name
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the command."""
+    group.command()(upload)
+
+
+def upload(
+    file: Annotated[Path, typer.Argument(help="The feed file; its name is a label only.", exists=True, dir_okay=False)],
+    seller: SellerOption,
+    namespace: NamespaceOption = "default",
+    mode: Annotated[Mode, typer.Option(help="REPLACE: the file is the whole namespace. PATCH: only what it names.")] = (
+        Mode.REPLACE
+    ),
+    disposition: Annotated[
+        Disposition, typer.Option(help="What happens to offers that a REPLACE load lacks.")
+    ] = Disposition.DELETE,
+    force: Annotated[bool, typer.Option("--force", help="Load although the namespace has a feed by link.")] = False,
+    timeout: Annotated[float, typer.Option(min=1, help="How long to wait for the end, in seconds.")] = 600,
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Upload a file, wait until it is loaded, and print what became of it."""
+    out = Output(as_json)
+    feed_name(seller, namespace)
+    with connect(data, address) as client:
+        task = load_file(
+            client,
+            out,
+            file,
+            seller_id=seller,
+            namespace=namespace,
+            mode=mode.value,
+            disposition=disposition.value,
+            force=force,
+            timeout_s=timeout,
+        )
+    show_task(out, task)
+    out.document(document_of(task))
+    return ExitCode.DONE if task.status == task_pb2.TASK_STATUS_SUCCEEDED else ExitCode.REFUSED

@@ -1,0 +1,106 @@
+"""The way of one offer for people: its stations, the one that stopped it, and what to change."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from classifeed.feeds.v1 import explanation_pb2
+from classifeed.feeds.v1.explanation_pb2 import (
+    EXPLANATION_STATE_DONE,
+    EXPLANATION_STATE_SKIPPED,
+    EXPLANATION_STATE_STOPPED,
+    EXPLANATION_STATE_WAITING,
+    EXPLANATION_STATE_WARNING,
+    ExplanationStep,
+    OfferExplanation,
+)
+from classifeed_cli.amounts import duration_words, local_time
+from classifeed_cli.messages import enum_label
+from classifeed_cli.output import Output
+from classifeed_cli.wrapping import cut, one_line
+
+MARKS: Final = {
+    EXPLANATION_STATE_DONE: "✓",
+    EXPLANATION_STATE_WARNING: "!",
+    EXPLANATION_STATE_STOPPED: "✗",
+    EXPLANATION_STATE_WAITING: "…",
+    EXPLANATION_STATE_SKIPPED: "–",
+}
+_UNKNOWN: Final = "?"
+_STAGE_WIDTH: Final = len("registered")
+_ELAPSED_WIDTH: Final = 9
+
+
+def show_explanation(out: Output, explanation: OfferExplanation) -> None:
+    """Prints where an offer has come to, each station on the way, and what to change."""
+    seller_id, _, namespace, _, external_id = explanation.name.split("/", 5)[1:]
+    fate = enum_label(explanation_pb2.OfferFate.DESCRIPTOR, explanation.fate).replace("_", " ")
+    out.say(f"{one_line(external_id)} of {seller_id}/{namespace}: {fate}. {one_line(explanation.summary)}")
+    _Stations(out, explanation).show()
+    changes = _changes(explanation)
+    if changes:
+        out.say("\nWhat to change")
+        for change in changes:
+            out.say(f"  {change}", hang=2)
+
+
+def _changes(explanation: OfferExplanation) -> list[str]:
+    """What the seller can do, each said once: of the offer, then of stations that say more."""
+    changes: list[str] = []
+    for change in (explanation.suggestion, *(step.suggestion for step in explanation.steps)):
+        words = one_line(change)
+        if words and not any(words in known for known in changes):
+            changes.append(words)
+    return changes
+
+
+class _Stations:
+    """The stations below each other; times stand in a column, with what passed since the first of them."""
+
+    def __init__(self, out: Output, explanation: OfferExplanation) -> None:
+        self._out = out
+        self._explanation = explanation
+        times = [local_time(step.time) for step in explanation.steps if step.HasField("time")]
+        self._begin = times[0] if times else None
+        self._days = {time.date() for time in times}
+        self._clock = "%H:%M:%S" if len(self._days) == 1 else "%Y-%m-%d %H:%M:%S"
+        self._clock_width = 8 if len(self._days) == 1 else 19
+
+    def show(self) -> None:
+        """Prints them."""
+        if len(self._days) == 1:
+            self._out.say(f"Times of {self._days.pop()}")
+        self._out.say("")
+        for step in self._explanation.steps:
+            self._show(step)
+
+    def _show(self, step: ExplanationStep) -> None:
+        mark = MARKS.get(step.state, _UNKNOWN)
+        stage = enum_label(explanation_pb2.ExplanationStage.DESCRIPTOR, step.stage).lower()
+        head = f"{mark} {stage:<{_STAGE_WIDTH}}  {self._time(step)}  "
+        code = f" ({step.code})" if step.code else ""
+        self._out.say(f"{head}{one_line(step.text)}{code}".rstrip(), hang=len(head))
+        place = f"line {step.line}" + (f", column {step.column}" if step.column else "") if step.line else ""
+        if step.stage == explanation_pb2.EXPLANATION_STAGE_OFFER and self._explanation.duplicate_lines:
+            lines = ", ".join(map(str, self._explanation.duplicate_lines))
+            place = f"{place}; again in line {lines}, not read there".removeprefix("; ")
+        if place:
+            self._out.say(" " * len(head) + place, hang=len(head))
+        if step.excerpt:
+            # All of it in a pipe; on a terminal what the line has room for.
+            room = self._out.people.width - len(head) - 2 if self._out.people.is_terminal else len(step.excerpt) * 10
+            self._out.say(" " * len(head) + "│ " + cut(one_line(step.excerpt), room))
+
+    def _time(self, step: ExplanationStep) -> str:
+        if not step.HasField("time") or self._begin is None:
+            return " " * (self._clock_width + 1 + _ELAPSED_WIDTH)
+        time = local_time(step.time)
+        return f"{time.strftime(self._clock)} {_elapsed(self._begin, time):>{_ELAPSED_WIDTH}}"
+
+
+def _elapsed(begin: datetime, time: datetime) -> str:
+    elapsed_s = (time - begin).total_seconds()
+    if not elapsed_s:
+        return ""
+    return f"{'+' if elapsed_s > 0 else '-'}{duration_words(abs(elapsed_s))}"

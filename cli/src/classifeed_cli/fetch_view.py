@@ -1,0 +1,63 @@
+"""Fetches for people: what was had when, and why it was not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from classifeed.feeds.v1 import feed_pb2
+from classifeed_cli.amounts import duration_words, size_words, time_words
+from classifeed_cli.messages import enum_label
+from classifeed_cli.output import Output
+
+_LOOKED_UP = frozenset({feed_pb2.FETCH_OUTCOME_FAILED, feed_pb2.FETCH_OUTCOME_DROPPED})
+
+
+def outcome_of(fetch: feed_pb2.Fetch) -> str:
+    """Returns how a fetch ended, in lower case words."""
+    return enum_label(feed_pb2.FetchOutcome.DESCRIPTOR, fetch.outcome).lower().replace("_", " ")
+
+
+def show_fetch(out: Output, fetch: feed_pb2.Fetch) -> None:
+    """Prints a fetch: how it ended, and in words why."""
+    out.say(f"Fetch {fetch.fetch_id} of {fetch.seller_id}/{fetch.namespace}: {outcome_of(fetch)}")
+    particulars = [
+        f"HTTP {fetch.http_status}" if fetch.http_status else "",
+        size_words(fetch.bytes) if fetch.bytes else "",
+        f"from {fetch.final_url}" if fetch.final_url else "",
+    ]
+    if fetch.HasField("start_time") and fetch.HasField("end_time"):
+        taken_s = fetch.end_time.ToNanoseconds() / 1e9 - fetch.start_time.ToNanoseconds() / 1e9
+        particulars.append(f"in {duration_words(taken_s)}")
+    if any(particulars):
+        out.say(f"  {', '.join(filter(None, particulars))}")
+    show_words(out, fetch, indent=2)
+
+
+def show_fetches(out: Output, fetches: Sequence[feed_pb2.Fetch]) -> None:
+    """Prints a history, a line for each fetch, and below it the words of those that did not bring the file."""
+    rows = [("fetch", "when", "outcome", "http", "size", "task")]
+    rows += [
+        (
+            str(fetch.fetch_id),
+            time_words(fetch.start_time if fetch.HasField("start_time") else fetch.create_time),
+            outcome_of(fetch),
+            str(fetch.http_status or ""),
+            size_words(fetch.bytes) if fetch.bytes else "",
+            fetch.task.rpartition("/")[2],
+        )
+        for fetch in fetches
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row, fetch in zip(rows, [None, *fetches], strict=True):
+        number, when, outcome, http, size, task = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        line = (number.strip().rjust(widths[0]), when, outcome, http, size.strip().rjust(widths[4]), task)
+        out.say("  ".join(line).rstrip())
+        if fetch is not None and fetch.outcome in _LOOKED_UP:
+            show_words(out, fetch, indent=widths[0] + 2)
+
+
+def show_words(out: Output, fetch: feed_pb2.Fetch, *, indent: int) -> None:
+    """Prints code and words of a fetch."""
+    words = ": ".join(filter(None, (fetch.code, fetch.message)))
+    if words:
+        out.say(" " * indent + words, hang=indent)

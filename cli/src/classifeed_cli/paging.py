@@ -1,0 +1,29 @@
+"""Lists that are longer than a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+Answer = TypeVar("Answer")
+_LARGEST_PAGE: Final = 1000
+
+
+def collect(ask: Callable[[int, str], Answer], items: str, limit: int) -> Answer:
+    """Returns an answer with up to `limit` items, of as many pages as they take.
+
+    Its next_page_token is empty unless there are more of them.
+
+    Args:
+        ask: returns a page, for a page size and a page token.
+        items: name of the repeated field that holds the items.
+        limit: how many items to return at most, from 1.
+    """
+    found: Any = ask(min(_LARGEST_PAGE, limit), "")
+    collected = getattr(found, items)
+    while found.next_page_token and len(collected) < limit:
+        page: Any = ask(min(_LARGEST_PAGE, limit - len(collected)), found.next_page_token)
+        collected.extend(getattr(page, items))
+        found.next_page_token = page.next_page_token
+    answer: Answer = found
+    return answer

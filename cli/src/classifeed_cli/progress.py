@@ -1,0 +1,96 @@
+"""How far a load is: one bar on a terminal, else one line per stage. All of it goes to stderr."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+from classifeed.feeds.v1 import feed_pb2, task_pb2
+from classifeed_cli.amounts import size_words
+from classifeed_cli.output import Output
+from classifeed_cli.wrapping import cut, one_line
+
+_LONGEST_STAGE = 30
+_REFRESHES_A_SECOND = 8
+
+
+class LoadProgress:
+    """Shows one load, from the file to its end. Use it in a `with` block; the bar is wiped at its end."""
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+        self._stage = ""
+        self._is_live = out.errors.is_interactive
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            TextColumn("{task.fields[count]}"),
+            TextColumn("{task.fields[rate]}"),
+            TextColumn("{task.fields[left]}"),
+            console=out.errors,
+            transient=True,
+            expand=True,
+            refresh_per_second=_REFRESHES_A_SECOND,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._row: TaskID = self._bar.add_task("", total=None, count="", rate="", left="")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._is_live:
+            self._bar.stop()
+
+    def sending(self, name: str, sent_bytes: int, total_bytes: int) -> None:
+        """Shows how much of a file was sent."""
+        self._show(f"sending {name}", sent_bytes, total_bytes, f"{size_words(sent_bytes)} of {size_words(total_bytes)}")
+
+    def waiting(self, stage: str) -> None:
+        """Shows what is waited for, where nothing can be counted."""
+        self._show(stage)
+
+    def fetch(self, fetch: feed_pb2.Fetch) -> None:
+        """Shows where a fetch is."""
+        if fetch.outcome == feed_pb2.FETCH_OUTCOME_QUEUED:
+            self._show(f"fetch {fetch.fetch_id} waits for its turn")
+        else:
+            self._show("fetching the file", count=size_words(fetch.bytes) if fetch.bytes else "")
+
+    def task(self, task: task_pb2.Task) -> None:
+        """Shows where a load is: offers done of all, rate, and time left."""
+        done, total = task.statistics.total, task.expected_total
+        if task.phase == task_pb2.TASK_PHASE_UNSPECIFIED:
+            self._show(f"load {task.task_id} waits for its turn")
+        elif not total:
+            self._show("checking the file" if task.kind != task_pb2.TASK_KIND_DELETE else "taking offers away")
+        elif done < total:
+            rate = task.statistics.offers_per_second
+            left = f"{_clock((total - done) / rate)} left" if rate else ""
+            self._show("loading", done, total, f"{done:,} of {total:,} offers", f"{rate:,.0f}/s" if rate else "", left)
+        else:
+            self._show("finishing", done, total, f"{done:,} of {total:,} offers")
+
+    def _show(
+        self, stage: str, done: int = 0, total: int | None = None, count: str = "", rate: str = "", left: str = ""
+    ) -> None:
+        stage = cut(one_line(stage), _LONGEST_STAGE)
+        if self._is_live:
+            # A plain update to a total of nothing would keep the one before.
+            self._bar.tasks[0].total = total
+            self._bar.update(self._row, completed=done, description=stage, count=count, rate=rate, left=left)
+            self._bar.start()
+        elif stage != self._stage:
+            self._out.progress(stage)
+        self._stage = stage
+
+
+def _clock(duration_s: float) -> str:
+    minutes, seconds = divmod(round(duration_s), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

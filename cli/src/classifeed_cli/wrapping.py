@@ -1,0 +1,59 @@
+"""Text for a terminal: nothing in it that a terminal would obey, and lines that end at its edge."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from rich.cells import cell_len, chop_cells, set_cell_size
+
+_TURNS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+# Control characters, halves of pairs, private and unassigned ones, separators of lines and of paragraphs.
+_OBEYED = frozenset({"Cc", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def printable(text: str) -> str:
+    """The text with everything escaped that a terminal would obey: control characters and turns of direction."""
+    return "".join(_escaped(each) if each != "\n" and _is_obeyed(each) else each for each in text)
+
+
+def one_line(text: str) -> str:
+    """The text as one printable line: runs of white space are one blank, and the rest is escaped."""
+    return "".join(_escaped(each) if _is_obeyed(each) else each for each in re.sub(r"\s+", " ", text).strip())
+
+
+def cut(text: str, width: int) -> str:
+    """The text, or as much of its beginning as fits into so many cells, with a mark of what is missing."""
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
+
+
+def wrapped(line: str, width: int, hang: int) -> list[str]:
+    """The line in lines of so many cells, those after the first indented by `hang`.
+
+    A link that is longer than a line stays whole, so that it can be copied.
+    """
+    lines: list[str] = []
+    current = ""
+    for blanks, word in re.findall(r"( *)([^ ]+)", line):
+        for number, piece in enumerate(_pieces(word, width - hang)):
+            longer = current + ("" if number else blanks) + piece
+            if number or (current.strip() and cell_len(longer) > width):
+                lines.append(current)
+                longer = " " * hang + piece
+            current = longer
+    return [*lines, current]
+
+
+def _pieces(word: str, width: int) -> list[str]:
+    if cell_len(word) <= width or "://" in word:
+        return [word]
+    return chop_cells(word, max(width, 2))
+
+
+def _is_obeyed(character: str) -> bool:
+    return character in _TURNS or unicodedata.category(character) in _OBEYED
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

@@ -1,0 +1,175 @@
+"""An installation that answers what a test says, and a terminal of 80 columns that commands run on."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf import any_pb2
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+from google.rpc import code_pb2, error_details_pb2, status_pb2
+from grpc_status import rpc_status
+from rich.cells import cell_len
+
+from classifeed.feeds.v1 import feed_service_pb2
+from classifeed.offers.v1 import offer_service_pb2
+from classifeed.search.v1 import search_service_pb2
+from classifeed_cli.main import run
+
+SNAPSHOTS = Path(__file__).with_name("snapshots")
+WIDTH = 80
+
+
+@dataclass
+class Refusal:
+    """An answer that is a status."""
+
+    code: str
+    reason: str
+    message: str
+
+
+@dataclass
+class Api:
+    """All services behind one address. Each method answers what it was told, the last of it again and again."""
+
+    address: str = ""
+    asked: dict[str, list[Any]] = field(default_factory=dict)
+    _answers: dict[str, list[Any]] = field(default_factory=dict)
+
+    def answer(self, method: str, *answers: Any) -> None:
+        """Has a method answer a message, a list of messages for a stream, a Refusal, or what a callable returns."""
+        self._answers[method] = list(answers)
+
+    def _next(self, method: str, request: Any, context: grpc.ServicerContext) -> Any:
+        self.asked.setdefault(method, []).append(request)
+        answers = self._answers.get(method) or [Refusal("UNIMPLEMENTED", "NO_ANSWER", f"{method} has no answer")]
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if callable(answer):
+            answer = answer(request)
+        if isinstance(answer, Refusal):
+            packed = any_pb2.Any()
+            packed.Pack(error_details_pb2.ErrorInfo(reason=answer.reason))
+            status = status_pb2.Status(code=code_pb2.Code.Value(answer.code), message=answer.message, details=[packed])
+            context.abort_with_status(rpc_status.to_status(status))
+        return answer
+
+    def handlers(self) -> list[grpc.GenericRpcHandler]:
+        """One for each service."""
+        files = (feed_service_pb2, offer_service_pb2, search_service_pb2)
+        services = [service for file in files for service in file.DESCRIPTOR.services_by_name.values()]
+        return [
+            grpc.method_handlers_generic_handler(
+                service.full_name, {method.name: self._handler(method) for method in service.methods}
+            )
+            for service in services
+        ]
+
+    def _handler(self, method: Any) -> grpc.RpcMethodHandler:
+        wire = {
+            "request_deserializer": GetMessageClass(method.input_type).FromString,
+            "response_serializer": lambda message: message.SerializeToString(),
+        }
+        if method.client_streaming:
+            return grpc.stream_unary_rpc_method_handler(
+                lambda requests, context: self._next(method.name, list(requests), context), **wire
+            )
+        if method.server_streaming:
+
+            def stream(request: Any, context: grpc.ServicerContext) -> Iterator[Message]:
+                yield from self._next(method.name, request, context)
+
+            return grpc.unary_stream_rpc_method_handler(stream, **wire)
+        return grpc.unary_unary_rpc_method_handler(
+            lambda request, context: self._next(method.name, request, context), **wire
+        )
+
+
+@pytest.fixture
+def api() -> Iterator[Api]:
+    made = Api()
+    server = grpc.server(ThreadPoolExecutor(8))
+    server.add_generic_rpc_handlers(made.handlers())
+    made.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    server.start()
+    yield made
+    server.stop(None).wait()
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a command left."""
+
+    arguments: tuple[str, ...]
+    out: str
+    err: str
+    exit_code: int
+
+    def __str__(self) -> str:
+        quoted = " ".join(f"'{each}'" if " " in each or not each else each for each in self.arguments)
+        err = "".join(f"[stderr] {line}\n" for line in self.err.splitlines())
+        return f"$ classifeed {quoted}\n{err}{self.out}exit {self.exit_code}\n"
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The JSON on stdout."""
+        found: dict[str, Any] = json.loads(self.out)
+        return found
+
+
+Terminal = Callable[..., Ended]
+
+
+@pytest.fixture
+def terminal(api: Api, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Terminal]:
+    """Runs a command on a terminal of 80 columns, three hours east of Greenwich."""
+    for name in [name for name in os.environ if name.startswith("CLASSIFEED_")]:
+        monkeypatch.delenv(name)
+    environment = {"COLUMNS": str(WIDTH), "TTY_COMPATIBLE": "1", "TERM": "dumb", "TZ": "MSK-3"}
+    for name, value in {**environment, "CLASSIFEED_ADDRESS": api.address, "CLASSIFEED_TOKEN": "t"}.items():
+        monkeypatch.setenv(name, value)
+    time.tzset()
+
+    def execute(*arguments: str) -> Ended:
+        exit_code = run(arguments)
+        captured = capsys.readouterr()
+        return Ended(arguments, captured.out, captured.err, exit_code)
+
+    yield execute
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.fixture
+def snapshot() -> Callable[[str, Ended], None]:
+    """Compares what a command left with a file; CLASSIFEED_REWRITE_SNAPSHOTS=1 writes it instead."""
+
+    def compare(name: str, ended: Ended) -> None:
+        text = str(ended)
+        if "--json" not in ended.arguments:
+            for line in (ended.out + ended.err).splitlines():
+                assert cell_len(line) <= WIDTH or "://" in line, f"wider than the terminal: {line!r}"
+        file = SNAPSHOTS / f"{name}.txt"
+        if REWRITE:
+            file.write_text(text, encoding="utf-8")
+        assert text == file.read_text(encoding="utf-8")
+
+    return compare
+
+
+REWRITE = bool(os.environ.get("CLASSIFEED_REWRITE_SNAPSHOTS"))
+
+
+@pytest.fixture
+def refusal() -> type[Refusal]:
+    """Makes an answer that is a status."""
+    return Refusal

@@ -1,0 +1,133 @@
+"""One offer explained on a terminal: fate, stations, times, places, and what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from google.protobuf.json_format import ParseDict
+
+from classifeed.feeds.v1 import explanation_pb2
+
+Snapshot = Callable[[str, Any], None]
+NAME = "sellers/home-and-garden/feeds/default/offers/"
+
+
+def step(stage: str, state: str, text: str, second: float | None = None, **more: Any) -> dict[str, Any]:
+    row = {"stage": f"EXPLANATION_STAGE_{stage}", "state": f"EXPLANATION_STATE_{state}", "text": text, **more}
+    if second is not None:
+        row["time"] = f"2026-11-21T19:50:{second:06.3f}Z"
+    return row
+
+
+SOURCE = step("SOURCE", "DONE", "home_and_garden.yml was uploaded, 14 KiB.", 1)
+FILE = step("FILE", "DONE", "The file is YML with 36 offers, and was read to its end.", 1.25)
+FOUND = {
+    "name": NAME + "G-101",
+    "fate": "OFFER_FATE_SEARCHABLE",
+    "summary": "The search finds it since 4.2 s after the upload.",
+    "task": "sellers/home-and-garden/feeds/default/tasks/1",
+    "steps": [
+        SOURCE,
+        FILE,
+        step(
+            "OFFER", "DONE", "It is offer 17 of the file.", 1.3, line=179, column=7,
+            excerpt='<offer id="G-101" available="true">\n   <url>https://shop.example/offers/g-101</url>\n  <price>',
+        ),
+        step(
+            "CHECKS", "WARNING", "Category 77 is not in the file's list of categories; the offer goes on without one.",
+            1.3, code="CATEGORY_UNKNOWN", line=243, column=9, excerpt="<categoryId>77</categoryId>",
+            suggestion="List the category under <categories>, or correct the number.",
+        ),
+        step("BATCH", "DONE", "It was sent in batch 1.", 1.4),
+        step("APPLIED", "DONE", "It is new.", 2),
+        step("MODERATION", "SKIPPED", "Texts are approved by a setting."),
+        step("PICTURES", "UNKNOWN", "Pictures could not be asked right now."),
+        step("REGISTERED", "DONE", "The registry took version 1.", 3.1),
+        step("SEARCHABLE", "DONE", "The search has it.", 5.2),
+    ],
+    "duplicate_lines": [317, 320],
+}  # fmt: skip
+REJECTED = {
+    "name": NAME + "S-016",
+    "fate": "OFFER_FATE_REJECTED",
+    "summary": "Its price cannot be read, so the offer was not loaded, and no older state of it is found.",
+    "suggestion": "Write the price as a plain number, such as 19900, without a currency.",
+    "task": "sellers/home-and-garden/feeds/default/tasks/1",
+    "steps": [
+        SOURCE,
+        FILE,
+        step("OFFER", "DONE", "It is offer 16 of the file.", 1.3, line=171),
+        step(
+            "CHECKS", "STOPPED", "The price is “19 900 руб.”.", 1.3, code="PRICE_INVALID", line=173, column=16,
+            excerpt="<price>19 900 руб.</price>",
+            suggestion="Write the price as a plain number, such as 19900, without a currency.",
+        ),
+        step("BATCH", "WAITING", "Its answer is awaited."),
+        step("SEARCHABLE", "SKIPPED", "Not reached."),
+    ],
+}  # fmt: skip
+
+
+def explanation(row: dict[str, Any]) -> explanation_pb2.OfferExplanation:
+    return ParseDict(row, explanation_pb2.OfferExplanation())
+
+
+def test_offer_that_is_found(api: Any, terminal: Any, snapshot: Snapshot) -> None:
+    api.answer("ExplainOffer", explanation(FOUND))
+    snapshot("offer-explain-found", terminal("offer", "explain", "home-and-garden", "default", "G-101"))
+    assert api.asked["ExplainOffer"][0].name == NAME + "G-101"
+
+
+def test_offer_that_was_rejected(api: Any, terminal: Any, snapshot: Snapshot) -> None:
+    api.answer("ExplainOffer", explanation(REJECTED))
+    snapshot("offer-explain-rejected", terminal("offer", "explain", "home-and-garden", "default", "S-016"))
+    snapshot("offer-explain-json", terminal("offer", "explain", "home-and-garden", "default", "S-016", "--json"))
+
+
+def test_way_over_midnight_shows_the_days(api: Any, terminal: Any, snapshot: Snapshot) -> None:
+    row = {
+        "name": NAME + "a/b c",
+        "fate": "OFFER_FATE_BANNED",
+        "summary": "Moderation refused it.",
+        "steps": [
+            {**step("SOURCE", "DONE", "Fetched."), "time": "2026-11-21T20:59:30Z"},
+            {**step("MODERATION", "STOPPED", "Refused."), "time": "2026-11-22T23:01:00Z"},
+        ],
+    }
+    api.answer("ExplainOffer", explanation(row))
+    snapshot("offer-explain-days", terminal("offer", "explain", "home-and-garden", "default", "a/b c"))
+
+
+def test_offer_that_nobody_sent_is_a_report_too(api: Any, terminal: Any, snapshot: Snapshot) -> None:
+    row = {
+        "name": NAME + "Z",
+        "fate": "OFFER_FATE_NEVER_SEEN",
+        "summary": "No load that is remembered had it.",
+        "suggestion": "Check the id, and that the file has it.",
+    }
+    api.answer("ExplainOffer", explanation(row))
+    snapshot("offer-explain-never-seen", terminal("offer", "explain", "home-and-garden", "default", "Z"))
+
+
+def test_file_cannot_write_on_the_terminal(api: Any, terminal: Any) -> None:
+    evil = "\x1b[2J\x1b]0;owned\x07\u202egnp\ufffd\ue000\nfake: SEARCHABLE"
+    row = {
+        "name": NAME + "e\nX",
+        "fate": "OFFER_FATE_REJECTED",
+        "summary": evil,
+        "steps": [step("CHECKS", "STOPPED", evil, excerpt=evil + "x" * 300, line=1)],
+    }
+    api.answer("ExplainOffer", explanation(row))
+    out = terminal("offer", "explain", "home-and-garden", "default", "e\nX").out
+    assert not {"\x1b", "\x07", "\u202e", "\ue000"} & set(out)
+    assert "\\u001b[2J" in out
+    assert not any(line.startswith(("fake", "X")) for line in out.splitlines())
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_no_such_seller_is_refused(api: Any, terminal: Any, refusal: Any) -> None:
+    api.answer("ExplainOffer", refusal("NOT_FOUND", "SELLER_NOT_FOUND", "There is no seller x."))
+    ended = terminal("offer", "explain", "x", "default", "1", "--json")
+    assert (ended.exit_code, ended.document["error"]["reason"]) == (1, "SELLER_NOT_FOUND")
+    assert terminal("offer", "explain", "x", "Летний", "1").exit_code == 1
