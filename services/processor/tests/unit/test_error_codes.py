@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from string import Formatter
+
+import pytest
 
 from classifeed_processor.domain.error_codes import FAULTS, ISSUES
 from classifeed_processor.domain.error_codes_page import render
 from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.feed.formats import FORMATS
 
 PAGE = Path(__file__).parents[4] / "docs" / "reference" / "error-codes.md"
 
@@ -16,19 +20,37 @@ def test_the_page_of_codes_is_up_to_date():
     )
 
 
+DETAILS = {"value", "field", "length", "limit", "size", "unit", "count", "currency", "first_line", "expected"}
+
+
+def placeholders(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
 def test_every_code_has_all_its_words():
     assert not set(FAULTS) & set(ISSUES)
     for issue in ISSUES.values():
         assert 0 < len(issue.title) <= 80
         assert issue.message.endswith(".")
-        assert issue.suggestion.endswith(".")
+        assert issue.suggestion.endswith((".", "remedy}"))
         assert issue.expected
-        assert {name for _, name, _, _ in Formatter().parse(issue.message) if name} <= {
-            "value", "field", "length", "limit", "size", "unit", "count", "currency", "first_line",
-        }  # fmt: skip
     for fault in FAULTS.values():
         assert fault.cause.endswith(".")
         assert fault.suggestion.endswith(".")
+
+
+@pytest.mark.parametrize("found", FORMATS, ids=lambda found: found.name)
+def test_every_code_can_be_said_in_the_names_of_every_format(found):
+    words = found.names.words()
+    assert found.names.currency_remedy.endswith(".")
+    for issue in ISSUES.values():
+        assert placeholders(issue.message) | placeholders(issue.expected) <= set(words) | DETAILS, issue.code
+        assert placeholders(issue.suggestion) <= set(words), issue.code
+        assert "<>" not in issue.suggestion.format(**words), issue.code
+
+
+def test_the_page_names_every_placeholder_of_formats():
+    assert not re.search(r"\{\w+_(tag|words|remedy)\}", render())
 
 
 def test_a_fault_says_what_where_and_what_to_do():

@@ -24,9 +24,12 @@ class IssueCode:
         level: ERROR keeps the offer from being applied, WARNING does not.
         kind: What the issue is about.
         title: The code in words, up to 80 characters.
-        message: What happened; a format string over `value`, `field` and what the check adds.
+        message: What happened.
         expected: What would have been accepted.
         suggestion: What to change.
+
+    Message, expected and suggestion are format strings over the names that the file's format has for its fields
+    (`*_tag`, `*_words`, `*_remedy`); message and expected also over `value`, `field` and what the check adds.
     """
 
     code: str
@@ -66,8 +69,8 @@ ISSUES: Final = _issues(
         VALIDATION,
         "The offer has no id",
         "The offer has no id, so it cannot be told from the others or found again in the next load.",
-        "the attribute id, 1 to 256 characters, different for each offer",
-        'Give each <offer> an id="..." of its own that stays the same from load to load.',
+        "{id_words} with 1 to 256 characters, different for each offer",
+        "Write {id_words} into each {offer_tag}: an id of its own that stays the same from load to load.",
     ),
     IssueCode(
         "ID_TOO_LONG",
@@ -100,28 +103,28 @@ ISSUES: Final = _issues(
         "TITLE_MISSING",
         ERROR,
         VALIDATION,
-        "The offer has no name",
-        "The offer has neither a <name> nor enough of <typePrefix>, <vendor> and <model> to make one.",
-        "<name>, or <model> with <typePrefix> or <vendor>",
-        "Add <name> with what you sell, in words a buyer would search for.",
+        "The offer has no title",
+        "The offer says no title: {title_words} is missing or empty.",
+        "{title_words}",
+        "Add {title_tag} with what you sell, in words a buyer would search for.",
     ),
     IssueCode(
         "TITLE_TOO_LONG",
         WARNING,
         VALIDATION,
-        "The name was cut",
-        "The name has {length} characters; it was cut after 1,000.",
+        "The title was cut",
+        "The title has {length} characters; it was cut after 1,000.",
         "at most 1,000 characters",
-        "Keep the name short and move the rest to <description>.",
+        "Keep the title short and move the rest to {description_tag}.",
     ),
     IssueCode(
         "PRICE_MISSING",
         WARNING,
         VALIDATION,
         "The offer has no price",
-        "The offer has no <price>, or it is empty; it is shown without one.",
-        "an amount such as 1499.90",
-        "Add <price> with the amount in the offer's currency: buyers who search by price do not find the offer.",
+        "The offer has no {price_tag}, or it is empty; it is shown without one.",
+        "{price_words}",
+        "Add {price_tag} with the amount in the offer's currency: buyers who search by price do not find the offer.",
     ),
     IssueCode(
         "PRICE_INVALID",
@@ -129,8 +132,8 @@ ISSUES: Final = _issues(
         VALIDATION,
         "The price is not an amount",
         "“{value}” is not an amount.",
-        "digits with at most one decimal separator, such as 1499.90",
-        "Write one amount without spaces, currency signs or ranges.",
+        "{price_words}",
+        "Write one amount, without ranges or other signs: {price_words}.",
     ),
     IssueCode(
         "PRICE_ZERO",
@@ -147,26 +150,26 @@ ISSUES: Final = _issues(
         VALIDATION,
         "The old price is not an amount",
         "“{value}” is not an amount; the old price was left out.",
-        "digits with at most one decimal separator, such as 1999.00",
-        "Write one amount without spaces, currency signs or ranges.",
+        "{price_words}",
+        "Write one amount, without ranges or other signs: {price_words}.",
     ),
     IssueCode(
         "CURRENCY_MISSING",
         ERROR,
         VALIDATION,
         "The offer has no currency",
-        'The offer has no <currencyId>, and the shop names no currency with rate="1" to take instead.',
+        "The offer names no currency for its price, and the file has no main currency to take instead.",
         "a currency code such as RUB",
-        "Add <currencyId> to the offer, or name the shop's main currency in <currencies>.",
+        "{currency_remedy}",
     ),
     IssueCode(
         "CURRENCY_ASSUMED",
         WARNING,
         VALIDATION,
         "The shop's currency was taken",
-        "The offer has no <currencyId>; the shop's main currency {currency} was taken.",
+        "The offer has no {currency_tag}; the shop's main currency {currency} was taken.",
         "a currency code such as RUB",
-        "Add <currencyId> to the offer.",
+        "Add {currency_tag} to the offer.",
     ),
     IssueCode(
         "CURRENCY_UNKNOWN",
@@ -175,25 +178,25 @@ ISSUES: Final = _issues(
         "There is no such currency",
         "“{value}” is not the code of a currency.",
         "a code of ISO 4217 such as RUB, KZT, BYN, USD, EUR (RUR is read as RUB)",
-        "Correct the code in <currencyId>.",
+        "Correct the code in {currency_tag}.",
     ),
     IssueCode(
         "CATEGORY_MISSING",
         ERROR,
         CATEGORY,
         "The offer has no category",
-        "The shop lists categories, but the offer names none of them.",
-        "<categoryId> with an id out of <categories>",
-        "Add <categoryId> to the offer.",
+        "The file lists categories, but the offer names none of them.",
+        "{category_words}",
+        "Add {category_tag} to the offer: {category_words}.",
     ),
     IssueCode(
         "CATEGORY_UNKNOWN",
         ERROR,
         CATEGORY,
         "The shop has no such category",
-        "The offer is in the category {value}, but <categories> of this file has no category with that id.",
-        "an id out of <categories>",
-        "Add the category to <categories>, or correct <categoryId>.",
+        "The offer is in the category {value}, but {categories_tag} of this file has no category with that id.",
+        "an id out of {categories_tag}",
+        "Add the category to {categories_tag}, or correct {category_tag}.",
     ),
     IssueCode(
         "URL_INVALID",
@@ -211,7 +214,7 @@ ISSUES: Final = _issues(
         "The link of a picture cannot be used",
         "“{value}” is not a link to a picture; it was left out.",
         "an address that begins with http:// or https://",
-        "Write the whole address of the picture, with https://, one <picture> for each.",
+        "Write the whole address of the picture, with https://, one {picture_tag} for each.",
     ),
     IssueCode(
         "COORDINATES_INVALID",
@@ -237,7 +240,7 @@ ISSUES: Final = _issues(
         VALIDATION,
         "The offer is too large",
         "The offer has {size:,} {unit}; at most {limit:,} can be taken.",
-        "at most 262,144 bytes and 2,000 elements in one <offer>",
+        "at most 262,144 bytes and 2,000 elements in one {offer_tag}",
         "Shorten the description; put pictures in as links, not as data.",
     ),
     IssueCode(
@@ -273,7 +276,7 @@ FAULTS: Final = _faults(
         "UNKNOWN_FORMAT",
         "The format of the file is not known",
         "The file can be read, but it is none of the formats that can be loaded.",
-        "Export the offers in a known format: YML (Yandex Market Language, root <yml_catalog>).",
+        "Export the offers in a known format; `classifeed feed formats` lists them and gives a sample of each.",
     ),
     FaultCode(
         "FORMAT_DIFFERS",
@@ -292,7 +295,7 @@ FAULTS: Final = _faults(
         "STRUCTURE_WRONG",
         "The file lacks a part that its format needs",
         "The root is right, but what must be inside is missing or stands elsewhere.",
-        "Compare the file with the sample of its format.",
+        "Compare the file with the sample of its format, which `classifeed feed formats` gives.",
     ),
     FaultCode(
         "STOCK_ONLY",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 from classifeed.feeds.v1 import load_pb2
@@ -20,7 +21,32 @@ _OFFERS = """
 
 An ERROR keeps this offer from being applied: one that exists stays as it is, a new one is not created. A WARNING does
 not. All other offers of the file are loaded.
+
+Words in *italics* stand for elements: an issue of your file names them as its format does (in YML *title* is `<name>`);
+the [table of formats](formats/README.md) has them side by side.
 """
+
+_NAMES_IN_BRACES = re.compile(r"\{([a-z_]+)\}")
+# What formats fill in with the names that they have for their own fields.
+_NAMES = {
+    f"{name}_tag": f"*{name}*"
+    for name in (
+        "offer",
+        "title",
+        "description",
+        "price",
+        "currency",
+        "category",
+        "categories",
+        "picture",
+    )
+} | {
+    "id_words": "*id*",
+    "title_words": "what the format takes titles from",
+    "price_words": "an amount as the format writes it, such as 1499.90",
+    "currency_remedy": "Name the currency as the format does.",
+    "category_words": "a category as the format names it",
+}
 
 
 def render() -> str:
@@ -35,14 +61,15 @@ def render() -> str:
         level = "ERROR" if issue.level == ERROR else "WARNING"
         kind = load_pb2.IssueKind.Name(issue.kind).removeprefix("ISSUE_KIND_").lower()
         parts.append(
-            f"\n### {issue.code}\n\n{issue.title}. ({level}, {kind})\n\n- What is said: {_escape(issue.message)}\n"
-            f"- Accepted is: {_escape(issue.expected)}\n- What to do: {_escape(issue.suggestion)}\n"
+            f"\n### {issue.code}\n\n{issue.title}. ({level}, {kind})\n\n- What is said: {_say(issue.message)}\n"
+            f"- Accepted is: {_say(issue.expected)}\n- What to do: {_say(issue.suggestion)}\n"
         )
     return "".join(parts)
 
 
-def _escape(text: str) -> str:
-    return text.replace("<", "&lt;").replace(">", "&gt;")
+def _say(text: str) -> str:
+    named = _NAMES_IN_BRACES.sub(lambda match: _NAMES.get(match[1], match[0]), text)
+    return named.replace("<", "&lt;").replace(">", "&gt;")
 
 
 if __name__ == "__main__":

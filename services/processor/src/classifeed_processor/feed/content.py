@@ -6,7 +6,7 @@ import codecs
 import contextlib
 from collections.abc import Iterator
 
-from classifeed_processor.feed.sniff import Opening
+from classifeed_processor.feed.opening import Opening
 from classifeed_processor.feed.source import ByteStream, SourceFile
 
 CHUNK_BYTES = 256 << 10

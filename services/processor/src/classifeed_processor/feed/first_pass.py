@@ -13,12 +13,16 @@ from pathlib import Path
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.feed.content import open_content
 from classifeed_processor.feed.duplicates import IdHashes
+from classifeed_processor.feed.formats import format_named
+from classifeed_processor.feed.opening import Opening
 from classifeed_processor.feed.positions import PositionWriter
 from classifeed_processor.feed.reading import Attempt, ContentReader, EncodingMismatch, open_attempts
 from classifeed_processor.feed.safe_parser import check_with_libxml2
-from classifeed_processor.feed.scan import FeedScan
-from classifeed_processor.feed.sniff import Opening, unknown_format
+from classifeed_processor.feed.scan import FeedScan, OtherFormat
 from classifeed_processor.feed.source import SourceFile
+from classifeed_processor.feed.unknown_format import unknown_format
+
+_SHOWN_BYTES = 200
 
 
 def scan_feed(source: SourceFile, spool_dir: Path) -> FeedScan:
@@ -48,12 +52,16 @@ def _scan_with(source: SourceFile, opening: Opening, attempt: Attempt, positions
     format_scan = reader.format_scan
     if format_scan is None:
         with open_content(source, opening) as stream:
-            raise unknown_format(stream.read(200), f"XML with the root <{reader.root}>, which is no known format")
+            raise unknown_format(stream.read(_SHOWN_BYTES), f"XML with the root <{reader.root}>")
     warnings = [attempt.warning] if attempt.warning else []
-    warnings += format_scan.finish()
+    try:
+        warnings += format_scan.finish()
+    except OtherFormat as other:
+        with open_content(source, opening) as stream:
+            raise unknown_format(stream.read(_SHOWN_BYTES), other.what, other.advice) from other
     if reader.wants_second_look:
         with open_content(source, opening) as stream:
-            check_with_libxml2(stream, "offer", attempt.encoding, opening.skip_lines)
+            check_with_libxml2(stream, format_named(format_scan.name).shape, attempt.encoding, opening.skip_lines)
     return FeedScan(
         source=source,
         opening=opening,

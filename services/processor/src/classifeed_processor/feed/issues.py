@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import re
+
+from lxml import etree
 
 from classifeed.feeds.v1 import load_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferRecord
 from classifeed_processor.domain.error_codes import ISSUES
+from classifeed_processor.feed.child_place import find_child
+from classifeed_processor.feed.field_names import FieldNames
 from classifeed_processor.feed.window import SourceWindow
 
 MAX_ISSUES = 20
@@ -31,12 +34,15 @@ class OfferPlace:
 class IssueWriter:
     """Appends issues to the record at hand. At most `MAX_ISSUES`; what is beyond is counted in a last one."""
 
-    __slots__ = ("_external_id", "_left_out", "_place", "_record")
+    __slots__ = ("_external_id", "_left_out", "_names", "_place", "_record", "_suggestions", "_words")
 
     _record: OfferRecord
 
-    def __init__(self, place: OfferPlace) -> None:
+    def __init__(self, place: OfferPlace, names: FieldNames) -> None:
         self._place = place
+        self._names = names
+        self._words = names.words()
+        self._suggestions = {code: meaning.suggestion.format(**self._words) for code, meaning in ISSUES.items()}
         self._external_id = ""
         self._left_out = 0
 
@@ -46,15 +52,20 @@ class IssueWriter:
         self._external_id = external_id
 
     def add(
-        self, code: str, *, field: str = "", tag: str = "", nth: int = 1, value: str = "", **details: object
+        self,
+        code: str,
+        *,
+        field: str = "",
+        element: etree._Element | None = None,
+        value: str = "",
+        **details: object,
     ) -> None:
         """Writes one issue down.
 
         Args:
             code: A key of `ISSUES`.
-            field: What it is about, as the feed calls it.
-            tag: The element under the offer that is to blame; empty for the offer itself.
-            nth: Which of the elements of that name, from 1.
+            field: What it is about, as the feed calls it; the element's name when empty.
+            element: The element straight under the offer that is to blame; None for the offer itself.
             value: What was found.
             details: For the words of the code.
         """
@@ -62,8 +73,9 @@ class IssueWriter:
         if len(self._record.errors) >= MAX_ISSUES - 1 and code != "TOO_MANY_ISSUES":
             self._left_out += 1
             return
-        field = field or tag
-        line, column, excerpt = self._locate(tag, nth)
+        if element is not None:
+            field = field or source_name(element)
+        line, column, excerpt = self._locate(element)
         issue = self._record.errors.add(
             external_id=self._external_id,
             ordinal=self._place.ordinal,
@@ -73,13 +85,13 @@ class IssueWriter:
             field=field,
             line=line,
             column=column,
-            path=_path(tag, nth, field),
+            path=self._path(element, field),
             excerpt=excerpt,
             value=_clip(value, _VALUE_CHARS),
             title=meaning.title,
-            suggestion=meaning.suggestion,
+            suggestion=self._suggestions[code],
         )
-        words = {"value": _clip(value, 80), "field": field, **details}
+        words = {**self._words, "value": _clip(value, 80), "field": field, **details}
         issue.expected = meaning.expected.format(**words)
         issue.message = meaning.message.format(**words)
         issue.error_id = _error_id(issue)
@@ -90,28 +102,33 @@ class IssueWriter:
             self.add("TOO_MANY_ISSUES", count=self._left_out)
             self._left_out = 0
 
-    def _locate(self, tag: str, nth: int) -> tuple[int, int, str]:
+    def _locate(self, element: etree._Element | None) -> tuple[int, int, str]:
         place = self._place
         raw = place.window.piece(place.start, place.end)
-        at = _find_tag(raw, place.window.encode(tag), nth) if tag else 0
+        at = 0 if element is None else find_child(raw, _index(element), place.window.encoding)
         line = place.line + raw.count(b"\n", 0, at)
         column = place.window.column(place.start + at)
         excerpt = place.window.text(raw[at : at + 4 * EXCERPT_CHARS])
         return line, column, excerpt_of(excerpt)
 
+    def _path(self, element: etree._Element | None, field: str) -> str:
+        offer = self._names.offer
+        if element is None:
+            return f"{offer}/@{field}" if field in self._names.attributes else offer
+        name = source_name(element)
+        nth = 1 + sum(1 for each in element.itersiblings(element.tag, preceding=True) if source_name(each) == name)
+        return f"{offer}/{name}" if nth == 1 else f"{offer}/{name}[{nth}]"
 
-def _find_tag(raw: bytes, tag: bytes, nth: int) -> int:
-    """Returns where the nth element of that name begins; the offer's own beginning when it cannot be told."""
-    for number, match in enumerate(re.finditer(rb"<" + re.escape(tag) + rb"(?=[\s/>])", raw), 1):
-        if number == nth:
-            return match.start()
-    return 0
+
+def source_name(element: etree._Element) -> str:
+    """Returns the name of an element as it stands in the file, with its prefix."""
+    local = etree.QName(element).localname
+    return f"{element.prefix}:{local}" if element.prefix else local
 
 
-def _path(tag: str, nth: int, field: str) -> str:
-    if not tag:
-        return f"offer/@{field}" if field in {"id", "available"} else "offer"
-    return f"offer/{tag}" if nth == 1 else f"offer/{tag}[{nth}]"
+def _index(element: etree._Element) -> int:
+    parent = element.getparent()
+    return 0 if parent is None else parent.index(element)
 
 
 def excerpt_of(text: str) -> str:

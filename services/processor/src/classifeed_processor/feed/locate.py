@@ -9,9 +9,9 @@ from pathlib import Path
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.feed.content import CHUNK_BYTES, open_content
 from classifeed_processor.feed.issues import EXCERPT_CHARS, excerpt_of
+from classifeed_processor.feed.opening import Opening
 from classifeed_processor.feed.positions import PositionWriter, read_positions
 from classifeed_processor.feed.reading import Attempt, ContentReader, EncodingMismatch, open_attempts
-from classifeed_processor.feed.sniff import Opening
 from classifeed_processor.feed.source import SourceFile
 from classifeed_processor.feed.window import SourceWindow
 

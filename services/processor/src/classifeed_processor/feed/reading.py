@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from xml.parsers import expat
 
@@ -10,18 +11,21 @@ from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.feed.content import CHUNK_BYTES, open_content
 from classifeed_processor.feed.diagnosis import explain
 from classifeed_processor.feed.encoding import is_single_byte, looks_like_utf8, measure_utf8
+from classifeed_processor.feed.formats import find_format
 from classifeed_processor.feed.limits import Limits
+from classifeed_processor.feed.opening import Opening
 from classifeed_processor.feed.positions import PositionWriter
-from classifeed_processor.feed.scan import FormatScan, IdSink, ScanFactory
-from classifeed_processor.feed.sniff import PREFIX_BYTES, Opening, sniff
+from classifeed_processor.feed.scan import FormatScan, IdSink
+from classifeed_processor.feed.sniff import PREFIX_BYTES, sniff
 from classifeed_processor.feed.source import ByteStream, SourceFile
-from classifeed_processor.feed.yml.scan import YmlScan, too_deep
+from classifeed_processor.feed.tree_scan import too_deep
 
-FORMATS: Mapping[str, ScanFactory] = {"yml_catalog": YmlScan}
 FALLBACK_ENCODING = "cp1251"
 _AMPLIFICATION_CODE = 43
 # As many characters of several bytes as a text of single bytes may hold by chance.
 _CHANCE_PAIRS = 8
+# Namespaces about which libxml2 has nothing to say.
+_PLAIN_URI = re.compile(r"(https?://(?!www\.w3\.org/(XML|2000/xmlns))[A-Za-z0-9._/-]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,7 @@ class ContentReader:
         self.format_scan: FormatScan | None = None
         self.wants_second_look = False
         self.error_offset = 0
+        self._namespaces: set[str] = set()
 
     def read_through(self, source: SourceFile, opening: Opening, attempt: Attempt) -> int:
         """Reads the content to its end and returns its size. Blocks on the disk.
@@ -107,7 +112,7 @@ class ContentReader:
         parser = expat.ParserCreate(encoding or None, namespace_separator=" ")
         parser.StartElementHandler = self._root_handler(parser)
         parser.EntityDeclHandler = _refuse_outer_entity
-        parser.StartNamespaceDeclHandler = self._notice
+        parser.StartNamespaceDeclHandler = self._note_namespace
         parser.StartDoctypeDeclHandler = self._notice_doctype
         parser.XmlDeclHandler = self._notice_version
         limits = self._limits
@@ -153,7 +158,7 @@ class ContentReader:
     def _root_handler(self, parser: expat.XMLParserType) -> Callable[[str, dict[str, str]], None]:
         depth = 0
 
-        def start(name: str, _: dict[str, str]) -> None:
+        def start(name: str, attributes: dict[str, str]) -> None:
             nonlocal depth
             depth += 1
             if depth > 1:
@@ -161,10 +166,12 @@ class ContentReader:
                     raise too_deep(parser, self._limits.depth)
                 return
             self.root = name.rpartition(" ")[2]
-            factory = FORMATS.get(name)
-            if factory is not None:
-                self.format_scan = factory(self._ids, self._positions, self._limits)
-                self.format_scan.attach(parser)
+            found = find_format(name)
+            if found is not None:
+                self.format_scan = found.scan(self._ids, self._positions, self._limits)
+                self.format_scan.attach(parser, attributes, frozenset(self._namespaces))
+            # Those of the root are known by now; there is no end to what a file could declare.
+            parser.StartNamespaceDeclHandler = self._notice_namespace
 
         def end(_: str) -> None:
             nonlocal depth
@@ -173,8 +180,12 @@ class ContentReader:
         parser.EndElementHandler = end
         return start
 
-    def _notice(self, *_: object) -> None:
-        self.wants_second_look = True
+    def _note_namespace(self, prefix: str | None, uri: str | None) -> None:
+        self._namespaces.add(uri or "")
+        self._notice_namespace(prefix, uri)
+
+    def _notice_namespace(self, _: str | None, uri: str | None) -> None:
+        self.wants_second_look |= _PLAIN_URI.fullmatch(uri or "") is None
 
     def _notice_doctype(self, _name: str, _system: str | None, _public: str | None, has_internal_subset: int) -> None:
         self.wants_second_look |= bool(has_internal_subset)

@@ -8,11 +8,12 @@ from typing import Any
 from lxml import etree
 
 from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.feed.shape import OfferShape
 from classifeed_processor.feed.source import ByteStream
 
 
-def iterate_elements(stream: ByteStream, tag: str, encoding: str) -> Iterator[etree._Element]:
-    """Yields each element of that name when it is complete, in the file's order.
+def iterate_offers(stream: ByteStream, shape: OfferShape, encoding: str) -> Iterator[etree._Element]:
+    """Yields each element that is called as offers are, wherever it stands, when it is complete, in the file's order.
 
     The caller empties what it has done with; memory is what it leaves.
 
@@ -29,7 +30,8 @@ def iterate_elements(stream: ByteStream, tag: str, encoding: str) -> Iterator[et
         "remove_pis": True,
         "recover": False,
     }
-    for _, element in etree.iterparse(stream, events=("end",), tag=tag, encoding=encoding or None, **options):
+    tags = shape.offer_tags
+    for _, element in etree.iterparse(stream, events=("end",), tag=tags, encoding=encoding or None, **options):
         yield element
 
 
@@ -42,14 +44,14 @@ def drop_element(element: etree._Element) -> None:
             del parent[0]
 
 
-def check_with_libxml2(stream: ByteStream, tag: str, encoding: str, skipped_lines: int) -> None:
+def check_with_libxml2(stream: ByteStream, shape: OfferShape, encoding: str, skipped_lines: int) -> None:
     """Reads the whole content as the second pass will, and keeps nothing.
 
     Raises:
         FeedFault: MALFORMED_XML, where libxml2 is stricter than expat.
     """
     try:
-        for element in iterate_elements(stream, tag, encoding):
+        for element in iterate_offers(stream, shape, encoding):
             drop_element(element)
     except etree.XMLSyntaxError as error:
         raise syntax_fault(error, skipped_lines) from error

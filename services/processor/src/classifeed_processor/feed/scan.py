@@ -12,9 +12,11 @@ from classifeed.feeds.v1 import load_pb2
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.feed.duplicates import DuplicateIds
 from classifeed_processor.feed.limits import Limits
+from classifeed_processor.feed.opening import Opening
 from classifeed_processor.feed.positions import PositionWriter
-from classifeed_processor.feed.sniff import Opening
 from classifeed_processor.feed.source import SourceFile
+
+_MAX_NAME_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,12 @@ class ShopHead:
     currencies: set[str] = field(default_factory=set)
     main_currency: str = ""
     categories: dict[str, Category] = field(default_factory=dict)
+
+    def add_category(self, category_id: str, name: str, parent_id: str) -> None:
+        """Takes a category; the first one with an id counts."""
+        if category_id := category_id.strip():
+            category = Category(" ".join(name.split())[:_MAX_NAME_CHARS], parent_id.strip())
+            self.categories.setdefault(category_id, category)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,20 @@ class FeedScan:
     warnings: tuple[str, ...]
 
 
+class OtherFormat(Exception):
+    """A file has the root of a format and is another one.
+
+    Attributes:
+        what: What it is, in words.
+        advice: What would make the format of it, as a sentence without its full stop.
+    """
+
+    def __init__(self, what: str, advice: str) -> None:
+        self.what = what
+        self.advice = advice
+        super().__init__(what)
+
+
 class IdSink(Protocol):
     """Takes the ids of a file as the first pass comes by them."""
 
@@ -84,21 +106,32 @@ class FormatScan(Protocol):
     """The first pass of one format: it sees every tag, counts offers and reads the head.
 
     Attributes:
-        name: Name of the format.
         offer_count: Offers so far.
         boundary: Byte offset where the last offer began or ended.
         inside_offer: Whether an offer is open.
     """
 
-    name: str
     offer_count: int
     boundary: int
     inside_offer: bool
     head: ShopHead
     child_tags: dict[str, int]
 
-    def attach(self, parser: expat.XMLParserType) -> None:
-        """Sets the parser's handlers. Called inside the root's start tag."""
+    @property
+    def name(self) -> str:
+        """Name of the format."""
+
+    def attach(self, parser: expat.XMLParserType, attributes: dict[str, str], namespaces: frozenset[str]) -> None:
+        """Sets the parser's handlers. Called inside the root's start tag.
+
+        Args:
+            parser: The parser, with the root open.
+            attributes: Those of the root.
+            namespaces: Those that the root declares.
+
+        Raises:
+            FeedFault: STRUCTURE_WRONG.
+        """
 
     @property
     def stock_only(self) -> bool:
@@ -109,6 +142,7 @@ class FormatScan(Protocol):
 
         Raises:
             FeedFault: STRUCTURE_WRONG.
+            OtherFormat: The root is that of the format, and what is inside is another.
         """
 
 

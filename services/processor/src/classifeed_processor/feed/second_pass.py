@@ -10,13 +10,13 @@ from classifeed.feeds.v1 import load_pb2, offer_requests_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, OfferRecord
 from classifeed_processor.feed.batches import BatchFill, RunAddress, SealedBatch, content_hash, seal
 from classifeed_processor.feed.content import open_content
+from classifeed_processor.feed.formats import format_named
 from classifeed_processor.feed.issues import IssueWriter, OfferPlace
 from classifeed_processor.feed.positions import read_positions
-from classifeed_processor.feed.safe_parser import drop_element, iterate_elements, syntax_fault
+from classifeed_processor.feed.safe_parser import drop_element, iterate_offers, syntax_fault
 from classifeed_processor.feed.scan import FeedScan
+from classifeed_processor.feed.shape import MAX_ID_CHARS
 from classifeed_processor.feed.window import SourceWindow
-from classifeed_processor.feed.yml.mapping import YmlMapping
-from classifeed_processor.feed.yml.scan import MAX_ID_CHARS
 
 # What offers without a usable id, and duplicates, are called: this and their position.
 STAND_IN = "record:"
@@ -53,9 +53,12 @@ class _Reader:
         self._scan = scan
         self._limits = scan.source.limits
         self._skipped_lines = scan.opening.skip_lines
-        self._mapping = YmlMapping(scan, patch=patch)
+        found = format_named(scan.format)
+        self._shape = found.shape
+        self._mapping = found.mapping(scan, patch)
         self._place = OfferPlace()
-        self._issues = IssueWriter(self._place)
+        self._id_field = found.names.id
+        self._issues = IssueWriter(self._place, found.names)
 
     def offers(self) -> Iterator[tuple[etree._Element, int]]:
         """Yields each offer with its size in the source; the offer before is freed when the next is asked for."""
@@ -67,10 +70,10 @@ class _Reader:
             place = self._place
             place.window = window
             try:
-                for element in iterate_elements(window, "offer", scan.encoding):
+                for element in iterate_offers(window, self._shape, scan.encoding):
                     parent = element.getparent()
                     if parent is not container:
-                        if not _is_container(parent):
+                        if not self._shape.is_container(parent):
                             continue
                         container = parent
                     place.start, place.end = next(positions)
@@ -85,7 +88,7 @@ class _Reader:
     def fill(self, record: OfferRecord, element: etree._Element) -> None:
         """Fills the record of the offer at hand: duplicate, without id, too large, or mapped."""
         place = self._place
-        external_id = (element.get("id") or "").strip()
+        external_id = self._shape.ids.read(element)
         record.ordinal = place.ordinal
         record.line = place.line
         issues = self._issues
@@ -94,11 +97,11 @@ class _Reader:
             record.external_id = f"{STAND_IN}{place.ordinal}"
             issues.begin(record, record.external_id)
             if external_id.startswith(STAND_IN):
-                issues.add("ID_RESERVED", field="id", value=external_id)
+                issues.add("ID_RESERVED", field=self._id_field, value=external_id)
             elif external_id:
-                issues.add("ID_TOO_LONG", field="id", value=external_id, length=len(external_id))
+                issues.add("ID_TOO_LONG", field=self._id_field, value=external_id, length=len(external_id))
             else:
-                issues.add("ID_MISSING", field="id")
+                issues.add("ID_MISSING", field=self._id_field)
             self._map(record, element)
             record.ClearField("content")
             return
@@ -107,7 +110,7 @@ class _Reader:
         if first is not None:
             record.kind = offer_requests_pb2.RECORD_KIND_DUPLICATE
             record.external_id = f"{STAND_IN}{place.ordinal}"
-            issues.add("DUPLICATE_ID", field="id", value=external_id, first_line=first.line)
+            issues.add("DUPLICATE_ID", field=self._id_field, value=external_id, first_line=first.line)
             return
         record.kind = offer_requests_pb2.RECORD_KIND_OFFER
         record.external_id = external_id
@@ -126,14 +129,3 @@ class _Reader:
         self._mapping.fill(record, element, self._issues)
         self._issues.close()
         return True
-
-
-def _is_container(parent: etree._Element | None) -> bool:
-    """Says whether offers under this element count: yml_catalog/shop/offers, as in the first pass."""
-    if parent is None or parent.tag != "offers":
-        return False
-    shop = parent.getparent()
-    if shop is None or shop.tag != "shop":
-        return False
-    root = shop.getparent()
-    return root is not None and root.tag == "yml_catalog" and root.getparent() is None

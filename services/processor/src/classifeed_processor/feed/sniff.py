@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
 
 from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.feed.opening import Opening
+from classifeed_processor.feed.unknown_format import show_bytes, unknown_format
 
 PREFIX_BYTES = 64 << 10
-KNOWN_FORMATS = "YML (Yandex Market Language, root <yml_catalog>)"
 
 _HTML = re.compile(
     rb"\A(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|br\s*/?>|b>|p>|h1|div|script|title|center)\b", re.I | re.S
@@ -20,41 +20,12 @@ _SCRIPT_ERROR = re.compile(
     re.I,
 )
 _DECLARATION = re.compile(rb"""\A<\?xml\b[^>]{0,200}?\bencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']""")
-_OTHER = (
-    (b"Rar!", "a RAR archive"),
-    (b"7z\xbc\xaf", "a 7z archive"),
-    (b"\x28\xb5\x2f\xfd", "a zstd archive"),
-    (b"BZh", "a bzip2 archive"),
-    (b"%PDF", "a PDF document"),
-    (b"\xd0\xcf\x11\xe0", "an old office document"),
-    (b"{", "JSON"),
-    (b"[", "JSON"),
-)
 _FIRST = frozenset({b"<", b" ", b"\t", b"\r", b"\n"})
 _ONE_BYTE = (
     "cp866", "cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1257", "iso8859-1", "iso8859-2", "iso8859-5",
     "iso8859-9", "iso8859-15", "koi8-r", "koi8-u",
 )  # fmt: skip
 _NATIVE_CODECS = frozenset(codecs.lookup(name).name for name in _ONE_BYTE)
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """How to read the characters of an XML file.
-
-    Attributes:
-        skip_bytes: Byte order mark and blanks before the first `<`.
-        skip_lines: Line breaks among these, to be added to every line number.
-        wide: Python codec to decode with before parsing, for encodings of two bytes a character; empty otherwise.
-        encoding: Encoding to force on both parsers; empty means UTF-8, which nothing contradicts.
-        declared: What the declaration says; empty when it says nothing.
-    """
-
-    skip_bytes: int
-    skip_lines: int
-    wide: str
-    encoding: str
-    declared: str
 
 
 def sniff(prefix: bytes) -> Opening:
@@ -92,23 +63,6 @@ def sniff(prefix: bytes) -> Opening:
         encoding=encoding,
         declared=name,
     )
-
-
-def unknown_format(start: bytes, what: str = "") -> FeedFault:
-    """Returns the fault for content that no plug-in reads, with its first 200 bytes and what is known."""
-    name = what or next((name for magic, name in _OTHER if start.startswith(magic)), "of no known format")
-    return FeedFault(
-        "UNKNOWN_FORMAT",
-        f"The file is {name}; known is {KNOWN_FORMATS}. It begins with {show_bytes(start)}",
-        line=1,
-        column=1,
-    )
-
-
-def show_bytes(data: bytes) -> str:
-    """Returns the first 200 bytes as one printable line in quotes."""
-    text = data[:200].decode("utf-8", "replace")
-    return "“" + "".join(c if c.isprintable() else " " for c in text).strip() + "”"
 
 
 def _wide_encoding(prefix: bytes) -> tuple[str, bytes, int]:

@@ -9,11 +9,14 @@ class SourceWindow:
     """A stream for the parser that remembers the bytes since the offer at hand began.
 
     `forget_before` is told as offers are done; memory is one chunk and one offer.
+
+    Attributes:
+        encoding: That of its bytes.
     """
 
     def __init__(self, stream: ByteStream, encoding: str) -> None:
         self._stream = stream
-        self._encoding = encoding or "utf-8"
+        self.encoding = encoding or "utf-8"
         self._base = 0
         self._bytes = b""
         self._floor = 0
@@ -57,11 +60,7 @@ class SourceWindow:
 
     def text(self, data: bytes) -> str:
         """Returns source bytes as characters."""
-        return data.decode(self._encoding, "replace")
-
-    def encode(self, text: str) -> bytes:
-        """Returns how a text stands in the source."""
-        return text.encode(self._encoding, "replace")
+        return data.decode(self.encoding, "replace")
 
     def _length(self, data: bytes) -> int:
-        return len(data.decode(self._encoding, "replace"))
+        return len(data.decode(self.encoding, "replace"))

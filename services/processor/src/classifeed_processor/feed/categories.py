@@ -1,4 +1,4 @@
-"""Names from the root to a category, out of the shop's own list."""
+"""Names from the root to a category, out of the file's own list or out of a text."""
 
 from __future__ import annotations
 
@@ -39,3 +39,14 @@ class CategoryPaths:
                 room -= len(category.name)
             category_id = category.parent_id
         return tuple(reversed(names))
+
+
+def split_path(text: str) -> list[str]:
+    """Returns the names of a path that is written with > between them, from the root on."""
+    names: list[str] = []
+    room = _MAX_PATH_CHARS
+    for name in (" ".join(part.split()) for part in text.split(">")):
+        if name and len(names) < _MAX_DEPTH and room >= len(name):
+            names.append(name)
+            room -= len(name)
+    return names

@@ -1,11 +1,13 @@
-"""Reading single values of a YML offer: amounts, links, flags, coordinates."""
+"""Reading single values of an offer: amounts, links, flags, coordinates."""
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 _TRUE: Final = frozenset({"true", "1", "yes", "да", ""})
 MICROS: Final = 1_000_000
+_BETWEEN_LINKS: Final = re.compile(r"\||,\s*(?=https?://)", re.I)
 
 
 def amount_micros(text: str) -> int:
@@ -48,5 +50,6 @@ def point(latitude: str, longitude: str) -> tuple[float, float] | None:
 
 
 def split_pictures(text: str) -> list[str]:
-    """Returns the links of one <picture>, in which some shops put all of them, with bars between."""
-    return [part.strip() for part in text.split("|") if part.strip()]
+    """Returns the links of one element, in which some shops put all of them, with bars or commas between."""
+    # A comma is a part of many links; before another link it is none.
+    return [part.strip() for part in _BETWEEN_LINKS.split(text) if part.strip()]

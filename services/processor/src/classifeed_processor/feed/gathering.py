@@ -1,0 +1,107 @@
+"""Taking one offer apart by a format's table of elements: its texts, before anything is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from lxml import etree
+
+from classifeed_processor.feed.shape import inner_text
+
+NOTHING: Final[frozenset[tuple[str, int]]] = frozenset()
+
+
+class GatheredOffer:
+    """The texts of one offer. `texts` holds them by meaning, `params` as name, value and unit."""
+
+    __slots__ = ("barcodes", "params", "pictures", "texts")
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+        self.pictures: list[str] = []
+        self.params: list[tuple[str, str, str]] = []
+        self.barcodes: list[str] = []
+
+    def note(self, meaning: str, text: str) -> None:
+        """Takes a text, unless one of its meaning is there; blanks say nothing."""
+        if meaning not in self.texts and (text := text.strip()):
+            self.texts[meaning] = text
+
+
+Take = Callable[[GatheredOffer, etree._Element], None]
+
+
+@dataclass(frozen=True, slots=True)
+class TagTable:
+    """What the elements of an offer mean, by their names as lxml writes them.
+
+    Attributes:
+        single: Meaning of elements that are read as one text each; of several with one meaning the first that says
+            something counts.
+        picture: Elements with links of pictures.
+        special: What takes the other ones.
+        markup: Meanings of `single` in whose elements sellers put markup without hiding it in CDATA.
+    """
+
+    single: Mapping[str, str]
+    picture: frozenset[str]
+    special: Mapping[str, Take]
+    markup: frozenset[str]
+
+    def gather(self, offer: etree._Element, skip: frozenset[tuple[str, int]] = NOTHING) -> GatheredOffer:
+        """Returns the texts of an offer.
+
+        Args:
+            offer: The element.
+            skip: Elements (name, nth from 1) that count as absent.
+        """
+        gathered = GatheredOffer()
+        texts = gathered.texts
+        meaning_of, take_of, pictures = self.single.get, self.special.get, self.picture
+        for child in _without(offer, skip) if skip else offer:
+            tag = child.tag
+            meaning = meaning_of(tag)
+            if meaning is not None:
+                text = inner_text(child) if meaning in self.markup else child.text
+                if text and meaning not in texts and (text := text.strip()):
+                    texts[meaning] = text
+            elif tag in pictures:
+                gathered.pictures.append((child.text or "").strip())
+            elif (take := take_of(tag)) is not None:
+                take(gathered, child)
+        return gathered
+
+    def element(self, offer: etree._Element, meaning: str) -> etree._Element | None:
+        """Returns the element in which the offer says something, or None; slow, for messages."""
+        for child in offer:
+            if self.single.get(str(child.tag)) == meaning and inner_text(child).strip():
+                return child
+        return None
+
+    def pictures(self, offer: etree._Element) -> list[etree._Element]:
+        """Returns the elements of `GatheredOffer.pictures`; slow, for messages."""
+        return [child for child in offer if child.tag in self.picture]
+
+
+def take_barcode(gathered: GatheredOffer, element: etree._Element) -> None:
+    """Takes the text of an element as a barcode."""
+    if text := (element.text or "").strip():
+        gathered.barcodes.append(text)
+
+
+def take_named_param(gathered: GatheredOffer, element: etree._Element) -> None:
+    """Takes the text of an element as an attribute of the offer, with its name and its unit out of XML attributes."""
+    text = (element.text or "").strip()
+    if text and (name := element.get("name")):
+        gathered.params.append((name.strip(), text, (element.get("unit") or "").strip()))
+
+
+def _without(offer: etree._Element, skip: frozenset[tuple[str, int]]) -> Iterator[etree._Element]:
+    seen: dict[str, int] = {}
+    for child in offer:
+        tag = str(child.tag)
+        seen[tag] = seen.get(tag, 0) + 1
+        if (tag, seen[tag]) not in skip:
+            yield child

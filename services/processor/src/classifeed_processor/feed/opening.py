@@ -1,0 +1,24 @@
+"""How the characters of a file are read, as its first bytes say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How to read the characters of an XML file.
+
+    Attributes:
+        skip_bytes: Byte order mark and blanks before the first `<`.
+        skip_lines: Line breaks among these, to be added to every line number.
+        wide: Python codec to decode with before parsing, for encodings of two bytes a character; empty otherwise.
+        encoding: Encoding to force on both parsers; empty means UTF-8, which nothing contradicts.
+        declared: What the declaration says; empty when it says nothing.
+    """
+
+    skip_bytes: int
+    skip_lines: int
+    wide: str
+    encoding: str
+    declared: str

@@ -1,0 +1,211 @@
+"""First pass over one XML format: counts offers and their tags, takes their ids, reads the head wherever it stands."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from typing import ClassVar
+from xml.parsers import expat
+
+from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.feed.limits import Limits
+from classifeed_processor.feed.positions import PositionWriter
+from classifeed_processor.feed.scan import IdSink, ShopHead
+from classifeed_processor.feed.shape import MAX_ID_CHARS, OfferShape
+
+HeadElement = Callable[[dict[str, str], str], None]
+_Handlers = tuple[Callable[[str, dict[str, str]], None], Callable[[str], None]]
+
+_SHOWN_TAGS = 20
+# Gaps between offers up to this size are indentation; larger ones count as content outside of offers.
+_SMALL_GAP = 4_096
+
+
+class TreeScan:
+    """Sees every tag of a file once. A format names its parts and says what it takes from outside of the offers.
+
+    Attributes:
+        name: Name of the format.
+        title: What people call it.
+        shape: Where its offers stand.
+        describing_tags: Elements of offers without any of which a file updates prices and stock only.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    shape: ClassVar[OfferShape]
+    describing_tags: ClassVar[frozenset[str]]
+
+    def __init__(self, ids: IdSink, positions: PositionWriter, limits: Limits) -> None:
+        self._ids = ids
+        self._positions = positions
+        self._limits = limits
+        self.offer_count = 0
+        self.boundary = 0
+        self.inside_offer = False
+        self.head = ShopHead()
+        self.child_tags: dict[str, int] = defaultdict(int)
+        self._containers_seen = 1
+        self._outside_bytes = 0
+        self._external_id = ""
+        self._id_rank = 0
+
+    def open_root(self, attributes: dict[str, str], namespaces: frozenset[str]) -> None:
+        """Looks at the root's attributes and at the namespaces declared there.
+
+        Raises:
+            FeedFault: STRUCTURE_WRONG.
+        """
+
+    def head_elements(self) -> Mapping[tuple[str, ...], HeadElement]:
+        """Returns what takes attributes and text of which elements outside of offers, by their path under the root."""
+        return {}
+
+    def unknown_tags(self) -> Iterable[str]:
+        """Returns the tags of offers that the format does not know, as expat writes them, in order."""
+        return ()
+
+    def head_warnings(self) -> list[str]:
+        """Returns what the seller should know of the head. Called at the end of a file that has offers."""
+        return []
+
+    def attach(self, parser: expat.XMLParserType, attributes: dict[str, str], namespaces: frozenset[str]) -> None:
+        """Sets the handlers; the root is open already."""
+        self.open_root(attributes, namespaces)
+        self._outside = self._outside_handlers(parser)
+        self._inside = self._inside_handlers(parser)
+        parser.StartElementHandler, parser.EndElementHandler = self._outside
+
+    def finish(self) -> list[str]:
+        """Checks the containers and returns warnings for the file as a whole."""
+        containers = self.shape.containers
+        if self._containers_seen < len(containers):
+            parent, missing = (_local(containers[self._containers_seen - back]) for back in (1, 0))
+            raise FeedFault("STRUCTURE_WRONG", f"The file has no <{missing}> inside <{parent}>")
+        warnings = self.head_warnings() if self.offer_count else ["The file holds no offers."]
+        if unknown := list(self.unknown_tags()):
+            shown = ", ".join(f"<{_shown(tag)}> ({self.child_tags[tag]:,} times)" for tag in unknown[:_SHOWN_TAGS])
+            more = f" and {len(unknown) - _SHOWN_TAGS} more" if len(unknown) > _SHOWN_TAGS else ""
+            warnings.append(f"Tags that {self.title} does not know were left out: {shown}{more}.")
+        return warnings
+
+    @property
+    def stock_only(self) -> bool:
+        """Whether the offers have prices and stock and nothing that describes them."""
+        return self.offer_count > 0 and self.describing_tags.isdisjoint(self.child_tags)
+
+    def _outside_handlers(self, parser: expat.XMLParserType) -> _Handlers:
+        containers, offers = self.shape.containers, self.shape.offers
+        id_attribute, max_depth = self.shape.ids.attribute, self._limits.depth
+        head_elements = self.head_elements()
+        path: list[str] = []
+        # How many containers are open, one in the other from the root on.
+        matched = 1
+        reading: tuple[HeadElement, dict[str, str], int] | None = None
+        texts: list[str] = []
+
+        def start(name: str, attributes: dict[str, str]) -> None:
+            nonlocal matched, reading
+            depth = len(path) + 1
+            if depth == matched:
+                if depth == len(containers):
+                    if name in offers:
+                        self._begin_offer(parser.CurrentByteIndex, attributes.get(id_attribute, ""))
+                        parser.StartElementHandler, parser.EndElementHandler = self._inside
+                        return
+                elif name in containers[depth]:
+                    matched += 1
+                    self._containers_seen = max(self._containers_seen, matched)
+            if depth >= max_depth:
+                raise too_deep(parser, max_depth)
+            path.append(name)
+            if reading is None and (reader := head_elements.get(tuple(path))) is not None:
+                reading = reader, attributes, depth
+                parser.CharacterDataHandler = texts.append
+
+        def end(_: str) -> None:
+            nonlocal matched, reading
+            depth = len(path)
+            if reading is not None and reading[2] == depth:
+                parser.CharacterDataHandler = None
+                reading[0](reading[1], "".join(texts))
+                reading = None
+                texts.clear()
+            matched = min(matched, max(depth, 1))
+            if path:
+                path.pop()
+
+        return start, end
+
+    def _inside_handlers(self, parser: expat.XMLParserType) -> _Handlers:
+        child_tags, ranks = self.child_tags, self.shape.ids.ranks
+        max_depth = self._limits.depth - len(self.shape.containers) - 1
+        depth = 0
+        rank = -1
+        texts: list[str] = []
+
+        def start(name: str, _: dict[str, str]) -> None:
+            nonlocal depth, rank
+            depth += 1
+            if depth == 1:
+                child_tags[name] += 1
+                if ranks.get(name, self._id_rank) < self._id_rank:
+                    rank = ranks[name]
+                    parser.CharacterDataHandler = texts.append
+            elif depth > max_depth:
+                raise too_deep(parser, self._limits.depth)
+
+        def end(name: str) -> None:
+            nonlocal depth, rank
+            if depth == 0:
+                # At </offer>, and at <offer/>, the parser stands at the beginning of the tag.
+                self._end_offer(parser.CurrentByteIndex + len(name) - name.rfind(" ") + 2)
+                parser.StartElementHandler, parser.EndElementHandler = self._outside
+                return
+            if depth == 1 and rank >= 0:
+                parser.CharacterDataHandler = None
+                if external_id := "".join(texts).strip():
+                    self._external_id, self._id_rank = external_id, rank
+                texts.clear()
+                rank = -1
+            depth -= 1
+
+        return start, end
+
+    def _begin_offer(self, offset: int, external_id: str) -> None:
+        gap = offset - self.boundary
+        if gap > _SMALL_GAP:
+            self._outside_bytes += gap
+            if self._outside_bytes > self._limits.head_bytes:
+                raise FeedFault("UNSAFE_XML", f"More than {self._limits.head_bytes:,} bytes stand outside of offers")
+        self.inside_offer = True
+        self.boundary = offset
+        self.offer_count += 1
+        self._id_rank = len(self.shape.ids.ranks)
+        self._external_id = external_id.strip()
+        if self._external_id:
+            self._note_id()
+
+    def _note_id(self) -> None:
+        if 0 < len(self._external_id) <= MAX_ID_CHARS:
+            self._ids.add(self._external_id, self.offer_count, self.boundary)
+
+    def _end_offer(self, offset: int) -> None:
+        if self.shape.ids.ranks:
+            self._note_id()
+        self._positions.add(self.boundary, offset)
+        self.inside_offer = False
+        self.boundary = offset
+
+
+def too_deep(parser: expat.XMLParserType, max_depth: int) -> FeedFault:
+    """Returns the fault for elements nested beyond the limit, at the parser's place."""
+    return FeedFault("UNSAFE_XML", f"Elements are nested more than {max_depth} deep", line=parser.CurrentLineNumber)
+
+
+def _local(names: frozenset[str]) -> str:
+    return min(names).rpartition(" ")[2]
+
+
+def _shown(tag: str) -> str:
+    return tag.rpartition(" ")[2]
