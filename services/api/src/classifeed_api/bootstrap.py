@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from classifeed.feeds.v1.feed_service_pb2_grpc import add_FeedServiceServicer_to_server
+from classifeed_api.app.create_feed import CreateFeed
 from classifeed_api.app.create_tasks import CreateTasks
+from classifeed_api.app.delete_feed import DeleteFeed
+from classifeed_api.app.keep_credentials import KeepCredentials
+from classifeed_api.app.push_sources import PushSources
+from classifeed_api.app.read_feeds import ReadFeeds
+from classifeed_api.app.run_feed import RunFeed
 from classifeed_api.app.store_upload import StoreUpload
+from classifeed_api.app.switch_feed import SwitchFeed
+from classifeed_api.app.update_feed import UpdateFeed
+from classifeed_api.clients.loader import LoaderClient
 from classifeed_api.clients.processor import ProcessorClient
+from classifeed_api.domain.feed_settings import Limits
 from classifeed_api.rpc.feed_service import FeedService
+from classifeed_api.rpc.methods import FeedCases, Parts
 from classifeed_api.settings import ApiSettings
-from classifeed_api.store.uploads import SQL
+from classifeed_api.store import feeds, task_line
+from classifeed_common.auth.sealing import Sealer
 from classifeed_common.blobs import BlobRefs
+from classifeed_common.db import Database
 from classifeed_common.ids import process_holder
 from classifeed_common.lease import Leases
 from classifeed_common.publish_mark import MarkPusher
@@ -24,40 +37,76 @@ def build(settings: ApiSettings) -> ServiceRunner:
     """Returns the api, ready to run."""
     db = database_of(settings)
     blobs = blobs_of(settings)
-    channel = channel_to("processor", settings.processor_address, settings)
-    processor = ProcessorClient(channel)
-    pusher = MarkPusher(
+    to_processor = channel_to("processor", settings.processor_address, settings)
+    to_loader = channel_to("loader", settings.loader_address, settings)
+    processor = ProcessorClient(to_processor)
+    loader = LoaderClient(to_loader, states_timeout_s=settings.states_timeout_s)
+    leases = Leases(db, process_holder(_SERVICE), settings.lease_ttl_s)
+    tasks = MarkPusher(
         db,
         name="uploads",
-        select_due=SQL["select_due"],
-        advance=SQL["advance_published"],
+        select_due=task_line.SQL["select_due"],
+        advance=task_line.SQL["advance_published"],
         push=CreateTasks(db, processor),
-        leases=Leases(db, process_holder(_SERVICE), settings.lease_ttl_s),
+        leases=leases,
         batch=50,
     )
-    store_upload = StoreUpload(db, blobs, BlobRefs(), on_stored=pusher.wake)
+    sources = MarkPusher(
+        db,
+        name="feeds",
+        select_due=feeds.SQL["select_due"],
+        advance=feeds.SQL["advance_published"],
+        push=PushSources(loader),
+        leases=leases,
+    )
+    parts = Parts(
+        settings=settings,
+        db=db,
+        store_upload=StoreUpload(db, blobs, BlobRefs(), on_stored=tasks.wake),
+        feeds=_feed_cases(settings, db, loader, sources, tasks),
+        tasks=processor.stub,
+        sources=loader.stub,
+    )
 
     async def start() -> None:
         await db.open()
         await blobs.open()
 
     async def stop() -> None:
-        await channel.close()
+        await to_loader.close()
+        await to_processor.close()
         await blobs.close()
         await db.close()
 
-    async def due() -> dict[str, int]:
-        return {"uploads": await pusher.backlog()}
+    async def without_task() -> dict[str, int]:
+        async with db.transaction() as tx:
+            return {"uploads": await task_line.count(tx)}
+
+    async def unpublished() -> dict[str, int]:
+        return {"feeds_unpublished": await sources.backlog()}
 
     return ServiceRunner(
         settings,
         _SERVICE,
         version_of(_SERVICE),
-        roles=[Role("uploads", pusher.run, due)],
-        servicers=[
-            Servicer.of(add_FeedServiceServicer_to_server, FeedService(settings, db, store_upload, processor.stub))
-        ],
-        readiness={"postgres": check_table(db, "uploads"), "s3": blobs.check},
+        roles=[Role("uploads", tasks.run, without_task), Role("feeds", sources.run, unpublished)],
+        servicers=[Servicer.of(add_FeedServiceServicer_to_server, FeedService(parts))],
+        readiness={"postgres": check_table(db, "feed"), "s3": blobs.check},
         on_start=start,
         on_stop=stop,
+    )
+
+
+def _feed_cases(
+    settings: ApiSettings, db: Database, loader: LoaderClient, sources: MarkPusher, tasks: MarkPusher
+) -> FeedCases:
+    limits = Limits(settings.min_interval_s, settings.allow_loopback)
+    credentials = KeepCredentials(Sealer.load(settings.secrets_file) if settings.secrets_file is not None else None)
+    return FeedCases(
+        create=CreateFeed(db, limits, credentials, on_changed=sources.wake),
+        read=ReadFeeds(db, loader),
+        update=UpdateFeed(db, limits, credentials, on_changed=sources.wake),
+        switch=SwitchFeed(db, on_changed=sources.wake),
+        delete=DeleteFeed(db, on_changed=sources.wake, on_deleted=tasks.wake),
+        run=RunFeed(db, loader),
     )

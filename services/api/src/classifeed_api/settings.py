@@ -16,6 +16,20 @@ class ApiSettings(ServiceSettings):
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_API_", frozen=True)
 
     processor_address: str = Field(description="gRPC address of the processor, host:port.")
+    loader_address: str = Field(description="gRPC address of the loader, host:port.")
+    secrets_file: Path | None = Field(
+        default=None,
+        description="File of the keys that credentials of feeds are sealed with, the loader's; unset: none are taken.",
+    )
+    min_interval_s: float = Field(
+        default=600, gt=0, description="Shortest time from one fetch of a feed to the next that is taken, in seconds."
+    )
+    allow_loopback: bool = Field(
+        default=False, description="Take links to this machine too: for tests and demos, never in production."
+    )
+    states_timeout_s: float = Field(
+        default=1, gt=0, description="How long reads of feeds wait for the loader's states, in seconds."
+    )
     spool_dir: Path | None = Field(
         default=None, description="Folder for uploads on their way to the object store; unset: the system's."
     )

@@ -4,70 +4,22 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
 
 import grpc
 import pytest
-from google.rpc import error_details_pb2
-from grpc_status import rpc_status
 
 from classifeed.feeds.v1 import feed_service_pb2, task_pb2, task_service_pb2
-from classifeed.feeds.v1.feed_service_pb2_grpc import FeedServiceStub, add_FeedServiceServicer_to_server
-from classifeed.feeds.v1.task_service_pb2_grpc import (
-    TaskServiceServicer,
-    TaskServiceStub,
-    add_TaskServiceServicer_to_server,
-)
-from classifeed_api.app.store_upload import StoreUpload
-from classifeed_api.rpc.feed_service import FeedService
-from classifeed_api.settings import ApiSettings
-from classifeed_common.blobs import BlobRefs, BlobStore
+from classifeed.feeds.v1.feed_service_pb2_grpc import FeedServiceStub
 from classifeed_common.db import Database
-from classifeed_common.embedded.s3 import EmbeddedS3
-from classifeed_common.rpc.server import Servicer
-from classifeed_common.testing.databases import MigratedDatabase
-from classifeed_common.testing.rpc import OpenChannel, StartServer
 
 CONTENT = b"<yml_catalog>" + b"x" * 100_000 + b"</yml_catalog>"
-
-
-class Processor(TaskServiceServicer):
-    """The processor at the other end of the wire: a task that moves at each look."""
-
-    def __init__(self) -> None:
-        self.looks = 0
-
-    async def GetTask(self, request: task_service_pb2.GetTaskRequest, context: object) -> task_pb2.Task:
-        self.looks += 1
-        ended = self.looks >= 5
-        task = task_pb2.Task(name=request.name, status="TASK_STATUS_SUCCEEDED" if ended else "TASK_STATUS_IN_PROGRESS")
-        task.statistics.total = self.looks // 2
-        return task
+Refusal = Callable[[Awaitable[object]], Awaitable[tuple[grpc.StatusCode, str, list[str]]]]
 
 
 @pytest.fixture
-async def db(migrated_database: MigratedDatabase) -> Database:
-    return await migrated_database("classifeed_api")
-
-
-@pytest.fixture
-async def feeds(
-    db: Database, s3: EmbeddedS3, rpc_server: StartServer, rpc_channel: OpenChannel, tmp_path: Path
-) -> AsyncIterator[FeedServiceStub]:
-    blobs = BlobStore(
-        endpoint=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key, bucket=f"t-{uuid.uuid4().hex[:12]}"
-    )
-    await blobs.open()
-    target = await rpc_server("processor", Servicer.of(add_TaskServiceServicer_to_server, Processor()))
-    tasks = TaskServiceStub(rpc_channel(target, caller="api", audience="processor"))
-    spool = tmp_path / "spool"
-    spool.mkdir()
-    settings = ApiSettings(processor_address="127.0.0.1:1", spool_dir=spool, upload_limit_bytes=200_000)
-    service = FeedService(settings, db, StoreUpload(db, blobs, BlobRefs()), tasks)
-    own = await rpc_server("api", Servicer.of(add_FeedServiceServicer_to_server, service))
-    yield FeedServiceStub(rpc_channel(own, caller="operator", audience="api"))
-    assert list(spool.iterdir()) == [], "nothing stays in the spool"
-    await blobs.close()
+async def feeds(api: object) -> AsyncIterator[FeedServiceStub]:
+    yield api.stub
+    assert list(api.spool.iterdir()) == [], "nothing stays in the spool"
 
 
 Parts = AsyncIterator[feed_service_pb2.UploadFeedRequest]
@@ -83,20 +35,6 @@ async def parts(content: bytes = CONTENT, *, spec_first: bool = True, **fields: 
         yield feed_service_pb2.UploadFeedRequest(chunk=content[at : at + 30_000])
     if not spec_first:
         yield spec
-
-
-async def refusal(call: Awaitable[object]) -> tuple[grpc.StatusCode, str, list[str]]:
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call
-    status = rpc_status.from_call(caught.value)
-    reason, fields = "", []
-    for detail in status.details:
-        info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
-        if detail.Unpack(info):
-            reason = info.reason
-        elif detail.Unpack(bad):
-            fields = [violation.field for violation in bad.field_violations]
-    return caught.value.code(), reason, fields
 
 
 async def count_uploads(db: Database) -> int:
@@ -124,13 +62,13 @@ async def test_file_in_pieces_becomes_an_upload(feeds: FeedServiceStub) -> None:
     ],
 )
 async def test_wrong_upload_is_refused_by_its_field_and_leaves_nothing(
-    feeds: FeedServiceStub, db: Database, make: Callable[[], Parts], reason: str, field: str
+    feeds: FeedServiceStub, refusal: Refusal, db: Database, make: Callable[[], Parts], reason: str, field: str
 ) -> None:
     assert await refusal(feeds.UploadFeed(make())) == (grpc.StatusCode.INVALID_ARGUMENT, reason, [field])
     assert await count_uploads(db) == 0
 
 
-async def test_too_large_a_file_is_refused_on_the_way(feeds: FeedServiceStub, db: Database) -> None:
+async def test_too_large_a_file_is_refused_on_the_way(feeds: FeedServiceStub, refusal: Refusal, db: Database) -> None:
     code, reason, _ = await refusal(feeds.UploadFeed(parts(b"x" * 300_000, size_bytes=300_000)))
     assert (code, reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "UPLOAD_TOO_LARGE")
     assert await count_uploads(db) == 0
@@ -144,7 +82,7 @@ async def test_watch_sends_each_change_once_and_ends_with_the_task(feeds: FeedSe
     assert len(set(seen)) == len(seen)
 
 
-async def test_unknown_upload_is_not_found(feeds: FeedServiceStub) -> None:
+async def test_unknown_upload_is_not_found(feeds: FeedServiceStub, refusal: Refusal) -> None:
     name = f"uploads/{uuid.uuid4()}"
     code, reason, _ = await refusal(feeds.GetUpload(feed_service_pb2.GetUploadRequest(name=name)))
     assert (code, reason) == (grpc.StatusCode.NOT_FOUND, "UPLOAD_NOT_FOUND")

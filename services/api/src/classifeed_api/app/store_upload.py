@@ -6,11 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from uuid import UUID, uuid4
 
+from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.domain.uploads import NewUpload, Upload
-from classifeed_api.store import uploads
+from classifeed_api.store import feeds, task_line, uploads
 from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.db import Database, Tx
-from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
+from classifeed_common.errors import FailedPrecondition, FieldViolation, InvalidArgument, NotFound
 
 
 class StoreUpload:
@@ -28,11 +29,22 @@ class StoreUpload:
         self._refs = refs
         self._on_stored = on_stored
 
+    async def admit(self, key: NamespaceKey, *, request_id: str | None, force: bool) -> None:
+        """Returns if an upload to the namespace would be taken, before its bytes are.
+
+        Raises:
+            FailedPrecondition: the namespace has a feed by link, and the upload is not forced.
+        """
+        async with self._db.transaction() as tx:
+            if not force and not await _is_known(tx, key, request_id):
+                await _require_no_feed(tx, key)
+
     async def __call__(self, upload: NewUpload, path: Path) -> Upload:
         """Returns the stored upload; idempotent by request_id.
 
         Raises:
             InvalidArgument: the request_id was used for another file or another namespace.
+            FailedPrecondition: the namespace has a feed by link by now, and the upload is not forced.
             Unavailable: the object store cannot be reached.
         """
         upload_id = uuid4()
@@ -40,15 +52,30 @@ class StoreUpload:
             fresh = await uploads.insert(tx, upload_id, upload)
             if not fresh:
                 upload_id = await self._earlier(tx, upload)
-            await self._refs.add(tx, upload.sha256, f"upload:{upload_id}")
+            await self._refs.add(tx, upload.sha256, _reference(upload_id))
         await self._blobs.put_file(path, upload.sha256)
-        async with self._db.transaction() as tx:
-            await uploads.mark_stored(tx, upload_id)
-            stored = await uploads.get(tx, upload_id)
+        try:
+            stored = await self._make_due(upload_id, upload)
+        except FailedPrecondition:
+            await self._forget(upload_id)
+            raise
         if stored is None:
             raise NotFound("UPLOAD_NOT_FOUND", f"Upload {upload_id} was removed while it was stored. Send it again.")
         self._on_stored()
         return stored
+
+    async def _make_due(self, upload_id: UUID, upload: NewUpload) -> Upload | None:
+        async with self._db.transaction() as tx:
+            await task_line.lock(tx, upload.key)
+            if not upload.force and not await _is_known(tx, upload.key, upload.request_id):
+                await _require_no_feed(tx, upload.key)
+            await uploads.mark_stored(tx, upload_id, await task_line.next_place(tx, upload.key))
+            return await uploads.get(tx, upload_id)
+
+    async def _forget(self, upload_id: UUID) -> None:
+        async with self._db.transaction() as tx:
+            if await uploads.delete_unstored(tx, upload_id):
+                await self._refs.drop(tx, _reference(upload_id))
 
     async def _earlier(self, tx: Tx, upload: NewUpload) -> UUID:
         earlier = await uploads.get_by_request(tx, upload.seller_id, upload.request_id or "")
@@ -60,3 +87,22 @@ class StoreUpload:
                 violations=[FieldViolation("spec.request_id", "was used for another file or namespace")],
             )
         return earlier.upload_id
+
+
+async def _is_known(tx: Tx, key: NamespaceKey, request_id: str | None) -> bool:
+    """Whether the call is a repetition of one that was acknowledged, or could have been."""
+    return request_id is not None and await uploads.is_request_stored(tx, key.seller_id, request_id)
+
+
+async def _require_no_feed(tx: Tx, key: NamespaceKey) -> None:
+    if await feeds.holds_namespace(tx, key):
+        raise FailedPrecondition(
+            "NAMESPACE_HAS_FEED",
+            f"{key.name} is filled by a feed by link, whose next load would undo this upload. Delete that feed, upload "
+            "to another namespace, or force the upload.",
+            metadata={"feed": key.name},
+        )
+
+
+def _reference(upload_id: UUID) -> str:
+    return f"upload:{upload_id}"

@@ -1,1 +1,1 @@
-"""What an upload is, without any store or wire."""
+"""What uploads and feeds are, without any store or wire."""

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from classifeed_common.errors import FieldViolation, InvalidArgument
-
-DEFAULT_NAMESPACE = "default"
-_RESERVED = re.compile(r"^(manual|parsed\..*)$")
+from classifeed_api.domain.namespaces import NamespaceKey
 
 
 @dataclass(frozen=True, slots=True)
 class NewUpload:
     """A file that has come whole, before it is stored.
 
-    `mode` and `disposition` are the numbers of the enums in load.proto; never the unspecified ones.
+    `mode` and `disposition` are the numbers of the enums in load.proto; never the unspecified ones. `force`: load it
+    although the namespace has a feed.
     """
 
     seller_id: str
@@ -28,6 +25,12 @@ class NewUpload:
     request_id: str | None
     sha256: str
     size_bytes: int
+    force: bool = False
+
+    @property
+    def key(self) -> NamespaceKey:
+        """The namespace that it goes to."""
+        return NamespaceKey(self.seller_id, self.namespace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +48,7 @@ class Upload:
     task_id: int | None
     created_at: datetime
 
-
-def namespace_for_upload(asked: str) -> str:
-    """Returns the namespace that an upload goes to.
-
-    Raises:
-        InvalidArgument: the namespace is one that uploads may not touch.
-    """
-    namespace = asked or DEFAULT_NAMESPACE
-    if _RESERVED.match(namespace):
-        raise InvalidArgument(
-            "NAMESPACE_RESERVED",
-            f"The namespace {namespace!r} is reserved: offers there are not loaded from uploads. Choose another name.",
-            violations=[FieldViolation("spec.namespace", "must not be `manual` or begin with `parsed.`")],
-        )
-    return namespace
+    @property
+    def key(self) -> NamespaceKey:
+        """The namespace that it goes to."""
+        return NamespaceKey(self.seller_id, self.namespace)

@@ -34,7 +34,47 @@ sa.Index(
     unique=True,
     postgresql_where=uploads.c.request_id.isnot(None),
 )
-sa.Index("uploads_due", uploads.c.created_at, postgresql_where=uploads.c.version > uploads.c.published_version)
+sa.Index(
+    "uploads_due_in_line",
+    uploads.c.seller_id,
+    uploads.c.namespace,
+    uploads.c.version,
+    postgresql_where=uploads.c.version > uploads.c.published_version,
+)
+
+feed = sa.Table(
+    "feed",
+    metadata,
+    sa.Column("seller_id", sa.Text, primary_key=True),
+    sa.Column("namespace", sa.Text, primary_key=True),
+    sa.Column("version", sa.BigInteger, nullable=False),
+    sa.Column("published_version", sa.BigInteger, nullable=False),
+    sa.Column("status", sa.SmallInteger, nullable=False),
+    sa.Column("settings", sa.LargeBinary, nullable=False),
+    sa.Column("sealed_credentials", sa.LargeBinary, nullable=False),
+    sa.Column("request_id", sa.Text),
+    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
+)
+sa.Index("feed_due", feed.c.version, postgresql_where=feed.c.version > feed.c.published_version)
+
+feed_deletions = sa.Table(
+    "feed_deletions",
+    metadata,
+    sa.Column("seller_id", sa.Text, primary_key=True),
+    sa.Column("namespace", sa.Text, primary_key=True),
+    sa.Column("version", sa.BigInteger, primary_key=True),
+    sa.Column("published_version", sa.BigInteger, nullable=False),
+    sa.Column("disposition", sa.SmallInteger, nullable=False),
+    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+)
+sa.Index(
+    "feed_deletions_due",
+    feed_deletions.c.seller_id,
+    feed_deletions.c.namespace,
+    feed_deletions.c.version,
+    postgresql_where=feed_deletions.c.version > feed_deletions.c.published_version,
+)
 
 shared_tables.add_blob_refs(metadata)
 shared_tables.add_leases(metadata)

@@ -8,7 +8,7 @@ from uuid import UUID
 from classifeed_api.domain.uploads import NewUpload, Upload
 from classifeed_common.db import Tx, load_queries
 
-SQL = load_queries(__package__)
+SQL = load_queries(__package__, "uploads.sql")
 
 
 async def insert(tx: Tx, upload_id: UUID, upload: NewUpload) -> bool:
@@ -30,9 +30,22 @@ async def insert(tx: Tx, upload_id: UUID, upload: NewUpload) -> bool:
     return await cursor.fetchone() is not None
 
 
-async def mark_stored(tx: Tx, upload_id: UUID) -> None:
-    """Says that the file lies in the object store; idempotent."""
-    await tx.execute(SQL["mark_stored"], {"upload_id": upload_id})
+async def mark_stored(tx: Tx, upload_id: UUID, place: int) -> None:
+    """Says that the file lies in the object store, and puts the upload into the line of tasks; idempotent."""
+    await tx.execute(SQL["mark_stored"], {"upload_id": upload_id, "place": place})
+
+
+async def is_request_stored(tx: Tx, seller_id: str, request_id: str) -> bool:
+    """Whether a request_id made an upload whose file is stored."""
+    cursor = await tx.execute(SQL["is_request_stored"], {"seller_id": seller_id, "request_id": request_id})
+    row = await cursor.fetchone()
+    return bool(row and row[0])
+
+
+async def delete_unstored(tx: Tx, upload_id: UUID) -> bool:
+    """Forgets an upload that was not stored; False when it was."""
+    cursor = await tx.execute(SQL["delete_unstored"], {"upload_id": upload_id})
+    return cursor.rowcount > 0
 
 
 async def get(tx: Tx, upload_id: UUID) -> Upload | None:

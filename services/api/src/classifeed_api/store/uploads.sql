@@ -9,10 +9,13 @@ RETURNING upload_id
 
 -- name: mark_stored
 -- From here on the upload is due: a task will be made for it.
-UPDATE uploads
-   SET stored = true,
-       version = greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
- WHERE upload_id = %(upload_id)s AND NOT stored
+UPDATE uploads SET stored = true, version = %(place)s WHERE upload_id = %(upload_id)s AND NOT stored
+
+-- name: is_request_stored
+SELECT EXISTS (SELECT FROM uploads WHERE seller_id = %(seller_id)s AND request_id = %(request_id)s AND stored)
+
+-- name: delete_unstored
+DELETE FROM uploads WHERE upload_id = %(upload_id)s AND NOT stored
 
 -- name: get_upload
 SELECT upload_id, seller_id, namespace, mode, disposition, file_name, sha256, size_bytes, task_id, created_at
@@ -24,22 +27,5 @@ SELECT upload_id, seller_id, namespace, mode, disposition, file_name, sha256, si
   FROM uploads
  WHERE seller_id = %(seller_id)s AND request_id = %(request_id)s
 
--- name: select_due
--- Uploads whose task is not made yet, the oldest first.
-SELECT upload_id, seller_id, namespace, mode, disposition, file_name, sha256, size_bytes, task_id, created_at, version
-  FROM uploads
- WHERE version > published_version
- ORDER BY created_at
- LIMIT %(limit)s
-
 -- name: set_task
 UPDATE uploads SET task_id = %(task_id)s WHERE upload_id = %(upload_id)s AND task_id IS NULL
-
--- name: advance_published
-UPDATE uploads u
-   SET published_version = d.version
-  FROM unnest(%(upload_ids)s::uuid[], %(versions)s::bigint[]) AS d (upload_id, version)
- WHERE u.upload_id = d.upload_id AND u.published_version < d.version
-
--- name: count_due
-SELECT count(*) FROM uploads WHERE version > published_version

@@ -1,0 +1,69 @@
+"""Makes the feed of a namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from classifeed.feeds.v1.feed_pb2 import FEED_STATUS_ACTIVE, FeedSettings
+from classifeed_api.app.keep_credentials import KeepCredentials
+from classifeed_api.domain.credentials import check_credentials
+from classifeed_api.domain.feed_settings import ALL, Limits, check_settings, complete
+from classifeed_api.domain.feeds import Feed
+from classifeed_api.domain.namespaces import NamespaceKey
+from classifeed_api.store import feeds, task_line
+from classifeed_common.db import Database
+from classifeed_common.errors import AlreadyExists
+
+
+class CreateFeed:
+    """Makes a feed, or a removed one anew, whose version goes on growing."""
+
+    def __init__(
+        self, db: Database, limits: Limits, credentials: KeepCredentials, *, on_changed: Callable[[], None]
+    ) -> None:
+        self._db = db
+        self._limits = limits
+        self._credentials = credentials
+        self._on_changed = on_changed
+
+    async def __call__(
+        self, key: NamespaceKey, asked: FeedSettings, *, request_id: str | None, timeout_s: float | None
+    ) -> Feed:
+        """Returns the feed; the same request_id again answers the feed as it is by now.
+
+        Raises:
+            InvalidArgument: the settings cannot be worked with.
+            AlreadyExists: the namespace has a feed.
+            FailedPrecondition: there are credentials, and no key to keep them with.
+        """
+        settings = complete(asked)
+        check_settings(settings, ALL, self._limits, field="settings")
+        check_credentials(asked.source.credentials, field="settings.source.credentials")
+        sealed = self._credentials.seal(key, asked.source.credentials)
+        async with self._db.transaction(timeout_s=timeout_s) as tx:
+            await task_line.lock(tx, key)
+            feed = await feeds.get(tx, key)
+            if feed is None:
+                feed = await feeds.insert(tx, key, settings, sealed, request_id)
+            elif request_id is not None and request_id == feed.request_id:
+                return feed
+            elif not feed.is_removed:
+                raise AlreadyExists(
+                    "FEED_EXISTS",
+                    f"{key.name} has a feed already. Change it with UpdateFeed, or choose another namespace.",
+                    metadata={"feed": key.name},
+                )
+            else:
+                feed = await feeds.update(
+                    tx,
+                    replace(
+                        feed,
+                        status=FEED_STATUS_ACTIVE,
+                        settings=settings,
+                        sealed_credentials=sealed,
+                        request_id=request_id,
+                    ),
+                )
+        self._on_changed()
+        return feed

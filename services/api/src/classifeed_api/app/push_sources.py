@@ -1,0 +1,67 @@
+"""Tells the loader of feeds that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, Protocol
+
+import structlog
+
+from classifeed.feeds.v1.feed_source_service_pb2 import SourceRecord
+from classifeed_api.domain.feeds import source_of
+from classifeed_api.store import feeds
+from classifeed_common.errors import InvalidArgument
+
+log = structlog.get_logger(__name__)
+
+# A source with all the credentials that it may have is 80 KB; a full batch of those would be too large a message.
+_CALL_BYTES: Final = 4 * 1024 * 1024
+
+
+class Sources(Protocol):
+    """The loader, as this use case needs it."""
+
+    async def put_sources(self, sources: Sequence[SourceRecord]) -> Sequence[int]:
+        """Returns the version known after the call for each source, in order.
+
+        Raises:
+            InvalidArgument: some source is refused, and none was taken.
+        """
+
+
+class PushSources:
+    """Pushes due feeds to the loader; safe to repeat, as the loader orders by version."""
+
+    def __init__(self, loader: Sources) -> None:
+        self._loader = loader
+
+    async def __call__(self, rows: Sequence[tuple[Any, ...]]) -> Sequence[bool]:
+        """Returns for each due row whether the loader knows it, or a newer version. One refused holds up no other."""
+        taken: list[bool] = []
+        for sources in _calls([source_of(feeds.feed_of(row[1:])) for row in rows]):
+            taken += await self._put(sources)
+        return taken
+
+    async def _put(self, sources: Sequence[SourceRecord]) -> list[bool]:
+        try:
+            known = await self._loader.put_sources(sources)
+        except InvalidArgument as error:
+            if len(sources) > 1:
+                half = len(sources) // 2
+                return [*await self._put(sources[:half]), *await self._put(sources[half:])]
+            [source] = sources
+            log.warning(
+                "api.put_sources.refused", seller=source.seller_id, namespace=source.namespace, error=str(error)
+            )
+            return [False]
+        return [version >= source.feed_version for version, source in zip(known, sources, strict=True)]
+
+
+def _calls(sources: Sequence[SourceRecord]) -> Iterator[Sequence[SourceRecord]]:
+    begin, size_bytes = 0, 0
+    for at, source in enumerate(sources):
+        size_bytes += source.ByteSize()
+        if size_bytes > _CALL_BYTES and at > begin:
+            yield sources[begin:at]
+            begin, size_bytes = at, source.ByteSize()
+    yield sources[begin:]

@@ -1,0 +1,43 @@
+"""Has a feed fetched now."""
+
+from __future__ import annotations
+
+from typing import Protocol
+from uuid import uuid4
+
+from classifeed.feeds.v1.feed_pb2 import Fetch
+from classifeed.feeds.v1.feed_source_service_pb2 import SourceRecord
+from classifeed_api.domain.feeds import source_of
+from classifeed_api.domain.namespaces import NamespaceKey
+from classifeed_api.store import feeds
+from classifeed_common.db import Database
+
+
+class Runner(Protocol):
+    """The loader, as this use case needs it."""
+
+    async def run_source(self, source: SourceRecord, *, force: bool, request_id: str) -> Fetch:
+        """Takes the source and returns the fetch that it queued; idempotent by request_id."""
+
+
+class RunFeed:
+    """Tells the loader the whole feed, so that one which was not pushed yet runs as well."""
+
+    def __init__(self, db: Database, loader: Runner) -> None:
+        self._db = db
+        self._loader = loader
+
+    async def __call__(
+        self, key: NamespaceKey, *, force: bool, request_id: str | None, timeout_s: float | None
+    ) -> Fetch:
+        """Returns the fetch; the same request_id again answers the same one.
+
+        Raises:
+            NotFound: the namespace never had a feed.
+            FailedPrecondition: the feed was deleted.
+            Unavailable: the loader cannot be asked.
+        """
+        async with self._db.transaction(timeout_s=timeout_s) as tx:
+            feed = await feeds.require(tx, key)
+        feed.require_there()
+        return await self._loader.run_source(source_of(feed), force=force, request_id=request_id or str(uuid4()))

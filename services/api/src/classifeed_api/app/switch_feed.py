@@ -1,0 +1,36 @@
+"""Pauses and resumes a feed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from classifeed_api.domain.feeds import Feed
+from classifeed_api.domain.namespaces import NamespaceKey
+from classifeed_api.store import feeds, task_line
+from classifeed_common.db import Database
+
+
+class SwitchFeed:
+    """Sets whether a feed is fetched by its schedule."""
+
+    def __init__(self, db: Database, *, on_changed: Callable[[], None]) -> None:
+        self._db = db
+        self._on_changed = on_changed
+
+    async def __call__(self, key: NamespaceKey, status: int, *, timeout_s: float | None) -> Feed:
+        """Returns the feed with the status, ACTIVE or PAUSED; as it is where it had it.
+
+        Raises:
+            NotFound: the namespace never had a feed.
+            FailedPrecondition: the feed was deleted.
+        """
+        async with self._db.transaction(timeout_s=timeout_s) as tx:
+            await task_line.lock(tx, key)
+            feed = await feeds.require(tx, key)
+            feed.require_there()
+            if feed.status == status:
+                return feed
+            feed = await feeds.update(tx, replace(feed, status=status))
+        self._on_changed()
+        return feed

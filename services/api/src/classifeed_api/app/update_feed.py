@@ -1,0 +1,73 @@
+"""Changes settings of a feed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from classifeed.feeds.v1.feed_pb2 import FeedSettings
+from classifeed_api.app.keep_credentials import KeepCredentials
+from classifeed_api.domain.credentials import check_credentials, credentials_asked
+from classifeed_api.domain.feed_settings import Limits, change, check_mask, check_settings, complete
+from classifeed_api.domain.feeds import Feed
+from classifeed_api.domain.namespaces import NamespaceKey
+from classifeed_api.store import feeds, task_line
+from classifeed_common.db import Database
+from classifeed_common.errors import Aborted
+
+
+class UpdateFeed:
+    """Changes what a mask names, from the version that the caller knows."""
+
+    def __init__(
+        self, db: Database, limits: Limits, credentials: KeepCredentials, *, on_changed: Callable[[], None]
+    ) -> None:
+        self._db = db
+        self._limits = limits
+        self._credentials = credentials
+        self._on_changed = on_changed
+
+    async def __call__(
+        self, key: NamespaceKey, asked: FeedSettings, paths: Sequence[str], *, version: int, timeout_s: float | None
+    ) -> Feed:
+        """Returns the feed with a new version, or as it is where nothing changes.
+
+        Args:
+            key: whose feed.
+            asked: settings, of which those count that the mask names; what it names and they lack gets its default.
+            paths: the mask.
+            version: the one that the change was made from; 0: whatever there is.
+            timeout_s: of each statement, in seconds.
+
+        Raises:
+            InvalidArgument: the mask, or a setting that it names, cannot be worked with.
+            NotFound: the namespace never had a feed.
+            FailedPrecondition: the feed was deleted, or there is no key to keep credentials with.
+            Aborted: the feed has changed since that version.
+        """
+        check_mask(paths)
+        wanted = complete(asked)
+        check_settings(wanted, paths, self._limits, field="feed.settings")
+        credentials = credentials_asked(asked.source, paths)
+        if credentials is not None:
+            check_credentials(credentials, field="feed.settings.source.credentials")
+        async with self._db.transaction(timeout_s=timeout_s) as tx:
+            await task_line.lock(tx, key)
+            feed = await feeds.require(tx, key)
+            feed.require_there()
+            if version not in {0, feed.version}:
+                raise Aborted(
+                    "FEED_CHANGED",
+                    f"{key.name} is at version {feed.version} by now, and the change was made from {version}. Read it "
+                    "again, and send the change with its version.",
+                    metadata={"feed": key.name, "version": str(feed.version)},
+                )
+            changed = replace(feed, settings=change(feed.settings, wanted, paths))
+            if credentials is not None:
+                sealed = self._credentials.seal(key, credentials, kept=feed.sealed_credentials)
+                changed = replace(changed, sealed_credentials=sealed)
+            if changed == feed:
+                return feed
+            feed = await feeds.update(tx, changed)
+        self._on_changed()
+        return feed

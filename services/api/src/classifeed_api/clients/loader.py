@@ -1,0 +1,80 @@
+"""The loader's FeedSourceService."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import grpc
+
+from classifeed.feeds.v1.feed_pb2 import FeedSourceState, Fetch
+from classifeed.feeds.v1.feed_source_service_pb2 import (
+    GetSourceStatesRequest,
+    PutSourcesRequest,
+    RunSourceRequest,
+    SourceRecord,
+)
+from classifeed.feeds.v1.feed_source_service_pb2_grpc import FeedSourceServiceStub
+from classifeed_common.errors import Unavailable
+from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.status import from_rpc_error
+
+# Half of what our caller still waits at most, so that there is time left to answer without the states.
+_SHARE_FOR_STATES: Final = 0.5
+
+
+class LoaderClient:
+    """Tells the loader what to fetch, and asks it how that goes.
+
+    Args:
+        channel: to the loader.
+        states_timeout_s: the longest wait for states, in seconds.
+    """
+
+    def __init__(self, channel: grpc.aio.Channel, *, states_timeout_s: float) -> None:
+        self.stub = FeedSourceServiceStub(channel)
+        self._states_timeout_s = states_timeout_s
+
+    async def put_sources(self, sources: Sequence[SourceRecord]) -> Sequence[int]:
+        """Returns the version known after the call for each source, in order; idempotent.
+
+        Raises:
+            DomainError: as the loader answered.
+        """
+        try:
+            answer = await self.stub.PutSources(PutSourcesRequest(sources=sources))
+        except grpc.aio.AioRpcError as error:
+            raise from_rpc_error(error) from error
+        return list(answer.feed_versions)
+
+    async def run_source(self, source: SourceRecord, *, force: bool, request_id: str) -> Fetch:
+        """Returns the fetch that was queued; idempotent by request_id.
+
+        Raises:
+            Unavailable: the loader cannot be asked.
+            grpc.aio.AioRpcError: as the loader answered otherwise.
+        """
+        try:
+            return await self.stub.RunSource(RunSourceRequest(source=source, force=force, request_id=request_id))
+        except grpc.aio.AioRpcError as error:
+            if error.code() is grpc.StatusCode.UNAVAILABLE:
+                raise Unavailable(
+                    "LOADER_UNAVAILABLE",
+                    "The service that fetches feeds cannot be asked now. Try again in a moment; with the same "
+                    "request_id nothing is fetched twice.",
+                    retry_after_s=2,
+                ) from error
+            raise
+
+    async def get_states(self, names: Sequence[str]) -> Sequence[FeedSourceState]:
+        """Returns a state for each resource name, in order; one that is not known has feed_version 0.
+
+        Raises:
+            grpc.aio.AioRpcError: as the loader answered, or did not within the time.
+        """
+        left_s = remaining_s()
+        timeout_s = self._states_timeout_s
+        if left_s is not None:
+            timeout_s = min(timeout_s, left_s * _SHARE_FOR_STATES)
+        answer = await self.stub.GetSourceStates(GetSourceStatesRequest(names=names), timeout=timeout_s)
+        return answer.states

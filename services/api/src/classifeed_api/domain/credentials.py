@@ -1,0 +1,69 @@
+"""Credentials of feeds: what a site wants to see before it hands out the file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from classifeed.feeds.v1.feed_pb2 import FeedCredentials, FeedSource
+from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_common.fetch import FetchFailed, FetchRequest
+from classifeed_common.fetch.headers import check_secrets
+
+# What SourceRecord can carry, less what sealing adds.
+_MAX_BYTES: Final = 96 * 1024 - 64
+
+
+def credentials_asked(source: FeedSource, paths: Collection[str]) -> FeedCredentials | None:
+    """Returns the credentials that an update wants: None to keep those that there are, empty ones to remove them."""
+    named = "settings.source.credentials" in paths
+    if not named and not {"settings", "settings.source"} & set(paths):
+        return None
+    if source.HasField("credentials"):
+        return source.credentials
+    return FeedCredentials() if named else None
+
+
+def is_empty(credentials: FeedCredentials) -> bool:
+    """Whether there is nothing in them."""
+    return not credentials.HasField("basic_auth") and not credentials.headers
+
+
+def check_credentials(credentials: FeedCredentials, *, field: str) -> None:
+    """Returns if credentials can be kept, and sent to a site.
+
+    Raises:
+        InvalidArgument: they cannot; the error names the path of each wrong part, below `field`, and no value.
+    """
+    violations = [FieldViolation(f"{field}{part}", words) for part, words in sorted(_faults(credentials))]
+    if violations:
+        raise InvalidArgument(
+            "FEED_CREDENTIALS_INVALID",
+            "The credentials cannot be used: " + "; ".join(f"{it.field}: {it.description}" for it in violations),
+            violations=violations,
+        )
+
+
+def _faults(credentials: FeedCredentials) -> Iterator[tuple[str, str]]:
+    """Yields the path and the words for each part that cannot be used."""
+    basic_auth = credentials.basic_auth
+    if credentials.HasField("basic_auth"):
+        yield from _refusal(".basic_auth", FetchRequest("", basic_auth=(basic_auth.username, basic_auth.password)))
+    seen: set[str] = set()
+    for name, value in credentials.headers.items():
+        part, lower = f".headers[{name!r}]", name.lower()
+        yield from _refusal(part, FetchRequest("", headers={name: value}))
+        if lower == "authorization" and credentials.HasField("basic_auth"):
+            yield part, "is made of basic_auth; give one of the two"
+        if lower in seen:
+            yield part, "is given twice, in upper and in lower case"
+        seen.add(lower)
+    if credentials.ByteSize() > _MAX_BYTES:
+        yield "", f"must be {_MAX_BYTES} bytes at most, all together"
+
+
+def _refusal(part: str, request: FetchRequest) -> Iterator[tuple[str, str]]:
+    try:
+        check_secrets(request)
+    except FetchFailed as error:
+        yield part, error.reason

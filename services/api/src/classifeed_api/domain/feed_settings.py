@@ -1,0 +1,110 @@
+"""Settings of feeds: completed, changed by a mask, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from classifeed.feeds.v1.feed_pb2 import FeedSettings
+from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE, LOAD_MODE_REPLACE
+from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_common.fetch import FetchFailed, check_url
+
+ALL: Final = ("settings",)
+MASK_PATHS: Final = (
+    "settings",
+    "settings.source",
+    "settings.source.url",
+    "settings.source.credentials",
+    "settings.schedule",
+    "settings.schedule.interval",
+    "settings.mode",
+    "settings.disposition",
+    "settings.format",
+)
+_VALUES: Final = ("source.url", "schedule.interval", "mode", "disposition", "format")
+_DEFAULT_INTERVAL_S: Final = 60 * 60
+_MAX_INTERVAL_S: Final = 30 * 24 * 60 * 60
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an operator allows: the shortest time between fetches, and links to this machine itself (for tests)."""
+
+    min_interval_s: float
+    allow_loopback: bool = False
+
+
+def check_mask(paths: Sequence[str]) -> None:
+    """Returns if a mask names settings, and nothing else.
+
+    Raises:
+        InvalidArgument: it names something else, or nothing.
+    """
+    unknown = [path for path in paths if path not in MASK_PATHS]
+    if paths and not unknown:
+        return
+    wrong = ", ".join(map(repr, unknown)) or "nothing"
+    raise InvalidArgument(
+        "UPDATE_MASK_INVALID",
+        f"update_mask names {wrong}. It can name: {', '.join(MASK_PATHS)}.",
+        violations=[FieldViolation("update_mask", f"{path!r} cannot be changed") for path in unknown]
+        or [FieldViolation("update_mask", "must name at least one path")],
+    )
+
+
+def names(paths: Collection[str], path: str) -> bool:
+    """Whether a mask names a path, or something that it is a part of."""
+    return any(path == named or path.startswith(f"{named}.") for named in paths)
+
+
+def complete(asked: FeedSettings) -> FeedSettings:
+    """Returns settings with what was left out filled in, and without credentials."""
+    settings = FeedSettings()
+    settings.CopyFrom(asked)
+    settings.source.SetInParent()
+    settings.source.ClearField("credentials")
+    settings.source.ClearField("has_credentials")
+    if not settings.schedule.HasField("interval"):
+        settings.schedule.interval.FromSeconds(_DEFAULT_INTERVAL_S)
+    settings.mode = settings.mode or LOAD_MODE_REPLACE
+    settings.disposition = settings.disposition or DISPOSITION_DELETE
+    return settings
+
+
+def change(old: FeedSettings, asked: FeedSettings, paths: Collection[str]) -> FeedSettings:
+    """Returns complete settings in which what the mask names is as asked for."""
+    settings = FeedSettings()
+    settings.CopyFrom(old)
+    named = FieldMask(paths=[value for value in _VALUES if names(paths, f"settings.{value}")])
+    named.MergeMessage(asked, settings, replace_message_field=True)
+    return settings
+
+
+def check_settings(settings: FeedSettings, paths: Collection[str], limits: Limits, *, field: str) -> None:
+    """Returns if what the mask names of complete settings can be worked with.
+
+    Raises:
+        InvalidArgument: it cannot; the error names the path of each wrong value, below `field`.
+    """
+    violations = []
+    if names(paths, "settings.source.url"):
+        try:
+            check_url(settings.source.url, allow_loopback=limits.allow_loopback)
+        except FetchFailed as error:
+            violations.append(FieldViolation(f"{field}.source.url", f"{error.code}: {error.message}"))
+    if names(paths, "settings.schedule.interval"):
+        interval = settings.schedule.interval
+        interval_s = interval.seconds + interval.nanos / 1e9
+        if not limits.min_interval_s <= interval_s <= _MAX_INTERVAL_S:
+            words = f"must be from {limits.min_interval_s:g} s to {_MAX_INTERVAL_S} s (30 days)"
+            violations.append(FieldViolation(f"{field}.schedule.interval", words))
+    if violations:
+        raise InvalidArgument(
+            "FEED_SETTINGS_INVALID",
+            "The settings cannot be used: " + "; ".join(f"{it.field}: {it.description}" for it in violations),
+            violations=violations,
+        )

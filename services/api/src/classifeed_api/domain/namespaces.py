@@ -1,0 +1,56 @@
+"""Namespaces: the parts of a seller's offers that never touch each other."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple, Self
+
+from classifeed_common.errors import FieldViolation, InvalidArgument
+
+DEFAULT_NAMESPACE: Final = "default"
+_RESERVED: Final = re.compile(r"manual|parsed\..*")
+_NAME: Final = re.compile(r"sellers/([A-Za-z0-9][A-Za-z0-9._-]{0,63})/feeds/([a-z0-9._-]{1,64})")
+
+
+class NamespaceKey(NamedTuple):
+    """One namespace of one seller."""
+
+    seller_id: str
+    namespace: str
+
+    @property
+    def name(self) -> str:
+        """Its resource name, which is also that of its feed."""
+        return f"sellers/{self.seller_id}/feeds/{self.namespace}"
+
+    @classmethod
+    def parse(cls, name: str, *, field: str) -> Self:
+        """Returns the namespace of a resource name.
+
+        Raises:
+            InvalidArgument: it is none; the error names `field`.
+        """
+        found = _NAME.fullmatch(name)
+        if found is None:
+            raise InvalidArgument(
+                "FEED_NAME_INVALID",
+                f"{name!r} names no feed. Names look like sellers/{{seller}}/feeds/{{namespace}}.",
+                violations=[FieldViolation(field, "must be sellers/{seller}/feeds/{namespace}")],
+            )
+        return cls(*found.groups())
+
+
+def namespace_to_load(asked: str, *, field: str) -> str:
+    """Returns the namespace that a seller's file is to go to.
+
+    Raises:
+        InvalidArgument: the namespace is one that sellers' files may not touch; the error names `field`.
+    """
+    namespace = asked or DEFAULT_NAMESPACE
+    if _RESERVED.fullmatch(namespace):
+        raise InvalidArgument(
+            "NAMESPACE_RESERVED",
+            f"The namespace {namespace!r} is reserved: its offers do not come from a seller's files. Choose another.",
+            violations=[FieldViolation(field, "must not be `manual` or begin with `parsed.`")],
+        )
+    return namespace

@@ -1,0 +1,15 @@
+"""Uploads wait in the line of their namespace; nothing reads them by the time they came any more."""
+
+from alembic import op
+
+revision = "20261121_3"
+down_revision = "20261121_2"
+PHASE = "post"
+
+
+def upgrade() -> None:
+    op.execute("DROP INDEX uploads_due")
+
+
+def downgrade() -> None:
+    op.execute("CREATE INDEX uploads_due ON uploads (created_at) WHERE version > published_version")

@@ -1,0 +1,128 @@
+"""Methods about feeds by link."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Final
+
+from classifeed.feeds.v1 import feed_pb2, feed_service_pb2
+from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE
+from classifeed_api.domain.feeds import NO_CREDENTIALS, Feed
+from classifeed_api.domain.namespaces import NamespaceKey, namespace_to_load
+from classifeed_api.rpc.methods import Context, Methods
+from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_common.rpc.call import remaining_s
+
+_DEFAULT_PAGE_FEEDS: Final = 50
+
+
+class FeedMethods(Methods):
+    """Feeds are kept here; how fetching goes is asked of the loader."""
+
+    async def CreateFeed(self, request: feed_service_pb2.CreateFeedRequest, context: Context) -> feed_pb2.Feed:
+        """Makes a feed."""
+        key = NamespaceKey(_seller_of(request.parent), namespace_to_load(request.namespace, field="namespace"))
+        request_id = _request_id(request.request_id)
+        cases = self._parts.feeds
+        feed = await cases.create(key, request.settings, request_id=request_id, timeout_s=remaining_s())
+        return _feed_message(feed)
+
+    async def GetFeed(self, request: feed_service_pb2.GetFeedRequest, context: Context) -> feed_pb2.Feed:
+        """Answers from the feeds, with the loader's state."""
+        key = NamespaceKey.parse(request.name, field="name")
+        feed, state = await self._parts.feeds.read.get(key, timeout_s=remaining_s())
+        return _feed_message(feed, state)
+
+    async def ListFeeds(
+        self, request: feed_service_pb2.ListFeedsRequest, context: Context
+    ) -> feed_service_pb2.ListFeedsResponse:
+        """Answers a page from the feeds, with the loader's states."""
+        page, more = await self._parts.feeds.read.list(
+            _seller_of(request.parent),
+            after=_read_token(request.page_token),
+            limit=request.page_size or _DEFAULT_PAGE_FEEDS,
+            timeout_s=remaining_s(),
+        )
+        return feed_service_pb2.ListFeedsResponse(
+            feeds=[_feed_message(feed, state) for feed, state in page],
+            next_page_token=_write_token(page[-1].feed.key.namespace) if more else "",
+        )
+
+    async def UpdateFeed(self, request: feed_service_pb2.UpdateFeedRequest, context: Context) -> feed_pb2.Feed:
+        """Changes what the mask names."""
+        feed = await self._parts.feeds.update(
+            NamespaceKey.parse(request.feed.name, field="feed.name"),
+            request.feed.settings,
+            request.update_mask.paths,
+            version=request.feed.version,
+            timeout_s=remaining_s(),
+        )
+        return _feed_message(feed)
+
+    async def PauseFeed(self, request: feed_service_pb2.PauseFeedRequest, context: Context) -> feed_pb2.Feed:
+        """Has a feed fetched no more."""
+        return await self._switch(request.name, feed_pb2.FEED_STATUS_PAUSED)
+
+    async def ResumeFeed(self, request: feed_service_pb2.ResumeFeedRequest, context: Context) -> feed_pb2.Feed:
+        """Has a feed fetched again."""
+        return await self._switch(request.name, feed_pb2.FEED_STATUS_ACTIVE)
+
+    async def DeleteFeed(self, request: feed_service_pb2.DeleteFeedRequest, context: Context) -> feed_pb2.Feed:
+        """Removes a feed; the task that takes its offers away follows by itself."""
+        key = NamespaceKey.parse(request.name, field="name")
+        disposition = request.disposition or DISPOSITION_DELETE
+        return _feed_message(await self._parts.feeds.delete(key, disposition, timeout_s=remaining_s()))
+
+    async def RunFeed(self, request: feed_service_pb2.RunFeedRequest, context: Context) -> feed_pb2.Fetch:
+        """Has the loader fetch a feed now."""
+        key = NamespaceKey.parse(request.name, field="name")
+        request_id = _request_id(request.request_id)
+        return await self._parts.feeds.run(key, force=request.force, request_id=request_id, timeout_s=remaining_s())
+
+    async def _switch(self, name: str, status: feed_pb2.FeedStatus) -> feed_pb2.Feed:
+        key = NamespaceKey.parse(name, field="name")
+        return _feed_message(await self._parts.feeds.switch(key, status, timeout_s=remaining_s()))
+
+
+def _feed_message(feed: Feed, state: feed_pb2.FeedSourceState | None = None) -> feed_pb2.Feed:
+    message = feed_pb2.Feed(
+        name=feed.key.name,
+        seller_id=feed.key.seller_id,
+        namespace=feed.key.namespace,
+        version=feed.version,
+        status=feed_pb2.FeedStatus.Name(feed.status),
+        settings=feed.settings,
+        create_time=feed.created_at,
+        update_time=feed.updated_at,
+        state=state,
+    )
+    message.settings.source.has_credentials = feed.sealed_credentials != NO_CREDENTIALS
+    return message
+
+
+def _seller_of(parent: str) -> str:
+    return parent.removeprefix("sellers/")
+
+
+def _request_id(asked: str) -> str | None:
+    """The same UUID in another case is the same request."""
+    return asked.lower() or None
+
+
+def _write_token(namespace: str) -> str:
+    return base64.urlsafe_b64encode(namespace.encode()).decode()
+
+
+def _read_token(token: str) -> str:
+    try:
+        after = base64.b64decode(token, altchars=b"-_", validate=True).decode()
+    except (binascii.Error, ValueError):
+        after = "\0"
+    if "\0" in after:
+        raise InvalidArgument(
+            "PAGE_TOKEN_INVALID",
+            "page_token is not one that this method gave out. Begin again without a token.",
+            violations=[FieldViolation("page_token", "must come from the answer before")],
+        )
+    return after

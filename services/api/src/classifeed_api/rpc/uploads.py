@@ -1,0 +1,113 @@
+"""Methods about uploads."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+from classifeed.feeds.v1 import feed_service_pb2, load_pb2
+from classifeed_api.domain.namespaces import NamespaceKey, namespace_to_load
+from classifeed_api.domain.uploads import NewUpload, Upload
+from classifeed_api.rpc.methods import Context, Methods
+from classifeed_api.rpc.spool import Spool
+from classifeed_api.store import uploads
+from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
+
+
+class UploadMethods(Methods):
+    """Uploads are kept here."""
+
+    async def UploadFeed(
+        self, request_iterator: AsyncIterator[feed_service_pb2.UploadFeedRequest], context: Context
+    ) -> feed_service_pb2.Upload:
+        """Spools the pieces, stores the file, answers once it is safe."""
+        spec: feed_service_pb2.UploadSpec | None = None
+        key = NamespaceKey("", "")
+        settings = self._parts.settings
+        with Spool(
+            settings.spool_dir, limit_bytes=settings.upload_limit_bytes, reserve_bytes=settings.spool_reserve_bytes
+        ) as spool:
+            async for request in request_iterator:
+                part = request.WhichOneof("part")
+                if (part == "spec") is not (spec is None):
+                    raise _wrong_order(part)
+                if part == "spec":
+                    spec = request.spec
+                    key = NamespaceKey(spec.seller_id, namespace_to_load(spec.namespace, field="spec.namespace"))
+                    await self._parts.store_upload.admit(key, request_id=spec.request_id or None, force=spec.force)
+                else:
+                    await spool.write(request.chunk)
+            if spec is None:
+                raise _wrong_order("nothing")
+            sha256 = spool.finish()
+            _require_whole(spec, spool.size_bytes, sha256)
+            upload = await self._parts.store_upload(
+                NewUpload(
+                    seller_id=key.seller_id,
+                    namespace=key.namespace,
+                    mode=spec.mode or load_pb2.LOAD_MODE_REPLACE,
+                    disposition=spec.disposition or load_pb2.DISPOSITION_DELETE,
+                    file_name=spec.file_name,
+                    request_id=spec.request_id or None,
+                    sha256=sha256,
+                    size_bytes=spool.size_bytes,
+                    force=spec.force,
+                ),
+                spool.path,
+            )
+        return _upload_message(upload)
+
+    async def GetUpload(self, request: feed_service_pb2.GetUploadRequest, context: Context) -> feed_service_pb2.Upload:
+        """Answers from the uploads."""
+        try:
+            upload_id = UUID(request.name.removeprefix("uploads/"))
+        except ValueError as error:
+            raise InvalidArgument(
+                "UPLOAD_NAME_INVALID",
+                f"{request.name!r} names no upload. Names look like uploads/<uuid>.",
+                violations=[FieldViolation("name", "must end in a UUID")],
+            ) from error
+        async with self._parts.db.transaction() as tx:
+            upload = await uploads.get(tx, upload_id)
+        if upload is None:
+            raise NotFound("UPLOAD_NOT_FOUND", f"There is no {request.name}.")
+        return _upload_message(upload)
+
+
+def _require_whole(spec: feed_service_pb2.UploadSpec, size_bytes: int, sha256: str) -> None:
+    if spec.size_bytes and spec.size_bytes != size_bytes:
+        raise InvalidArgument(
+            "UPLOAD_CUT_OFF",
+            f"{spec.size_bytes} bytes were announced, {size_bytes} came. Nothing was stored; send the file again.",
+            violations=[FieldViolation("spec.size_bytes", f"must be the number of bytes sent, {size_bytes}")],
+        )
+    if spec.sha256 and spec.sha256 != sha256:
+        raise InvalidArgument(
+            "UPLOAD_DAMAGED",
+            "The file that came is not the one that was announced. Nothing was stored; send it again.",
+            violations=[FieldViolation("spec.sha256", f"must be the hash of the bytes sent, {sha256}")],
+        )
+
+
+def _wrong_order(part: str) -> InvalidArgument:
+    return InvalidArgument(
+        "UPLOAD_OUT_OF_ORDER",
+        f"An upload is one spec and then the pieces of the file; got {part} out of turn.",
+        violations=[FieldViolation("part", "the first message must be `spec`, all others `chunk`")],
+    )
+
+
+def _upload_message(upload: Upload) -> feed_service_pb2.Upload:
+    message = feed_service_pb2.Upload(
+        name=f"uploads/{upload.upload_id}",
+        upload_id=str(upload.upload_id),
+        seller_id=upload.seller_id,
+        namespace=upload.namespace,
+        sha256=upload.sha256,
+        bytes=upload.size_bytes,
+        file_name=upload.file_name,
+    )
+    if upload.task_id is not None:
+        message.task = f"sellers/{upload.seller_id}/feeds/{upload.namespace}/tasks/{upload.task_id}"
+    message.create_time.FromDatetime(upload.created_at)
+    return message

@@ -1,0 +1,97 @@
+"""Reads and writes of feeds. Every function runs in the caller's transaction; writers hold the namespace's lock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from classifeed.feeds.v1.feed_pb2 import FEED_STATUS_ACTIVE, FEED_STATUS_REMOVED, FeedSettings
+from classifeed_api.domain.feeds import Feed
+from classifeed_api.domain.namespaces import NamespaceKey
+from classifeed_common.db import Tx, load_queries
+from classifeed_common.errors import NotFound
+
+SQL = load_queries(__package__, "feeds.sql")
+
+
+async def get(tx: Tx, key: NamespaceKey) -> Feed | None:
+    """Returns the feed of a namespace, a removed one too."""
+    cursor = await tx.execute(SQL["get_feed"], key._asdict())
+    row = await cursor.fetchone()
+    return feed_of(row) if row else None
+
+
+async def require(tx: Tx, key: NamespaceKey) -> Feed:
+    """Returns the feed of a namespace, a removed one too.
+
+    Raises:
+        NotFound: the namespace never had one.
+    """
+    feed = await get(tx, key)
+    if feed is None:
+        raise NotFound("FEED_NOT_FOUND", f"There is no {key.name}. List the feeds of the seller, or create it.")
+    return feed
+
+
+async def holds_namespace(tx: Tx, key: NamespaceKey) -> bool:
+    """Whether a namespace has a feed that is not removed."""
+    cursor = await tx.execute(SQL["holds_namespace"], {**key._asdict(), "removed": FEED_STATUS_REMOVED})
+    row = await cursor.fetchone()
+    return bool(row and row[0])
+
+
+async def list_by_seller(tx: Tx, seller_id: str, *, after: str, limit: int) -> list[Feed]:
+    """Returns the feeds of a seller by namespace, without removed ones."""
+    cursor = await tx.execute(
+        SQL["list_feeds"], {"seller_id": seller_id, "after": after, "removed": FEED_STATUS_REMOVED, "limit": limit}
+    )
+    return [feed_of(row) for row in await cursor.fetchall()]
+
+
+async def insert(
+    tx: Tx, key: NamespaceKey, settings: FeedSettings, sealed_credentials: bytes, request_id: str | None
+) -> Feed:
+    """Makes an active feed in a namespace that never had one."""
+    cursor = await tx.execute(
+        SQL["insert_feed"],
+        {
+            **key._asdict(),
+            "status": FEED_STATUS_ACTIVE,
+            "settings": settings.SerializeToString(deterministic=True),
+            "sealed_credentials": sealed_credentials,
+            "request_id": request_id,
+        },
+    )
+    [row] = await cursor.fetchall()
+    return feed_of(row)
+
+
+async def update(tx: Tx, feed: Feed, *, at_least: int = 0) -> Feed:
+    """Keeps a changed feed and returns it with its new version, which is not below `at_least`."""
+    cursor = await tx.execute(
+        SQL["update_feed"],
+        {
+            **feed.key._asdict(),
+            "status": feed.status,
+            "settings": feed.settings.SerializeToString(deterministic=True),
+            "sealed_credentials": feed.sealed_credentials,
+            "request_id": feed.request_id,
+            "at_least": at_least,
+        },
+    )
+    [row] = await cursor.fetchall()
+    return feed_of(row)
+
+
+def feed_of(row: tuple[Any, ...]) -> Feed:
+    """Makes a feed of the nine columns that the queries select."""
+    seller_id, namespace, version, status, settings, sealed_credentials, request_id, created_at, updated_at = row
+    return Feed(
+        NamespaceKey(seller_id, namespace),
+        version,
+        status,
+        FeedSettings.FromString(settings),
+        sealed_credentials,
+        request_id,
+        created_at,
+        updated_at,
+    )

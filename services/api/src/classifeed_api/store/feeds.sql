@@ -1,0 +1,46 @@
+-- name: get_feed
+SELECT seller_id, namespace, version, status, settings, sealed_credentials, request_id, created_at, updated_at
+  FROM feed
+ WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s
+
+-- name: holds_namespace
+SELECT EXISTS (SELECT FROM feed WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND status <> %(removed)s)
+
+-- name: list_feeds
+SELECT seller_id, namespace, version, status, settings, sealed_credentials, request_id, created_at, updated_at
+  FROM feed
+ WHERE seller_id = %(seller_id)s AND namespace > %(after)s AND status <> %(removed)s
+ ORDER BY namespace
+ LIMIT %(limit)s
+
+-- name: insert_feed
+INSERT INTO feed (seller_id, namespace, version, published_version, status, settings, sealed_credentials, request_id,
+                  created_at, updated_at)
+VALUES (%(seller_id)s, %(namespace)s, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, 0, %(status)s,
+        %(settings)s, %(sealed_credentials)s, %(request_id)s, clock_timestamp(), clock_timestamp())
+RETURNING seller_id, namespace, version, status, settings, sealed_credentials, request_id, created_at, updated_at
+
+-- name: update_feed
+-- A new version, above the one before it and not below `at_least`.
+UPDATE feed
+   SET version = greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, %(at_least)s::bigint),
+       status = %(status)s, settings = %(settings)s, sealed_credentials = %(sealed_credentials)s,
+       request_id = %(request_id)s, updated_at = clock_timestamp()
+ WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s
+RETURNING seller_id, namespace, version, status, settings, sealed_credentials, request_id, created_at, updated_at
+
+-- name: select_due
+-- Feeds that the loader does not know as they are, the first changed first.
+SELECT seller_id || '/' || namespace AS feed_key, seller_id, namespace, version, status, settings, sealed_credentials,
+       request_id, created_at, updated_at
+  FROM feed
+ WHERE version > published_version
+ ORDER BY version
+ LIMIT %(limit)s
+
+-- name: advance_published
+UPDATE feed f
+   SET published_version = d.version
+  FROM unnest(%(seller_ids)s::text[], %(namespaces)s::text[], %(versions)s::bigint[])
+       AS d (seller_id, namespace, version)
+ WHERE f.seller_id = d.seller_id AND f.namespace = d.namespace AND f.published_version < d.version

@@ -1,0 +1,65 @@
+"""The line of tasks of a namespace: uploads and removals of its feed, in the order in which they were acknowledged.
+
+A place in it is a version of the publish mark. It is drawn under the lock of the namespace, so the order of places is
+the order of commits: whoever sees one that waits sees all before it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from classifeed_api.domain.feeds import FeedDeletion
+from classifeed_api.domain.namespaces import NamespaceKey
+from classifeed_api.domain.uploads import Upload
+from classifeed_common.db import Tx, load_queries
+
+SQL = load_queries(__package__, "task_line.sql")
+
+Waiting: TypeAlias = Upload | FeedDeletion
+
+
+async def lock(tx: Tx, key: NamespaceKey) -> None:
+    """Keeps everybody else from changing the namespace's feed and its line until the transaction ends."""
+    await tx.execute(SQL["lock_namespace"], key._asdict())
+
+
+async def next_place(tx: Tx, key: NamespaceKey, *, above: int = 0) -> int:
+    """Returns a place behind all that waits, and above a version. The caller holds the lock."""
+    cursor = await tx.execute(SQL["next_place"], {**key._asdict(), "above": above})
+    [(place,)] = await cursor.fetchall()
+    return int(place)
+
+
+async def insert_deletion(tx: Tx, deletion: FeedDeletion) -> None:
+    """Puts the removal of a feed into the line, at the place that is its version."""
+    parameters = {**deletion.key._asdict(), "version": deletion.version, "disposition": deletion.disposition}
+    await tx.execute(SQL["insert_deletion"], parameters)
+
+
+async def count(tx: Tx) -> int:
+    """Returns how many wait, in all lines."""
+    [(waiting,)] = await (await tx.execute(SQL["count_due"])).fetchall()
+    return int(waiting)
+
+
+def waiting_of(row: tuple[Any, ...]) -> Waiting:
+    """Makes of a row of `select_due` what waits for a task."""
+    (
+        _,
+        upload_id,
+        seller_id,
+        namespace,
+        mode,
+        disposition,
+        file_name,
+        sha256,
+        size_bytes,
+        task_id,
+        created_at,
+        version,
+    ) = row
+    if upload_id is None:
+        return FeedDeletion(NamespaceKey(seller_id, namespace), version, disposition)
+    return Upload(
+        upload_id, seller_id, namespace, mode, disposition, file_name, sha256, size_bytes, task_id, created_at
+    )
