@@ -23,6 +23,7 @@ from classifeed_common.runner.parts import blobs_of, check_table, database_of
 from classifeed_common.spool import sweep_spool
 from classifeed_jobs import JobStore, Reaper, Worker
 from classifeed_processor.app.create_task import QUEUE
+from classifeed_processor.app.locate_offer import OfferLocator
 from classifeed_processor.app.send_run import RunParts
 from classifeed_processor.app.task_signals import TaskSignals
 from classifeed_processor.consumers.results import GROUP, ResultHandler, RingingPositions
@@ -75,6 +76,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         drain_grace_s=settings.drain_grace_s / 2,  # leaves time to hand back what did not end
     )
     reaper = Reaper(database)
+    locator = OfferLocator(database, blobs, settings.spool_dir)
 
     async def open_all() -> None:
         await asyncio.to_thread(sweep_spool, settings.spool_dir)
@@ -103,7 +105,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
             Role("reap", reaper.run),
             Role("results", consumer.run, consumer.backlog),
         ],
-        servicers=[Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, jobs))],
+        servicers=[Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, jobs, locator))],
         readiness={"postgres": check_table(database, "tasks"), "kafka": check_kafka, "s3": blobs.check},
         on_start=open_all,
         on_stop=close_all,

@@ -42,6 +42,7 @@ HOT = [
     ("reading.sql", "get_task", TASK),
     ("reading.sql", "list_tasks", TASK | {"before": 9, "limit": 51}),
     ("reading.sql", "list_errors", TASK | PAGE),
+    ("reading.sql", "find_batch", TASK | {"run": 1, "ordinal": 450}),
 ]
 
 

@@ -23,6 +23,7 @@ from classifeed.feeds.v1.task_service_pb2 import (
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub, add_TaskServiceServicer_to_server
 from classifeed_common.rpc.server import Servicer
 from classifeed_jobs import JobStore
+from classifeed_processor.app.locate_offer import OfferLocator
 from classifeed_processor.app.take_results import take_results
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.rpc.task_service import TaskService
@@ -32,10 +33,21 @@ PARENT = "sellers/shop/feeds/default"
 ERROR, WARNING = load_pb2.ISSUE_LEVEL_ERROR, load_pb2.ISSUE_LEVEL_WARNING
 
 
+class NoBlobs:
+    """Nothing of this module reads a file."""
+
+    async def fetch(self, sha256, target):
+        raise AssertionError(sha256)
+
+
+def service_of(database, folder) -> TaskService:
+    return TaskService(database, JobStore(), OfferLocator(database, NoBlobs(), folder))
+
+
 @pytest.fixture
-async def service(migrated_database, rpc_server, rpc_channel):
+async def service(migrated_database, rpc_server, rpc_channel, tmp_path):
     database = await migrated_database("classifeed_processor", "processor")
-    servicer = Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, JobStore()))
+    servicer = Servicer.of(add_TaskServiceServicer_to_server, service_of(database, tmp_path))
     target = await rpc_server("processor", servicer)
     return database, TaskServiceStub(rpc_channel(target, caller="api", audience="processor"))
 
@@ -163,9 +175,9 @@ async def test_issues_are_paged_errors_first_and_filtered(service):
     assert (await stub.GetTask(GetTaskRequest(name=key.name))).statistics.total == 0
 
 
-async def test_strangers_are_refused(migrated_database, rpc_server, rpc_channel):
+async def test_strangers_are_refused(migrated_database, rpc_server, rpc_channel, tmp_path):
     database = await migrated_database("classifeed_processor", "processor")
-    servicer = Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, JobStore()))
+    servicer = Servicer.of(add_TaskServiceServicer_to_server, service_of(database, tmp_path))
     target = await rpc_server("processor", servicer)
     stub = TaskServiceStub(rpc_channel(target, caller="api", audience="processor", signed=False))
     with pytest.raises(grpc.aio.AioRpcError) as caught:

@@ -17,6 +17,8 @@ from classifeed.feeds.v1.task_service_pb2 import (
     ListOfferErrorsResponse,
     ListTasksRequest,
     ListTasksResponse,
+    LocateOfferRequest,
+    OfferLocation,
 )
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceServicer
 from classifeed_common.db import Database, Tx
@@ -24,6 +26,7 @@ from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
 from classifeed_common.rpc.call import remaining_s
 from classifeed_jobs import JobStore
 from classifeed_processor.app.create_task import create_task
+from classifeed_processor.app.locate_offer import OfferLocator
 from classifeed_processor.domain.tasks import TaskKey, parse_namespace
 from classifeed_processor.store import reading
 
@@ -36,15 +39,17 @@ _LAST_TASK_ID: Final = (1 << 63) - 1
 class TaskService(TaskServiceServicer):
     """Answers from the tables of tasks and issues."""
 
-    def __init__(self, db: Database, jobs: JobStore) -> None:
+    def __init__(self, db: Database, jobs: JobStore, locator: OfferLocator) -> None:
         self._db = db
         self._jobs = jobs
+        self._locator = locator
 
     async def CreateTask(self, request: CreateTaskRequest, context: Context) -> Task:
-        """Makes a task, or returns the one that the upload has.
+        """Makes a task, or returns the one that the upload, fetch or removal has, or that makes a new one needless.
 
         Raises:
-            AlreadyExists: the upload id was used for another file or namespace.
+            InvalidArgument: the request is not for exactly one of the three.
+            AlreadyExists: it has a task for another file, namespace or mode.
         """
         key = await create_task(self._db, self._jobs, request, timeout_s=remaining_s())
         async with self._db.transaction(timeout_s=remaining_s()) as tx:
@@ -101,6 +106,17 @@ class TaskService(TaskServiceServicer):
             last = errors[limit - 1]
             token = _write_token(last.level, last.line, last.error_id)
         return ListOfferErrorsResponse(errors=errors[:limit], next_page_token=token)
+
+    async def LocateOffer(self, request: LocateOfferRequest, context: Context) -> OfferLocation:
+        """Finds an offer in the file of a task, by reading the file; one file at a time, the others wait.
+
+        Raises:
+            NotFound: there is no such task.
+            FailedPrecondition: its file is gone.
+        """
+        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+            task = await _require_task(tx, _task_key("parent", request.parent))
+        return await self._locator.locate(task, request.external_id, timeout_s=remaining_s())
 
 
 async def _require_task(tx: Tx, key: TaskKey) -> Task:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.load_pb2 import OfferError
@@ -14,7 +15,16 @@ _SQL = load_queries(__package__, "reading.sql")
 _GET_TASK = _SQL["get_task"]
 _LIST_TASKS = _SQL["list_tasks"]
 _LIST_ERRORS = _SQL["list_errors"]
+_FIND_BATCH = _SQL["find_batch"]
 _COUNT_OPEN = _SQL["count_open"]
+
+
+class SentBatch(NamedTuple):
+    """A batch on its way, or back."""
+
+    batch_id: int
+    sent_at: datetime
+    answered_at: datetime | None
 
 
 async def get_task(tx: Tx, key: TaskKey) -> Task | None:
@@ -37,6 +47,12 @@ async def list_errors(tx: Tx, key: TaskKey, run: int, parameters: dict[str, Any]
         "value", "expected", "title", "message", "suggestion",
     )  # fmt: skip
     return [OfferError(task=key.name, **dict(zip(names, row, strict=True))) for row in rows]
+
+
+async def find_batch(tx: Tx, key: TaskKey, run: int, ordinal: int) -> SentBatch | None:
+    """Return the batch of a run that the offer at this position of the file is in; None when it was not sent."""
+    row = await (await tx.execute(_FIND_BATCH, {**key._asdict(), "run": run, "ordinal": ordinal})).fetchone()
+    return None if row is None else SentBatch(*row)
 
 
 async def count_open(tx: Tx) -> int:

@@ -31,5 +31,15 @@ WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(ta
 ORDER BY level, line, error_id
 LIMIT %(limit)s
 
+-- name: find_batch
+-- Batches are cut in the order of the file, so the offers before one say which batch it is in.
+SELECT batch_id, sent_at, answered_at
+FROM (SELECT batch_id, sent_at, answered_at, sum(records) OVER (ORDER BY batch_id) AS last_ordinal
+      FROM offer_batches
+      WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run = %(run)s) b
+WHERE last_ordinal >= %(ordinal)s
+ORDER BY batch_id
+LIMIT 1
+
 -- name: count_open
 SELECT count(*) FROM tasks WHERE ended_at IS NULL AND status <> %(held)s

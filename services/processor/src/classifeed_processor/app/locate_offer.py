@@ -1,0 +1,127 @@
+"""Finding an offer of a task: its places in the file, which is read once more for it, and the batch it went out in."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from classifeed.feeds.v1.task_pb2 import Task
+from classifeed.feeds.v1.task_service_pb2 import OfferLocation, OfferPlace
+from classifeed_common.blobs import BlobCorrupt, BlobMissing, BlobStore
+from classifeed_common.db import Database
+from classifeed_common.errors import FailedPrecondition
+from classifeed_common.spool import run_folder
+from classifeed_processor.app.reading_thread import ReadingThread
+from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.domain.tasks import TaskKey
+from classifeed_processor.feed.limits import DEFAULT_LIMITS
+from classifeed_processor.feed.locate import Place, locate_offer
+from classifeed_processor.feed.source import ByteStream, SourceFile, open_source
+from classifeed_processor.store import reading
+
+
+class OfferLocator:
+    """Reads one file at a time, so that curiosity takes one core and one file of disk from the loads, at most.
+
+    Args:
+        db: the tasks and their batches.
+        blobs: where the files are.
+        spool_dir: folder for files of runs.
+    """
+
+    def __init__(self, db: Database, blobs: BlobStore, spool_dir: Path) -> None:
+        self._db = db
+        self._blobs = blobs
+        self._spool_dir = spool_dir
+        self._turn = asyncio.Lock()
+
+    async def locate(self, task: Task, external_id: str, *, timeout_s: float | None) -> OfferLocation:
+        """Returns where the offer stands in the file of the task, and its batch in the newest run.
+
+        Waits for its turn and then takes as long as the file's first pass; cancelled, it stops reading at once. A file
+        that could not be loaded gives the places before its fault, and one that is no feed gives none.
+
+        Raises:
+            FailedPrecondition: the file is gone, or the task has none.
+            Unavailable: the object store does not answer.
+        """
+        if not task.source_sha256:
+            raise FailedPrecondition(
+                "SOURCE_GONE", f"{task.name} ends a feed and has no file. Ask for a task that loads."
+            )
+        async with self._turn:
+            places = await self._read(task, external_id)
+        location = OfferLocation(
+            places=[
+                OfferPlace(ordinal=place.ordinal, line=place.line, column=place.column, excerpt=place.excerpt)
+                for place in places
+            ]
+        )
+        if places:
+            async with self._db.transaction(timeout_s=timeout_s) as tx:
+                batch = await reading.find_batch(tx, TaskKey.parse(task.name), task.run, places[0].ordinal)
+            if batch is not None:
+                location.batch_id = batch.batch_id
+                location.send_time.FromDatetime(batch.sent_at)
+                if batch.answered_at is not None:
+                    location.answer_time.FromDatetime(batch.answered_at)
+        return location
+
+    async def _read(self, task: Task, external_id: str) -> list[Place]:
+        with run_folder(self._spool_dir) as folder, ReadingThread() as thread:
+            path = folder / "source"
+            try:
+                await self._blobs.fetch(task.source_sha256, path)
+            except (BlobMissing, BlobCorrupt) as error:
+                raise FailedPrecondition(
+                    "SOURCE_GONE", f"The file of {task.name} is no longer kept, or is damaged. Load the file again."
+                ) from error
+            stop = threading.Event()
+            ended = asyncio.Event()
+            loop = asyncio.get_running_loop()
+            work = thread.begin(lambda: _find(path, external_id, stop))
+            work.add_done_callback(lambda _: loop.call_soon_threadsafe(ended.set))
+            try:
+                return await asyncio.wrap_future(work)
+            finally:
+                # The folder goes, and the next one has its turn, when the thread is done with the file.
+                stop.set()
+                await ended.wait()
+
+
+def _find(path: Path, external_id: str, stop: threading.Event) -> list[Place]:
+    try:
+        source = open_source(path, DEFAULT_LIMITS)
+    except FeedFault:
+        return []
+    stoppable = _StoppableFile(source.path, source.container, source.member, source.limits, stop)
+    return locate_offer(stoppable, path.parent, external_id)
+
+
+class _StoppedError(Exception):
+    """Nobody waits for what is being read."""
+
+
+@dataclass(frozen=True)
+class _StoppableFile(SourceFile):
+    stop: threading.Event
+
+    @contextmanager
+    def open(self) -> Iterator[ByteStream]:
+        with SourceFile.open(self) as stream:
+            yield _StoppableStream(stream, self.stop)
+
+
+class _StoppableStream:
+    def __init__(self, stream: ByteStream, stop: threading.Event) -> None:
+        self._stream = stream
+        self._stop = stop
+
+    def read(self, size: int, /) -> bytes:
+        if self._stop.is_set():
+            raise _StoppedError
+        return self._stream.read(size)

@@ -1,0 +1,200 @@
+"""LocateOffer over real gRPC, PostgreSQL and S3: the places of an offer in the file of a task, and its batch."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import threading
+from dataclasses import dataclass
+
+import grpc
+import pytest
+
+from classifeed.feeds.v1 import load_pb2, task_pb2
+from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch
+from classifeed.feeds.v1.offer_results_pb2 import BATCH_OUTCOME_APPLIED, OfferBatchResult
+from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest, LocateOfferRequest, OfferLocation
+from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub, add_TaskServiceServicer_to_server
+from classifeed_common.blobs import BlobStore
+from classifeed_common.rpc.server import Servicer
+from classifeed_common.rpc.status import from_rpc_error
+from classifeed_jobs import JobStore
+from classifeed_processor.app import locate_offer as locating
+from classifeed_processor.app.create_task import create_task
+from classifeed_processor.app.locate_offer import OfferLocator
+from classifeed_processor.app.take_results import take_results
+from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.domain.tasks import TaskKey
+from classifeed_processor.feed.batches import RunAddress
+from classifeed_processor.feed.first_pass import scan_feed
+from classifeed_processor.feed.limits import DEFAULT_LIMITS
+from classifeed_processor.feed.second_pass import read_batches
+from classifeed_processor.feed.source import open_source
+from classifeed_processor.rpc.task_service import TaskService
+from classifeed_processor.store import tasks
+
+
+class CountingBlobs:
+    """The real store; while `gate` is closed, nothing of it comes."""
+
+    def __init__(self, blobs: BlobStore) -> None:
+        self._blobs = blobs
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.asked = 0
+
+    async def fetch(self, sha256, target):
+        self.asked += 1
+        await self.gate.wait()
+        return await self._blobs.fetch(sha256, target)
+
+
+@dataclass
+class Service:
+    database: object
+    blobs: BlobStore
+    counting: CountingBlobs
+    stub: TaskServiceStub
+    folder: object
+
+    async def load(self, content: bytes, **fields) -> TaskKey:
+        sha256 = hashlib.sha256(content).hexdigest()
+        path = self.folder / sha256
+        path.write_bytes(content)
+        await self.blobs.put_file(path, sha256)
+        return await self.task(upload_id=sha256[:8], source_sha256=sha256, **fields)
+
+    async def task(self, **fields) -> TaskKey:
+        request = CreateTaskRequest(seller_id="shop", namespace="default", **fields)
+        return await create_task(self.database, JobStore(), request, timeout_s=10)
+
+    async def locate(self, key: TaskKey, external_id: str, timeout_s: float = 10) -> OfferLocation:
+        request = LocateOfferRequest(parent=key.name, external_id=external_id)
+        return await self.stub.LocateOffer(request, timeout=timeout_s)
+
+    def spooled(self) -> list[object]:
+        return list((self.folder / "spool").glob("*"))
+
+
+@pytest.fixture
+async def service(migrated_database, rpc_server, rpc_channel, s3, tmp_path):
+    database = await migrated_database("classifeed_processor", "processor")
+    blobs = BlobStore(endpoint=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key, bucket="locate-test")
+    await blobs.open()
+    counting = CountingBlobs(blobs)
+    locator = OfferLocator(database, counting, tmp_path / "spool")
+    servicer = Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, JobStore(), locator))
+    stub = TaskServiceStub(rpc_channel(await rpc_server("processor", servicer), caller="api", audience="processor"))
+    yield Service(database, blobs, counting, stub, tmp_path)
+    await blobs.close()
+
+
+async def test_an_offer_is_found_with_its_places_and_its_batch(service, yml, offer, tmp_path):
+    content = yml(*(offer(f"a{n}", description="текст\n" * (n % 3)) for n in range(950)), offer("a7"), offer(""))
+    key = await service.load(content)
+    batches: dict[str, int] = {}
+    scan = scan_feed(open_source(tmp_path / hashlib.sha256(content).hexdigest(), DEFAULT_LIMITS), tmp_path)
+    address = RunAddress(*key, 1, load_pb2.LOAD_MODE_REPLACE)
+    sealed = list(read_batches(scan, address))
+    for batch in sealed:
+        for record in OfferBatch.FromString(batch.value).records:
+            batches[record.external_id] = batch.batch_id
+    assert len(sealed) == 10
+    before = await service.locate(key, "a7")
+    assert (len(before.places), before.batch_id, before.HasField("send_time")) == (2, 0, False)
+
+    answer = OfferBatchResult(
+        seller_id="shop", namespace="default", task_id=key.task_id, run=2, batch_id=1, outcome=BATCH_OUTCOME_APPLIED
+    )
+    async with service.database.transaction() as tx:
+        # An earlier run, cut short, does not count.
+        await tasks.insert_batches(tx, key, await tasks.begin_run(tx, key, b""), [(1, 1000)])
+        run = await tasks.begin_run(tx, key, b"")
+        await tasks.insert_batches(tx, key, run, [(batch.batch_id, batch.records) for batch in sealed[:-1]])
+        await take_results(tx, [answer])
+    for external_id in ("a0", "a99", "a100", "a499", "a500", "a899", "a900"):
+        found = await service.locate(key, external_id)
+        (place,) = found.places
+        expected = batches[external_id] if batches[external_id] < 10 else 0
+        assert (external_id, found.batch_id, found.HasField("send_time")) == (external_id, expected, expected > 0)
+        assert found.HasField("answer_time") == (expected == 1)
+        assert content.decode().split("\n")[place.line - 1][place.column - 1 :].startswith(f'<offer id="{external_id}"')
+        assert place.excerpt.startswith(f'<offer id="{external_id}"><name>')
+        assert len(place.excerpt) <= 200
+    twice = await service.locate(key, " a7 ")
+    assert [place.ordinal for place in twice.places] == [8, 951]
+    assert twice.batch_id == batches["a7"] == 1
+    assert await service.locate(key, "nobody") == OfferLocation()
+    assert service.spooled() == []
+
+
+async def test_of_a_file_that_failed_the_readable_part_is_searched(service, yml, offer):
+    content = yml(*(offer(f"a{n}") for n in range(50)))
+    key = await service.load(content[: content.index(b'<offer id="a40"')])
+    async with service.database.transaction() as tx:
+        fault = FeedFault("MALFORMED_XML", "The file is cut off", line=40)
+        await tasks.end_task(tx, key, task_pb2.TASK_STATUS_FAILED, fault)
+    assert [place.ordinal for place in (await service.locate(key, "a39")).places] == [40]
+    assert await service.locate(key, "a41") == OfferLocation()
+    for number, other in enumerate((b"<html><body>404</body></html>", b"PK\x03\x04broken", b"")):
+        assert await service.locate(await service.load(other, file_name=str(number)), "a1") == OfferLocation()
+
+
+async def test_what_cannot_be_searched_is_refused_with_its_reason(service):
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await service.locate(TaskKey("shop", "default", 7), "a")
+    assert (caught.value.code(), from_rpc_error(caught.value).reason) == (grpc.StatusCode.NOT_FOUND, "TASK_NOT_FOUND")
+    for key in (
+        await service.task(upload_id="gone", source_sha256="ef" * 32),
+        await service.task(kind=task_pb2.TASK_KIND_DELETE, feed_version=1),
+    ):
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await service.locate(key, "a")
+        assert (caught.value.code(), from_rpc_error(caught.value).reason) == (
+            grpc.StatusCode.FAILED_PRECONDITION,
+            "SOURCE_GONE",
+        )
+    assert service.spooled() == []
+
+
+async def test_one_file_is_read_at_a_time_and_the_others_wait_till_their_deadline(service, yml, offer):
+    key = await service.load(yml(offer("a")))
+    service.counting.gate.clear()
+    first = asyncio.create_task(service.locate(key, "a"))
+    async with asyncio.timeout(10):
+        while not service.counting.asked:
+            await asyncio.sleep(0.01)
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await service.locate(key, "a", timeout_s=0.3)
+    assert caught.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+    patient = asyncio.create_task(service.locate(key, "a"))
+    service.counting.gate.set()
+    assert len((await first).places) == len((await patient).places) == 1
+    assert service.counting.asked == 2
+
+
+async def test_a_cancelled_call_stops_reading_and_gives_its_turn_away(service, yml, offer, monkeypatch):
+    key = await service.load(yml(offer("a")))
+    started, ended = threading.Event(), threading.Event()
+
+    def read_for_ever(source, folder, external_id):
+        started.set()
+        try:
+            while True:
+                with source.open() as stream:
+                    while stream.read(1 << 10):
+                        pass
+        finally:
+            ended.set()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(locating, "locate_offer", read_for_ever)
+        call = service.stub.LocateOffer(LocateOfferRequest(parent=key.name, external_id="a"))
+        waiting = asyncio.ensure_future(call)
+        assert await asyncio.to_thread(started.wait, 10)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert await asyncio.to_thread(ended.wait, 10)
+    assert len((await service.locate(key, "a")).places) == 1
+    assert service.spooled() == []
