@@ -203,7 +203,10 @@ CASES = {
             lacking=[9],
         ),
         "REMOVED",
-        ["file of load 9 does not have the id “B”", "Load 8 had it on line 12", "at 2026-11-21 11:59:36 UTC"],
+        [
+            "file of load 9 does not have the id “B”. So the offer was removed, at 2026-11-21 11:59:36 UTC.",
+            "UTC. Load 8 had it on line 12.",
+        ],
         "Put the offer back into the file and load it again.",
         {"FILE": "DONE", "OFFER": "STOPPED", "APPLIED": "SKIPPED", "SEARCHABLE": "SKIPPED"},
         "NOT_IN_FILE",
@@ -230,8 +233,8 @@ CASES = {
     "failed load": Case(
         facts(Look(FAILED, located(5, batch=0), []), kept(load=6), found()),
         "LOAD_FAILED",
-        ["Load 7, the newest, failed", "the search finds the state of load 6"],
-        "Correct the file at that place and load it again; one fault stops all of its offers.",
+        ["Load 7, the newest, failed at line 5 (MALFORMED_XML)", "the search finds the state of load 6"],
+        "Correct line 5 of the file and load it again: one such fault stops all offers of the file.",
         {"SOURCE": "DONE", "FILE": "STOPPED", "OFFER": "SKIPPED", "SEARCHABLE": "SKIPPED"},
         "MALFORMED_XML",
     ),
@@ -270,7 +273,7 @@ CASES = {
     "sent, not answered": Case(
         facts(Look(task(7, "IN_PROGRESS", phase=1), located(5, answered=False), []), None, None),
         "ON_ITS_WAY",
-        ["on its way"],
+        ["on its way. The list of offers has not taken it from load 7 yet."],
         steps={"FILE": "DONE", "CHECKS": "WAITING", "BATCH": "DONE", "APPLIED": "WAITING", "MODERATION": "WAITING"},
     ),
     "not indexed yet": Case(
@@ -296,7 +299,7 @@ CASES = {
     "new text awaits its verdict": Case(
         facts(Look(task(7), located(5), []), kept(published_content=OfferContent(title="x")), found()),
         "SEARCHABLE",
-        ["finds"],
+        ["finds", "Its text waits for its verdict. The text before it is shown meanwhile."],
         steps={"MODERATION": "WAITING", "REGISTERED": "DONE", "SEARCHABLE": "DONE"},
     ),
     "rejected for too long": Case(
@@ -318,7 +321,7 @@ CASES = {
     "never seen": Case(
         facts(Look(task(9), located(), []), None, None, lacking=[9, 8]),
         "NEVER_SEEN",
-        ["None of the files of loads 9, 8 has the id “B”", "No load that is remembered had it"],
+        ["None of the files of loads 9, 8 has the id “B”. Nor is it in the list of offers."],
         "Look for the id in your file: capitals and spaces inside count, and another namespace is another feed.",
         {"OFFER": "STOPPED"},
         "NOT_IN_FILE",
@@ -353,7 +356,7 @@ CASES = {
             lacking=[9],
         ),
         "SEARCHABLE",
-        ["Load 9, the newest, does not have it."],
+        ["Load 9, the newest, does not have it; the offer is kept by hand."],
         steps={"APPLIED": "WARNING"},
     ),
     "processor away": Case(
@@ -365,7 +368,7 @@ CASES = {
     "owner away": Case(
         facts(Look(task(7), located(5), []), UNKNOWN, found()),
         "SEARCHABLE",
-        ["The owner of the offers could not be asked"],
+        ["The list of offers could not be asked"],
         steps=dict.fromkeys(["APPLIED", "MODERATION", "PICTURES", "REGISTERED"], "UNKNOWN") | {"SEARCHABLE": "WARNING"},
     ),
     "search away": Case(
@@ -451,6 +454,7 @@ def test_failed_load_names_place_and_words_of_the_fault() -> None:
     told = step_of(explain(CASES["failed load"].facts), "FILE")
     assert (told.code, told.line, told.column) == ("MALFORMED_XML", 5, 9)
     assert "A & stands alone." in told.text
+    assert step_of(explain(CASES["failed load"].facts), "OFFER").line == 5
 
 
 def test_all_errors_of_an_offer_are_told_at_once() -> None:

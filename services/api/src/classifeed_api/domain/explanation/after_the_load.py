@@ -1,4 +1,4 @@
-"""The stations behind a load: the owner of the offers, moderation, pictures, the registry, the search."""
+"""The stations behind a load: the list of offers, moderation, pictures, the registry of documents, the search."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LONG: Final = timedelta(minutes=5)
 
 
 def tell_applied(facts: Facts) -> ExplanationStep:
-    """Tells what the owner of the offers made of it."""
+    """Tells what became of it in the list of offers."""
     if facts.offer is UNKNOWN:
         return _unasked(_APPLIED)
     offer, look = facts.offer, facts.look
@@ -50,11 +50,11 @@ def tell_applied(facts: Facts) -> ExplanationStep:
             return step(
                 _APPLIED,
                 STOPPED,
-                f"The owner of the offers does not have it{gone}.",
+                f"The list of offers does not have it{gone}.",
                 code="NOT_WITH_OWNER",
                 suggestion="Load a file that has the offer.",
             )
-        return step(_APPLIED, WAITING, f"The owner of the offers has not taken it from load {look.task.task_id} yet.")
+        return step(_APPLIED, WAITING, f"The list of offers has not taken it from load {look.task.task_id} yet.")
     if look is not None and look.has_offer is not False and not facts.is_applied:
         return step(_APPLIED, WAITING, f"What load {look.task.task_id} says of the offer has not been answered yet.")
     if facts.is_removed:
@@ -84,7 +84,7 @@ def tell_moderation(facts: Facts) -> ExplanationStep:
         return _unasked(_MODERATION)
     offer = facts.offer
     if offer is None:
-        return step(_MODERATION, WAITING, "Its text is judged once its owner has it.")
+        return step(_MODERATION, WAITING, "Its text is judged once it is in the list of offers.")
     if offer.status == offer_pb2.OFFER_STATUS_BANNED:
         ban = next((it for it in _issues(facts) if it.kind == ISSUE_KIND_BANNED), None)
         if ban is not None:
@@ -112,7 +112,7 @@ def tell_pictures(facts: Facts) -> ExplanationStep:
     if facts.offer is UNKNOWN:
         return _unasked(_PICTURES)
     if facts.offer is None:
-        return step(_PICTURES, WAITING, "Its pictures are looked at once its owner has it.")
+        return step(_PICTURES, WAITING, "Its pictures are looked at once it is in the list of offers.")
     faults = [it for it in _issues(facts) if it.kind == ISSUE_KIND_PICTURE]
     if faults:
         first = faults[0]
@@ -168,7 +168,7 @@ def _tell_kept(facts: Facts, offer: Offer) -> ExplanationStep:
         text = f"Load {number} did not have it; since then the offer is kept by hand, until a load brings it again."
         return step(_APPLIED, WARNING, text, time=offer.update_time)
     if look is None or not number:
-        return step(_APPLIED, DONE, "The owner of the offers has it.", time=offer.update_time)
+        return step(_APPLIED, DONE, "It is in the list of offers.", time=offer.update_time)
     if number == look.task.task_id:
         brought = offer.last_change == offer_pb2.OFFER_CHANGE_ADDED
         text = f"Load {number} {'brought the offer' if brought else 'changed the offer'}."
@@ -210,4 +210,4 @@ def _delay(facts: Facts, offer: Offer | None) -> str:
 
 
 def _unasked(stage: ExplanationStage) -> ExplanationStep:
-    return step(stage, UNASKED, "The owner of the offers cannot be asked right now.")
+    return step(stage, UNASKED, "The list of offers cannot be asked right now.")

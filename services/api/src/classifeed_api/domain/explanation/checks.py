@@ -39,7 +39,7 @@ def tell_checks(facts: Facts) -> ExplanationStep:
     if errors:
         return _tell_issues(look, STOPPED, errors)
     if not facts.is_applied and not look.is_answered:
-        return step(_STAGE, WAITING, "What the checks find is told with the owner's answer.")
+        return step(_STAGE, WAITING, "What the checks find is told with the answer to its batch.")
     if look.duplicate_lines:
         return _tell_duplicates(look, [it for it in look.issues if is_duplicate(it)])
     if issues:

@@ -30,10 +30,11 @@ from classifeed_api.domain.explanation.steps import (
     found_since,
     found_state,
     lines_of,
-    when,
 )
 from classifeed_api.domain.explanation.way import walk
 
+# What these wait for is told better by the stations around them.
+_FOLLOWERS: Final = frozenset({stages.EXPLANATION_STAGE_OFFER, stages.EXPLANATION_STAGE_CHECKS})
 _FATE_WHERE_STOPPED: Final = {
     stages.EXPLANATION_STAGE_SOURCE: OFFER_FATE_NEVER_SEEN,
     stages.EXPLANATION_STAGE_CHECKS: OFFER_FATE_REJECTED,
@@ -88,9 +89,9 @@ def _sentence(facts: Facts, fate: OfferFate, steps: Sequence[ExplanationStep]) -
     why = stopped.text if stopped is not None else ""
     match fate:
         case stages.OFFER_FATE_SEARCHABLE:
-            return last.text
+            return " ".join([last.text, *(it.text for it in steps if it.state == WAITING)])
         case stages.OFFER_FATE_LOAD_FAILED:
-            return f"{_who(facts)}, the newest, failed, so nothing of its file counts. {_earlier(facts)}"
+            return f"{_who(facts)}, the newest, failed{_fault(facts)}: nothing of its file counts. {_earlier(facts)}"
         case stages.OFFER_FATE_REJECTED:
             return f"{_who(facts)} did not take the offer. {why} {_earlier(facts)}"
         case stages.OFFER_FATE_BANNED:
@@ -98,11 +99,12 @@ def _sentence(facts: Facts, fate: OfferFate, steps: Sequence[ExplanationStep]) -
         case stages.OFFER_FATE_REMOVED:
             if stopped is None:
                 return "The newest load did not have the offer, and the search does not find it."
-            at = f" That was at {when(stopped.time)}." if stopped.HasField("time") else ""
-            return f"{why}{at}"
+            return why
         case stages.OFFER_FATE_NEVER_SEEN:
-            return f"{why} No load that is remembered had it."
-    waiting = next((it for it in steps if it.state == WAITING), None)
+            in_a_load = stopped is not None and stopped.stage == stages.EXPLANATION_STAGE_OFFER
+            return f"{why} Nor is it in the list of offers." if in_a_load and facts.offer is None else why
+    awaited = [it for it in steps if it.state == WAITING]
+    waiting = next((it for it in awaited if it.stage not in _FOLLOWERS), None)
     if waiting is None:
         return "As far as could be asked, nothing has stopped the offer."
     meanwhile = f" Meanwhile the search finds {found_state(facts)}." if _is_found_before(facts) else ""
@@ -110,7 +112,14 @@ def _sentence(facts: Facts, fate: OfferFate, steps: Sequence[ExplanationStep]) -
 
 
 def _who(facts: Facts) -> str:
-    return f"Load {facts.look.task.task_id}" if facts.look is not None else "The owner of the offers"
+    return f"Load {facts.look.task.task_id}" if facts.look is not None else "The list of offers"
+
+
+def _fault(facts: Facts) -> str:
+    task = facts.look.task if facts.look is not None else None
+    if task is None or not task.error_code:
+        return ""
+    return f" at line {task.error_line} ({task.error_code})" if task.error_line else f" ({task.error_code})"
 
 
 def _earlier(facts: Facts) -> str:
@@ -126,7 +135,7 @@ def _earlier(facts: Facts) -> str:
         return ""
     if offer.status == OFFER_STATUS_BANNED:
         return f"Moderation refuses it as load {offer.last_task_id} brought it."
-    return f"Its owner keeps it as load {offer.last_task_id} left it."
+    return f"It stays in the list of offers as load {offer.last_task_id} left it."
 
 
 def _is_found_before(facts: Facts) -> bool:
@@ -146,7 +155,7 @@ def _unasked(facts: Facts) -> str:
         who
         for who, answer in (
             ("the loads", facts.load),
-            ("the owner of the offers", facts.offer),
+            ("the list of offers", facts.offer),
             ("the search", facts.document),
         )
         if answer is UNKNOWN

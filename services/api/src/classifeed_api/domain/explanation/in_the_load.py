@@ -20,6 +20,7 @@ from classifeed_api.domain.explanation.steps import (
     loads_of,
     stamp,
     step,
+    when,
 )
 from classifeed_api.domain.uploads import Upload
 
@@ -74,14 +75,13 @@ def tell_file(facts: Facts) -> ExplanationStep:
     if look.is_delete:
         return step(_FILE, SKIPPED, "There is no file to be checked.")
     if task.status == TASK_STATUS_FAILED and task.error_code not in LATE_FAULTS:
+        place = f"line {task.error_line} of the file" if task.error_line else "the file as is said there"
         return step(
             _FILE,
             STOPPED,
             f"The file of load {task.task_id} cannot be loaded. {task.error_message}",
             time=_set(task.end_time),
-            suggestion="Correct the file at that place and load it again; one fault stops all of its offers."
-            if task.error_line
-            else "Do what is said there and load the file again; one fault stops all of its offers.",
+            suggestion=f"Correct {place} and load it again: one such fault stops all offers of the file.",
             code=task.error_code or "LOAD_FAILED",
             line=task.error_line,
             column=task.error_column,
@@ -118,7 +118,7 @@ def tell_offer(facts: Facts) -> ExplanationStep:
 
 
 def tell_batch(facts: Facts) -> ExplanationStep:
-    """Tells when the offer was sent to its owner."""
+    """Tells when the offer was sent to the list of offers."""
     look = facts.look
     if look is None:
         return without_load(_BATCH, facts)
@@ -135,13 +135,13 @@ def tell_batch(facts: Facts) -> ExplanationStep:
     if look.has_offer is False:
         return step(_BATCH, SKIPPED, f"Load {task.task_id} sent nothing about the offer.")
     if look.location is not UNKNOWN and look.location.batch_id:
-        text = f"The offer went to its owner in batch {look.location.batch_id} of load {task.task_id}."
+        text = f"The offer was sent to the list of offers in batch {look.location.batch_id} of load {task.task_id}."
         return step(_BATCH, DONE, text, time=sent_at(look))
     if look.is_open and not facts.is_applied:
         if look.location is UNKNOWN:
             return step(_BATCH, UNASKED, "Whether the offer was sent already cannot be asked right now.")
-        return step(_BATCH, WAITING, f"Load {task.task_id} has not sent the offer to its owner yet.")
-    return step(_BATCH, DONE, f"Load {task.task_id} sent the offer to its owner.", time=sent_at(look))
+        return step(_BATCH, WAITING, f"Load {task.task_id} has not sent the offer to the list of offers yet.")
+    return step(_BATCH, DONE, f"Load {task.task_id} sent the offer to the list of offers.", time=sent_at(look))
 
 
 def without_load(stage: ExplanationStage, facts: Facts) -> ExplanationStep:
@@ -174,9 +174,11 @@ def _tell_missing(facts: Facts, look: Look) -> ExplanationStep:
         line = f" on line {facts.before.line}" if facts.before.line else ""
         had = f" Load {facts.before.task.task_id} had it{line}."
     removed_by_it = _removed_by(facts, task.task_id)
-    time = facts.kept.update_time if removed_by_it and facts.kept is not None else _set(task.end_time)
+    time, gone = _set(task.end_time), ""
+    if removed_by_it and facts.kept is not None:
+        time = facts.kept.update_time
+        gone = f" So the offer was removed, at {when(time)}."
     if look.is_delete:
-        gone = " Its offers were removed with it." if facts.kept is not None else ""
         return step(
             _OFFER,
             STOPPED,
@@ -190,7 +192,7 @@ def _tell_missing(facts: Facts, look: Look) -> ExplanationStep:
     return step(
         _OFFER,
         STOPPED,
-        lacks + (" So the offer was removed." if removed_by_it else "") + had,
+        lacks + gone + had,
         time=time,
         code="NOT_IN_FILE",
         suggestion="Put the offer back into the file and load it again."

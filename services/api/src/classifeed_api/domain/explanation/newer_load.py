@@ -36,7 +36,7 @@ def tell_newer(facts: Facts) -> Note:
     else:
         lacks = f"Load {task.task_id}, the newest, does not have it"
     if not facts.is_alive or by_hand:
-        return Note(f"{lacks}.")
+        return Note(f"{lacks}; the offer is kept by hand." if by_hand and facts.is_alive else f"{lacks}.")
     loses = "keeps it by hand from then on" if task.disposition == DISPOSITION_MAKE_MANUAL else "removes the offer"
     if task.status == TASK_STATUS_IN_PROGRESS:
         return Note(

@@ -10,6 +10,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from classifeed.feeds.v1 import explanation_pb2
 from classifeed.feeds.v1.explanation_pb2 import ExplanationStage, ExplanationState, ExplanationStep
+from classifeed.offers.v1.offer_pb2 import OFFER_CHANGE_MADE_MANUAL
 from classifeed.search.v1.search_service_pb2 import Hit
 from classifeed_api.domain.explanation.facts import Facts
 
@@ -86,7 +87,8 @@ def found_state(facts: Facts) -> str:
     hit, offer = facts.found, facts.kept
     if hit is None:
         return ""
-    if offer is not None and offer.version == hit.version and offer.last_task_id:
+    by_load = offer is not None and offer.last_task_id and offer.last_change != OFFER_CHANGE_MADE_MANUAL
+    if offer is not None and by_load and offer.version == hit.version:
         return f"the state of load {offer.last_task_id}"
     return f"the state of {when(stamp_of_version(hit.version))}"
 

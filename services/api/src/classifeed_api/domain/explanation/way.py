@@ -19,13 +19,14 @@ from classifeed_api.domain.explanation.facts import Facts
 from classifeed_api.domain.explanation.in_the_load import tell_batch, tell_file, tell_offer, tell_source
 from classifeed_api.domain.explanation.steps import SKIPPED, STOPPED, WAITING, found_since, found_state, step
 
+_OFFER: Final = stages.EXPLANATION_STAGE_OFFER
 _APPLIED: Final = stages.EXPLANATION_STAGE_APPLIED
 _MODERATION: Final = stages.EXPLANATION_STAGE_MODERATION
 _SEARCHABLE: Final = stages.EXPLANATION_STAGE_SEARCHABLE
 _STATIONS: Final[tuple[tuple[ExplanationStage, Callable[[Facts], ExplanationStep]], ...]] = (
     (stages.EXPLANATION_STAGE_SOURCE, tell_source),
     (stages.EXPLANATION_STAGE_FILE, tell_file),
-    (stages.EXPLANATION_STAGE_OFFER, tell_offer),
+    (_OFFER, tell_offer),
     (stages.EXPLANATION_STAGE_CHECKS, tell_checks),
     (stages.EXPLANATION_STAGE_BATCH, tell_batch),
     (_APPLIED, tell_applied),
@@ -62,7 +63,9 @@ def _holds_back(stage: ExplanationStage, facts: Facts) -> bool:
 
 
 def _beyond(stage: ExplanationStage, facts: Facts) -> ExplanationStep:
-    offer, hit = facts.kept, facts.found
+    offer, hit, look = facts.kept, facts.found, facts.look
+    if stage == _OFFER and look is not None and look.line:
+        return step(stage, SKIPPED, f"It stands on line {look.line}, but was not read.", line=look.line)
     if stage == _APPLIED and offer is not None and offer.last_task_id:
         if facts.is_removed:
             return step(stage, SKIPPED, f"Load {offer.last_task_id} removed the offer.", time=offer.update_time)
