@@ -1,0 +1,1 @@
+"""The job engine beside its peers, on one PostgreSQL with the same durability."""

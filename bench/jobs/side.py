@@ -1,0 +1,84 @@
+"""One measure of one engine, in a process of its own: `python -m bench.jobs.side ENGINE MEASURE DSN COUNT BATCH`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import resource
+import sys
+import time
+from typing import Any
+
+import psycopg
+
+from bench.jobs.engines import load
+
+
+async def measure_drain(name: str, dsn: str, count: int, batch: int) -> dict[str, Any]:
+    """No-op jobs a second: they wait when the worker starts, and are all written down as ended when it stops."""
+    engine = load(name)
+    await engine.open(dsn)
+    await engine.fill(count)
+    async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
+        await connection.execute("CHECKPOINT")
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    started = time.perf_counter()
+    await engine.drain(count, batch)
+    seconds = time.perf_counter() - started
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    await engine.close()
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"jobs_s": count / seconds, "cpu_us": cpu / count * 1e6, "knobs": engine.knobs}
+
+
+async def measure_wake(name: str, dsn: str, count: int, _: int) -> dict[str, Any]:
+    """Seconds from the call that enqueues to the first line of the handler, on an idle worker; and one commit's."""
+    engine = load(name)
+    await engine.open(dsn)
+    began: dict[int, float] = {}
+    arrived = asyncio.Event()
+
+    def started(number: int) -> None:
+        began[number] = time.perf_counter()
+        arrived.set()
+
+    waits: list[float] = []
+    commits: list[float] = []
+    rng = random.Random(1)
+
+    async def body() -> None:
+        async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
+            await connection.execute("CREATE TABLE IF NOT EXISTS one_commit (number int, at timestamptz)")
+            await asyncio.sleep(1.0)  # the worker listens by now
+            for number in range(count):
+                at = time.perf_counter()
+                await connection.execute("INSERT INTO one_commit VALUES (%s, clock_timestamp())", [number])
+                commits.append(time.perf_counter() - at)
+                await asyncio.sleep(rng.uniform(0.02, 0.05))
+                arrived.clear()
+                at = time.perf_counter()
+                await engine.enqueue(number)
+                async with asyncio.timeout(60):
+                    while number not in began:
+                        await arrived.wait()
+                        arrived.clear()
+                waits.append(began[number] - at)
+                await asyncio.sleep(rng.uniform(0.02, 0.05))
+
+    await engine.serve(started, body)
+    await engine.close()
+    return {"waits": waits, "commits": commits, "knobs": engine.knobs}
+
+
+_MEASURES = {"drain": measure_drain, "wake": measure_wake}
+
+
+def main() -> None:
+    """Measures once and prints JSON."""
+    name, measure, dsn, count, batch = sys.argv[1:]
+    print(json.dumps(asyncio.run(_MEASURES[measure](name, dsn, int(count), int(batch)))))
+
+
+if __name__ == "__main__":
+    main()
