@@ -6,9 +6,10 @@ them and a `Reaper` gives back what a dead process held. At least once; `JobCont
 
 from __future__ import annotations
 
+from classifeed_jobs.admin import AuditEntry, JobAdmin, JobPage
 from classifeed_jobs.backoff import Backoff, Exponential, Fixed, Linear
 from classifeed_jobs.context import JobContext
-from classifeed_jobs.job import TERMINAL, EnqueuedJob, HeldLock, Job, JobEvent, JobRequest
+from classifeed_jobs.job import TERMINAL, EnqueuedJob, HeldLock, Job, JobEvent, JobFilter, JobRequest, WorkerProcess
 from classifeed_jobs.queues import QueueLimits, Queues, QueueStats
 from classifeed_jobs.reaper import Reaper
 from classifeed_jobs.registry import Registry, Task, register, registry
@@ -21,6 +22,7 @@ from classifeed_jobs.worker import Worker
 
 __all__ = [
     "TERMINAL",
+    "AuditEntry",
     "Backoff",
     "ClaimLost",
     "EnqueuedJob",
@@ -29,8 +31,11 @@ __all__ = [
     "Fixed",
     "HeldLock",
     "Job",
+    "JobAdmin",
     "JobContext",
     "JobEvent",
+    "JobFilter",
+    "JobPage",
     "JobRequest",
     "JobStore",
     "Linear",
@@ -48,6 +53,7 @@ __all__ = [
     "Task",
     "Waker",
     "Worker",
+    "WorkerProcess",
     "ddl",
     "register",
     "registry",

@@ -20,11 +20,13 @@ class EnqueuedJob:
         job_id: the job, new or the one that has the idempotency key already.
         created: false when the idempotency key was taken.
         differs: what was asked otherwise than by the request that took the key: of queue, task, args, lock_key.
+        status: of that job now; None: it has ended and was dropped from the archive.
     """
 
     job_id: UUID
     created: bool
     differs: tuple[str, ...] = ()
+    status: str | None = "queued"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,18 @@ class JobRequest:
     producer: str | None = None
     consumer_group: str | None = None
     trace_context: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    """Which jobs: those that agree in everything that is set."""
+
+    queue: str | None = None
+    task: str | None = None
+    lock_key: str | None = None
+    partition_key: str | None = None
+    producer: str | None = None
+    consumer_group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +95,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class JobEvent:
-    """One line of a job's journal."""
+    """One line of a job's journal; event_id grows with it."""
 
     kind: str
     at: datetime
@@ -89,6 +103,7 @@ class JobEvent:
     claim_no: int
     worker_id: str | None
     payload: dict[str, Any] | None
+    event_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +114,14 @@ class HeldLock:
     job_id: UUID
     worker_id: str
     acquired_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerProcess:
+    """A process that works, or has worked until `renewed_at` and was not heard of since."""
+
+    worker_id: str
+    queues: list[str]
+    started_at: datetime
+    renewed_at: datetime
+    running: int

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 from pydantic import BaseModel
 
 from classifeed_common.db import Tx, load_queries
-from classifeed_common.telemetry import inject_trace
-from classifeed_jobs.job import EnqueuedJob, HeldLock, Job, JobEvent, JobRequest
+from classifeed_jobs.copying import copy_jobs
+from classifeed_jobs.enqueuing import insert_jobs
+from classifeed_jobs.job import EnqueuedJob, HeldLock, Job, JobEvent, JobFilter, JobRequest, WorkerProcess
+from classifeed_jobs.waker import Waker
 
 _SQL = load_queries("classifeed_jobs.sql", "jobs.sql")
-_ENQUEUE = _SQL["enqueue_jobs"]
-_FIND_KEY = _SQL["find_key"]
 _CANCEL = _SQL["cancel_job"]
 _GET = _SQL["get_job"]
 _LIST = _SQL["list_jobs"]
 _EVENTS = _SQL["list_events"]
 _LOCKS = _SQL["list_locks"]
+_WORKERS = _SQL["list_workers"]
+_RETRY = _SQL["retry_jobs"]
 _COUNT_LIVE = _SQL["count_live"]
 _ADMIT_NEXT = load_queries("classifeed_jobs.sql", "claims.sql")["admit_next"]
 
-_HASHED_FIELDS = ("queue", "task", "args", "lock_key")
-_PIECE = 8
+_QUIETEN = _SQL["quieten"]
+_UNQUIETEN = _SQL["unquieten"]
+_NOTIFY = load_queries("classifeed_jobs.sql", "queues.sql")["notify_queues"]
+_RETRYABLE: Final = ("failed", "canceled")
 
 
 class JobStore:
@@ -40,11 +43,15 @@ class JobStore:
     Args:
         default_lease_ttl_s: lease of jobs that do not bring their own.
         key_ttl_s: how long an idempotency key is remembered, from its first use.
+        waker: wakes workers for the transactions that come from it; None: every enqueue does so by itself.
     """
 
-    def __init__(self, *, default_lease_ttl_s: int = 60, key_ttl_s: float = 30 * 86400.0) -> None:
+    def __init__(
+        self, *, default_lease_ttl_s: int = 60, key_ttl_s: float = 30 * 86400.0, waker: Waker | None = None
+    ) -> None:
         self._default_lease_ttl_s = default_lease_ttl_s
         self._key_ttl_s = key_ttl_s
+        self._waker = waker
 
     async def enqueue(
         self,
@@ -103,8 +110,13 @@ class JobStore:
         )
         return (await self.enqueue_many(tx, [request]))[0]
 
-    async def enqueue_many(self, tx: Tx, requests: Sequence[JobRequest]) -> list[EnqueuedJob]:
+    async def enqueue_many(
+        self, tx: Tx, requests: Sequence[JobRequest], *, note: Mapping[str, Any] | None = None
+    ) -> list[EnqueuedJob]:
         """Put many jobs into their queues in one statement; as `enqueue`, the answers in the order of the requests.
+
+        Args:
+            note: kept with the journal's first line: who asked, and the like.
 
         Raises:
             ValueError: two of the requests have the same idempotency key.
@@ -114,15 +126,33 @@ class JobStore:
             raise ValueError("two requests of one enqueue_many have the same idempotency key: send each key once")
         if not requests:
             return []
-        hashes = [_request_hash(request) if request.idempotency_key is not None else None for request in requests]
-        cursor = await tx.execute(_ENQUEUE, self._columns(requests, hashes))
-        answers = [EnqueuedJob(job_id, created) for job_id, created in await cursor.fetchall()]
-        for place, (answer, request) in enumerate(zip(answers, requests, strict=True)):
-            if not answer.created:
-                answers[place] = await self._find_taken(tx, request)
-        return answers
+        if self._waker is not None:
+            self._waker.flag(tx, {request.queue for request in requests})
+        return await insert_jobs(
+            tx,
+            requests,
+            default_lease_ttl_s=self._default_lease_ttl_s,
+            key_ttl_s=self._key_ttl_s,
+            note=Jsonb(dict(note)) if note else None,
+        )
 
-    async def cancel(self, tx: Tx, job_id: UUID, *, reason: str | None = None) -> Job | None:
+    async def copy_many(self, tx: Tx, requests: Iterable[JobRequest]) -> int:
+        """Put any number of jobs into their queues by COPY; their workers are woken once, at the commit.
+
+        Returns:
+            How many.
+
+        Raises:
+            ValueError: a request has an idempotency key.
+        """
+        before = await (await tx.execute(_QUIETEN)).fetchone()
+        counts = await copy_jobs(tx, requests, default_lease_ttl_s=self._default_lease_ttl_s)
+        await tx.execute(_UNQUIETEN, {"notify": before[0] if before is not None else ""})
+        if self._waker is None or not self._waker.flag(tx, counts):
+            await tx.execute(_NOTIFY, {"queues": sorted(counts)})
+        return sum(counts.values())
+
+    async def cancel(self, tx: Tx, job_id: UUID, *, reason: str | None = None, by: str | None = None) -> Job | None:
         """Cancel a job: a queued one ends at once, a running one is asked to stop, an ended one is left as it is.
 
         Idempotent. Does not wait for the job's effects. Keep the transaction short: the ends of jobs with the same lock
@@ -131,12 +161,69 @@ class JobStore:
         Returns:
             The job as it stands afterwards; None when there is no such job.
         """
-        payload = Jsonb({"reason": reason}) if reason else None
+        said = {"reason": reason, "by": by}
+        payload = Jsonb({name: text for name, text in said.items() if text}) if reason or by else None
         cursor = await tx.execute(_CANCEL, {"job_id": job_id, "payload": payload})
         row = await cursor.fetchone()
         if row is not None and row[0] is not None:
             await tx.execute(_ADMIT_NEXT, {"lock_keys": [row[0]]})
         return await self.get(tx, job_id)
+
+    async def retry(self, tx: Tx, job_id: UUID, *, by: str | None = None) -> bool:
+        """Put a failed or canceled job back into its queue with all its attempts; it keeps its id and its checkpoint.
+
+        Returns:
+            Whether it was one; false: it is unknown, live, has succeeded, or another retry has it in hand.
+        """
+        return bool(await self._retry(tx, JobFilter(), job_id=job_id, statuses=_RETRYABLE, limit=1, by=by))
+
+    async def retry_failed(
+        self,
+        tx: Tx,
+        which: JobFilter,
+        *,
+        error: str | None = None,
+        until: datetime | None = None,
+        limit: int = 500,
+        by: str | None = None,
+    ) -> int:
+        """Put a slice of the failed jobs back into their queues, oldest first; call it until it answers 0.
+
+        Args:
+            which: which of them.
+            error: only those whose error has this text in it.
+            until: only those that ended before; set it, so that what fails again meanwhile does not go round.
+            limit: size of the slice.
+
+        Returns:
+            How many went back.
+        """
+        return len(await self._retry(tx, which, statuses=("failed",), error=error, until=until, limit=limit, by=by))
+
+    async def _retry(
+        self,
+        tx: Tx,
+        which: JobFilter,
+        *,
+        statuses: Sequence[str],
+        limit: int,
+        by: str | None,
+        job_id: UUID | None = None,
+        error: str | None = None,
+        until: datetime | None = None,
+    ) -> list[UUID]:
+        parameters = asdict(which) | {
+            "statuses": list(statuses),
+            "job_id": job_id,
+            "error": error,
+            "until": until,
+            "limit": limit,
+            "note": Jsonb({"by": by}) if by else None,
+        }
+        rows = await (await tx.execute(_RETRY, parameters)).fetchall()
+        if self._waker is not None:
+            self._waker.flag(tx, {row[1] for row in rows})
+        return [row[0] for row in rows]
 
     async def get(self, tx: Tx, job_id: UUID) -> Job | None:
         """The job, live or done; None when it is unknown or was dropped from the archive."""
@@ -152,24 +239,30 @@ class JobStore:
         status: str | None = None,
         task: str | None = None,
         lock_key: str | None = None,
+        partition_key: str | None = None,
+        producer: str | None = None,
+        consumer_group: str | None = None,
         after: UUID | None = None,
         limit: int = 100,
     ) -> list[Job]:
-        """A page of jobs, newest first; the last job_id is `after` of the next page."""
+        """A page of jobs, live and done, newest first; the last job_id is `after` of the next page."""
         parameters = {
             "queue": queue,
             "status": status,
             "task": task,
             "lock_key": lock_key,
+            "partition_key": partition_key,
+            "producer": producer,
+            "consumer_group": consumer_group,
             "after": after,
             "limit": limit,
         }
         cursor = await tx.execute(_LIST, parameters)
         return [Job(*row) for row in await cursor.fetchall()]
 
-    async def list_events(self, tx: Tx, job_id: UUID) -> list[JobEvent]:
-        """The job's journal, oldest first."""
-        cursor = await tx.execute(_EVENTS, {"job_id": job_id})
+    async def list_events(self, tx: Tx, job_id: UUID, *, after: int = 0, limit: int = 1000) -> list[JobEvent]:
+        """A page of the job's journal, oldest first; the last event_id is `after` of the next page."""
+        cursor = await tx.execute(_EVENTS, {"job_id": job_id, "after": after, "limit": limit})
         return [JobEvent(*row) for row in await cursor.fetchall()]
 
     async def list_locks(self, tx: Tx, *, after: str = "", limit: int = 100) -> list[HeldLock]:
@@ -177,60 +270,14 @@ class JobStore:
         cursor = await tx.execute(_LOCKS, {"after": after, "limit": limit})
         return [HeldLock(*row) for row in await cursor.fetchall()]
 
+    async def list_workers(self, tx: Tx, *, after: str = "", limit: int = 100) -> list[WorkerProcess]:
+        """A page of the processes that work or worked lately, in order of their ids."""
+        cursor = await tx.execute(_WORKERS, {"after": after, "limit": limit})
+        return [WorkerProcess(*row) for row in await cursor.fetchall()]
+
     async def backlog(self, tx: Tx, queues: Sequence[str] | None = None) -> dict[str, int]:
         """How many jobs have not ended yet (queued, delayed, running), by queue; of all queues when none are named."""
         cursor = await tx.execute(_COUNT_LIVE, {"queues": list(queues) if queues is not None else None})
         counts = dict.fromkeys(queues or (), 0)
         counts.update(await cursor.fetchall())
         return counts
-
-    async def _find_taken(self, tx: Tx, request: JobRequest) -> EnqueuedJob:
-        # A statement of its own: it must see what was committed while the insert waited.
-        cursor = await tx.execute(_FIND_KEY, {"idempotency_key": request.idempotency_key})
-        row = await cursor.fetchone()
-        if row is None:
-            raise LookupError(
-                f"the idempotency key {request.idempotency_key!r} was taken and then forgotten during this "
-                "transaction; run it again, in READ COMMITTED"
-            )
-        job_id, taken_by = row
-        asked = _request_hash(request)
-        differs = tuple(
-            name
-            for place, name in enumerate(_HASHED_FIELDS)
-            if asked[place * _PIECE : (place + 1) * _PIECE] != taken_by[place * _PIECE : (place + 1) * _PIECE]
-        )
-        return EnqueuedJob(job_id, created=False, differs=differs)
-
-    def _columns(self, requests: Sequence[JobRequest], hashes: Sequence[bytes | None]) -> dict[str, Any]:
-        current_trace: dict[str, str] = {}
-        inject_trace(current_trace)
-        return {
-            "queues": [request.queue for request in requests],
-            "tasks": [request.task for request in requests],
-            "args": [Jsonb(dict(request.args)) for request in requests],
-            "lock_keys": [request.lock_key for request in requests],
-            "idempotency_keys": [request.idempotency_key for request in requests],
-            "request_hashes": list(hashes),
-            "partition_keys": [request.partition_key for request in requests],
-            "priorities": [request.priority for request in requests],
-            "available_ats": [request.available_at for request in requests],
-            "max_attempts": [request.max_attempts for request in requests],
-            "lease_ttls_sec": [request.lease_ttl_s or self._default_lease_ttl_s for request in requests],
-            "producers": [request.producer for request in requests],
-            "consumer_groups": [request.consumer_group for request in requests],
-            "trace_contexts": [
-                Jsonb(dict(context)) if (context := request.trace_context or current_trace) else None
-                for request in requests
-            ],
-            "key_ttl_s": self._key_ttl_s,
-        }
-
-
-def _request_hash(request: JobRequest) -> bytes:
-    """Eight bytes for each field that a second request under the same key may ask otherwise."""
-    values = (request.queue, request.task, dict(request.args), request.lock_key)
-    return b"".join(
-        hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).digest()[:_PIECE]
-        for value in values
-    )

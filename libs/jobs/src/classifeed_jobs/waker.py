@@ -51,10 +51,13 @@ class Waker:
                 del self._flags[tx]
         self.wake(flags)
 
-    def flag(self, tx: Tx, queues: Iterable[str]) -> None:
-        """Have queues woken when `tx` has committed; nothing, for a transaction that is not from this waker."""
-        if (flags := self._flags.get(tx)) is not None:
-            flags.update(queues)
+    def flag(self, tx: Tx, queues: Iterable[str]) -> bool:
+        """Have queues woken when `tx` has committed; False, and nothing done, when it is not from this waker."""
+        flags = self._flags.get(tx)
+        if flags is None:
+            return False
+        flags.update(queues)
+        return True
 
     def wake(self, queues: Iterable[str]) -> None:
         """Wake the workers of these queues soon; does not wait for it."""

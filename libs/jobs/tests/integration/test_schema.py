@@ -11,7 +11,7 @@ import sqlalchemy
 from psycopg import sql
 
 from classifeed_common.db.migrations import check_drift
-from classifeed_jobs import claiming, claims, ddl, lease_row, reaper, store
+from classifeed_jobs import claiming, claims, ddl, enqueuing, lease_row, reaper, store
 from classifeed_jobs.schema import VERSIONS
 from classifeed_jobs.session import _SETTINGS
 from classifeed_jobs.tables import add_jobs
@@ -20,10 +20,11 @@ from .conftest import Bench
 
 _SEED = """
 INSERT INTO dl_workers (worker_id, queues) SELECT 'w' || n, '{q}' FROM generate_series(1, 20) n;
-INSERT INTO dl_jobs_done (job_id, queue, task, args, priority, available_at, status, attempt, claim_no, lease_ttl_sec,
-                          cancel_requested, created_at, finished_at)
-SELECT dl_new_job_id(), 'q', 'noop', '{}', 100, now(), 'succeeded', 1, 1, 60, false, now(), now()
-FROM generate_series(1, 100000);
+INSERT INTO dl_jobs_done (job_id, queue, task, args, lock_key, priority, available_at, status, attempt, claim_no,
+                          lease_ttl_sec, cancel_requested, created_at, finished_at)
+SELECT dl_new_job_id(), 'q', 'noop', '{}', 'd ' || n % 5000, 100, now(),
+       CASE WHEN n % 100 = 0 THEN 'failed' ELSE 'succeeded' END, 1, 1, 60, false, now(), now()
+FROM generate_series(1, 100000) n;
 INSERT INTO dl_job_events (job_id, kind, attempt, claim_no) SELECT job_id, 'queued', 0, 0 FROM dl_jobs_done;
 SET dl_jobs.notify = off;
 INSERT INTO dl_jobs (queue, task, available_at, waits_for)
@@ -43,6 +44,9 @@ ANALYZE;
 """
 
 # A row a process, a row a limited queue: a scan of them is what is meant.
+# A person asks once; an index for it would cost every job.
+_MAY_SCAN = {("list_by_key", "dl_jobs")}
+_FILTERS = ("queue", "status", "task", "lock_key", "partition_key", "producer", "consumer_group")
 _SMALL = {"dl_workers", "dl_queues"}
 
 
@@ -122,14 +126,26 @@ async def test_no_hot_statement_scans_a_table(bench: Bench) -> None:
             "lock_lost": (reaper._LOCK_LOST, {"limit": 500}, 200),
             "next_expiry": (reaper._NEXT_EXPIRY, {}, 200),
             "forget_keys": (reaper._FORGET_KEYS, {"limit": 500}, 50),
-            "find_key": (store._FIND_KEY, {"idempotency_key": "i7"}, 50),
+            "find_key": (enqueuing._FIND_KEY, {"idempotency_key": "i7"}, 50),
             "get": (store._GET, {"job_id": waiting}, 50),
             "list": (
                 store._LIST,
-                {"queue": None, "status": None, "task": None, "lock_key": None, "after": None, "limit": 50},
+                dict.fromkeys(_FILTERS) | {"after": None, "limit": 50},
                 600,
             ),
-            "events": (store._EVENTS, {"job_id": waiting}, 50),
+            "list_by_key": (
+                store._LIST,
+                dict.fromkeys(_FILTERS) | {"after": None, "limit": 50, "lock_key": "d 77"},
+                2500,
+            ),
+            "retry": (
+                store._RETRY,
+                dict.fromkeys(_FILTERS)
+                | {"statuses": ["failed"], "job_id": None, "error": None, "until": None}
+                | {"limit": 100, "note": None},
+                6000,
+            ),
+            "events": (store._EVENTS, {"job_id": waiting, "after": 0, "limit": 100}, 50),
             "cancel": (store._CANCEL, {"job_id": waiting, "payload": None}, 200),
         }
         for name, (statement, parameters, limit) in by_pool.items():
@@ -148,7 +164,10 @@ async def _check_plan(
     scans = [
         f"{node['Node Type']} on {node['Relation Name']}"
         for node in nodes
-        if node["Node Type"] == "Seq Scan" and node["Relation Name"] not in _SMALL and node["Actual Loops"] > 0
+        if node["Node Type"] == "Seq Scan"
+        and node["Relation Name"] not in _SMALL
+        and (name, node["Relation Name"]) not in _MAY_SCAN
+        and node["Actual Loops"] > 0
     ]
     assert scans == [], f"{name} scans"
     touched = nodes[0]["Shared Hit Blocks"] + nodes[0]["Shared Read Blocks"]

@@ -8,10 +8,11 @@ import classifeed_jobs
 def test_public_names() -> None:
     assert sorted(classifeed_jobs.__all__) == sorted(
         [
-            "TERMINAL", "Backoff", "ClaimLost", "EnqueuedJob", "Exponential", "Fail", "Fixed", "HeldLock", "Job",
-            "JobContext", "JobEvent", "JobRequest", "JobStore", "Linear", "Progress", "QueueLimits", "QueueStats", "Queues", "Reaper",
-            "Registry", "Retry",
-            "Slice", "SliceJob", "Snooze", "StopRequested", "Task", "Waker", "Worker", "ddl", "register", "registry",
+            "TERMINAL", "AuditEntry", "Backoff", "ClaimLost", "EnqueuedJob", "Exponential", "Fail", "Fixed",
+            "HeldLock", "Job", "JobAdmin", "JobContext", "JobEvent", "JobFilter", "JobPage", "JobRequest",
+            "JobStore", "Linear", "Progress", "QueueLimits", "QueueStats", "Queues", "Reaper", "Registry", "Retry",
+            "Slice", "SliceJob", "Snooze", "StopRequested", "Task", "Waker", "Worker", "WorkerProcess", "ddl",
+            "register", "registry",
         ]
     )  # fmt: skip
     assert all(hasattr(classifeed_jobs, name) for name in classifeed_jobs.__all__)

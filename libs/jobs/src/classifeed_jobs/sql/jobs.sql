@@ -27,13 +27,23 @@ WITH asked AS MATERIALIZED (
            a.max_attempts, a.lease_ttl_sec, a.producer, a.consumer_group, a.trace_context
     FROM accepted a ORDER BY a.place
 ), told AS (
-    INSERT INTO dl_job_events (job_id, kind, attempt, claim_no) SELECT a.job_id, 'queued', 0, 0 FROM accepted a
+    INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, payload)
+    SELECT a.job_id, 'queued', 0, 0, %(note)s::jsonb FROM accepted a
 )
 SELECT a.job_id, a.idempotency_key IS NULL OR a.job_id IN (SELECT x.job_id FROM accepted x) AS created
 FROM asked a ORDER BY a.place
 
 -- name: find_key
-SELECT k.job_id, k.request_hash FROM dl_job_keys k WHERE k.idempotency_key = %(idempotency_key)s
+SELECT k.job_id, k.request_hash,
+       coalesce((SELECT j.status FROM dl_jobs j WHERE j.job_id = k.job_id),
+                (SELECT d.status FROM dl_jobs_done d WHERE d.job_id = k.job_id)) AS status
+FROM dl_job_keys k WHERE k.idempotency_key = %(idempotency_key)s
+
+-- name: quieten
+SELECT coalesce(current_setting('dl_jobs.notify', true), '') AS before, set_config('dl_jobs.notify', 'off', true)
+
+-- name: unquieten
+SELECT set_config('dl_jobs.notify', %(notify)s, true)
 
 -- name: cancel_job
 -- A queued job ends here; a running one is asked to stop, and its worker is woken to hear of it.
@@ -79,15 +89,59 @@ WHERE job_id < coalesce(%(after)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
   AND (%(status)s::text IS NULL OR status = %(status)s)
   AND (%(task)s::text IS NULL OR task = %(task)s)
   AND (%(lock_key)s::text IS NULL OR lock_key = %(lock_key)s)
+  AND (%(partition_key)s::text IS NULL OR partition_key = %(partition_key)s)
+  AND (%(producer)s::text IS NULL OR producer = %(producer)s)
+  AND (%(consumer_group)s::text IS NULL OR consumer_group = %(consumer_group)s)
 ORDER BY job_id DESC
 LIMIT %(limit)s
 
 -- name: list_events
-SELECT kind, at, attempt, claim_no, worker_id, payload FROM dl_job_events WHERE job_id = %(job_id)s ORDER BY event_id
+SELECT kind, at, attempt, claim_no, worker_id, payload, event_id FROM dl_job_events
+WHERE job_id = %(job_id)s AND event_id > %(after)s
+ORDER BY event_id
+LIMIT %(limit)s
 
 -- name: list_locks
 SELECT l.lock_key, l.job_id, l.worker_id, l.acquired_at FROM dl_job_locks l
 WHERE l.lock_key > %(after)s ORDER BY l.lock_key LIMIT %(limit)s
+
+-- name: list_workers
+SELECT w.worker_id, w.queues, w.started_at, w.renewed_at,
+       (SELECT count(*) FROM dl_jobs j WHERE j.claimed_by = w.worker_id AND j.status = 'running') AS running
+FROM dl_workers w WHERE w.worker_id > %(after)s ORDER BY w.worker_id LIMIT %(limit)s
+
+-- name: retry_jobs
+-- Ended jobs go back to their queues with all their attempts; the fence (claim_no) and the checkpoint go on. In order of
+-- their ids; jobs that another retry has in hand are passed over.
+WITH picked AS MATERIALIZED (
+    SELECT d.job_id, d.finished_at FROM dl_jobs_done d
+    WHERE d.status = ANY (%(statuses)s::text[])
+      AND (%(job_id)s::uuid IS NULL OR d.job_id = %(job_id)s)
+      AND (%(queue)s::text IS NULL OR d.queue = %(queue)s)
+      AND (%(task)s::text IS NULL OR d.task = %(task)s)
+      AND (%(lock_key)s::text IS NULL OR d.lock_key = %(lock_key)s)
+      AND (%(partition_key)s::text IS NULL OR d.partition_key = %(partition_key)s)
+      AND (%(producer)s::text IS NULL OR d.producer = %(producer)s)
+      AND (%(consumer_group)s::text IS NULL OR d.consumer_group = %(consumer_group)s)
+      AND (%(error)s::text IS NULL OR strpos(d.error, %(error)s) > 0)
+      AND (%(until)s::timestamptz IS NULL OR d.finished_at <= %(until)s)
+    ORDER BY d.job_id LIMIT %(limit)s
+    FOR UPDATE SKIP LOCKED
+), gone AS (
+    DELETE FROM dl_jobs_done d USING picked p WHERE d.job_id = p.job_id AND d.finished_at = p.finished_at RETURNING d.*
+), back AS (
+    INSERT INTO dl_jobs (job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, claim_no, max_attempts,
+                         lease_ttl_sec, progress, checkpoint, error, producer, consumer_group, trace_context, created_at,
+                         started_at)
+    SELECT g.job_id, g.queue, g.task, g.args, g.idempotency_key, g.lock_key, g.partition_key, g.priority, g.claim_no,
+           g.max_attempts, g.lease_ttl_sec, g.progress, g.checkpoint, g.error, g.producer, g.consumer_group,
+           g.trace_context, g.created_at, g.started_at
+    FROM gone g
+), told AS (
+    INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, payload)
+    SELECT g.job_id, 'retry_requested', g.attempt, g.claim_no, %(note)s::jsonb FROM gone g
+)
+SELECT g.job_id, g.queue FROM gone g
 
 -- name: count_live
 SELECT queue, count(*) FROM dl_jobs

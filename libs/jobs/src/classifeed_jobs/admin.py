@@ -1,0 +1,221 @@
+"""JobAdmin: what operators and public faces ask of the jobs, each in a transaction of its own, with an audit trail."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import structlog
+
+from classifeed_common.db import Database
+from classifeed_common.errors import FailedPrecondition, NotFound
+from classifeed_jobs.job import TERMINAL, EnqueuedJob, HeldLock, Job, JobEvent, JobFilter, JobRequest, WorkerProcess
+from classifeed_jobs.queues import QueueLimits, Queues, QueueStats
+from classifeed_jobs.store import JobStore
+
+_log = structlog.get_logger("classifeed_jobs.audit")
+_SLICE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """Who did what to which job or queue; told after it is durable."""
+
+    action: str
+    by: str
+    job_id: UUID | None = None
+    queue: str | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    """A page of jobs, newest first; `next_after` begins the next one, None: this was the last."""
+
+    jobs: list[Job]
+    next_after: UUID | None
+
+
+def log_audit(entry: AuditEntry) -> None:
+    """The default audit hook: a line of the log, `job.audit`."""
+    _log.info(
+        "job.audit",
+        action=entry.action,
+        by=entry.by,
+        job_id=str(entry.job_id) if entry.job_id is not None else None,
+        queue=entry.queue,
+        **entry.detail,
+    )
+
+
+class JobAdmin:
+    """The jobs of one service as its HTTP, gRPC and command line show them.
+
+    Errors are domain errors with a stable reason: JOB_NOT_FOUND, JOB_NOT_FAILED.
+
+    Args:
+        db: the service's database.
+        store: its job store.
+        audit: called after each change; must not raise.
+    """
+
+    def __init__(self, db: Database, store: JobStore, *, audit: Callable[[AuditEntry], None] = log_audit) -> None:
+        self._db = db
+        self._store = store
+        self._queues = Queues()
+        self._audit = audit
+
+    async def trigger(self, requests: Sequence[JobRequest], *, by: str) -> list[EnqueuedJob]:
+        """Put jobs into their queues, all or none; the answers in order.
+
+        An idempotency key that is taken gives the job that has it, its present status and what was asked otherwise.
+
+        Raises:
+            ValueError: two of the requests have the same idempotency key.
+        """
+        async with self._db.transaction() as tx:
+            answers = await self._store.enqueue_many(tx, requests, note={"by": by})
+        for request, answer in zip(requests, answers, strict=True):
+            if answer.created:
+                self._audit(AuditEntry("trigger", by, answer.job_id, request.queue, {"task": request.task}))
+        return answers
+
+    async def get(self, job_id: UUID) -> Job:
+        """The job, live or done.
+
+        Raises:
+            NotFound: JOB_NOT_FOUND.
+        """
+        async with self._db.transaction() as tx:
+            return self._found(job_id, await self._store.get(tx, job_id))
+
+    async def cancel(self, job_id: UUID, *, by: str, reason: str | None = None) -> Job:
+        """Cancel a job: a queued one ends at once, a running one is asked to stop, an ended one is left as it is.
+
+        Raises:
+            NotFound: JOB_NOT_FOUND.
+        """
+        async with self._db.transaction() as tx:
+            job = self._found(job_id, await self._store.cancel(tx, job_id, reason=reason, by=by))
+        self._audit(AuditEntry("cancel", by, job_id, job.queue, {"status": job.status}))
+        return job
+
+    async def retry(self, job_id: UUID, *, by: str) -> Job:
+        """Put a failed or canceled job back into its queue.
+
+        Raises:
+            NotFound: JOB_NOT_FOUND.
+            FailedPrecondition: JOB_NOT_FAILED: it has not ended, or has succeeded.
+        """
+        async with self._db.transaction() as tx:
+            is_back = await self._store.retry(tx, job_id, by=by)
+            job = self._found(job_id, await self._store.get(tx, job_id))
+        if not is_back:
+            message = f"job {job_id} is {job.status}: only a failed or canceled one can be tried again"
+            raise FailedPrecondition("JOB_NOT_FAILED", message, metadata={"job_id": str(job_id)})
+        self._audit(AuditEntry("retry", by, job_id, job.queue))
+        return job
+
+    async def retry_failed(self, which: JobFilter, *, by: str, error: str | None = None) -> int:
+        """Put all failed jobs that fit back into their queues, slice by slice; what fails again meanwhile stays.
+
+        A slice is a transaction: after a fault the rest is as it was, and another call goes on.
+
+        Returns:
+            How many went back.
+        """
+        async with self._db.transaction() as tx:
+            row = await (await tx.execute("SELECT clock_timestamp()")).fetchone()
+        until: datetime | None = row[0] if row is not None else None
+        count = 0
+        is_last = False
+        while not is_last:
+            async with self._db.transaction() as tx:
+                slice_size = await self._store.retry_failed(tx, which, error=error, until=until, limit=_SLICE, by=by)
+            count += slice_size
+            is_last = slice_size < _SLICE
+        asked = {name: value for name, value in asdict(which).items() if value is not None}
+        self._audit(AuditEntry("retry_failed", by, queue=which.queue, detail={"jobs": count, "which": asked}))
+        return count
+
+    async def list_jobs(
+        self, which: JobFilter, *, status: str | None = None, after: UUID | None = None, limit: int = 100
+    ) -> JobPage:
+        """A page of jobs, live and done, newest first."""
+        async with self._db.transaction() as tx:
+            jobs = await self._store.list_jobs(tx, **asdict(which), status=status, after=after, limit=limit + 1)
+        return JobPage(jobs[:limit], jobs[limit - 1].job_id if len(jobs) > limit else None)
+
+    async def list_events(self, job_id: UUID, *, after: int = 0, limit: int = 1000) -> list[JobEvent]:
+        """A page of the job's journal, oldest first.
+
+        Raises:
+            NotFound: JOB_NOT_FOUND.
+        """
+        async with self._db.transaction() as tx:
+            self._found(job_id, await self._store.get(tx, job_id))
+            return await self._store.list_events(tx, job_id, after=after, limit=limit)
+
+    async def watch(self, job_id: UUID, *, period_s: float = 0.5) -> AsyncIterator[Job]:
+        """The job as it stands, again whenever it looks otherwise, until it has ended.
+
+        Raises:
+            NotFound: JOB_NOT_FOUND.
+        """
+        shown: Job | None = None
+        while True:
+            job = await self.get(job_id)
+            if shown is None or _looks(job) != _looks(shown):
+                shown = job
+                yield job
+            if job.status in TERMINAL:
+                return
+            await asyncio.sleep(period_s)
+
+    async def queues(self, *, queue: str | None = None, window_s: float = 60.0) -> list[QueueStats]:
+        """The figures of all queues, or of one; see `Queues.stats`."""
+        async with self._db.transaction() as tx:
+            return await self._queues.stats(tx, queue=queue, window_s=window_s)
+
+    async def pause_queue(self, queue: str, *, by: str) -> None:
+        """Start no more jobs of a queue; what runs goes on. Idempotent."""
+        async with self._db.transaction() as tx:
+            await self._queues.pause(tx, queue, by=by)
+        self._audit(AuditEntry("pause", by, queue=queue))
+
+    async def resume_queue(self, queue: str, *, by: str) -> None:
+        """Let a paused queue go on. Idempotent."""
+        async with self._db.transaction() as tx:
+            await self._queues.resume(tx, queue)
+        self._audit(AuditEntry("resume", by, queue=queue))
+
+    async def set_limits(self, queue: str, limits: QueueLimits, *, by: str) -> None:
+        """Replace the limits of a queue; see `Queues.set_limits`."""
+        async with self._db.transaction() as tx:
+            await self._queues.set_limits(tx, queue, limits)
+        self._audit(AuditEntry("set_limits", by, queue=queue, detail=asdict(limits)))
+
+    async def list_locks(self, *, after: str = "", limit: int = 100) -> list[HeldLock]:
+        """A page of the lock keys that are held: by which job, in which process, since when."""
+        async with self._db.transaction() as tx:
+            return await self._store.list_locks(tx, after=after, limit=limit)
+
+    async def list_workers(self, *, after: str = "", limit: int = 100) -> list[WorkerProcess]:
+        """A page of the processes that work or worked lately."""
+        async with self._db.transaction() as tx:
+            return await self._store.list_workers(tx, after=after, limit=limit)
+
+    @staticmethod
+    def _found(job_id: UUID, job: Job | None) -> Job:
+        if job is None:
+            message = f"there is no job {job_id}, or it ended long ago and was dropped from the archive"
+            raise NotFound("JOB_NOT_FOUND", message, metadata={"job_id": str(job_id)})
+        return job
+
+
+def _looks(job: Job) -> tuple[Any, ...]:
+    return job.status, job.attempt, job.claim_no, job.cancel_requested, job.progress
