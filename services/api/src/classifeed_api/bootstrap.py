@@ -6,6 +6,7 @@ from classifeed.feeds.v1.feed_service_pb2_grpc import add_FeedServiceServicer_to
 from classifeed_api.app.create_feed import CreateFeed
 from classifeed_api.app.create_tasks import CreateTasks
 from classifeed_api.app.delete_feed import DeleteFeed
+from classifeed_api.app.explain_offer import ExplainOffer
 from classifeed_api.app.keep_credentials import KeepCredentials
 from classifeed_api.app.push_sources import PushSources
 from classifeed_api.app.read_feeds import ReadFeeds
@@ -14,7 +15,10 @@ from classifeed_api.app.store_upload import StoreUpload
 from classifeed_api.app.switch_feed import SwitchFeed
 from classifeed_api.app.update_feed import UpdateFeed
 from classifeed_api.clients.loader import LoaderClient
+from classifeed_api.clients.loads import LoadsClient
+from classifeed_api.clients.offers import OffersClient
 from classifeed_api.clients.processor import ProcessorClient
+from classifeed_api.clients.searcher import SearcherClient
 from classifeed_api.domain.feed_settings import Limits
 from classifeed_api.rpc.feed_service import FeedService
 from classifeed_api.rpc.methods import FeedCases, Parts
@@ -39,6 +43,8 @@ def build(settings: ApiSettings) -> ServiceRunner:
     blobs = blobs_of(settings)
     to_processor = channel_to("processor", settings.processor_address, settings)
     to_loader = channel_to("loader", settings.loader_address, settings)
+    to_offers = channel_to("offers", settings.offers_address, settings)
+    to_searcher = channel_to("searcher", settings.searcher_address, settings)
     processor = ProcessorClient(to_processor)
     loader = LoaderClient(to_loader, states_timeout_s=settings.states_timeout_s)
     leases = Leases(db, process_holder(_SERVICE), settings.lease_ttl_s)
@@ -64,6 +70,14 @@ def build(settings: ApiSettings) -> ServiceRunner:
         db=db,
         store_upload=StoreUpload(db, blobs, BlobRefs(), on_stored=tasks.wake),
         feeds=_feed_cases(settings, db, loader, sources, tasks),
+        explain_offer=ExplainOffer(
+            db,
+            LoadsClient(processor.stub, timeout_s=settings.explain_timeout_s),
+            loader.stub,
+            OffersClient(to_offers),
+            SearcherClient(to_searcher),
+            timeout_s=settings.explain_timeout_s,
+        ),
         tasks=processor.stub,
         sources=loader.stub,
     )
@@ -73,8 +87,8 @@ def build(settings: ApiSettings) -> ServiceRunner:
         await blobs.open()
 
     async def stop() -> None:
-        await to_loader.close()
-        await to_processor.close()
+        for channel in (to_searcher, to_offers, to_loader, to_processor):
+            await channel.close()
         await blobs.close()
         await db.close()
 

@@ -17,6 +17,8 @@ class ApiSettings(ServiceSettings):
 
     processor_address: str = Field(description="gRPC address of the processor, host:port.")
     loader_address: str = Field(description="gRPC address of the loader, host:port.")
+    offers_address: str = Field(description="gRPC address of the owner of the offers, host:port.")
+    searcher_address: str = Field(description="gRPC address of the searcher, host:port.")
     secrets_file: Path | None = Field(
         default=None,
         description="File of the keys that credentials of feeds are sealed with, the loader's; unset: none are taken.",
@@ -29,6 +31,11 @@ class ApiSettings(ServiceSettings):
     )
     states_timeout_s: float = Field(
         default=1, gt=0, description="How long reads of feeds wait for the loader's states, in seconds."
+    )
+    explain_timeout_s: float = Field(
+        default=2,
+        gt=0,
+        description="How long ExplainOffer waits for each answer that needs no file to be read, in seconds.",
     )
     spool_dir: Path | None = Field(
         default=None, description="Folder for uploads on their way to the object store; unset: the system's."

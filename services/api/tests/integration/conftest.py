@@ -203,6 +203,8 @@ async def start_api(
                 "s3_bucket": bucket,
                 "processor_address": to_processor,
                 "loader_address": to_loader,
+                "offers_address": "127.0.0.1:1",
+                "searcher_address": "127.0.0.1:1",
                 "secrets_file": secrets_file,
                 "spool_dir": spool,
                 "upload_limit_bytes": 200_000,

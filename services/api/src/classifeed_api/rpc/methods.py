@@ -12,6 +12,7 @@ from classifeed.feeds.v1.feed_source_service_pb2_grpc import FeedSourceServiceSt
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
 from classifeed_api.app.create_feed import CreateFeed
 from classifeed_api.app.delete_feed import DeleteFeed
+from classifeed_api.app.explain_offer import ExplainOffer
 from classifeed_api.app.read_feeds import ReadFeeds
 from classifeed_api.app.run_feed import RunFeed
 from classifeed_api.app.store_upload import StoreUpload
@@ -43,6 +44,7 @@ class Parts:
     db: Database
     store_upload: StoreUpload
     feeds: FeedCases
+    explain_offer: ExplainOffer
     tasks: TaskServiceStub
     sources: FeedSourceServiceStub
 

@@ -1,0 +1,355 @@
+"""ExplainOffer over real gRPC, among services that answer, lack, hang or are away."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC
+from types import SimpleNamespace
+from typing import Any, cast
+
+import grpc
+import pytest
+
+from classifeed.feeds.v1 import explanation_pb2, feed_pb2, load_pb2, task_pb2
+from classifeed.feeds.v1 import feed_source_service_pb2 as sources_pb2
+from classifeed.feeds.v1 import task_service_pb2 as tasks_pb2
+from classifeed.feeds.v1.explanation_pb2 import ExplainOfferRequest, ExplanationStage, ExplanationState, OfferFate
+from classifeed.feeds.v1.feed_service_pb2_grpc import FeedServiceStub, add_FeedServiceServicer_to_server
+from classifeed.feeds.v1.feed_source_service_pb2_grpc import (
+    FeedSourceServiceServicer,
+    FeedSourceServiceStub,
+    add_FeedSourceServiceServicer_to_server,
+)
+from classifeed.feeds.v1.task_service_pb2_grpc import (
+    TaskServiceServicer,
+    TaskServiceStub,
+    add_TaskServiceServicer_to_server,
+)
+from classifeed.offers.v1 import offer_pb2, offer_service_pb2
+from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceServicer, add_OfferServiceServicer_to_server
+from classifeed.search.v1 import search_service_pb2
+from classifeed.search.v1.search_service_pb2_grpc import SearchServiceServicer, add_SearchServiceServicer_to_server
+from classifeed_api.app.explain_offer import ExplainOffer
+from classifeed_api.clients.loads import LoadsClient
+from classifeed_api.clients.offers import OffersClient
+from classifeed_api.clients.searcher import SearcherClient
+from classifeed_api.domain.uploads import NewUpload
+from classifeed_api.rpc.explain import ExplainMethods
+from classifeed_api.rpc.methods import Parts
+from classifeed_api.store import uploads
+from classifeed_common.db import Database
+from classifeed_common.errors import NotFound, Unavailable
+from classifeed_common.rpc.server import Servicer
+from classifeed_common.testing.rpc import OpenChannel, StartServer
+
+PARENT = "sellers/shop/feeds/default"
+VERSION = 1_790_000_000_000_000
+
+
+@dataclass
+class World(TaskServiceServicer, FeedSourceServiceServicer, OfferServiceServicer, SearchServiceServicer):
+    """All other services: what they know, who of them is away, and what was asked."""
+
+    tasks: list[task_pb2.Task] = field(default_factory=list)
+    files: dict[int, dict[str, list[int]]] = field(default_factory=dict)
+    issues: dict[int, list[load_pb2.OfferError]] = field(default_factory=dict)
+    offers: dict[str, offer_pb2.Offer] = field(default_factory=dict)
+    documents: dict[str, search_service_pb2.Hit] = field(default_factory=dict)
+    fetches: dict[str, feed_pb2.Fetch] = field(default_factory=dict)
+    away: set[str] = field(default_factory=set)
+    hanging: set[str] = field(default_factory=set)
+    located: list[int] = field(default_factory=list)
+
+    def load(
+        self, number: int, status: str = "SUCCEEDED", lines: dict[str, list[int]] | None = None, **more: Any
+    ) -> None:
+        """Puts a load before those that are there; a file that lacks nothing else has the `lines` of offers."""
+        task = task_pb2.Task(
+            **{
+                "name": f"{PARENT}/tasks/{number}",
+                "task_id": number,
+                "kind": "TASK_KIND_LOAD",
+                "status": f"TASK_STATUS_{status}",
+                "phase": "TASK_PHASE_DONE",
+                "mode": "LOAD_MODE_REPLACE",
+                "format": "yml",
+                "run": 1,
+                **more,
+            }
+        )
+        task.create_time.FromMicroseconds(VERSION)
+        self.tasks.insert(0, task)
+        self.files[number] = lines or {}
+
+    def keep(self, external_id: str, load: int, status: str = "ACTIVE", **more: Any) -> None:
+        """Has the owner keep an offer, and the search as well where it is active."""
+        name = f"{PARENT}/offers/{external_id}"
+        self.offers[name] = offer_pb2.Offer(
+            name=name,
+            status=f"OFFER_STATUS_{status}",
+            last_task_id=load,
+            version=VERSION,
+            published_version=VERSION,
+            **more,
+        )
+        if status == "ACTIVE":
+            pk = f"shop/default/{external_id}"
+            self.documents[pk] = search_service_pb2.Hit(pk=pk, version=VERSION)
+            self.documents[pk].index_time.FromMicroseconds(VERSION + 1_000_000)
+
+    async def _be_asked(self, what: str) -> None:
+        if what in self.hanging:
+            await asyncio.sleep(60)
+        if what in self.away:
+            raise Unavailable("AWAY", "not now")
+
+    async def ListTasks(self, request: tasks_pb2.ListTasksRequest, context: Any) -> tasks_pb2.ListTasksResponse:
+        await self._be_asked("processor")
+        return tasks_pb2.ListTasksResponse(tasks=self.tasks[: request.page_size])
+
+    async def GetTask(self, request: tasks_pb2.GetTaskRequest, context: Any) -> task_pb2.Task:
+        return next(task for task in self.tasks if task.name == request.name)
+
+    async def LocateOffer(self, request: tasks_pb2.LocateOfferRequest, context: Any) -> tasks_pb2.OfferLocation:
+        number = int(request.parent.rpartition("/")[2])
+        self.located.append(number)
+        await self._be_asked("file")
+        lines = self.files[number].get(request.external_id, [])
+        location = tasks_pb2.OfferLocation(batch_id=1 if lines else 0)
+        location.places.extend(tasks_pb2.OfferPlace(ordinal=line, line=line, column=1) for line in lines)
+        if lines:
+            location.send_time.FromMicroseconds(VERSION - 1)
+            location.answer_time.FromMicroseconds(VERSION + 1)
+        return location
+
+    async def ListOfferErrors(
+        self, request: tasks_pb2.ListOfferErrorsRequest, context: Any
+    ) -> tasks_pb2.ListOfferErrorsResponse:
+        found = self.issues.get(int(request.parent.rpartition("/")[2]), [])
+        return tasks_pb2.ListOfferErrorsResponse(errors=[it for it in found if it.external_id == request.external_id])
+
+    async def GetFetch(self, request: sources_pb2.GetFetchRequest, context: Any) -> feed_pb2.Fetch:
+        await self._be_asked("loader")
+        return self.fetches[request.name]
+
+    async def GetOffer(self, request: offer_service_pb2.GetOfferRequest, context: Any) -> offer_pb2.Offer:
+        await self._be_asked("offers")
+        if request.name not in self.offers:
+            raise NotFound("OFFER_NOT_FOUND", "There is none.")
+        return self.offers[request.name]
+
+    async def GetDocument(self, request: search_service_pb2.GetDocumentRequest, context: Any) -> search_service_pb2.Hit:
+        await self._be_asked("search")
+        if request.client != "offers" or request.pk not in self.documents:
+            raise NotFound("DOCUMENT_NOT_FOUND", "There is none.")
+        return self.documents[request.pk]
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+Explain = Callable[..., Awaitable[explanation_pb2.OfferExplanation]]
+
+
+@pytest.fixture
+async def explain(db: Database, world: World, rpc_server: StartServer, rpc_channel: OpenChannel) -> Explain:
+    async def reach(service: str, add: Callable[..., None]) -> grpc.aio.Channel:
+        return rpc_channel(await rpc_server(service, Servicer.of(add, world)), caller="api", audience=service)
+
+    explain_offer = ExplainOffer(
+        db,
+        LoadsClient(
+            TaskServiceStub(await reach("processor", add_TaskServiceServicer_to_server)),
+            timeout_s=1,
+        ),
+        FeedSourceServiceStub(await reach("loader", add_FeedSourceServiceServicer_to_server)),
+        OffersClient(await reach("offers", add_OfferServiceServicer_to_server)),
+        SearcherClient(await reach("searcher", add_SearchServiceServicer_to_server)),
+        timeout_s=1,
+    )
+    service = ExplainMethods(cast("Parts", SimpleNamespace(explain_offer=explain_offer)))
+    own = await rpc_server("api", Servicer.of(add_FeedServiceServicer_to_server, service))
+    stub = FeedServiceStub(rpc_channel(own, caller="operator", audience="api"))
+
+    async def ask(external_id: str, timeout_s: float = 5) -> explanation_pb2.OfferExplanation:
+        return await stub.ExplainOffer(ExplainOfferRequest(name=f"{PARENT}/offers/{external_id}"), timeout=timeout_s)
+
+    return ask
+
+
+def fate_of(told: explanation_pb2.OfferExplanation) -> str:
+    return OfferFate.Name(told.fate).removeprefix("OFFER_FATE_")
+
+
+def state_of(told: explanation_pb2.OfferExplanation, stage: str) -> str:
+    number = ExplanationStage.Value(f"EXPLANATION_STAGE_{stage}")
+    state = next(step.state for step in told.steps if step.stage == number)
+    return ExplanationState.Name(state).removeprefix("EXPLANATION_STATE_")
+
+
+async def test_uploaded_offer_is_told_from_the_upload_to_the_search(
+    explain: Explain, world: World, db: Database
+) -> None:
+    upload_id = uuid.uuid4()
+    async with db.transaction() as tx:
+        new = NewUpload("shop", "default", 1, 1, "price.yml", None, "a" * 64, 1234)
+        await uploads.insert(tx, upload_id, new)
+        stored = await uploads.get(tx, upload_id)
+    assert stored is not None
+    world.load(1, lines={"a/b": [12]}, upload_id=str(upload_id))
+    world.keep("a/b", 1)
+    told = await explain("a/b")
+    assert (fate_of(told), told.task, told.name) == ("SEARCHABLE", f"{PARENT}/tasks/1", f"{PARENT}/offers/a/b")
+    assert "“price.yml” (1,234 bytes)" in told.steps[0].text
+    assert told.steps[0].time.ToDatetime(tzinfo=UTC) == stored.created_at
+    assert told.steps[2].line == 12
+    assert told.steps[-1].time == world.documents["shop/default/a/b"].index_time
+
+
+async def test_fetched_offer_names_its_fetch(explain: Explain, world: World) -> None:
+    world.load(1, lines={"A": [4]}, fetch=f"{PARENT}/fetches/9")
+    world.fetches[f"{PARENT}/fetches/9"] = feed_pb2.Fetch(fetch_id=9, bytes=5)
+    world.keep("A", 1)
+    assert "Fetch 9" in (await explain("A")).steps[0].text
+    world.away.add("loader")
+    told = await explain("A")
+    assert (fate_of(told), state_of(told, "SOURCE")) == ("SEARCHABLE", "UNKNOWN")
+
+
+async def test_rejected_offer_is_told_by_its_error_and_by_the_state_before(explain: Explain, world: World) -> None:
+    world.load(1, lines={"A": [4]})
+    world.load(2, lines={"A": [5]})
+    world.issues[2] = [
+        load_pb2.OfferError(external_id="A", level=1, kind=1, code="PRICE_INVALID", line=5, suggestion="Mend it.")
+    ]
+    world.keep("A", 1)
+    told = await explain("A")
+    assert (fate_of(told), told.suggestion, state_of(told, "CHECKS")) == ("REJECTED", "Mend it.", "STOPPED")
+    assert "the state of load 1" in told.summary
+    assert world.located == [2], "no more files are read than the one that has the offer"
+
+
+async def test_duplicate_is_told_by_all_its_lines(explain: Explain, world: World) -> None:
+    world.load(1, lines={"A": [4, 6]})
+    world.issues[1] = [load_pb2.OfferError(external_id="A", level=1, kind=5, code="DUPLICATE_ID", line=6)]
+    world.keep("A", 1)
+    told = await explain("A")
+    assert (fate_of(told), list(told.duplicate_lines), state_of(told, "CHECKS")) == ("SEARCHABLE", [6], "WARNING")
+
+
+async def test_removed_offer_is_told_by_the_load_that_removed_it(explain: Explain, world: World) -> None:
+    world.load(1, lines={"A": [4]})
+    world.load(2, "FAILED", lines={"A": [4]})
+    world.load(3)
+    world.load(4, "SUPERSEDED")
+    world.load(5)
+    world.load(6, "CANCELED", lines={"A": [9]})
+    world.keep("A", 3, "REMOVED")
+    told = await explain("A")
+    assert (fate_of(told), told.task) == ("REMOVED", f"{PARENT}/tasks/3")
+    for words in ("load 3 does not have the id “A”", "Load 1 had it on line 4", "Load 5, the newest, does not have it"):
+        assert words in told.summary
+    assert state_of(told, "OFFER") == "STOPPED"
+
+
+async def test_removal_that_left_the_list_is_asked_for_by_its_number(explain: Explain, world: World) -> None:
+    world.load(1, kind="TASK_KIND_DELETE")
+    for number in range(2, 30):
+        world.load(number)
+    world.keep("A", 1, "REMOVED")
+    told = await explain("A")
+    assert (fate_of(told), told.task, told.steps[2].code) == ("REMOVED", f"{PARENT}/tasks/1", "FEED_ENDED")
+
+
+async def test_offer_that_came_back_is_told_by_the_load_that_refuses_it(explain: Explain, world: World) -> None:
+    world.load(1)
+    world.load(2, lines={"A": [4]})
+    world.issues[2] = [load_pb2.OfferError(external_id="A", level=1, kind=1, code="PRICE_INVALID", line=4)]
+    world.keep("A", 1, "REMOVED")
+    told = await explain("A")
+    assert (fate_of(told), told.task) == ("REJECTED", f"{PARENT}/tasks/2")
+    assert "Load 1 had removed the offer before" in told.summary
+
+
+async def test_failed_load_is_told_with_its_fault_and_what_stays(explain: Explain, world: World) -> None:
+    world.load(1, lines={"A": [4]})
+    world.load(2, "FAILED", error_code="MALFORMED_XML", error_message="A & stands alone.", error_line=5, error_column=3)
+    world.keep("A", 1)
+    told = await explain("A")
+    assert (fate_of(told), state_of(told, "FILE"), told.steps[1].line) == ("LOAD_FAILED", "STOPPED", 5)
+    assert "the state of load 1" in told.summary
+
+
+async def test_offer_that_patches_do_not_name_is_told_by_the_load_that_brought_it(
+    explain: Explain, world: World
+) -> None:
+    world.load(1, lines={"A": [4]})
+    for number in range(2, 9):
+        world.load(number, mode="LOAD_MODE_PATCH")
+    world.keep("A", 1)
+    told = await explain("A")
+    assert (fate_of(told), told.task) == ("SEARCHABLE", f"{PARENT}/tasks/1")
+    assert world.located == [8, 7, 6, 5, 1]
+
+
+async def test_offer_that_nobody_sent(explain: Explain, world: World) -> None:
+    assert fate_of(await explain("A")) == "NEVER_SEEN"
+    for number in range(1, 9):
+        world.load(number, lines={"a": [4]})
+    told = await explain("A")
+    assert (fate_of(told), told.task) == ("NEVER_SEEN", f"{PARENT}/tasks/8")
+    assert "loads 8, 7, 6, 5" in told.summary
+    assert told.suggestion
+
+
+@pytest.mark.parametrize(
+    ("away", "unknown", "fate"),
+    [
+        ("processor", ["SOURCE", "FILE", "OFFER", "CHECKS", "BATCH"], "SEARCHABLE"),
+        ("offers", ["APPLIED", "MODERATION", "PICTURES", "REGISTERED"], "SEARCHABLE"),
+        ("search", ["SEARCHABLE"], "ON_ITS_WAY"),
+        ("file", ["OFFER"], "SEARCHABLE"),
+    ],
+)
+@pytest.mark.parametrize("how", ["away", "hanging"])
+async def test_who_cannot_be_asked_leaves_his_stations_unknown(
+    explain: Explain, world: World, how: str, away: str, unknown: list[str], fate: str
+) -> None:
+    world.load(1, lines={"A": [4]})
+    world.keep("A", 1)
+    getattr(world, how).add(away)
+    began = time.monotonic()
+    told = await explain("A", timeout_s=3)
+    assert time.monotonic() - began < 3
+    states = {stage: state_of(told, stage) for stage in unknown}
+    assert states == dict.fromkeys(unknown, "UNKNOWN")
+    assert [step.state for step in told.steps].count(explanation_pb2.EXPLANATION_STATE_UNKNOWN) == len(unknown)
+    assert fate_of(told) == fate
+
+
+async def test_nobody_to_be_asked_is_unavailable(explain: Explain, world: World) -> None:
+    world.away.update({"processor", "offers", "search"})
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await explain("A")
+    assert refused.value.code() is grpc.StatusCode.UNAVAILABLE
+
+
+async def test_removed_offer_of_a_file_too_long_to_be_read(explain: Explain, world: World) -> None:
+    world.load(1)
+    world.load(2)
+    world.keep("A", 1, "REMOVED")
+    world.away.add("file")
+    told = await explain("A")
+    assert (fate_of(told), told.task) == ("REMOVED", f"{PARENT}/tasks/1")
+
+
+async def test_api_as_it_runs_asks_everyone(api: Any, refusal: Callable[..., Any]) -> None:
+    request = ExplainOfferRequest(name=f"{PARENT}/offers/A")
+    code, reason, _ = await refusal(api.stub.ExplainOffer(request, timeout=4))
+    assert (code, reason) == (grpc.StatusCode.UNAVAILABLE, "EXPLANATION_UNAVAILABLE")
