@@ -25,27 +25,64 @@ def manifest(folder: Path) -> dict[str, int]:
     return {row[0].strip("| "): int(row[5].replace(",", "")) for row in rows if len(row) > 10 and row[5][0].isdigit()}
 
 
+G = "{http://base.google.com/ns/1.0}"
+ATOM = "{http://www.w3.org/2005/Atom}"
+# What each file of the manifest is: a format that is loaded, or the code of the fault.
+UNKNOWN = "UNKNOWN_FORMAT"
+FOUND = {
+    **dict.fromkeys(
+        ("facebook_rss_products.xml", "facebook_rss_sample.xml", "google_rss_dantone.xml",
+         "google_rss_dantone_gz_named.xml", "google_rss_shopware.xml"), "google_rss",
+    ),
+    "atom_sample.xml": "google_atom",
+    "torg_price_autoru_bad.xml": "MALFORMED_XML",
+    **dict.fromkeys(
+        ("autoru_used_cars_part1.xml", "avito_commercial_realty.xml", "avito_kolchuga_nodecl.xml",
+         "avito_kolchuga_nodecl.zip", "avito_tiny.xml", "cian_commercial.xml", "cian_tiny.xml", "daft_ie.xml",
+         "facebook_products_old.csv", "facebook_property.csv", "facebook_vehicles.csv", "idealista_properties.json",
+         "is24.csv", "kyero_athena.xml", "kyero_openestate.xml", "merchant_cj_2mb.csv", "merchant_gmc_part1.tsv",
+         "openimmo_127.xml", "rightmove_blm.blm", "rss_plain_oneofakind.xml", "torg_price_custom.xml",
+         "trovit_openestate.xml", "yrl_direct_min.xml", "yrl_flats.xml", "yrl_incorrect_older.xml",
+         "yrl_valid_min.xml"), UNKNOWN,
+    ),
+    **dict.fromkeys(
+        ("yml_aliexpress_small.xml", "yml_autoparts.xml", "yml_cassiopeia_fixed.xml", "yml_leroy.xml",
+         "yml_motorland.xml", "yml_raw_akcent_comments.yml", "yml_raw_vtt_comments.yml", "yml_simple_bad_values.xml",
+         "yml_simplified.xml", "yml_stock_only_227.xml", "yml_stolica.xml", "yml_tehnogarant.yml",
+         "yml_vtt_cp1251.yml", "yml_vtt_cp1251.yml.gz", "yml_wheels_2011.xml"), "yml",
+    ),
+}  # fmt: skip
+OFFERS = {"yml": "shop/offers/offer", "google_rss": "channel/item", "google_atom": f"{ATOM}entry"}
+
+
 def independent_offers(path: Path) -> list[etree._Element]:
     parser = etree.XMLParser(load_dtd=False, no_network=True, resolve_entities=False, huge_tree=True)
-    return etree.parse(path, parser).getroot().findall("shop/offers/offer")
+    return etree.parse(path, parser).getroot().findall(OFFERS[FOUND[path.name]])
 
 
-def test_each_feed_is_counted_as_in_the_manifest(shared_feeds, load):
+def independent_id(offer: etree._Element) -> str:
+    return (offer.get("id") or offer.findtext(f"{G}id") or "").strip()
+
+
+def loadable(folder: Path) -> list[str]:
+    packed = ("google_rss_dantone_gz_named.xml", "yml_vtt_cp1251.yml.gz")
+    return sorted(name for name, found in FOUND.items() if found in OFFERS and name not in packed)
+
+
+def test_each_feed_is_what_it_is_and_counted_as_in_the_manifest(shared_feeds, load):
     counts = manifest(shared_feeds)
-    assert len(counts) >= 48
-    formats: Counter[str] = Counter()
+    assert set(counts) == set(FOUND)
     for name, offers in counts.items():
-        try:
+        if FOUND[name] in OFFERS:
             loaded = load(shared_feeds / name)
-        except FeedFault as fault:
-            assert not name.startswith("yml_"), f"{name}: {fault}"
-            assert fault.code == ("MALFORMED_XML" if name == "torg_price_autoru_bad.xml" else "UNKNOWN_FORMAT"), name
-            formats[fault.code] += 1
+            assert (loaded.scan.format, loaded.scan.offer_count, len(loaded.records)) == (FOUND[name], offers, offers)
             continue
-        assert name.startswith("yml_"), name
-        formats["yml"] += 1
-        assert (loaded.scan.offer_count, len(loaded.records)) == (offers, offers), name
-    assert formats["yml"] == 15
+        with pytest.raises(FeedFault) as caught:
+            load(shared_feeds / name)
+        assert caught.value.code == FOUND[name], name
+        if FOUND[name] == UNKNOWN:
+            assert "classifeed feed formats" in caught.value.message, name
+            assert "yml_catalog" in caught.value.message, name
 
 
 def test_the_malformed_one_says_where_and_why(shared_feeds, scan):
@@ -56,17 +93,13 @@ def test_the_malformed_one_says_where_and_why(shared_feeds, scan):
     assert "<ofer>, which was opened on line 65" in fault.message
 
 
-def yml_names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.glob("yml_*") if not path.name.endswith(".gz"))
-
-
 def test_ids_lines_and_duplicates_agree_with_an_independent_reader(shared_feeds, load):
-    for name in yml_names(shared_feeds):
+    for name in loadable(shared_feeds):
         loaded = load(shared_feeds / name)
         seen: dict[str, int] = {}
         for record, element in zip(loaded.records, independent_offers(shared_feeds / name), strict=True):
             assert record.line == element.sourceline, name
-            external_id = (element.get("id") or "").strip()
+            external_id = independent_id(element)
             if not external_id:
                 assert record.kind == NAMELESS
             elif external_id in seen:
@@ -80,7 +113,7 @@ def test_ids_lines_and_duplicates_agree_with_an_independent_reader(shared_feeds,
 
 def test_every_issue_lies_on_the_line_of_what_it_is_about(shared_feeds, load):
     found = 0
-    for name in yml_names(shared_feeds):
+    for name in loadable(shared_feeds):
         lines = (shared_feeds / name).read_bytes().split(b"\n")
         for record in load(shared_feeds / name).records:
             for issue in record.errors:
@@ -90,6 +123,26 @@ def test_every_issue_lies_on_the_line_of_what_it_is_about(shared_feeds, load):
                 start = lines[issue.line - 1].decode("utf-8", "replace")[issue.column - 1 :]
                 assert start.startswith(f"<{tag}"), (name, issue)
     assert found > 300
+
+
+def test_texts_of_product_data_are_those_of_an_independent_reader(shared_feeds, load):
+    texts = 0
+    for name in loadable(shared_feeds):
+        if FOUND[name] == "yml":
+            continue
+        records = load(shared_feeds / name).records
+        for record, element in zip(records, independent_offers(shared_feeds / name), strict=True):
+            for field in ("title", "description"):
+                text = element.findtext(f"{G}{field}") or element.findtext(field) or ""
+                said = " ".join(text.split()) if field == "title" else text.strip()
+                assert getattr(record.content, field) == said, (name, record.external_id)
+                texts += bool(said)
+            amount, currency = element.findtext(f"{G}price").split()
+            price = record.content.price
+            assert price.amount_micros == round(float(amount.replace(",", ".")) * 10**6)
+            assert price.currency_code == currency
+            assert record.content.vendor == (element.findtext(f"{G}brand") or element.findtext("brand")).strip()
+    assert texts > 700
 
 
 def test_windows_1251_comes_out_as_iconv_has_it(shared_feeds, load, tmp_path):

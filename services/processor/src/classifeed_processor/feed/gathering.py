@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from lxml import etree
@@ -43,12 +43,14 @@ class TagTable:
         picture: Elements with links of pictures.
         special: What takes the other ones.
         markup: Meanings of `single` in whose elements sellers put markup without hiding it in CDATA.
+        special_meanings: Meanings of the elements in `special`, for messages.
     """
 
     single: Mapping[str, str]
     picture: frozenset[str]
     special: Mapping[str, Take]
     markup: frozenset[str]
+    special_meanings: Mapping[str, str] = field(default_factory=dict)
 
     def gather(self, offer: etree._Element, skip: frozenset[tuple[str, int]] = NOTHING) -> GatheredOffer:
         """Returns the texts of an offer.
@@ -77,6 +79,8 @@ class TagTable:
         """Returns the element in which the offer says something, or None; slow, for messages."""
         for child in offer:
             if self.single.get(str(child.tag)) == meaning and inner_text(child).strip():
+                return child
+            if self.special_meanings.get(str(child.tag)) == meaning:
                 return child
         return None
 

@@ -50,7 +50,7 @@ class TreeScan:
         self._external_id = ""
         self._id_rank = 0
 
-    def open_root(self, attributes: dict[str, str], namespaces: frozenset[str]) -> None:
+    def open_root(self, attributes: dict[str, str], namespaces: frozenset[str], /) -> None:
         """Looks at the root's attributes and at the namespaces declared there.
 
         Raises:
@@ -64,6 +64,10 @@ class TreeScan:
     def unknown_tags(self) -> Iterable[str]:
         """Returns the tags of offers that the format does not know, as expat writes them, in order."""
         return ()
+
+    def show_tag(self, tag: str) -> str:
+        """Returns a tag of `unknown_tags` as it is shown to people."""
+        return tag.rpartition(" ")[2]
 
     def head_warnings(self) -> list[str]:
         """Returns what the seller should know of the head. Called at the end of a file that has offers."""
@@ -84,9 +88,9 @@ class TreeScan:
             raise FeedFault("STRUCTURE_WRONG", f"The file has no <{missing}> inside <{parent}>")
         warnings = self.head_warnings() if self.offer_count else ["The file holds no offers."]
         if unknown := list(self.unknown_tags()):
-            shown = ", ".join(f"<{_shown(tag)}> ({self.child_tags[tag]:,} times)" for tag in unknown[:_SHOWN_TAGS])
+            counted = [f"<{self.show_tag(tag)}> ({self.child_tags[tag]:,} times)" for tag in unknown[:_SHOWN_TAGS]]
             more = f" and {len(unknown) - _SHOWN_TAGS} more" if len(unknown) > _SHOWN_TAGS else ""
-            warnings.append(f"Tags that {self.title} does not know were left out: {shown}{more}.")
+            warnings.append(f"Tags that {self.title} does not know were left out: {', '.join(counted)}{more}.")
         return warnings
 
     @property
@@ -205,7 +209,3 @@ def too_deep(parser: expat.XMLParserType, max_depth: int) -> FeedFault:
 
 def _local(names: frozenset[str]) -> str:
     return min(names).rpartition(" ")[2]
-
-
-def _shown(tag: str) -> str:
-    return tag.rpartition(" ")[2]

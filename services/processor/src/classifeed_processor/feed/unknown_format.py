@@ -26,7 +26,7 @@ def unknown_format(start: bytes, what: str = "", advice: str = "") -> FeedFault:
         advice: What would make a known format of it; a sentence, or nothing.
     """
     name = what or next((name for magic, name in _OTHER if start.startswith(magic)), "of no known format")
-    known = "; ".join(f"{each.title} ({each.recognised_by})" for each in FORMATS)
+    known = "; ".join(f"{each.title}: {each.recognised_by}" for each in FORMATS)
     sentences = [f"The file is {name}", *([advice] if advice else []), f"Known are: {known}"]
     return FeedFault("UNKNOWN_FORMAT", f"{'. '.join(sentences)}. It begins with {show_bytes(start)}", line=1, column=1)
 

@@ -1,0 +1,82 @@
+"""First pass over product feeds of Google and Facebook: RSS 2.0 and Atom that speak Google's product data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from classifeed_processor.feed.google.tags import ATOM, DESCRIBING_TAGS, GOOGLE, KNOWN_TAGS, every_name
+from classifeed_processor.feed.scan import OtherFormat
+from classifeed_processor.feed.shape import IdRule, OfferShape
+from classifeed_processor.feed.tree_scan import TreeScan
+
+_ADVICE: Final = (
+    'To have it loaded, declare xmlns:g="{namespace}" in the root and give each <{offer}> <g:id>, <g:title>, <g:price> '
+    "and the other elements of Google's product data"
+)
+_OURS: Final = ("", *GOOGLE, ATOM)
+_GOOGLE_IDS: Final = dict.fromkeys(every_name(["id"], GOOGLE), 0)
+
+
+class _ProductScan(TreeScan):
+    describing_tags = DESCRIBING_TAGS
+
+    offer_tag: str
+    family: str
+
+    def open_root(self, _attributes: dict[str, str], namespaces: frozenset[str], /) -> None:
+        """Looks for Google's namespace."""
+        self._declared = not namespaces.isdisjoint(GOOGLE)
+
+    def finish(self) -> list[str]:
+        """Checks that the file speaks Google's product data, and then as for any format.
+
+        Raises:
+            FeedFault: STRUCTURE_WRONG.
+            OtherFormat: It is news, a podcast, or a shop's own RSS.
+        """
+        if not self._declared and not any(tag.startswith(GOOGLE) for tag in self.child_tags):
+            raise OtherFormat(
+                f"{self.family} without the product data of Google",
+                _ADVICE.format(namespace=GOOGLE[0], offer=self.offer_tag),
+            )
+        return super().finish()
+
+    def unknown_tags(self) -> Iterable[str]:
+        """Returns the tags in Google's namespaces and without one that mean nothing to us."""
+        return sorted(tag for tag in self.child_tags if tag.rpartition(" ")[0] in _OURS and tag not in KNOWN_TAGS)
+
+    def show_tag(self, tag: str) -> str:
+        """Returns a tag with the usual prefix."""
+        namespace, _, local = tag.rpartition(" ")
+        return f"g:{local}" if namespace in GOOGLE else local
+
+
+class RssScan(_ProductScan):
+    """Sees every tag of an RSS 2.0 file once."""
+
+    name = "google_rss"
+    title = "Google's product data"
+    shape = OfferShape(
+        # Some declare Google's namespace as that of all elements.
+        containers=(every_name(["rss"], ("", *GOOGLE)), every_name(["channel"], ("", *GOOGLE))),
+        offers=every_name(["item"], ("", *GOOGLE)),
+        ids=IdRule(ranks=_GOOGLE_IDS | {"id": 1}),
+    )
+    offer_tag = "item"
+    family = "RSS"
+
+
+class AtomScan(_ProductScan):
+    """Sees every tag of an Atom file once."""
+
+    name = "google_atom"
+    title = "Google's product data"
+    shape = OfferShape(
+        containers=(frozenset({f"{ATOM} feed"}),),
+        offers=frozenset({f"{ATOM} entry"}),
+        # Atom has an <id> of its own, mostly an address; it counts where there is no other.
+        ids=IdRule(ranks=_GOOGLE_IDS | {"id": 1, f"{ATOM} id": 2}),
+    )
+    offer_tag = "entry"
+    family = "Atom"
