@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from classifeed.feeds.v1.feed_source_service_pb2_grpc import add_FeedSourceServiceServicer_to_server
+from classifeed_common.auth.sealing import Sealer
+from classifeed_common.blobs import BlobRefs
+from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits
 from classifeed_common.ids import process_holder
 from classifeed_common.lease import Leases
 from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.command import version_of
-from classifeed_common.runner.parts import blobs_of, check_table, database_of
-from classifeed_jobs import JobStore, Reaper
+from classifeed_common.runner.parts import blobs_of, channel_to, check_table, database_of
+from classifeed_common.spool import sweep_spool
+from classifeed_jobs import JobStore, Reaper, Worker
+from classifeed_loader.app.fetch_parts import FetchParts
+from classifeed_loader.app.host_turns import HostTurns
+from classifeed_loader.app.queue_fetches import QUEUE
 from classifeed_loader.app.schedule_fetches import Scheduler
+from classifeed_loader.clients.processor import Processor
+from classifeed_loader.jobs.feed_fetch import registry
 from classifeed_loader.rpc.feed_source_service import FeedSourceService
 from classifeed_loader.settings import LoaderSettings
 
@@ -24,12 +35,42 @@ def build(settings: LoaderSettings) -> ServiceRunner:
     leases = Leases(database, process_holder(SERVICE), settings.lease_ttl_s)
     scheduler = Scheduler(database, jobs, leases, min_interval_s=settings.min_interval_s)
     reaper = Reaper(database)
+    channel = channel_to("processor", settings.processor_address, settings)
+    fetcher = Fetcher(
+        guard=AddressGuard(allow_loopback=settings.allow_loopback),
+        limits=FetchLimits(max_bytes=settings.fetch_max_bytes, total_s=settings.fetch_total_s),
+        proxy=settings.proxy.get_secret_value() if settings.proxy is not None else None,
+    )
+    parts = FetchParts(
+        downloader=fetcher,
+        blobs=blobs,
+        refs=BlobRefs(),
+        tasks=Processor(channel),
+        hosts=HostTurns(waiters=(settings.concurrency - 1) // 2),
+        sealer=Sealer.load(settings.secrets_file) if settings.secrets_file is not None else None,
+        spool_dir=settings.spool_dir,
+        min_interval_s=settings.min_interval_s,
+        backoff_base_s=settings.backoff_base_s,
+        history_fetches=settings.history_fetches,
+    )
+    worker = Worker(
+        database,
+        jobs,
+        registry,
+        queues={QUEUE: settings.concurrency},
+        resources=parts,
+        heartbeat_s=settings.heartbeat_s,
+        drain_grace_s=settings.drain_grace_s / 2,  # leaves time to hand back what did not end
+    )
 
     async def open_all() -> None:
+        await asyncio.to_thread(sweep_spool, settings.spool_dir)
         await database.open()
         await blobs.open()
 
     async def close_all() -> None:
+        await channel.close()
+        await fetcher.close()
         await blobs.close()
         await database.close()
 
@@ -39,6 +80,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
         version_of(SERVICE),
         roles=[
             Role("schedule", scheduler.run, scheduler.backlog),
+            Role("work", worker.run, worker.backlog),
             Role("reap", reaper.run),
         ],
         servicers=[

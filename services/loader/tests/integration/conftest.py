@@ -1,7 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -10,6 +13,7 @@ import pytest
 from classifeed.feeds.v1 import feed_pb2, load_pb2
 from classifeed.feeds.v1.feed_pb2 import FeedSourceState, Fetch
 from classifeed.feeds.v1.feed_source_service_pb2 import (
+    GetFetchRequest,
     GetSourceStatesRequest,
     ListFetchesRequest,
     PutSourcesRequest,
@@ -20,11 +24,20 @@ from classifeed.feeds.v1.feed_source_service_pb2_grpc import (
     FeedSourceServiceStub,
     add_FeedSourceServiceServicer_to_server,
 )
+from classifeed.feeds.v1.task_service_pb2_grpc import add_TaskServiceServicer_to_server
+from classifeed_common.auth.sealing import Sealer
+from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.db import Database
+from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits
 from classifeed_common.lease import Lease, Leases
 from classifeed_common.rpc.server import Servicer
-from classifeed_jobs import JobStore
+from classifeed_jobs import JobStore, Reaper, Worker
+from classifeed_loader.app.fetch_parts import FetchParts
+from classifeed_loader.app.host_turns import HostTurns
+from classifeed_loader.app.queue_fetches import QUEUE
 from classifeed_loader.app.schedule_fetches import LEASE, schedule_due
+from classifeed_loader.clients.processor import Processor
+from classifeed_loader.jobs.feed_fetch import registry
 from classifeed_loader.rpc.feed_source_service import FeedSourceService
 
 MIN_INTERVAL_S = 600
@@ -127,3 +140,96 @@ async def loader(migrated_database, rpc_server, rpc_channel) -> Loader:
     target = await rpc_server("loader", Servicer.of(add_FeedSourceServiceServicer_to_server, service))
     stub = FeedSourceServiceStub(rpc_channel(target, caller="api", audience="loader"))
     return Loader(database, stub, jobs, wakes)
+
+
+@dataclass
+class Fetching:
+    """The worker of a loader in this process, over a real downloader and a real object store."""
+
+    loader: Loader
+    parts: FetchParts
+    sealer: Sealer
+    concurrency: int = 4
+    _stop: asyncio.Event = field(default_factory=asyncio.Event)
+    _running: list[asyncio.Task[None]] = field(default_factory=list)
+
+    def start(self) -> None:
+        self._stop = asyncio.Event()
+        worker = Worker(
+            self.loader.database,
+            self.loader.jobs,
+            registry,
+            queues={QUEUE: self.concurrency},
+            resources=self.parts,
+            heartbeat_s=1,
+            claim_backoff_s=0.5,
+            drain_grace_s=1,
+        )
+        reaper = Reaper(self.loader.database, reaper_period_s=0.5)
+        self._running = [asyncio.create_task(worker.run(self._stop)), asyncio.create_task(reaper.run(self._stop))]
+
+    async def stop(self) -> None:
+        self._stop.set()
+        running, self._running = self._running, []
+        await asyncio.gather(*running)
+
+    async def wait(self, name: str, limit_s: float = 20) -> Fetch:
+        """The fetch once it has ended."""
+        async with asyncio.timeout(limit_s):
+            while True:
+                fetch = await self.loader.stub.GetFetch(GetFetchRequest(name=name))
+                if fetch.HasField("end_time"):
+                    return fetch
+                for task in self._running:
+                    if task.done():
+                        task.result()
+                await asyncio.sleep(0.02)
+
+    async def scheduled(self, namespace: str = "default") -> Fetch:
+        """What becomes of the slot of a source, made due."""
+        await self.loader.make_due(namespace)
+        assert await self.loader.schedule() == 1
+        [newest, *_] = await self.loader.fetches(namespace)
+        return await self.wait(newest.name)
+
+    async def settled(self) -> None:
+        """Returns when no job is left."""
+        async with asyncio.timeout(20):
+            while await self.loader.queued():
+                await asyncio.sleep(0.02)
+
+
+@pytest.fixture
+async def blobs(s3) -> AsyncIterator[BlobStore]:
+    bucket = f"t-{secrets.token_hex(6)}"
+    store = BlobStore(endpoint=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key, bucket=bucket)
+    await store.open()
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def fetching(loader, tasks, blobs, rpc_server, rpc_channel, tmp_path: Path) -> AsyncIterator[Fetching]:
+    target = await rpc_server("processor", Servicer.of(add_TaskServiceServicer_to_server, tasks))
+    fetcher = Fetcher(
+        guard=AddressGuard(allow_loopback=True),
+        limits=FetchLimits(max_bytes=1 << 20, connect_s=1, read_s=0.5, total_s=5, disk_reserve_bytes=0),
+    )
+    sealer = Sealer([secrets.token_bytes(32)])
+    parts = FetchParts(
+        downloader=fetcher,
+        blobs=blobs,
+        refs=BlobRefs(),
+        tasks=Processor(rpc_channel(target, caller="loader", audience="processor")),
+        hosts=HostTurns(waiters=0),
+        sealer=sealer,
+        spool_dir=tmp_path / "spool",
+        min_interval_s=MIN_INTERVAL_S,
+        backoff_base_s=60,
+        history_fetches=200,
+    )
+    fetching = Fetching(loader, parts, sealer)
+    yield fetching
+    await fetching.stop()
+    await fetcher.close()
+    assert list((tmp_path / "spool").glob("*")) == []

@@ -141,3 +141,28 @@ async def test_the_schedule_wakes_when_a_source_comes_and_when_one_is_due(loader
     stop.set()
     await running
     assert await loader.sql("SELECT expires_at < clock_timestamp() FROM leases") == [(True,)]
+
+
+async def test_the_schedule_goes_on_after_a_lease_that_ran_out_is_renewed(loader, source, monkeypatch):
+    monkeypatch.setattr("classifeed_loader.app.schedule_fetches._FAULT_PAUSE_S", 0.05)
+    leases = Leases(loader.database, "a", 10)
+    guard, faults = leases.guard, [LeaseLost, ConnectionError]
+
+    async def fails_first(tx, lease):
+        if faults:
+            fault = faults.pop()
+            raise LeaseLost(lease) if fault is LeaseLost else fault("away")
+        await guard(tx, lease)
+
+    monkeypatch.setattr(leases, "guard", fails_first)
+    scheduler = Scheduler(loader.database, loader.jobs, leases, min_interval_s=600)
+    stop = asyncio.Event()
+    running = asyncio.create_task(scheduler.run(stop))
+    await loader.put(source())
+    scheduler.wake()
+    async with asyncio.timeout(10):
+        while not await loader.queued():
+            await asyncio.sleep(0.02)
+    stop.set()
+    await running
+    assert faults == []

@@ -9,7 +9,7 @@ from typing import Final
 import structlog
 
 from classifeed_common.db import Database
-from classifeed_common.lease import Lease, LeaseKeeper, LeaseLost, Leases
+from classifeed_common.lease import Lease, LeaseKeeper, Leases
 from classifeed_jobs import JobStore
 from classifeed_loader.app.queue_fetches import SCHEDULED_PRIORITY, queue_fetches
 from classifeed_loader.store import queueing
@@ -97,10 +97,8 @@ class Scheduler:
                     self._db, self._leases, self._jobs, lease, min_interval_s=self._min_interval_s
                 )
                 pause_s = await self._pause_s()
-            except LeaseLost:
-                _log.warning("schedule under a lost lease; another one goes on", fence=lease.fence)
-                return
             except Exception as error:  # noqa: BLE001 - whatever it is, sources stay due and are looked for again
+                # A lease that ran out and that nobody took may be renewed yet: who ends this is the keeper.
                 _log.warning("schedule failed, trying again", pause_s=_FAULT_PAUSE_S, error=repr(error))
                 await _wait_for(ending, _FAULT_PAUSE_S)
                 continue

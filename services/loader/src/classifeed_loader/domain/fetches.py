@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from classifeed_common.fetch import check_url
 
 _NAMESPACE: Final = r"sellers/(?P<seller>[^/]+)/feeds/(?P<namespace>[^/]+)"
 _PARENT = re.compile(_NAMESPACE)
@@ -57,3 +60,41 @@ def parse_namespace(parent: str) -> tuple[str, str]:
     if match is None:
         raise ValueError(f"{parent!r} is not a name such as sellers/shop/feeds/default")
     return match["seller"], match["namespace"]
+
+
+@dataclass(frozen=True, slots=True)
+class FetchState:
+    """A fetch as the job that runs it finds it; `sha256` is set once its file is stored."""
+
+    feed_version: int
+    forced: bool
+    is_ended: bool
+    http_status: int
+    size_bytes: int
+    sha256: str
+
+    @property
+    def is_as_before(self) -> bool:
+        """Whether the site said that the file is the one of before."""
+        return self.http_status == NOT_MODIFIED
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """The file of a fetch, safe in the object store. `is_as_before`: the site said so, and sent none."""
+
+    sha256: str
+    size_bytes: int
+    is_as_before: bool
+
+
+def shown_elsewhere(final_url: str, own_url: str) -> str:
+    """Returns where a file came from, without the query, which may hold a key; empty when it is the feed's own link."""
+    final, own = _without_query(final_url), _without_query(own_url)
+    return "" if final == own else final
+
+
+def _without_query(url: str) -> str:
+    # Both have passed the guard of the download.
+    link = check_url(url, allow_loopback=True)
+    return f"{link.scheme}://{link.authority}{link.target.partition('?')[0]}"

@@ -5,18 +5,17 @@
 -- scheduled fetch has not ended yet, or whose slot had one, only moves on. The time is the statement's, so that the index
 -- can be asked for it.
 WITH due AS MATERIALIZED (
-    SELECT seller_id, namespace, feed_version, interval_s, next_due_at, last_fetched_at
+    SELECT seller_id, namespace, feed_loader_task_id, feed_version, next_due_at, last_fetched_at
     FROM feed_loader_task
     WHERE next_due_at <= statement_timestamp()
     ORDER BY next_due_at, last_fetched_at NULLS FIRST
     LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
 ), moved AS (
-    UPDATE feed_loader_task t
+    UPDATE feed_loader_task
     SET next_due_at = clock_timestamp()
-                      + greatest(d.interval_s * (0.9 + 0.2 * random()), %(min_interval_s)s) * interval '1 second'
-    FROM due d
-    WHERE t.seller_id = d.seller_id AND t.namespace = d.namespace
+                      + greatest(interval_s * (0.9 + 0.2 * random()), %(min_interval_s)s) * interval '1 second'
+    WHERE feed_loader_task_id = ANY (ARRAY(SELECT d.feed_loader_task_id FROM due d))
 )
 INSERT INTO feed_fetches (seller_id, namespace, feed_version, trigger, outcome, slot_at)
 SELECT seller_id, namespace, feed_version, %(schedule)s, %(queued)s, next_due_at

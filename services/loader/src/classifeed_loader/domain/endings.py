@@ -1,0 +1,83 @@
+"""How a fetch ends, in words for the one whose link it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from classifeed.feeds.v1 import feed_pb2
+from classifeed.feeds.v1.feed_pb2 import FetchOutcome
+from classifeed.feeds.v1.task_pb2 import Task
+from classifeed_common.fetch import FetchFailed
+from classifeed_loader.domain.faults import LoadFailed
+from classifeed_loader.domain.fetches import FetchKey
+
+_CHANGED: Final[Mapping[int, str]] = {
+    feed_pb2.FEED_STATUS_ACTIVE: "The feed was changed meanwhile, so what came was dropped. It is fetched anew.",
+    feed_pb2.FEED_STATUS_PAUSED: "The feed was paused meanwhile, so what came was dropped. Resume it to fetch it anew.",
+    feed_pb2.FEED_STATUS_REMOVED: "The feed was removed meanwhile, so what came was dropped.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The end of a fetch.
+
+    Attributes:
+        outcome: How it ended.
+        message: The same in words.
+        code: Why it FAILED.
+        task: Resource name of the task that loads the file, or loaded it.
+        http_status: Of the last answer; None: as it was noted with the file.
+        size_bytes: What came of the file; None: as it was noted with the file.
+        retry_after_s: How long the site asks to be left alone, in seconds.
+    """
+
+    outcome: FetchOutcome
+    message: str
+    code: str = ""
+    task: str = ""
+    http_status: int | None = None
+    size_bytes: int | None = None
+    retry_after_s: float = 0.0
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the feed waits longer for its next fetch."""
+        return self.outcome == feed_pb2.FETCH_OUTCOME_FAILED
+
+
+def dropped(status: int) -> Ending:
+    """Returns the end of a fetch of a version that is not the newest one; `status` is that of the newest."""
+    return Ending(feed_pb2.FETCH_OUTCOME_DROPPED, _CHANGED[status])
+
+
+def failed(fault: FetchFailed | LoadFailed) -> Ending:
+    """Returns the end of a fetch that brought no file, or none that may be loaded."""
+    if isinstance(fault, LoadFailed):
+        return Ending(feed_pb2.FETCH_OUTCOME_FAILED, fault.message, fault.code)
+    return Ending(
+        feed_pb2.FETCH_OUTCOME_FAILED,
+        fault.message,
+        fault.code,
+        http_status=fault.http_status,
+        size_bytes=fault.bytes_received,
+        retry_after_s=fault.retry_after_s or 0.0,
+    )
+
+
+def handed_over(key: FetchKey, task: Task, *, is_as_before: bool) -> Ending:
+    """Returns the end of a fetch whose file the processor has, by the task that it answered with."""
+    if task.fetch == key.name:
+        said = (
+            "The file is as before, and its task loads it anew."
+            if is_as_before
+            else "The file came; its task loads it."
+        )
+        return Ending(feed_pb2.FETCH_OUTCOME_LOADED, said, task=task.name)
+    if is_as_before:
+        said = "The site says that the file is as before. There was nothing to load."
+        return Ending(feed_pb2.FETCH_OUTCOME_NOT_MODIFIED, said, task=task.name)
+    said = "The file is byte for byte the one of the last load. There was nothing to load."
+    return Ending(feed_pb2.FETCH_OUTCOME_SAME_CONTENT, said, task=task.name)

@@ -1,0 +1,17 @@
+"""Job tables, version 2: limits and turns of queues, schedules, indexes of done jobs."""
+
+from alembic import op
+
+from classifeed_jobs.schema import ddl as jobs_ddl
+
+revision = "20261123_3"
+down_revision = "20261123_2"
+PHASE = "pre"
+
+
+def upgrade() -> None:
+    op.execute(jobs_ddl(2))
+
+
+def downgrade() -> None:
+    op.execute("DROP TABLE dl_schedules, dl_queues")

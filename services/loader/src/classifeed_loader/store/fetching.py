@@ -1,0 +1,99 @@
+"""Statements of a fetch on its way. Every function runs in the caller's transaction."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from classifeed.feeds.v1 import feed_pb2
+from classifeed_common.db import Tx, load_queries
+from classifeed_loader.domain.endings import Ending
+from classifeed_loader.domain.fetches import FetchKey, FetchState, StoredFile
+from classifeed_loader.domain.sources import Source
+
+_SQL = load_queries(__package__, "fetching.sql")
+_LOCK_SOURCE = _SQL["lock_source"]
+_READ_FETCH = _SQL["read_fetch"]
+_BEGIN_FETCH = _SQL["begin_fetch"]
+_NOTE_FILE = _SQL["note_file"]
+_END_FETCH = _SQL["end_fetch"]
+_NOTE_SUCCESS = _SQL["note_success"]
+_NOTE_FAILURE = _SQL["note_failure"]
+_MAKE_DUE = _SQL["make_due"]
+_LIST_OLD = _SQL["list_old"]
+_DELETE_FETCH = _SQL["delete_fetch"]
+
+_TRIM_LIMIT: Final = 20
+
+
+async def lock_source(tx: Tx, key: FetchKey) -> Source | None:
+    """Return the source of a fetch, locked until the transaction ends; None when there is none."""
+    row = await (await tx.execute(_LOCK_SOURCE, key._asdict())).fetchone()
+    return None if row is None else Source(*row)
+
+
+async def read_fetch(tx: Tx, key: FetchKey) -> FetchState | None:
+    """Return a fetch as it stands; None when there is none."""
+    row = await (await tx.execute(_READ_FETCH, key._asdict())).fetchone()
+    return None if row is None else FetchState(*row)
+
+
+async def begin(tx: Tx, key: FetchKey) -> None:
+    """Note that the fetch is under way; the first beginning stays."""
+    await tx.execute(_BEGIN_FETCH, {**key._asdict(), "running": feed_pb2.FETCH_OUTCOME_RUNNING})
+
+
+async def note_file(
+    tx: Tx, key: FetchKey, file: StoredFile, *, http_status: int, final_url: str, etag: str, last_modified: str
+) -> None:
+    """Note that the file of the fetch is stored: it is not downloaded again."""
+    columns = {
+        "sha256": file.sha256,
+        "size_bytes": file.size_bytes,
+        "http_status": http_status,
+        "final_url": final_url,
+        "etag": etag,
+        "last_modified": last_modified,
+    }
+    await tx.execute(_NOTE_FILE, {**key._asdict(), **columns})
+
+
+async def end(tx: Tx, key: FetchKey, ending: Ending) -> None:
+    """End the fetch."""
+    columns = {
+        "outcome": ending.outcome,
+        "code": ending.code,
+        "message": ending.message,
+        "task": ending.task,
+        "http_status": ending.http_status,
+        "size_bytes": ending.size_bytes,
+    }
+    await tx.execute(_END_FETCH, {**key._asdict(), **columns})
+
+
+async def note_success(tx: Tx, key: FetchKey, *, min_interval_s: float) -> None:
+    """Note what the fetch says of its source: the file that the next one asks about, and no failures."""
+    await tx.execute(_NOTE_SUCCESS, {**key._asdict(), "min_interval_s": min_interval_s})
+
+
+async def note_failure(
+    tx: Tx, key: FetchKey, *, min_interval_s: float, backoff_base_s: float, retry_after_s: float
+) -> None:
+    """Count a failure of the source and have it wait for its next fetch, the longer the more there were."""
+    waits = {"min_interval_s": min_interval_s, "backoff_base_s": backoff_base_s, "retry_after_s": retry_after_s}
+    await tx.execute(_NOTE_FAILURE, {**key._asdict(), **waits})
+
+
+async def make_due(tx: Tx, key: FetchKey) -> None:
+    """Have the source fetched by its newest version at once, if it is fetched at all."""
+    await tx.execute(_MAKE_DUE, key._asdict())
+
+
+async def list_old(tx: Tx, key: FetchKey, *, kept: int) -> list[FetchKey]:
+    """Return some of the ended fetches of the namespace that are older than the newest `kept`."""
+    rows = await (await tx.execute(_LIST_OLD, {**key._asdict(), "kept": kept, "limit": _TRIM_LIMIT})).fetchall()
+    return [key._replace(fetch_id=fetch_id) for (fetch_id,) in rows]
+
+
+async def delete(tx: Tx, key: FetchKey) -> None:
+    """Forget a fetch."""
+    await tx.execute(_DELETE_FETCH, key._asdict())

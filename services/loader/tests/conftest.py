@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+import pytest
+
+from classifeed.feeds.v1.task_pb2 import Task
+from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
+from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceServicer
+
+
+@dataclass
+class Page:
+    """What a path answers with. `held` keeps the answer back, `endless` sends for ever."""
+
+    content: bytes = b""
+    status: int = 200
+    etag: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    held: bool = False
+    endless: bool = False
+
+
+@dataclass
+class Site:
+    """The outer world: a web server on the loopback that does as its pages say.
+
+    `asked` has each request's path and headers in the order of coming. Pages that are held answer after `release`.
+    """
+
+    port: int = 0
+    pages: dict[str, Page] = field(default_factory=dict)
+    asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    came: asyncio.Event = field(default_factory=asyncio.Event)
+    released: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def url(self, path: str = "/feed.xml", host: str = "127.0.0.1") -> str:
+        return f"http://{host}:{self.port}{path}"
+
+    def paths(self) -> list[str]:
+        return [path for path, _ in self.asked]
+
+    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await self._answer(reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            return
+        finally:
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        path = first.split()[1]
+        headers = dict(line.lower().split(": ", 1) for line in lines if line)
+        self.asked.append((path, headers))
+        self.came.set()
+        page = self.pages.get(path.partition("?")[0], Page(status=404))
+        if page.held:
+            await self.released.wait()
+        if page.endless:
+            writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+            while True:
+                writer.write(b"x" * 65536)
+                await writer.drain()
+        status, content = page.status, page.content
+        if page.etag and headers.get("if-none-match") == page.etag.lower():
+            status, content = 304, b""
+        head = {"Content-Length": str(len(content)), "Connection": "close", **page.headers}
+        if page.etag:
+            head["ETag"] = page.etag
+        writer.write(f"HTTP/1.1 {status} OK\r\n".encode())
+        writer.write("".join(f"{name}: {value}\r\n" for name, value in head.items()).encode() + b"\r\n" + content)
+        await writer.drain()
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    site = Site()
+    tasks: set[asyncio.Task[None]] = set()
+
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        tasks.add(asyncio.create_task(site.answer(reader, writer)))
+
+    server = await asyncio.start_server(connected, "127.0.0.1", 0)
+    site.port = server.sockets[0].getsockname()[1]
+    yield site
+    server.close()
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@dataclass
+class Tasks(TaskServiceServicer):
+    """The processor as its contract describes it: one task for a fetch, none for what is loaded already.
+
+    `down` has it refuse all calls, `refuses` for good; `forgets_to_answer` makes that many tasks without saying so.
+    """
+
+    made: dict[tuple[str, str], list[tuple[CreateTaskRequest, Task]]] = field(default_factory=lambda: defaultdict(list))
+    requests: list[CreateTaskRequest] = field(default_factory=list)
+    down: bool = False
+    refuses: bool = False
+    forgets_to_answer: int = 0
+
+    async def CreateTask(self, request: CreateTaskRequest, context: grpc.aio.ServicerContext[Any, Any]) -> Task:
+        if self.down:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "away")
+        if self.refuses:
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "The format is not known here.")
+        self.requests.append(request)
+        task = self._task(request)
+        if self.forgets_to_answer:
+            self.forgets_to_answer -= 1
+            await context.abort(grpc.StatusCode.INTERNAL, "broke after its commit")
+        return task
+
+    def _task(self, request: CreateTaskRequest) -> Task:
+        made = self.made[request.seller_id, request.namespace]
+        for before, task in made:
+            if before.feed_loader_result_id == request.feed_loader_result_id:
+                assert before.feed_loader_task_id == request.feed_loader_task_id
+                return task
+        if made and request.skip_if_loaded and _settings(made[-1][0]) == _settings(request):
+            return made[-1][1]
+        parent = f"sellers/{request.seller_id}/feeds/{request.namespace}"
+        task = Task(
+            name=f"{parent}/tasks/{len(made) + 1}",
+            fetch=f"{parent}/fetches/{request.feed_loader_result_id}",
+            task_id=len(made) + 1,
+        )
+        made.append((request, task))
+        return task
+
+    def count(self, namespace: str = "default") -> int:
+        return len(self.made["shop", namespace])
+
+
+def _settings(request: CreateTaskRequest) -> tuple[Any, ...]:
+    return request.source_sha256, request.mode, request.disposition, request.format
+
+
+@pytest.fixture
+def tasks() -> Tasks:
+    return Tasks()
+
+
+@pytest.fixture
+def page() -> type[Page]:
+    return Page

@@ -1,0 +1,165 @@
+"""Two loaders as processes: each due feed is fetched once, the oldest first; what one leaves the other takes over."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from classifeed.feeds.v1 import feed_pb2
+from classifeed.feeds.v1.task_service_pb2_grpc import add_TaskServiceServicer_to_server
+from classifeed_common.rpc.server import Servicer
+
+pytestmark = pytest.mark.slow
+LOADED = feed_pb2.FETCH_OUTCOME_LOADED
+FEED = b"<yml_catalog/>"
+LEASE_S = 3
+Start = Callable[..., Awaitable[subprocess.Popen[bytes]]]
+
+
+@pytest.fixture
+async def start(loader, tasks, s3, keys, rpc_server, tmp_path: Path) -> AsyncIterator[Start]:
+    """Starts loaders; returns once a process has its worker at work."""
+    target = await rpc_server("processor", Servicer.of(add_TaskServiceServicer_to_server, tasks))
+    environment = {
+        "DSN": loader.database.dsn,
+        "S3_ENDPOINT": s3.endpoint,
+        "S3_ACCESS_KEY": s3.access_key,
+        "S3_SECRET_KEY": s3.secret_key,
+        "S3_BUCKET": "loader-test",
+        "KEYS_DIR": str(tmp_path / "keys"),
+        "PROCESSOR_ADDRESS": target,
+        "SPOOL_DIR": str(tmp_path / "spool"),
+        "ALLOW_LOOPBACK": "true",
+        "HEARTBEAT_S": "0.5",
+        "JOBS_LEASE_S": str(LEASE_S),
+        "LEASE_TTL_S": "2",
+        "DRAIN_GRACE_S": "3",
+        "LOG_LEVEL": "warning",
+    }
+    running: list[subprocess.Popen[bytes]] = []
+
+    async def begin(**settings: str) -> subprocess.Popen[bytes]:
+        named = {f"CLASSIFEED_LOADER_{name}": value for name, value in (environment | settings).items()}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "classifeed_loader"], env={**os.environ, **named}, stdin=subprocess.DEVNULL
+        )
+        running.append(process)
+
+        async def is_at_work() -> bool:
+            assert process.poll() is None
+            return bool(await loader.sql("SELECT 1 FROM dl_workers WHERE worker_id LIKE %s", f"%:{process.pid}:%"))
+
+        await until(is_at_work)
+        return process
+
+    yield begin
+    for process in running:
+        if process.poll() is None:
+            process.kill()
+        await asyncio.to_thread(process.wait, 10)
+
+
+async def until(condition: Callable[[], Awaitable[bool]], limit_s: float = 30) -> None:
+    async with asyncio.timeout(limit_s):
+        while not await condition():
+            await asyncio.sleep(0.02)
+
+
+async def wait_ended(loader, namespace: str = "default"):
+    async def is_ended() -> bool:
+        return (await loader.state(namespace)).last_fetch.HasField("end_time")
+
+    await until(is_ended)
+    return (await loader.state(namespace)).last_fetch
+
+
+async def test_two_loaders_fetch_each_feed_once_the_oldest_first(start, loader, site, tasks, source, page):
+    names = [f"n{number}" for number in range(40)]
+    site.pages |= {f"/{name}.xml": page(FEED) for name in names}
+    await asyncio.gather(start(CONCURRENCY="1"), start(CONCURRENCY="1"))
+    # Paused, made due in their order, and let go in one moment.
+    await loader.put(*(source(namespace=name, url=site.url(f"/{name}.xml"), status=2) for name in names))
+    async with loader.database.transaction() as tx:
+        await tx.execute(
+            "UPDATE feed_loader_task SET status = 1,"
+            " next_due_at = clock_timestamp() - (1000 - substr(namespace, 2)::int) * interval '1 second'"
+        )
+
+    async def all_ended() -> bool:
+        [[ended]] = await loader.sql("SELECT count(*) FROM feed_fetches WHERE outcome = %s", LOADED)
+        return ended == len(names)
+
+    await until(all_ended)
+    assert sorted(site.paths()) == sorted(f"/{name}.xml" for name in names)
+    places = [int(path[2:-4]) for path in site.paths()]
+    assert all(abs(place - number) <= 3 for place, number in enumerate(places))
+    assert {len(tasks.made["shop", name]) for name in names} == {1}
+
+
+async def test_killed_while_downloading_the_other_one_takes_over(start, loader, site, tasks, source, page):
+    site.pages["/feed.xml"] = page(FEED, held=True)
+    await loader.put(source(url=site.url()))
+    first = await start()
+    await site.came.wait()
+    await start()
+    site.came.clear()
+    first.kill()
+    killed_at = time.monotonic()
+    await site.came.wait()
+    assert time.monotonic() - killed_at <= LEASE_S + 2
+    site.released.set()
+    fetch = await wait_ended(loader)
+    assert (fetch.outcome, tasks.count(), len(site.asked)) == (LOADED, 1, 2)
+
+    # The one that is left schedules too.
+    await loader.make_due()
+
+    async def is_fetched_again() -> bool:
+        return len(await loader.fetches()) == 2
+
+    await until(is_fetched_again, 10)
+    assert (await wait_ended(loader)).outcome == feed_pb2.FETCH_OUTCOME_SAME_CONTENT
+
+
+async def test_asked_to_stop_it_hands_the_download_back(start, loader, site, tasks, source, page, tmp_path):
+    site.pages["/feed.xml"] = page(FEED, held=True)
+    await loader.put(source(url=site.url()))
+    first = await start(JOBS_LEASE_S="60")
+    await site.came.wait()
+    await start(JOBS_LEASE_S="60")
+    site.came.clear()
+    first.terminate()
+    await asyncio.wait_for(site.came.wait(), 10)  # long before the lease is over
+    assert await asyncio.to_thread(first.wait, 20) == 0
+    assert len(list((tmp_path / "spool").iterdir())) == 1
+    site.released.set()
+    fetch = await wait_ended(loader)
+    assert (fetch.outcome, tasks.count()) == (LOADED, 1)
+
+
+async def test_one_that_was_paused_past_its_lease_changes_nothing(start, loader, site, tasks, source, page):
+    site.pages["/feed.xml"] = page(FEED, held=True)
+    await loader.put(source(url=site.url()))
+    first = await start()
+    await site.came.wait()
+    await start()
+    site.came.clear()
+    os.kill(first.pid, signal.SIGSTOP)
+    await site.came.wait()
+    site.released.set()
+    ended = await wait_ended(loader)
+    assert (ended.outcome, tasks.count()) == (LOADED, 1)
+    os.kill(first.pid, signal.SIGCONT)
+    # What the paused one still had in hand comes to nothing.
+    for _ in range(20):
+        assert ((await loader.state()).last_fetch, tasks.count()) == (ended, 1)
+        await asyncio.sleep(0.1)
+    assert first.poll() is None
