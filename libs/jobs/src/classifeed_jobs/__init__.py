@@ -13,6 +13,8 @@ from classifeed_jobs.job import TERMINAL, EnqueuedJob, HeldLock, Job, JobEvent, 
 from classifeed_jobs.queues import QueueLimits, Queues, QueueStats
 from classifeed_jobs.reaper import Reaper
 from classifeed_jobs.registry import Registry, Task, register, registry
+from classifeed_jobs.scheduler import Scheduler
+from classifeed_jobs.schedules import Schedule, Schedules, ScheduleState
 from classifeed_jobs.schema import ddl
 from classifeed_jobs.signals import ClaimLost, Fail, Progress, Retry, Snooze, StopRequested
 from classifeed_jobs.slices import Slice, SliceJob
@@ -46,6 +48,10 @@ __all__ = [
     "Reaper",
     "Registry",
     "Retry",
+    "Schedule",
+    "ScheduleState",
+    "Scheduler",
+    "Schedules",
     "Slice",
     "SliceJob",
     "Snooze",

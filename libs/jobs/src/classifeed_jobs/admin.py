@@ -15,6 +15,7 @@ from classifeed_common.db import Database
 from classifeed_common.errors import FailedPrecondition, NotFound
 from classifeed_jobs.job import TERMINAL, EnqueuedJob, HeldLock, Job, JobEvent, JobFilter, JobRequest, WorkerProcess
 from classifeed_jobs.queues import QueueLimits, Queues, QueueStats
+from classifeed_jobs.schedules import Schedule, Schedules, ScheduleState
 from classifeed_jobs.store import JobStore
 
 _log = structlog.get_logger("classifeed_jobs.audit")
@@ -55,7 +56,7 @@ def log_audit(entry: AuditEntry) -> None:
 class JobAdmin:
     """The jobs of one service as its HTTP, gRPC and command line show them.
 
-    Errors are domain errors with a stable reason: JOB_NOT_FOUND, JOB_NOT_FAILED.
+    Errors are domain errors with a stable reason: JOB_NOT_FOUND, JOB_NOT_FAILED, SCHEDULE_NOT_FOUND.
 
     Args:
         db: the service's database.
@@ -67,6 +68,7 @@ class JobAdmin:
         self._db = db
         self._store = store
         self._queues = Queues()
+        self._schedules = Schedules()
         self._audit = audit
 
     async def trigger(self, requests: Sequence[JobRequest], *, by: str) -> list[EnqueuedJob]:
@@ -208,6 +210,40 @@ class JobAdmin:
         """A page of the processes that work or worked lately."""
         async with self._db.transaction() as tx:
             return await self._store.list_workers(tx, after=after, limit=limit)
+
+    async def put_schedule(self, schedule: Schedule, *, by: str) -> None:
+        """Make or replace a schedule; see `Schedules.put`."""
+        async with self._db.transaction() as tx:
+            await self._schedules.put(tx, schedule)
+        self._audit(AuditEntry("put_schedule", by, queue=schedule.queue, detail={"schedule": schedule.name}))
+
+    async def remove_schedule(self, name: str, *, by: str) -> None:
+        """Remove a schedule; its jobs stay.
+
+        Raises:
+            NotFound: SCHEDULE_NOT_FOUND.
+        """
+        async with self._db.transaction() as tx:
+            if not await self._schedules.remove(tx, name):
+                raise NotFound("SCHEDULE_NOT_FOUND", f"there is no schedule {name!r}", metadata={"schedule": name})
+        self._audit(AuditEntry("remove_schedule", by, detail={"schedule": name}))
+
+    async def pause_schedule(self, name: str, *, by: str) -> None:
+        """Make no jobs of a schedule until it is resumed; its slots meanwhile do not count as missed. Idempotent."""
+        async with self._db.transaction() as tx:
+            await self._schedules.pause(tx, name, by=by)
+        self._audit(AuditEntry("pause_schedule", by, detail={"schedule": name}))
+
+    async def resume_schedule(self, name: str, *, by: str) -> None:
+        """Let a paused schedule go on with its next slot from now. Idempotent."""
+        async with self._db.transaction() as tx:
+            await self._schedules.resume(tx, name)
+        self._audit(AuditEntry("resume_schedule", by, detail={"schedule": name}))
+
+    async def list_schedules(self, *, after: str = "", limit: int = 100) -> list[ScheduleState]:
+        """A page of schedules, in order of their names."""
+        async with self._db.transaction() as tx:
+            return await self._schedules.list(tx, after=after, limit=limit)
 
     @staticmethod
     def _found(job_id: UUID, job: Job | None) -> Job:

@@ -1,0 +1,57 @@
+-- name: put_schedule
+-- The next slot stays where it is while the timing stays: putting a schedule at each start must not skip a slot.
+INSERT INTO dl_schedules AS s (name, queue, task, args, lock_key, partition_key, priority, max_attempts, lease_ttl_sec, cron,
+                               every_sec, time_zone, missed, grace_sec, next_slot)
+VALUES (%(name)s, %(queue)s, %(task)s, %(args)s, %(lock_key)s, %(partition_key)s, %(priority)s, %(max_attempts)s,
+        %(lease_ttl_sec)s, %(cron)s, %(every_sec)s, %(time_zone)s, %(missed)s, %(grace_sec)s, %(next_slot)s)
+ON CONFLICT (name) DO UPDATE
+SET queue = EXCLUDED.queue, task = EXCLUDED.task, args = EXCLUDED.args, lock_key = EXCLUDED.lock_key,
+    partition_key = EXCLUDED.partition_key, priority = EXCLUDED.priority, max_attempts = EXCLUDED.max_attempts,
+    lease_ttl_sec = EXCLUDED.lease_ttl_sec, cron = EXCLUDED.cron, every_sec = EXCLUDED.every_sec,
+    time_zone = EXCLUDED.time_zone, missed = EXCLUDED.missed, grace_sec = EXCLUDED.grace_sec,
+    next_slot = CASE WHEN (s.cron, s.every_sec, s.time_zone)
+                          IS NOT DISTINCT FROM (EXCLUDED.cron, EXCLUDED.every_sec, EXCLUDED.time_zone)
+                     THEN s.next_slot ELSE EXCLUDED.next_slot END,
+    updated_at = clock_timestamp()
+
+-- name: remove_schedule
+DELETE FROM dl_schedules WHERE name = %(name)s
+
+-- name: pause_schedule
+UPDATE dl_schedules SET paused_at = clock_timestamp(), paused_by = %(by)s, updated_at = clock_timestamp()
+WHERE name = %(name)s AND paused_at IS NULL
+
+-- name: lock_schedule
+SELECT name, queue, task, args, lock_key, partition_key, priority, max_attempts, lease_ttl_sec, cron, every_sec, time_zone,
+       missed, grace_sec, paused_at, paused_by, next_slot, last_slot, last_job_id, clock_timestamp()
+FROM dl_schedules WHERE name = %(name)s
+FOR UPDATE
+
+-- name: resume_schedule
+UPDATE dl_schedules SET paused_at = NULL, paused_by = NULL, next_slot = %(next_slot)s, updated_at = clock_timestamp()
+WHERE name = %(name)s
+
+-- name: list_schedules
+SELECT name, queue, task, args, lock_key, partition_key, priority, max_attempts, lease_ttl_sec, cron, every_sec, time_zone,
+       missed, grace_sec, paused_at, paused_by, next_slot, last_slot, last_job_id, clock_timestamp()
+FROM dl_schedules WHERE name > %(after)s ORDER BY name LIMIT %(limit)s
+
+-- name: lock_due
+-- Several schedulers share the due ones; who has the row is the one to make its jobs.
+SELECT name, queue, task, args, lock_key, partition_key, priority, max_attempts, lease_ttl_sec, cron, every_sec, time_zone,
+       missed, grace_sec, paused_at, paused_by, next_slot, last_slot, last_job_id, clock_timestamp()
+FROM dl_schedules
+WHERE paused_at IS NULL AND next_slot <= statement_timestamp()
+ORDER BY next_slot LIMIT %(limit)s
+FOR UPDATE SKIP LOCKED
+
+-- name: move_schedule
+UPDATE dl_schedules
+SET next_slot = %(next_slot)s, last_slot = coalesce(%(last_slot)s, last_slot), last_job_id = coalesce(%(last_job_id)s, last_job_id)
+WHERE name = %(name)s
+
+-- name: next_slot
+SELECT extract(epoch FROM min(next_slot) - clock_timestamp())::float8 AS in_s FROM dl_schedules WHERE paused_at IS NULL
+
+-- name: count_due
+SELECT count(*) FROM dl_schedules WHERE paused_at IS NULL AND next_slot <= statement_timestamp()
