@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import grpc
@@ -31,6 +32,8 @@ from classifeed.feeds.v1.feed_service_pb2 import (
 )
 from classifeed.feeds.v1.feed_source_service_pb2 import GetFetchRequest, ListFetchesRequest
 from classifeed.feeds.v1.format_pb2 import GetFormatFileRequest, ListFormatsRequest
+from classifeed_api.domain.namespaces import NamespaceKey
+from classifeed_api.store import feeds, task_line
 from classifeed_common.db import Database
 
 NAME = "sellers/shop/feeds/default"
@@ -200,6 +203,43 @@ async def test_of_two_changes_from_one_version_one_is_aborted(api: Any) -> None:
     assert await api.stub.GetFeed(GetFeedRequest(name=NAME)) == feed
 
 
+@pytest.mark.parametrize("what", ["update", "pause", "delete", "create"])
+async def test_change_waits_for_the_one_under_way_and_sees_it(api: Any, db: Database, what: str) -> None:
+    made, key = await api.stub.CreateFeed(creation()), NamespaceKey("shop", "default")
+    calls = {
+        "update": lambda: api.stub.UpdateFeed(update(made, "settings.mode", mode=2)),
+        "pause": lambda: api.stub.PauseFeed(PauseFeedRequest(name=NAME)),
+        "delete": lambda: api.stub.DeleteFeed(DeleteFeedRequest(name=NAME)),
+        "create": lambda: api.stub.CreateFeed(creation()),
+    }
+
+    async def is_waiting() -> bool:
+        async with db.connection() as connection:
+            cursor = await connection.execute("SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+            return await cursor.fetchone() is not None
+
+    async with db.transaction() as tx:
+        await task_line.lock(tx, key)
+        paused = await feeds.update(tx, replace(await feeds.require(tx, key), status=FEED_STATUS_PAUSED))
+        call = asyncio.ensure_future(_outcome(calls[what]()))
+        while not await is_waiting():
+            assert not call.done()
+    answer = await call
+    if what == "pause":
+        assert answer.version == paused.version
+    elif what == "delete":
+        assert answer.version > paused.version
+    else:
+        assert answer.code() is {"update": ABORTED, "create": EXISTS}[what]
+
+
+async def _outcome(call: Awaitable[Any]) -> Any:
+    try:
+        return await call
+    except grpc.aio.AioRpcError as error:
+        return error
+
+
 async def test_pause_and_resume_change_the_version_only_when_something_changes(api: Any) -> None:
     made = await api.stub.CreateFeed(creation())
     assert await api.stub.ResumeFeed(ResumeFeedRequest(name=NAME)) == made
@@ -220,12 +260,12 @@ async def test_racing_switches_are_one_change_each_and_deletion_has_the_last_wor
     answers = await asyncio.gather(*calls, return_exceptions=True)
     assert {type(answer) for answer in answers} <= {Feed, grpc.aio.AioRpcError}
     assert {answer.code() for answer in answers if isinstance(answer, grpc.aio.AioRpcError)} <= {STATE}
-    feeds = [answer for answer in answers if isinstance(answer, Feed)]
-    assert {feed.version: feed.status for feed in feeds}.items() == {(f.version, f.status) for f in feeds}, (
+    seen = [answer for answer in answers if isinstance(answer, Feed)]
+    assert {feed.version: feed.status for feed in seen}.items() == {(feed.version, feed.status) for feed in seen}, (
         "one status a version"
     )
     last = await api.stub.GetFeed(GetFeedRequest(name=NAME))
-    assert (last.status, last.version) == (FEED_STATUS_REMOVED, max(feed.version for feed in feeds))
+    assert (last.status, last.version) == (FEED_STATUS_REMOVED, max(feed.version for feed in seen))
     async with db.transaction() as tx:
         cursor = await tx.execute("SELECT version FROM feed_deletions")
         assert await cursor.fetchall() == [(last.version,)]

@@ -223,6 +223,7 @@ async def test_a_clock_that_stepped_back_puts_nobody_before_those_who_wait(
         assert await task_line.next_place(tx, key) == tomorrow + 1
         assert await task_line.next_place(tx, key, above=tomorrow + 5) == tomorrow + 6
         assert await task_line.next_place(tx, NamespaceKey("shop", "two")) < tomorrow
+    assert await Seller(db, blobs, file, random.Random(1))._remove(key) > tomorrow
 
 
 async def test_feed_made_anew_before_the_push_still_gets_its_one_deletion(
