@@ -85,6 +85,8 @@ class LoadProgress:
             self._bar.tasks[0].total = total
             self._bar.update(self._row, completed=done, description=stage, count=count, rate=rate, left=left)
             self._bar.start()
+            if stage != self._stage:  # each is seen, however short
+                self._bar.refresh()
         elif stage != self._stage:
             self._out.progress(stage)
         self._stage = stage

@@ -28,24 +28,24 @@ def status_of(task: task_pb2.Task) -> str:
 
 
 def source_of(task: task_pb2.Task) -> str:
-    """Returns what a task works on, in words."""
+    """Returns what a task works on, in a word or two."""
     if task.kind == task_pb2.TASK_KIND_DELETE:
-        return "none: the feed was removed"
-    origin = f"fetch {task.fetch.rpartition('/')[2]}" if task.fetch else "(no name)"
-    return ", ".join(filter(None, (one_line(task.file_name) or origin, size_words(task.source_bytes), task.format)))
+        return "(feed removed)"
+    return one_line(task.file_name) or (f"fetch {task.fetch.rpartition('/')[2]}" if task.fetch else "(no name)")
 
 
 def show_task(out: Output, task: task_pb2.Task) -> None:
     """Prints a task."""
     numbers = task.statistics
     out.say(f"Task {task.task_id} of {task.seller_id}/{task.namespace}: {status_of(task)}")
-    out.say(f"  file      {source_of(task)}", hang=12)
+    size = size_words(task.source_bytes) if task.source_bytes else ""
+    out.say(f"  file      {', '.join(filter(None, (source_of(task), size, task.format)))}", hang=12)
     if task.error_code:
         place = f" (line {task.error_line}, column {task.error_column})" if task.error_line else ""
         out.say(f"  fault     {task.error_code}{place}")
-        out.say(f"            {task.error_message}", hang=12)
+        out.say(f"            {one_line(task.error_message)}", hang=12)
     for warning in task.warnings:
-        out.say(f"  note      {warning}", hang=12)
+        out.say(f"  note      {one_line(warning)}", hang=12)
     if not numbers.total and task.error_code:
         return
     is_load = task.kind != task_pb2.TASK_KIND_DELETE

@@ -47,13 +47,18 @@ class Api:
     _answers: dict[str, list[Any]] = field(default_factory=dict)
 
     def answer(self, method: str, *answers: Any) -> None:
-        """Has a method answer a message, a list of messages for a stream, a Refusal, or what a callable returns."""
+        """Has a method answer a message, messages for a stream, a Refusal, or what a callable returns.
+
+        A callable is given the request, or, where the caller streams, the requests as they come.
+        """
         self._answers[method] = list(answers)
 
     def _next(self, method: str, request: Any, context: grpc.ServicerContext) -> Any:
-        self.asked.setdefault(method, []).append(request)
         answers = self._answers.get(method) or [Refusal("UNIMPLEMENTED", "NO_ANSWER", f"{method} has no answer")]
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if isinstance(request, Iterator) and not callable(answer):
+            request = list(request)
+        self.asked.setdefault(method, []).append(request)
         if callable(answer):
             answer = answer(request)
         if isinstance(answer, Refusal):
@@ -81,7 +86,7 @@ class Api:
         }
         if method.client_streaming:
             return grpc.stream_unary_rpc_method_handler(
-                lambda requests, context: self._next(method.name, list(requests), context), **wire
+                lambda requests, context: self._next(method.name, iter(requests), context), **wire
             )
         if method.server_streaming:
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
@@ -38,24 +39,10 @@ def list_tasks(
     parent = feed_name(seller, namespace)
     with connect(data, address) as client:
         page = client.list_tasks(parent, page_size=limit)
-    if not page.tasks:
+    if page.tasks:
+        _show(out, page.tasks)
+    else:
         out.say(f"{seller} has no loads in {namespace}.")
-    out.table(
-        ("task", "status", "offers", "added", "updated", "removed", "errors", "file"),
-        (
-            (
-                task.task_id,
-                status_of(task),
-                task.statistics.total,
-                task.statistics.added,
-                task.statistics.updated,
-                task.statistics.removed,
-                task.statistics.errors,
-                source_of(task),
-            )
-            for task in page.tasks
-        ),
-    )
     out.document(document_of(page))
 
 
@@ -109,6 +96,25 @@ def errors(
     elif not found.errors:
         out.say(_why_none(load, narrowed=bool(code or external_id)))
     out.document(document_of(found))
+
+
+def _show(out: Output, tasks: Iterable[task_pb2.Task]) -> None:
+    out.table(
+        ("task", "status", "offers", "added", "updated", "removed", "errors", "file"),
+        (
+            (
+                task.task_id,
+                status_of(task),
+                task.statistics.total,
+                task.statistics.added,
+                task.statistics.updated,
+                task.statistics.removed,
+                task.statistics.errors,
+                source_of(task),
+            )
+            for task in tasks
+        ),
+    )
 
 
 def _why_none(load: task_pb2.Task, *, narrowed: bool) -> str:

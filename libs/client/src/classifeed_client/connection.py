@@ -14,6 +14,7 @@ from opentelemetry.instrumentation.grpc.grpcext import intercept_channel
 from classifeed.feeds.v1.feed_service_pb2_grpc import FeedServiceStub
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub
 from classifeed.search.v1.search_service_pb2_grpc import SearchServiceStub
+from classifeed_client.aside import aside
 from classifeed_client.errors import error_of
 
 T = TypeVar("T")
@@ -75,7 +76,7 @@ class Connection:
 
     def _call(self, method: Any, request: object, _answer: type[T], timeout_s: float | None = None) -> T:
         with translated():
-            return cast(T, method(request, **self._options(timeout_s)))
+            return cast(T, aside(lambda: method(request, **self._options(timeout_s))))
 
 
 @contextmanager

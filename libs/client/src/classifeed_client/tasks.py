@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from classifeed.feeds.v1 import task_pb2, task_service_pb2
+from classifeed_client.aside import stream_aside
 from classifeed_client.connection import Connection, translated
 
 
@@ -17,8 +18,9 @@ class TaskCalls(Connection):
 
     def watch_task(self, name: str, *, timeout_s: float) -> Iterator[task_pb2.Task]:
         """Yields the task at each change until it has ended or is held."""
+        request = task_service_pb2.GetTaskRequest(name=name)
         with translated():
-            yield from self._feeds.WatchTask(task_service_pb2.GetTaskRequest(name=name), **self._options(timeout_s))
+            yield from stream_aside(lambda: self._feeds.WatchTask(request, **self._options(timeout_s)))
 
     def list_tasks(
         self, parent: str, *, page_size: int = 0, page_token: str = ""

@@ -16,9 +16,10 @@ from classifeed.feeds.v1 import (
     feed_source_service_pb2,
     format_pb2,
     load_pb2,
+    task_pb2,
 )
 from classifeed.feeds.v1.feed_service_pb2_grpc import FeedServiceServicer, add_FeedServiceServicer_to_server
-from classifeed_client import Addresses, Client, DeadlineExceeded, Refused
+from classifeed_client import Addresses, Client, DeadlineExceeded, Refused, Unreachable
 
 NAME = "sellers/shop/feeds/default"
 RUNNING = feed_pb2.Fetch(
@@ -78,6 +79,11 @@ class Feeds(FeedServiceServicer):
     def ListFetches(self, request: Any, context: Any) -> feed_source_service_pb2.ListFetchesResponse:
         self.asked.append(request)
         return feed_source_service_pb2.ListFetchesResponse(fetches=[RUNNING])
+
+    def WatchTask(self, request: Any, context: Any) -> Iterator[task_pb2.Task]:
+        yield task_pb2.Task(name=request.name, task_id=1)
+        yield task_pb2.Task(name=request.name, task_id=2)
+        context.abort(grpc.StatusCode.UNAVAILABLE, "restarting")
 
     def ExplainOffer(self, request: Any, context: Any) -> explanation_pb2.OfferExplanation:
         return explanation_pb2.OfferExplanation(name=request.name)
@@ -144,6 +150,19 @@ def test_wait_for_a_fetch_ends_with_words(client: Client) -> None:
     with pytest.raises(DeadlineExceeded, match="Look again: classifeed feed fetches --seller shop") as caught:
         client.wait_for_fetch(RUNNING, timeout_s=-1)
     assert (caught.value.reason, caught.value.metadata) == ("FETCH_NOT_ENDED", {"fetch": RUNNING.name})
+
+
+@pytest.mark.parametrize("in_main_thread", [True, False])
+def test_a_watched_task_is_told_until_the_stream_breaks(client: Client, in_main_thread: bool) -> None:
+    seen: list[int] = []
+
+    def watch() -> None:
+        for task in client.watch_task("t", timeout_s=10):
+            seen.append(task.task_id)  # noqa: PERF401 - what came before the fault counts
+
+    with pytest.raises(Unreachable), ThreadPoolExecutor(1) as pool:
+        watch() if in_main_thread else pool.submit(watch).result()
+    assert seen == [1, 2]
 
 
 def test_formats_and_explanations(client: Client, feeds: Feeds) -> None:

@@ -1,0 +1,268 @@
+"""Uploads on a terminal: how far they are, what became of them, and what Ctrl-C means while they run."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import termios
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.protobuf.json_format import ParseDict
+from rich.cells import cell_len
+
+from classifeed.feeds.v1 import feed_pb2, feed_service_pb2, task_pb2
+
+Snapshot = Callable[[str, Any], None]
+NAME = "sellers/my-shop/feeds/default/tasks/7"
+UPLOAD = feed_service_pb2.Upload(name="uploads/1", task=NAME)
+TASK = {
+    "name": NAME,
+    "seller_id": "my-shop",
+    "namespace": "default",
+    "task_id": 7,
+    "kind": "TASK_KIND_LOAD",
+    "file_name": "price.yml",
+    "source_bytes": 14310,
+    "expected_total": 33,
+}
+DONE = {
+    **TASK,
+    "status": "TASK_STATUS_SUCCEEDED",
+    "phase": "TASK_PHASE_DONE",
+    "format": "yml",
+    "warnings": ["The file says windows-1251 and is written in UTF-8; it was read as UTF-8, so look at the titles."],
+    "statistics": {
+        "total": 33, "added": 20, "updated": 5, "unchanged": 4, "removed": 1200, "made_manual": 3,
+        "rejected_validation": 2, "skipped": 1, "duplicates": 1, "errors": 3, "warnings": 1, "offers_per_second": 4012,
+        "issues": [
+            {"level": "ISSUE_LEVEL_ERROR", "kind": "ISSUE_KIND_VALIDATION", "code": "PRICE_INVALID", "field": "price",
+             "count": 2, "sample_external_ids": ["S-016", "a-very-long-id-of-an-offer-that-goes-on-and-on", "S-018"]},
+            {"level": "ISSUE_LEVEL_WARNING", "kind": "ISSUE_KIND_CATEGORY", "code": "CATEGORY_UNKNOWN",
+             "field": "categoryId", "count": 1, "sample_external_ids": ["G-111"]},
+        ],
+    },
+}  # fmt: skip
+FAILED = {
+    **TASK,
+    "status": "TASK_STATUS_FAILED",
+    "phase": "TASK_PHASE_DONE",
+    "error_code": "UNKNOWN_FORMAT",
+    "error_message": "The file is a picture; known is YML. It begins with “\x89PNG\r\n\x1a\n\x00\x07\x1b[2J\ufffd”",
+    "error_line": 1,
+    "error_column": 1,
+}
+
+
+def task(row: dict[str, Any], **changes: Any) -> task_pb2.Task:
+    return ParseDict({**row, **changes}, task_pb2.Task())
+
+
+def running(phase: str, total: int = 0, expected: int = 0, rate: float = 0) -> task_pb2.Task:
+    return task(
+        TASK,
+        status="TASK_STATUS_IN_PROGRESS",
+        phase=f"TASK_PHASE_{phase}",
+        expected_total=expected,
+        statistics={"total": total, "offers_per_second": rate},
+    )
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("price.yml").write_bytes(b"x" * 14310)
+    return "price.yml"
+
+
+def test_upload(api: Any, terminal: Any, snapshot: Snapshot, file: str) -> None:
+    api.answer("UploadFeed", UPLOAD)
+    api.answer("WatchTask", [running("PARSING"), running("PARSING", 10, 33, 40), running("SENT", 33, 33), task(DONE)])
+    snapshot("feed-upload", terminal("feed", "upload", file, "--seller", "my-shop", "--mode", "PATCH", "--force"))
+    spec = api.asked["UploadFeed"][0][0].spec
+    assert (spec.mode, spec.force, spec.size_bytes, spec.namespace) == (2, True, 14310, "default")
+    snapshot("feed-upload-json", terminal("feed", "upload", file, "--seller", "my-shop", "--json"))
+
+
+def test_file_that_is_no_feed(api: Any, terminal: Any, snapshot: Snapshot, file: str) -> None:
+    api.answer("UploadFeed", UPLOAD)
+    api.answer("WatchTask", [task(FAILED)])
+    ended = terminal("feed", "upload", file, "--seller", "my-shop")
+    snapshot("feed-upload-failed", ended)
+    assert not {"\x1b", "\x07", "\x00", "\x1a"} & set(ended.out)
+
+
+def test_refusals(api: Any, terminal: Any, snapshot: Snapshot, refusal: Any, file: str) -> None:
+    api.answer("UploadFeed", refusal("FAILED_PRECONDITION", "NAMESPACE_HAS_FEED", "default has a feed by link."))
+    ended = terminal("feed", "upload", file, "--seller", "my-shop", "--json")
+    assert (ended.exit_code, ended.document["error"]["reason"]) == (1, "NAMESPACE_HAS_FEED")
+    snapshot("feed-upload-bad-seller", terminal("feed", "upload", file, "--seller", "my shop"))
+    snapshot("feed-upload-bad-namespace", terminal("feed", "upload", file, "--seller", "s", "--namespace", "Лето"))
+    assert len(api.asked["UploadFeed"]) == 1
+
+
+def test_time_that_runs_out(api: Any, terminal: Any, snapshot: Snapshot, file: str) -> None:
+    api.answer("UploadFeed", UPLOAD)
+    stop = threading.Event()
+
+    def for_ever(_: Any) -> Iterator[task_pb2.Task]:
+        yield running("PARSING", 1, 33)
+        stop.wait(30)
+
+    api.answer("WatchTask", for_ever)
+    snapshot("feed-upload-time-out", terminal("feed", "upload", file, "--seller", "my-shop", "--timeout", "1"))
+    stop.set()
+
+
+def test_nothing_listens(terminal: Any, file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = terminal("feed", "upload", file, "--seller", "s", "--address", "127.0.0.1:1", "--json")
+    assert (ended.exit_code, ended.document["error"]["reason"]) == (3, "UNAVAILABLE")
+    monkeypatch.delenv("CLASSIFEED_ADDRESS")
+    ended = terminal("feed", "upload", file, "--seller", "s", "--data", "nowhere")
+    assert (ended.exit_code, "start it with" in " ".join(ended.err.split())) == (3, True)
+
+
+def start(api: Any, *arguments: str, **streams: Any) -> subprocess.Popen[bytes]:
+    """The real program, in a process of its own."""
+    environment = {**os.environ, "CLASSIFEED_ADDRESS": api.address, "CLASSIFEED_TOKEN": "t", "TERM": "xterm"}
+    for name in ("COLUMNS", "LINES", "TTY_COMPATIBLE", "NO_COLOR", "FORCE_COLOR"):
+        environment.pop(name, None)
+    return subprocess.Popen(
+        [sys.executable, "-m", "classifeed_cli.main", *arguments],
+        env=environment,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams},
+    )
+
+
+def interrupted(api: Any, reached: threading.Event, *arguments: str) -> tuple[int, str, list[str]]:
+    """Presses Ctrl-C once the service says so; exit code, stdout, and what was said instead of the result."""
+    process = start(api, *arguments)
+    try:
+        assert reached.wait(30)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    return process.returncode, out.decode(), [line for line in err.decode().splitlines() if "classifeed:" in line]
+
+
+@pytest.fixture
+def reached() -> threading.Event:
+    return threading.Event()
+
+
+@pytest.fixture
+def released() -> Iterator[threading.Event]:
+    """Lets handlers go that hold a call."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def test_ctrl_c_while_sending_says_that_nothing_was_stored(
+    api: Any, reached: threading.Event, released: threading.Event, tmp_path: Path
+) -> None:
+    large = tmp_path / "large.yml"
+    large.write_bytes(bytes(64 * 1024 * 1024))
+
+    def take_a_little(requests: Iterator[Any]) -> Any:
+        for _ in range(3):
+            next(requests)
+        reached.set()
+        released.wait(30)
+        return UPLOAD
+
+    api.answer("UploadFeed", take_a_little)
+    code, out, words = interrupted(api, reached, "feed", "upload", str(large), "--seller", "my-shop")
+    assert (code, out, words) == (130, "", ["classifeed: stopped: nothing was stored"])
+
+
+def test_ctrl_c_while_loading_says_that_the_load_goes_on(
+    api: Any, reached: threading.Event, released: threading.Event, file: str
+) -> None:
+    def load(_: Any) -> Iterator[task_pb2.Task]:
+        yield running("PARSING", 1, 33)
+        reached.set()
+        released.wait(30)
+
+    api.answer("UploadFeed", UPLOAD)
+    api.answer("WatchTask", load)
+    code, out, words = interrupted(api, reached, "feed", "upload", file, "--seller", "my-shop")
+    look = "classifeed task show my-shop default 7"
+    assert (code, out, words) == (130, "", [f"classifeed: stopped: load 7 goes on; look: {look}"])
+
+
+def test_ctrl_c_while_fetching_says_that_the_fetch_goes_on(api: Any, reached: threading.Event) -> None:
+    fetch = feed_pb2.Fetch(
+        name="sellers/my-shop/feeds/default/fetches/4", seller_id="my-shop", namespace="default", fetch_id=4,
+        outcome=feed_pb2.FETCH_OUTCOME_RUNNING,
+    )  # fmt: skip
+
+    def look(_: Any) -> feed_pb2.Fetch:
+        reached.set()
+        return fetch
+
+    api.answer("RunFeed", fetch)
+    api.answer("GetFetch", look)
+    code, out, words = interrupted(api, reached, "feed", "run", "--seller", "my-shop", "--json")
+    assert (code, words) == (130, [])
+    assert '"reason": "INTERRUPTED"' in out
+    assert "fetch 4 goes on; look: classifeed feed fetches --seller my-shop --namespace default" in out
+
+
+def test_ctrl_c_ends_a_call_that_is_not_answered(api: Any, reached: threading.Event, released: threading.Event) -> None:
+    def hang(_: Any) -> feed_pb2.Feed:
+        reached.set()
+        released.wait(30)
+        return feed_pb2.Feed()
+
+    api.answer("GetFeed", hang)
+    assert interrupted(api, reached, "feed", "show", "--seller", "my-shop") == (130, "", [])
+
+
+def test_bar_has_count_rate_and_time_left_and_stays_on_stderr(api: Any, file: str) -> None:
+    api.answer("UploadFeed", UPLOAD)
+    stages = [
+        running("UNSPECIFIED"),
+        running("PARSING"),
+        running("PARSING", 9_999_999, 12_345_678, 4123.4),
+        running("SENT", 12_345_678, 12_345_678, 4123.4),
+        task(DONE),
+    ]
+    api.answer("WatchTask", stages)
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))
+    with start(api, "feed", "upload", file, "--seller", "my-shop", stderr=theirs) as process:
+        os.close(theirs)
+        seen = b""
+        try:
+            while piece := os.read(ours, 4096):
+                seen += piece
+        except OSError:  # how a terminal ends on Linux
+            pass
+        assert process.stdout is not None
+        out = process.stdout.read().decode()
+        assert process.wait(30) == 0
+    os.close(ours)
+    frames = [frame for frame in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen.decode()).split("\r") if frame.strip()]
+    assert all(cell_len(frame) <= 80 for frame in frames), frames
+    assert all("\n" not in frame.strip("\n") for frame in frames)
+    words = [" ".join(re.sub("[━╸╺]+", "|", frame).split()) for frame in frames]
+    for expected in (
+        "sending price.yml | 0 bytes of 14 KiB",
+        "load 7 waits for its turn |",
+        "checking the file |",
+        "loading | 9,999,999 of 12,345,678 offers 4,123/s 9:29 left",
+        "finishing | 12,345,678 of 12,345,678 offers",
+    ):
+        assert any(re.sub(r"\| \|", "|", each) == expected for each in words), (expected, words)
+    assert out.startswith("Task 7 of my-shop/default: SUCCEEDED\n")
+    assert "━" not in out
+    assert seen.rstrip().endswith(b"\x1b[2K"), "the bar is wiped at the end"

@@ -1,0 +1,115 @@
+"""Commands that read loads, offers and hits: tables at 80 columns, pages, and refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from google.protobuf.json_format import ParseDict
+
+from classifeed.documents.v1 import document_pb2
+from classifeed.feeds.v1 import task_pb2, task_service_pb2
+from classifeed.offers.v1 import offer_service_pb2
+from classifeed.search.v1 import search_service_pb2
+
+Snapshot = Callable[[str, Any], None]
+TASKS = [
+    {
+        "task_id": 12, "status": "TASK_STATUS_SUCCEEDED", "kind": "TASK_KIND_LOAD", "source_bytes": 14310,
+        "file_name": "a-price-list-with-a-name-that-is-longer-than-any-terminal-is-wide-and-then-some.yml",
+        "statistics": {"total": 1234567, "added": 1000000, "updated": 34567, "removed": 12, "errors": 3},
+    },
+    {
+        "task_id": 11, "status": "TASK_STATUS_IN_PROGRESS", "kind": "TASK_KIND_LOAD", "source_bytes": 512,
+        "fetch": "sellers/my-shop/feeds/default/fetches/14", "statistics": {},
+    },
+    {"task_id": 10, "status": "TASK_STATUS_SUCCEEDED", "kind": "TASK_KIND_DELETE", "statistics": {"removed": 30}},
+]  # fmt: skip
+ERROR = {
+    "external_id": "S-016", "ordinal": 16, "line": 171, "column": 16, "level": "ISSUE_LEVEL_ERROR",
+    "code": "PRICE_INVALID", "title": "The price is no number.",
+    "message": "The price is “19 900 руб.”; a price is a plain number, with a point before cents where there are any.",
+    "suggestion": "Write 19900, and the currency in <currencyId>.",
+}  # fmt: skip
+
+
+def task(row: dict[str, Any]) -> task_pb2.Task:
+    return ParseDict(row, task_pb2.Task())
+
+
+def errors(*rows: dict[str, Any], token: str = "") -> task_service_pb2.ListOfferErrorsResponse:
+    return ParseDict({"errors": list(rows), "next_page_token": token}, task_service_pb2.ListOfferErrorsResponse())
+
+
+def test_tasks(api: Any, terminal: Any, snapshot: Snapshot) -> None:
+    api.answer("ListTasks", task_service_pb2.ListTasksResponse(tasks=[task(row) for row in TASKS]))
+    snapshot("task-list", terminal("task", "list", "my-shop", "default"))
+    api.answer("ListTasks", task_service_pb2.ListTasksResponse())
+    assert terminal("task", "list", "my-shop", "default").out == "my-shop has no loads in default.\n"
+
+
+def test_task(api: Any, terminal: Any) -> None:
+    api.answer("GetTask", task({**TASKS[0], "seller_id": "my-shop", "namespace": "default"}))
+    ended = terminal("task", "show", "my-shop", "default", "12")
+    assert (ended.exit_code, ended.out.splitlines()[0]) == (0, "Task 12 of my-shop/default: SUCCEEDED")
+    assert api.asked["GetTask"][0].name == "sellers/my-shop/feeds/default/tasks/12"
+
+
+def test_errors_come_from_all_pages(api: Any, terminal: Any, snapshot: Snapshot) -> None:
+    api.answer("GetTask", task(TASKS[0]))
+    evil = {**ERROR, "external_id": "x\x1b[2J\nfake", "line": 0, "level": "ISSUE_LEVEL_WARNING", "suggestion": ""}
+    api.answer("ListOfferErrors", errors(ERROR, token="next"), errors(evil))
+    ended = terminal("task", "errors", "my-shop", "default", "12", "--code", "PRICE_INVALID")
+    snapshot("task-errors", ended)
+    asked = api.asked["ListOfferErrors"]
+    assert [(request.page_token, request.page_size) for request in asked] == [("", 100), ("next", 99)]
+    assert asked[1].code == "PRICE_INVALID"
+    api.answer("ListOfferErrors", errors(ERROR, token="next"))
+    assert "more than 1" in terminal("task", "errors", "my-shop", "default", "12", "--limit", "1").out
+
+
+def test_hits(api: Any, terminal: Any, snapshot: Snapshot) -> None:
+    fields = {"seller": "my-shop", "namespace": "default", "external_id": "G-101", "currency": "RUB"}
+    title = "Скамейка садовая с чугунными ножками, которая стоит в саду и не боится дождя"
+    found = search_service_pb2.SearchResponse(total=7)
+    hit = found.hits.add()
+    for name, value in {**fields, "title": title}.items():
+        hit.fields.add(name=name, values=[document_pb2.Value(string_value=value)])
+    hit.fields.add(name="price", values=[document_pb2.Value(double_value=14900)])
+    api.answer("Search", found)
+    snapshot("search", terminal("search", "скамейки"))
+    document = terminal("search", "скамейки", "--json").document
+    assert (document["total"], document["hits"][0]["title"]) == ("7", title)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("task", "list", "my shop", "default"),
+        ("task", "show", "my-shop", "Лето", "1"),
+        ("task", "errors", "", "default", "1"),
+        ("offer", "list", "my-shop", "a/b"),
+        ("offer", "show", "my-shop", "default", ""),
+    ],
+    ids=" ".join,
+)
+def test_names_that_cannot_be_are_refused_in_words(api: Any, terminal: Any, arguments: tuple[str, ...]) -> None:
+    ended = terminal(*arguments, "--json")
+    assert (ended.exit_code, ended.document["error"]["reason"]) == (1, "REQUEST_INVALID")
+    assert "^" not in ended.document["error"]["message"], "words, not a pattern"
+    assert api.asked == {}
+
+
+def test_offers_come_from_all_pages(api: Any, terminal: Any) -> None:
+    api.answer(
+        "ListOffers",
+        ParseDict(
+            {"offers": [{"external_id": "A", "status": "OFFER_STATUS_ACTIVE"}], "next_page_token": "n"},
+            offer_service_pb2.ListOffersResponse(),
+        ),
+        ParseDict({"offers": [{"external_id": "B"}]}, offer_service_pb2.ListOffersResponse()),
+    )
+    document = terminal("offer", "list", "my-shop", "default", "--json").document
+    assert [offer["external_id"] for offer in document["offers"]] == ["A", "B"]
+    assert document["next_page_token"] == ""

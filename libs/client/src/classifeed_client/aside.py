@@ -1,0 +1,68 @@
+"""Blocking calls that Ctrl-C may interrupt.
+
+An exception that a signal handler raises inside of a gRPC call can leave the channel so that closing it blocks for ever
+(grpc/grpc issue 19973). Handlers run in the main thread, so calls from there get a thread of their own: a signal
+interrupts the wait for it, never the call, which ends when the client is closed. Other threads call as they are.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextvars import copy_context
+from queue import SimpleQueue
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def aside(call: Callable[[], T]) -> T:
+    """Returns what a call returns, or raises what it raises."""
+    if not _is_interruptible():
+        return call()
+    answer: Future[T] = Future()
+
+    def finish() -> None:
+        try:
+            answer.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - it is the caller's, who waits for it
+            answer.set_exception(error)
+
+    _start(finish)
+    return answer.result()
+
+
+def stream_aside(call: Callable[[], Iterator[T]]) -> Iterator[T]:
+    """Yields what the stream of a call yields, and raises what it raises.
+
+    A stream that is left early goes on until it ends, or the client is closed.
+    """
+    if not _is_interruptible():
+        yield from call()
+        return
+    messages: SimpleQueue[Future[T] | None] = SimpleQueue()
+
+    def pass_on() -> None:
+        try:
+            for message in call():
+                answer: Future[T] = Future()
+                answer.set_result(message)
+                messages.put(answer)
+        except BaseException as error:  # noqa: BLE001 - it is the caller's, who waits for it
+            answer = Future()
+            answer.set_exception(error)
+            messages.put(answer)
+        messages.put(None)
+
+    _start(pass_on)
+    while answer := messages.get():
+        yield answer.result()
+
+
+def _is_interruptible() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _start(work: Callable[[], None]) -> None:
+    threading.Thread(target=copy_context().run, args=(work,), name="call", daemon=True).start()
