@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from classifeed.feeds.v1 import task_pb2
+from classifeed.feeds.v1 import feed_pb2, task_pb2
 from classifeed_cli.messages import document_of
 from classifeed_cli.output import Output
 from classifeed_cli.wrapping import printable
@@ -38,3 +38,11 @@ def test_messages_become_json_as_documented() -> None:
     assert document["statistics"]["issues"][0]["kind"] == "DUPLICATE"
     assert document["kind"] == "UNSPECIFIED"
     assert document["source_bytes"] == "0"
+
+
+def test_maps_and_durations_become_json() -> None:
+    settings = feed_pb2.FeedSettings(schedule={"interval": {"seconds": 90}})
+    settings.source.credentials.headers["X-Key"] = "1"
+    document = document_of(settings)
+    assert document["source"]["credentials"]["headers"] == {"X-Key": "1"}
+    assert document["schedule"]["interval"] == "90s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -102,12 +103,22 @@ def feeds() -> Feeds:
 
 
 @pytest.fixture
-def client(feeds: Feeds) -> Iterator[Client]:
+def callers() -> list[threading.Thread]:
+    """The thread of each call."""
+    return []
+
+
+@pytest.fixture
+def client(feeds: Feeds, callers: list[threading.Thread]) -> Iterator[Client]:
+    def token() -> str:
+        callers.append(threading.current_thread())
+        return "t"
+
     server = grpc.server(ThreadPoolExecutor(4))
     add_FeedServiceServicer_to_server(feeds, server)  # type: ignore[no-untyped-call]
     address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
     server.start()
-    with Client(Addresses(address, address, address), lambda: "t") as made:
+    with Client(Addresses(address, address, address), token) as made:
         yield made
     server.stop(None).wait()
 
@@ -163,6 +174,16 @@ def test_a_watched_task_is_told_until_the_stream_breaks(client: Client, in_main_
     with pytest.raises(Unreachable), ThreadPoolExecutor(1) as pool:
         watch() if in_main_thread else pool.submit(watch).result()
     assert seen == [1, 2]
+
+
+def test_no_signal_can_meet_the_inside_of_a_call(client: Client, callers: list[threading.Thread]) -> None:
+    client.get_feed(NAME)
+    with pytest.raises(Unreachable):
+        list(client.watch_task("t", timeout_s=10))
+    with pytest.raises(Refused):
+        client.get_upload("uploads/1")
+    assert len(callers) == 3
+    assert threading.main_thread() not in callers, "handlers of signals run there"
 
 
 def test_formats_and_explanations(client: Client, feeds: Feeds) -> None:
