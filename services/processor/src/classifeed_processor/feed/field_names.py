@@ -23,7 +23,7 @@ class FieldNames:
         currency_remedy: What to do where it is missing, as a sentence.
         category: Its category.
         category_words: How a category is named.
-        categories: Where the file lists its categories; empty where it does not.
+        categories: Where the file lists its categories; the category itself where it does not.
         picture: One picture.
     """
 

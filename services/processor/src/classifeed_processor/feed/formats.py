@@ -6,10 +6,11 @@ from typing import Final
 
 from classifeed_processor.feed.format import Format
 from classifeed_processor.feed.google import GOOGLE_ATOM, GOOGLE_RSS
+from classifeed_processor.feed.native import NATIVE
 from classifeed_processor.feed.yml import YML
 
 # In the order in which they are told to people.
-FORMATS: Final[tuple[Format, ...]] = (YML, GOOGLE_RSS, GOOGLE_ATOM)
+FORMATS: Final[tuple[Format, ...]] = (NATIVE, YML, GOOGLE_RSS, GOOGLE_ATOM)
 _BY_NAME: Final = {each.name: each for each in FORMATS}
 _BY_ROOT: Final = {root: each for each in FORMATS for root in each.roots}
 

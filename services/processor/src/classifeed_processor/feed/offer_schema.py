@@ -74,7 +74,7 @@ class SchemaWords:
     Attributes:
         codes: Codes of elements that have one of their own.
         expected: What would have been accepted, by element, where it is not a short text.
-        attribute: The one attribute of the offer that is checked; empty for none.
+        attribute: The one attribute of the offer that is checked, besides its id; empty for none.
         attribute_expected: What it may hold.
     """
 
@@ -109,17 +109,24 @@ class OfferValidator:
             if (tag, nth) in refused:
                 continue
             refused.add((tag, nth))
+            if not tag and not words.attribute:
+                continue
             if not tag:
                 value = offer.get(words.attribute) or ""
                 issues.add("FIELD_INVALID", field=words.attribute, value=value, expected=words.attribute_expected)
                 continue
             found = by_tag[tag]
             element = found[nth - 1] if len(found) >= nth else None
-            value = "" if element is None else inner_text(element).strip()
+            value = "" if element is None else _value(element)
             expected = words.expected.get(tag, "at most 512 characters")
             code = words.codes.get(tag, "FIELD_INVALID")
             issues.add(code, field=tag, element=element, value=value, expected=expected)
         return frozenset(refused)
+
+
+def _value(element: etree._Element) -> str:
+    """Returns what an element says: its text, or else its attributes'."""
+    return inner_text(element).strip() or ", ".join(str(value) for value in element.attrib.values())
 
 
 def _choice(schema: etree._Element) -> etree._Element:

@@ -35,6 +35,7 @@ class TableMapping:
     Attributes:
         table: What the elements of an offer mean.
         names: What the format calls its fields.
+        currency_meaning: Meaning of the element that names the currency.
         patch: Whether to ask for what the file names and for nothing more.
         offer: The offer at hand.
         texts: What it says, by meaning.
@@ -44,6 +45,7 @@ class TableMapping:
 
     table: ClassVar[TagTable]
     names: ClassVar[FieldNames]
+    currency_meaning: ClassVar[str] = "currency"
 
     offer: etree._Element
     texts: dict[str, str]
@@ -138,7 +140,7 @@ class TableMapping:
         if "currency" in self.texts:
             code = currency_code(self.texts["currency"])
             if code is None:
-                self.add_issue("CURRENCY_UNKNOWN", "currency", value=self.texts["currency"])
+                self.add_issue("CURRENCY_UNKNOWN", self.currency_meaning, value=self.texts["currency"])
             return code or ""
         main = self.head.main_currency
         # In a patch an offer that exists keeps its currency.

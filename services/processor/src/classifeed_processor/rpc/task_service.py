@@ -28,6 +28,7 @@ from classifeed_jobs import JobStore
 from classifeed_processor.app.create_task import create_task
 from classifeed_processor.app.locate_offer import OfferLocator
 from classifeed_processor.domain.tasks import TaskKey, parse_namespace
+from classifeed_processor.rpc.format_files import FormatFiles
 from classifeed_processor.store import reading
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
@@ -36,7 +37,7 @@ _DEFAULT_PAGE_ERRORS: Final = 100
 _LAST_TASK_ID: Final = (1 << 63) - 1
 
 
-class TaskService(TaskServiceServicer):
+class TaskService(FormatFiles, TaskServiceServicer):
     """Answers from the tables of tasks and issues."""
 
     def __init__(self, db: Database, jobs: JobStore, locator: OfferLocator) -> None:

@@ -95,6 +95,7 @@ _SPECIAL: Final[dict[str, Take]] = {
     **dict.fromkeys(_BARCODES, take_barcode),
     **dict.fromkeys(ATTRIBUTES, _take_attribute),
 }
+_SPECIAL_MEANINGS: Final = {"link": "url", **dict.fromkeys(_BARCODES, "barcodes")}
 DESCRIBING_TAGS: Final = every_name(
     (
         "title",
@@ -114,5 +115,9 @@ TABLE: Final = TagTable(
     picture=frozenset(lxml_name(name) for name in every_name(_PICTURES)),
     special={lxml_name(name): take for local, take in _SPECIAL.items() for name in every_name([local])},
     markup=frozenset({"title", "description", "summary"}),
-    special_meanings=dict.fromkeys(map(lxml_name, every_name(["link"])), "url"),
+    special_meanings={
+        lxml_name(name): _SPECIAL_MEANINGS.get(local, "attributes")
+        for local in _SPECIAL
+        for name in every_name([local])
+    },
 )

@@ -46,4 +46,5 @@ TABLE: Final = TagTable(
         "ISBN": take_barcode,
     },
     markup=frozenset({"title", "description", "address"}),
+    special_meanings={"param": "attributes", "outlets": "stock", "barcode": "barcodes", "ISBN": "barcodes"},
 )

@@ -1,0 +1,40 @@
+"""From one <offer> of our own format to the offer that is sent, with everything that is wrong with it."""
+
+from __future__ import annotations
+
+from classifeed.offers.v1.offer_pb2 import OfferContent
+from classifeed_processor.feed.categories import split_path
+from classifeed_processor.feed.native.names import NAMES
+from classifeed_processor.feed.native.schema import SCHEMA, WORDS
+from classifeed_processor.feed.native.tags import TABLE
+from classifeed_processor.feed.offer_schema import OfferValidator
+from classifeed_processor.feed.scan import FeedScan
+from classifeed_processor.feed.table_mapping import TableMapping
+
+
+class NativeMapping(TableMapping):
+    """Maps the offers of one file."""
+
+    table = TABLE
+    names = NAMES
+    currency_meaning = "price"
+
+    def __init__(self, scan: FeedScan, patch: bool) -> None:
+        super().__init__(scan, patch)
+        self._validator = OfferValidator(SCHEMA, scan.child_tags, WORDS)
+
+    def refuse(self) -> frozenset[tuple[str, int]]:
+        """Returns the elements that the schema refuses."""
+        return self._validator.refuse(self.offer, self.issues)
+
+    def put_price(self, content: OfferContent) -> None:
+        """Puts the amounts in, both in the currency of the price."""
+        self.put_plain_price(content)
+
+    def put_category(self, content: OfferContent) -> None:
+        """Puts the category in by its path, or else by its id."""
+        if "category_path" not in self.texts:
+            self.put_listed_category(content)
+            return
+        content.category_id = self.texts.get("category", "")
+        content.category_path.extend(split_path(self.texts["category_path"]))

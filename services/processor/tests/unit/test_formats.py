@@ -1,0 +1,103 @@
+"""The registry of formats: each has words, a sample that loads without a word, and a page that agrees with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from classifeed.feeds.v1 import format_pb2
+from classifeed.feeds.v1.format_pb2 import GetFormatFileRequest, ListFormatsRequest
+from classifeed_common.errors import NotFound
+from classifeed_processor.feed.format_pages import PAGES
+from classifeed_processor.feed.formats import FORMATS, find_format, format_named
+from classifeed_processor.feed.google.tags import KNOWN_TAGS
+from classifeed_processor.feed.google.tags import TABLE as GOOGLE_TABLE
+from classifeed_processor.feed.native import NATIVE
+from classifeed_processor.feed.native.schema import SCHEMA
+from classifeed_processor.feed.native.tags import TABLE as NATIVE_TABLE
+from classifeed_processor.feed.schema_table import read_schema
+from classifeed_processor.feed.shape import expat_name
+from classifeed_processor.rpc.format_files import FormatFiles
+from classifeed_processor.rpc.task_service import TaskService
+
+SAMPLE, SCHEMA_FILE = format_pb2.FORMAT_FILE_KIND_SAMPLE, format_pb2.FORMAT_FILE_KIND_SCHEMA
+DOCS = Path(__file__).parents[4] / "docs" / "reference" / "formats"
+XS = "{http://www.w3.org/2001/XMLSchema}"
+each_format = pytest.mark.parametrize("found", FORMATS, ids=lambda found: found.name)
+
+
+@each_format
+def test_the_sample_loads_without_a_word(load, found):
+    loaded = load(found.read_file(found.sample))
+    assert (loaded.scan.format, loaded.scan.warnings, loaded.codes) == (found.name, (), [])
+    assert 3 <= len(loaded.records) <= 5
+    for record in loaded.records:
+        assert record.content.title
+        assert record.content.price.amount_micros
+        assert record.content.category_path or found.name.startswith("google")
+
+
+@each_format
+def test_roots_and_names_lead_to_the_format(found):
+    assert format_named(found.name) is found
+    assert all(find_format(root) is found for root in found.roots)
+    assert (find_format("no"), len({each.name for each in FORMATS})) == (None, len(FORMATS))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_is_up_to_date(name):
+    assert (DOCS / name).read_text() == PAGES[name](), (
+        "run python -m classifeed_processor.feed.format_pages docs/reference/formats"
+    )
+
+
+def test_every_declaration_of_our_schema_is_documented():
+    schema = etree.fromstring(NATIVE.read_file(NATIVE.schema))
+    for node in schema.iter(f"{XS}element", f"{XS}attribute", f"{XS}simpleType"):
+        words = node.findtext(f"{XS}annotation/{XS}documentation") or ""
+        assert words.strip() or node.get("ref"), etree.tostring(node)
+    rows = read_schema(NATIVE.read_file(NATIVE.schema))
+    declared = sum(1 for _ in schema.iter(f"{XS}element", f"{XS}attribute")) - 1  # the reference to offer
+    assert len(rows) == declared
+    assert all(row.occurs or row.path == "classifeed" for row in rows)
+    page = (DOCS / "native.md").read_text()
+    assert all(f"| `{row.path}` | {row.occurs} | {row.kind} | {row.words} |" in page for row in rows)
+
+
+def test_all_that_our_schema_knows_is_read():
+    assert set(SCHEMA.known_tags) == {*NATIVE_TABLE.single, *NATIVE_TABLE.special, *NATIVE_TABLE.picture}
+
+
+def test_all_that_is_read_of_product_data_is_known():
+    read = {*GOOGLE_TABLE.single, *GOOGLE_TABLE.special, *GOOGLE_TABLE.picture}
+    assert {expat_name(tag) for tag in read} <= KNOWN_TAGS
+
+
+def test_our_sample_fits_our_schema_as_a_whole():
+    schema = etree.XMLSchema(etree.fromstring(NATIVE.read_file(NATIVE.schema)))
+    assert schema.validate(etree.fromstring(NATIVE.read_file(NATIVE.sample))), schema.error_log
+
+
+async def test_formats_and_their_files_are_given_to_callers():
+    assert (TaskService.ListFormats, TaskService.GetFormatFile) == (FormatFiles.ListFormats, FormatFiles.GetFormatFile)
+    service = FormatFiles()
+    formats = (await service.ListFormats(ListFormatsRequest(), None)).formats
+    assert [(each.name, each.format) for each in formats] == [(f"formats/{each.name}", each.name) for each in FORMATS]
+    for each in formats:
+        assert each.title
+        assert each.description
+        assert SAMPLE in each.files
+        for kind in each.files:
+            file = await service.GetFormatFile(GetFormatFileRequest(name=each.name, kind=kind), None)
+            assert file.content.startswith(b"<?xml")
+            assert file.file_name.endswith(".xsd" if kind == SCHEMA_FILE else ".xml")
+    assert [each.format for each in formats if SCHEMA_FILE in each.files] == ["native", "yml"]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("formats/nothing", SAMPLE), ("formats/google_rss", SCHEMA_FILE)])
+async def test_what_there_is_not_is_not_found(name, kind):
+    with pytest.raises(NotFound) as caught:
+        await FormatFiles().GetFormatFile(GetFormatFileRequest(name=name, kind=kind), None)
+    assert name in str(caught.value)
