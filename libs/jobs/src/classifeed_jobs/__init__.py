@@ -13,6 +13,7 @@ from classifeed_jobs.job import TERMINAL, EnqueuedJob, HeldLock, Job, JobEvent, 
 from classifeed_jobs.queues import QueueLimits, Queues, QueueStats
 from classifeed_jobs.reaper import Reaper
 from classifeed_jobs.registry import Registry, Task, register, registry
+from classifeed_jobs.retention import Retention
 from classifeed_jobs.scheduler import Scheduler
 from classifeed_jobs.schedules import Schedule, Schedules, ScheduleState
 from classifeed_jobs.schema import ddl
@@ -47,6 +48,7 @@ __all__ = [
     "Queues",
     "Reaper",
     "Registry",
+    "Retention",
     "Retry",
     "Schedule",
     "ScheduleState",

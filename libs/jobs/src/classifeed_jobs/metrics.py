@@ -1,4 +1,7 @@
-"""Metrics of a worker process; those of the tables (depth, age) are asked of the database."""
+"""Metrics of the jobs: of this process's runs, and of the tables, as its reaper last saw them.
+
+The error rate is that of `job_run_seconds_count` with outcome="failed" or "retry" to all of it.
+"""
 
 from __future__ import annotations
 
@@ -22,3 +25,8 @@ ENDS_REFUSED: Final = Counter("job_ends_refused_total", "Ends that came too late
 REAPED: Final = Counter(
     "jobs_reaped_total", "Jobs taken back from silent processes, by what became of them.", ("outcome",)
 )
+JOBS: Final = Gauge(
+    "jobs_live", "Jobs that have not ended, by queue and state: ready, delayed, parked, running.", ("queue", "state")
+)
+OLDEST: Final = Gauge("jobs_oldest_seconds", "How long the oldest ready job has been waiting, by queue.", ("queue",))
+WORKERS: Final = Gauge("job_workers", "Worker processes that have renewed their lease within a minute.")

@@ -1,57 +1,69 @@
-"""Reaper: gives back the jobs of processes that have fallen silent."""
+"""Reaper: gives back the jobs of processes that have fallen silent, and keeps the tables in order."""
 
 from __future__ import annotations
 
 import asyncio
-import time
 
 import structlog
 
 from classifeed_common.db import Database, is_passing_fault, load_queries
 from classifeed_jobs.claims import LOST, Ended, Ending, end_claims
+from classifeed_jobs.housekeeping import Housekeeping
 from classifeed_jobs.metrics import REAPED
+from classifeed_jobs.retention import Retention
 
 _log = structlog.get_logger("classifeed_jobs.reaper")
 _SQL = load_queries("classifeed_jobs.sql", "claims.sql")
 _LOCK_LOST = _SQL["lock_lost"]
 _NEXT_EXPIRY = _SQL["next_expiry"]
-_FORGET_WORKERS = _SQL["forget_workers"]
-_FORGET_KEYS = _SQL["forget_keys"]
 _COUNT_LOST = load_queries("classifeed_jobs.sql", "jobs.sql")["count_lost"]
 
 _BATCH = 500
 _SHORTEST_WAIT_S = 0.2
-_FORGET_PERIOD_S = 60.0
-_FORGET_LIMIT = 10_000
+_RETENTION = Retention()
 _MESSAGE = "its worker did not renew the lease"
 
 
 class Reaper:
     """Returns running jobs whose lease has run out to their queues; failed when no attempt is left, canceled when that
-    was asked. Any number of replicas may run at once, each job is given back by one of them.
+    was asked. Any number of replicas may run at once, each job is given back by one of them. Beside that it vacuums,
+    forgets expired keys, makes and drops partitions, and shows depths as metrics (`Housekeeping`).
 
     Args:
         db: the service's database.
         reaper_period_s: the longest time between two looks (DL_REAPER_PERIOD_SEC); the earliest expiry comes before it.
         forget_workers_s: rows of processes that have been silent for so long and hold nothing are removed.
+        retention: how long done jobs and the journal are kept; None: for ever.
     """
 
-    def __init__(self, db: Database, *, reaper_period_s: float = 10.0, forget_workers_s: float = 3600.0) -> None:
+    def __init__(
+        self,
+        db: Database,
+        *,
+        reaper_period_s: float = 10.0,
+        forget_workers_s: float = 3600.0,
+        retention: Retention | None = _RETENTION,
+    ) -> None:
         self._db = db
         self._reaper_period_s = reaper_period_s
-        self._forget_workers_s = forget_workers_s
-        self._next_forget_s = 0.0
+        self._housekeeping = Housekeeping(db, retention=retention, forget_workers_s=forget_workers_s)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Reap until `stop` is set. Faults of the database are retried at the period."""
+        housekeeping = asyncio.create_task(self._housekeeping.run(), name="jobs-housekeeping")
+        try:
+            await self._reap_until(stop)
+        finally:
+            housekeeping.cancel()
+            await asyncio.wait([housekeeping])
+
+    async def _reap_until(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
             wait_s = self._reaper_period_s
             try:
                 while len(await self.reap()) == _BATCH:
                     continue
                 wait_s = await self._wait_s()
-                if time.monotonic() >= self._next_forget_s:
-                    await self._forget()
             except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
                 log = _log.warning if is_passing_fault(error) else _log.exception
                 log("reaper.failed", error=f"{type(error).__name__}: {error}")
@@ -92,9 +104,3 @@ class Reaper:
             return self._reaper_period_s
         # A lost job whose row is held by an effect is looked at again soon, not at once.
         return min(self._reaper_period_s, max(_SHORTEST_WAIT_S, float(row[0])))
-
-    async def _forget(self) -> None:
-        async with self._db.connection() as connection:
-            await connection.execute(_FORGET_WORKERS, {"after_s": self._forget_workers_s})
-            await connection.execute(_FORGET_KEYS, {"limit": _FORGET_LIMIT})
-        self._next_forget_s = time.monotonic() + _FORGET_PERIOD_S

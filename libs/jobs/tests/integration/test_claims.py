@@ -11,6 +11,7 @@ import pytest
 from classifeed_jobs import ClaimLost, JobContext, JobRequest, Reaper
 from classifeed_jobs.claiming import claim_jobs
 from classifeed_jobs.claims import Claim, Ending, end_claims, guard_claim, save_checkpoint
+from classifeed_jobs.housekeeping import Housekeeping
 from classifeed_jobs.lease_row import LeaseRow
 
 from .conftest import Bench, until
@@ -230,11 +231,11 @@ async def test_lost_jobs_of_forgotten_rows_cannot_exist(bench: Bench) -> None:
     await bench.enqueue(max_attempts=None)
     await _claim(bench, 1)
     await _silence(bench)
-    forgetful = Reaper(bench.db, forget_workers_s=1)
-    await forgetful._forget()
+    forgetful = Housekeeping(bench.db, retention=None, forget_workers_s=1)
+    await forgetful.forget()
     assert await bench.value("SELECT count(*) FROM dl_workers") == 1
-    await forgetful.reap()
-    await forgetful._forget()
+    await Reaper(bench.db).reap()
+    await forgetful.forget()
     assert await bench.value("SELECT count(*) FROM dl_workers") == 0
 
 

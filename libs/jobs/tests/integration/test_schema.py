@@ -11,7 +11,7 @@ import sqlalchemy
 from psycopg import sql
 
 from classifeed_common.db.migrations import check_drift
-from classifeed_jobs import claiming, claims, ddl, enqueuing, lease_row, reaper, store
+from classifeed_jobs import claiming, claims, ddl, enqueuing, housekeeping, lease_row, reaper, store
 from classifeed_jobs.schema import VERSIONS
 from classifeed_jobs.session import _SETTINGS
 from classifeed_jobs.tables import add_jobs
@@ -125,7 +125,7 @@ async def test_no_hot_statement_scans_a_table(bench: Bench) -> None:
             "guard": (claims._GUARD, {"job_id": running[0], "claim_no": 1}, 50),
             "lock_lost": (reaper._LOCK_LOST, {"limit": 500}, 200),
             "next_expiry": (reaper._NEXT_EXPIRY, {}, 200),
-            "forget_keys": (reaper._FORGET_KEYS, {"limit": 500}, 50),
+            "forget_keys": (housekeeping._FORGET_KEYS, {"limit": 500}, 50),
             "find_key": (enqueuing._FIND_KEY, {"idempotency_key": "i7"}, 50),
             "get": (store._GET, {"job_id": waiting}, 50),
             "list": (

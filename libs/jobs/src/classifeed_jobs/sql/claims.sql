@@ -126,16 +126,6 @@ FROM dl_workers w CROSS JOIN LATERAL (
     WHERE j.claimed_by = w.worker_id AND j.status = 'running'
     ORDER BY j.lease_ttl_sec LIMIT 1) AS s
 
--- name: forget_workers
-DELETE FROM dl_workers w
-WHERE w.renewed_at < clock_timestamp() - %(after_s)s * interval '1 second'
-  AND NOT EXISTS (SELECT FROM dl_jobs j WHERE j.claimed_by = w.worker_id AND j.status = 'running')
-
--- name: forget_keys
-DELETE FROM dl_job_keys WHERE idempotency_key = ANY (ARRAY(
-    SELECT k.idempotency_key FROM dl_job_keys k WHERE k.expires_at <= statement_timestamp()
-    ORDER BY k.expires_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
-
 -- name: guard_claim
 -- Holds off the reaper, and every other end of this claim, until the effect's transaction ends; leaves progress and
 -- cancellation alone. A process that stands still inside the transaction is cut off by the server after the lease.

@@ -1,0 +1,48 @@
+-- name: list_partitions
+-- The partitions of a table with their bounds, in order; the default one has none.
+SELECT p.name, p.bounds[1]::timestamptz AS lower, p.bounds[2]::timestamptz AS upper
+FROM (SELECT c.relname AS name,
+             regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \(''([^'']+)''\) TO \(''([^'']+)''\)') AS bounds
+      FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+      WHERE i.inhparent = to_regclass(%(parent)s)) AS p
+WHERE p.bounds IS NOT NULL
+ORDER BY lower
+
+-- name: now
+SELECT clock_timestamp()
+
+-- name: delete_done
+DELETE FROM dl_jobs_done_default WHERE (job_id, finished_at) IN (
+    SELECT d.job_id, d.finished_at FROM dl_jobs_done_default d WHERE d.finished_at < %(before)s
+    ORDER BY d.finished_at LIMIT %(limit)s)
+
+-- name: delete_events
+DELETE FROM dl_job_events_default WHERE ctid = ANY (ARRAY(
+    SELECT e.ctid FROM dl_job_events_default e WHERE e.at < %(before)s LIMIT %(limit)s))
+
+-- name: dead_rows
+SELECT t.relname, t.n_dead_tup FROM pg_stat_user_tables t
+WHERE t.schemaname = current_schema() AND t.relname = ANY (%(tables)s::text[])
+
+-- name: forget_workers
+DELETE FROM dl_workers w
+WHERE w.renewed_at < clock_timestamp() - %(after_s)s * interval '1 second'
+  AND NOT EXISTS (SELECT FROM dl_jobs j WHERE j.claimed_by = w.worker_id AND j.status = 'running')
+
+-- name: forget_keys
+DELETE FROM dl_job_keys WHERE idempotency_key = ANY (ARRAY(
+    SELECT k.idempotency_key FROM dl_job_keys k WHERE k.expires_at <= statement_timestamp()
+    ORDER BY k.expires_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
+
+-- name: depths
+SELECT j.queue,
+       CASE WHEN j.status = 'running' THEN 'running'
+            WHEN j.waits_for = 'key' THEN 'parked'
+            WHEN j.available_at > statement_timestamp() THEN 'delayed'
+            ELSE 'ready' END AS state,
+       count(*) AS jobs,
+       extract(epoch FROM statement_timestamp() - min(greatest(j.available_at, j.created_at)))::float8 AS oldest_s
+FROM dl_jobs j GROUP BY 1, 2
+
+-- name: count_workers
+SELECT count(*) FROM dl_workers w WHERE w.renewed_at > clock_timestamp() - interval '60 seconds'
