@@ -10,6 +10,7 @@ from classifeed_jobs.admin import AuditEntry, JobAdmin, JobPage
 from classifeed_jobs.backoff import Backoff, Exponential, Fixed, Linear
 from classifeed_jobs.context import JobContext
 from classifeed_jobs.job import TERMINAL, EnqueuedJob, HeldLock, Job, JobEvent, JobFilter, JobRequest, WorkerProcess
+from classifeed_jobs.pipelines import PipelineError, load_pipelines
 from classifeed_jobs.queues import QueueLimits, Queues, QueueStats
 from classifeed_jobs.reaper import Reaper
 from classifeed_jobs.registry import Registry, Task, register, registry
@@ -17,6 +18,7 @@ from classifeed_jobs.retention import Retention
 from classifeed_jobs.scheduler import Scheduler
 from classifeed_jobs.schedules import Schedule, Schedules, ScheduleState
 from classifeed_jobs.schema import ddl
+from classifeed_jobs.settings import JobSettings
 from classifeed_jobs.signals import ClaimLost, Fail, Progress, Retry, Snooze, StopRequested
 from classifeed_jobs.slices import Slice, SliceJob
 from classifeed_jobs.store import JobStore
@@ -40,8 +42,10 @@ __all__ = [
     "JobFilter",
     "JobPage",
     "JobRequest",
+    "JobSettings",
     "JobStore",
     "Linear",
+    "PipelineError",
     "Progress",
     "QueueLimits",
     "QueueStats",
@@ -63,6 +67,7 @@ __all__ = [
     "Worker",
     "WorkerProcess",
     "ddl",
+    "load_pipelines",
     "register",
     "registry",
 ]

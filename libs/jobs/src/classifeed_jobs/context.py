@@ -12,7 +12,7 @@ from classifeed_jobs import claims
 from classifeed_jobs.claims import Claim
 from classifeed_jobs.signals import Progress, StopRequested
 
-StopReason = Literal["cancel", "drain", "lost"]
+StopReason = Literal["cancel", "drain", "lost", "overdue"]
 Answer = TypeVar("Answer")
 
 
@@ -82,11 +82,12 @@ class JobContext:
 
     @property
     def is_stopping(self) -> bool:
-        """Whether this run is to end: canceled, the worker drains, or the claim is lost. From any thread."""
+        """Whether this run is to end: canceled, the worker drains, the claim is lost, or a thread has run for longer
+        than its task may. From any thread."""
         return self.stop_reason is not None
 
     def raise_if_stopped(self) -> None:
-        """A safe point for coroutines and sync functions; generators have one at each yield.
+        """A safe point for coroutines and sync functions; generators of both kinds have one at each yield.
 
         Raises:
             StopRequested: the run is to end; let it through.

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from classifeed_jobs.backoff import Backoff, Linear
 
-Kind = Literal["coroutine", "generator", "function"]
+Kind = Literal["coroutine", "generator", "function", "sync generator"]
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 
@@ -26,12 +26,13 @@ class Task:
     """A registered handler.
 
     Attributes:
-        kind: a coroutine, an async generator (each yield is a safe point), or a sync function (runs in a thread).
+        kind: a coroutine, an async generator (each yield is a safe point), or a sync function or generator (in a
+            thread).
         args_model: the pydantic model of its second parameter; None: it takes the mapping as it is.
         backoff: the wait before another attempt.
-        max_run_s: a run that takes longer is cancelled and counts as a failed attempt; None: no bound. Not for sync
-        functions. resumes: on drain the run is stopped at once instead of being given time to end: it goes on from its
-        checkpoint.
+        max_run_s: a run that takes longer is cancelled and counts as a failed attempt; None: no bound. In a
+            thread it is told to stop, which it hears at its next yield or `raise_if_stopped`.
+        resumes: on drain the run is stopped at once instead of being given time to end: it goes on from its checkpoint.
     """
 
     name: str
@@ -41,6 +42,11 @@ class Task:
     backoff: Backoff
     max_run_s: float | None
     resumes: bool
+
+    @property
+    def in_thread(self) -> bool:
+        """Whether it runs beside the event loop; nothing can be cancelled there."""
+        return self.kind in {"function", "sync generator"}
 
     def parse_args(self, raw: Mapping[str, Any]) -> Any:
         """The args as the handler wants them.
@@ -72,24 +78,28 @@ class Registry(Mapping[str, Task]):
         resumes: bool = False,
         args: type[BaseModel] | None = None,
     ) -> Callable[[Handler], Handler]:
-        """Decorator: make `async def f(ctx, args)`, an async generator or a plain function the handler of a task.
+        """Decorator: make `async def f(ctx, args)`, an async generator, a plain function or generator the handler of a
+        task.
 
         The annotation of `args` says how they are checked: a pydantic model, or dict; the option `args` says it instead
         for handlers without one. See `Task` for the other options.
 
         Raises:
-            ValueError: the name is taken, or max_run_s is set on a sync function.
+            ValueError: the name is taken.
             TypeError: the handler has not the two parameters, or `args` is annotated otherwise.
         """
 
         def add(handler: Handler) -> Handler:
             if name in self._tasks:
                 raise ValueError(f"task {name!r} is registered twice, by {self._tasks[name].handler} and {handler}")
-            kind = _kind_of(handler)
-            if kind == "function" and max_run_s is not None:
-                raise ValueError(f"task {name!r}: a thread cannot be cancelled, so a sync function has no max_run_s")
             self._tasks[name] = Task(
-                name, handler, kind, args or _args_model(name, handler), backoff or Linear(), max_run_s, resumes
+                name,
+                handler,
+                _kind_of(handler),
+                args or _args_model(name, handler),
+                backoff or Linear(),
+                max_run_s,
+                resumes,
             )
             return handler
 
@@ -108,6 +118,8 @@ class Registry(Mapping[str, Task]):
 def _kind_of(handler: Callable[..., Any]) -> Kind:
     if inspect.isasyncgenfunction(handler):
         return "generator"
+    if inspect.isgeneratorfunction(handler):
+        return "sync generator"
     return "coroutine" if inspect.iscoroutinefunction(handler) else "function"
 
 

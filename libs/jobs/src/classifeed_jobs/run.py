@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Executor
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from functools import partial
 from typing import Any
 
@@ -80,7 +80,7 @@ class Run:
             return self._ending(FAILED, str(error))
         self._running = asyncio.current_task()
         try:
-            async with asyncio.timeout(self.task.max_run_s) as bound:
+            async with asyncio.timeout(None if self.task.in_thread else self.task.max_run_s) as bound:
                 self.context.raise_if_stopped()
                 result = await self._call(self.task, args)
         except ClaimLost:
@@ -107,16 +107,31 @@ class Run:
     async def _call(self, task: Task, args: Any) -> Any:
         if task.kind == "coroutine":
             return await task.handler(self.context, args)
-        if task.kind == "function":
-            # With the context variables of this run, so that logs and spans of the thread belong to it.
-            call = partial(contextvars.copy_context().run, task.handler, self.context, args)
-            return await self._loop.run_in_executor(self._threads, call)
+        if task.in_thread:
+            return await self._call_in_thread(task, args)
         async with aclosing(task.handler(self.context, args)) as steps:
             async for step in steps:
                 if isinstance(step, Progress):
                     self.context.report(step)
                 self.context.raise_if_stopped()
         return None
+
+    async def _call_in_thread(self, task: Task, args: Any) -> Any:
+        handler = _exhaust if task.kind == "sync generator" else task.handler
+        rest = (task.handler, self.context, args) if task.kind == "sync generator" else (self.context, args)
+        # With the context variables of this run, so that logs and spans of the thread belong to it.
+        call = partial(contextvars.copy_context().run, handler, *rest)
+        overdue = self._loop.call_later(task.max_run_s, self._stop_overdue) if task.max_run_s is not None else None
+        try:
+            return await self._loop.run_in_executor(self._threads, call)
+        finally:
+            if overdue is not None:
+                overdue.cancel()
+
+    def _stop_overdue(self) -> None:
+        # A thread cannot be cancelled, and its lock key must not be given to another one while it runs.
+        _log.warning("worker.run.overdue", job_id=str(self.claim.job_id), task=self.claim.task)
+        self.stop("overdue")
 
     def _stopped(self, error: BaseException) -> Ending | None:
         reason = self.context.stop_reason
@@ -127,6 +142,8 @@ class Run:
         if reason == "drain":
             return self._ending(RETURNED)
         assert self.task is not None
+        if reason == "overdue":
+            return self._retry(self.task, f"ran longer than {self.task.max_run_s:g} s and was stopped", None)
         return self._retry(self.task, f"the handler ended by {type(error).__name__} that nobody asked for", None)
 
     def _succeeded(self, result: Any) -> Ending:
@@ -145,6 +162,19 @@ class Run:
     def _ending(self, outcome: str, message: str | None = None, *, result: Any = None, delay_s: float = 0.0) -> Ending:
         clean = message.replace("\0", "\ufffd")[:_MESSAGE_LIMIT] if message is not None else None
         return Ending(self.claim.job_id, self.claim.claim_no, outcome, clean, result, max(0.0, delay_s))
+
+
+def _exhaust(handler: Callable[..., Generator[Any, None, Any]], context: JobContext, args: Any) -> Any:
+    """Run a sync generator to its end; what it returns is the result."""
+    with closing(handler(context, args)) as steps:
+        while True:
+            try:
+                step = next(steps)
+            except StopIteration as end:
+                return end.value
+            if isinstance(step, Progress):
+                context.report(step)
+            context.raise_if_stopped()
 
 
 def _describe(error: BaseException) -> str:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -28,6 +28,10 @@ async def with_generator(ctx: JobContext, args: dict[str, Any]) -> AsyncIterator
 def in_thread(ctx: JobContext, args: dict[str, Any]) -> None: ...
 
 
+def sync_generator(ctx: JobContext, args: dict[str, Any]) -> Iterator[Progress]:
+    yield Progress()
+
+
 async def without_annotation(ctx: JobContext, args: Any) -> None: ...
 
 
@@ -36,10 +40,16 @@ async def without_args(ctx: JobContext) -> None: ...
 
 def test_kind_and_args_follow_from_the_signature() -> None:
     registry = Registry()
-    for handler in (with_model, with_mapping, with_generator, in_thread):
+    for handler in (with_model, with_mapping, with_generator, in_thread, sync_generator):
         registry.register(handler.__name__)(handler)
-    assert [task.kind for task in registry.values()] == ["coroutine", "coroutine", "generator", "function"]
-    assert [task.args_model for task in registry.values()] == [Args, None, None, None]
+    assert [task.kind for task in registry.values()] == [
+        "coroutine",
+        "coroutine",
+        "generator",
+        "function",
+        "sync generator",
+    ]
+    assert [task.args_model for task in registry.values()] == [Args, None, None, None, None]
 
 
 def test_args_that_do_not_fit_name_each_wrong_field() -> None:
@@ -59,7 +69,5 @@ def test_registering_refuses_what_cannot_be_run() -> None:
         registry.register("a")(without_args)
     with pytest.raises(TypeError, match="must annotate args"):
         registry.register("b")(without_annotation)
-    with pytest.raises(ValueError, match="a sync function has no max_run_s"):
-        registry.register("c", max_run_s=1)(in_thread)
     registry.register("d", args=Args)(without_annotation)
     assert registry["d"].args_model is Args

@@ -1,0 +1,166 @@
+"""Settings of a job process, by the names of the environment that the loader's users know."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated, Any, NoReturn, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from psycopg.conninfo import make_conninfo
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from classifeed_jobs.retention import Retention
+
+
+class JobSettings(BaseSettings):
+    """The engine's and its database's variables, without a prefix; a host subclasses it or keeps it beside its own.
+
+    A DSN wins over PG_HOST and its fellows.
+    """
+
+    model_config = SettingsConfigDict(frozen=True, env_ignore_empty=True, extra="ignore", hide_input_in_errors=True)
+
+    workers_json: Annotated[dict[str, int], NoDecode] = Field(
+        default={"etl.default": 4, "feed.fetch": 4},
+        description='Queues and how many jobs of each run at once: [{"queue": "load.cbr", "concurrency": 2}].',
+    )
+    dl_heartbeat_sec: float = Field(default=10, gt=0, le=3600, description="How often leases are renewed, in seconds.")
+    dl_default_lease_ttl_sec: int = Field(
+        default=60, ge=1, le=86400, description="Lease of jobs that bring none, in seconds."
+    )
+    dl_reaper_period_sec: float = Field(
+        default=10, gt=0, le=3600, description="Longest time between two looks for lost jobs, in seconds."
+    )
+    dl_claim_backoff_sec: float = Field(
+        default=15, gt=0, le=3600, description="Longest time between two looks at an idle queue, in seconds."
+    )
+    dl_pipeline_modules: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=("classifeed_jobs.noop",), description="Modules with registered tasks, comma-separated."
+    )
+    dl_drain_grace_sec: float = Field(
+        default=30, ge=0, le=3600, description="How long running jobs may take to end on SIGTERM, in seconds."
+    )
+    dl_done_days: int = Field(default=30, ge=1, description="How long ended jobs are kept, in days.")
+    dl_events_days: int = Field(default=30, ge=1, description="How long the journal is kept, in days.")
+    dl_partition_days: int = Field(default=7, ge=1, le=366, description="What is dropped at once, in days.")
+    dl_key_ttl_days: int = Field(default=30, ge=1, description="How long idempotency keys are remembered, in days.")
+    timezone: str = Field(default="Europe/Moscow", description="Clock of logs, and of schedules that name none.")
+    pg_dsn: SecretStr = Field(
+        default=SecretStr(""), description="PostgreSQL as URI or keyword string; wins over PG_HOST."
+    )
+    pg_host: str = Field(default="127.0.0.1", description="Host of PostgreSQL, or the folder of its socket.")
+    pg_port: int = Field(default=5432, ge=1, le=65535, description="Port of PostgreSQL.")
+    pg_user: str = Field(default="postgres", description="Role in PostgreSQL.")
+    pg_password: SecretStr = Field(default=SecretStr(""), description="Its password.")
+    pg_database: str = Field(default="postgres", description="Database in PostgreSQL.")
+    pg_schema_queue: str = Field(
+        default="", pattern="^([a-z_][a-z0-9_]{0,62})?$", description="Schema of the job tables; empty: the service's."
+    )
+    pg_pool_size: int = Field(default=4, ge=1, le=100, description="Pooled connections.")
+    pg_max_overflow: int = Field(default=0, ge=0, le=100, description="Pooled connections above that, under load.")
+    pg_connect_timeout: int = Field(default=10, ge=1, le=600, description="Bound of connecting, in seconds.")
+    pg_command_timeout: float = Field(
+        default=0, ge=0, le=86400, description="Bound of a statement, in seconds; 0: none."
+    )
+
+    @field_validator("workers_json", mode="before")
+    @classmethod
+    def _read_workers(cls, value: Any) -> Any:
+        return _read_workers(value) if isinstance(value, str) else value
+
+    @field_validator("dl_pipeline_modules", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return tuple(name.strip() for name in value.split(",") if name.strip())
+        return value
+
+    @field_validator("timezone")
+    @classmethod
+    def _check_zone(cls, value: str) -> str:
+        try:
+            ZoneInfo(value)
+        except (ZoneInfoNotFoundError, ValueError) as error:
+            raise ValueError("there is no such time zone") from error
+        return value
+
+    @model_validator(mode="after")
+    def _check_lease(self) -> Self:
+        if self.dl_heartbeat_sec >= self.dl_default_lease_ttl_sec:
+            raise ValueError(
+                f"DL_HEARTBEAT_SEC={self.dl_heartbeat_sec:g} must be below "
+                f"DL_DEFAULT_LEASE_TTL_SEC={self.dl_default_lease_ttl_sec}: leases would run out between two heartbeats"
+            )
+        return self
+
+    @classmethod
+    def load(cls) -> Self:
+        """The settings that the environment gives.
+
+        A wrong value ends the process with exit code 2 and one line for each that names it.
+        """
+        try:
+            return cls()
+        except ValidationError as error:
+            _refuse(cls, error)
+
+    @property
+    def dsn(self) -> str:
+        """The connection string for `Database`. PG_COMMAND_TIMEOUT is set as statement_timeout."""
+        options: dict[str, Any] = {"connect_timeout": self.pg_connect_timeout}
+        if self.pg_command_timeout:
+            options["options"] = f"-c statement_timeout={int(self.pg_command_timeout * 1000)}"
+        if self.pg_dsn.get_secret_value():
+            return make_conninfo(self.pg_dsn.get_secret_value(), **options)
+        return make_conninfo(
+            host=self.pg_host,
+            port=self.pg_port,
+            user=self.pg_user,
+            password=self.pg_password.get_secret_value() or None,
+            dbname=self.pg_database,
+            **options,
+        )
+
+    @property
+    def pool_max(self) -> int:
+        """`max_size` for `Database`."""
+        return self.pg_pool_size + self.pg_max_overflow
+
+    @property
+    def retention(self) -> Retention:
+        """For the `Reaper`."""
+        return Retention(self.dl_done_days, self.dl_events_days, self.dl_partition_days)
+
+    @property
+    def key_ttl_s(self) -> float:
+        """For the `JobStore`."""
+        return self.dl_key_ttl_days * 86400.0
+
+
+def _read_workers(text: str) -> dict[str, int]:
+    wrong = ValueError('must be a JSON list of {"queue": "name", "concurrency": 1 or more}')
+    try:
+        entries = json.loads(text)
+        workers = {str(entry["queue"]): int(entry["concurrency"]) for entry in entries}
+    except (ValueError, TypeError, KeyError) as error:
+        raise wrong from error
+    if not workers or len(workers) != len(entries) or any(not queue or count < 1 for queue, count in workers.items()):
+        raise wrong
+    return workers
+
+
+def _refuse(cls: type[JobSettings], error: ValidationError) -> NoReturn:
+    for fault in error.errors(include_url=False):
+        said = fault["msg"].removeprefix("Value error, ")
+        if not fault["loc"]:
+            line = said
+        else:
+            name = str(fault["loc"][0])
+            known = cls.model_fields.get(name)
+            shown = "***" if known is None or "Secret" in str(known.annotation) else repr(fault["input"])
+            meant = f" ({known.description})" if known is not None else ""
+            line = f"{name.upper()}={shown} is refused: {said[:1].lower()}{said[1:]}{meant}"
+        print(line, file=sys.stderr)  # noqa: T201 - the process ends before there is a log
+    sys.exit(2)
