@@ -9,7 +9,10 @@ from classifeed_cli.exit_codes import CommandError, ExitCode
 
 
 class Interruption:
-    """Ends an interrupted block with its words, which the block changes as the work goes on."""
+    """Ends an interrupted block with its words, which the block changes as the work goes on.
+
+    Of blocks within each other the outermost has the last word.
+    """
 
     def __init__(self, words: str) -> None:
         self.words = words
@@ -20,5 +23,6 @@ class Interruption:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if isinstance(error, KeyboardInterrupt):
+        inner = isinstance(error, CommandError) and error.exit_code is ExitCode.INTERRUPTED
+        if inner or isinstance(error, KeyboardInterrupt):
             raise CommandError(ExitCode.INTERRUPTED, "INTERRUPTED", f"stopped: {self.words}") from None

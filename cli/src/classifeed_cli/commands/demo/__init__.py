@@ -1,0 +1,47 @@
+"""`classifeed demo`: the main job, from a file to a search, on a suite of its own."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from classifeed_cli.commands.demo.steps import STEPS, Story
+from classifeed_cli.commands.demo.suite import running_suite
+from classifeed_cli.exit_codes import ExitCode
+from classifeed_cli.interruption import Interruption
+from classifeed_cli.output import JsonOption, Output
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command()(demo)
+
+
+def demo(
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds that starting may take.")] = 150,
+    as_json: JsonOption = False,
+) -> int:
+    """Start the whole suite, load price lists by file and by link, show what became of them, and stop."""
+    out = Output(as_json)
+    started = time.monotonic()
+    document: dict[str, Any] = {}
+    with (
+        Interruption("the demo ends, and nothing is left running"),
+        tempfile.TemporaryDirectory() as folder,
+        running_suite(out, timeout) as installation,
+        installation.client() as client,
+    ):
+        story = Story(client, out, installation, Path(folder))
+        for number, step in enumerate(STEPS, start=1):
+            out.say(f"\n{number}. {step.title}")
+            document |= step.play(story)
+    out.document(document)
+    out.say(f"\nDone in {time.monotonic() - started:.0f} s, and nothing is left running.")
+    out.say("Go on with a suite of your own:")
+    out.say("  make up")
+    out.say("  classifeed feed upload FILE --seller NAME")
+    return ExitCode.DONE
