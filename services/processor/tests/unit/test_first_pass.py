@@ -6,6 +6,8 @@ import pytest
 
 from classifeed.feeds.v1 import load_pb2
 from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.feed.format import Format
+from classifeed_processor.feed.formats import FORMATS, format_named
 from classifeed_processor.feed.scan import require_mode
 
 
@@ -79,6 +81,24 @@ def test_an_entity_of_the_file_itself_is_read(load, yml, offer):
     assert load(yml(offer("a", name="&shop; №1"), prolog=prolog)).records[0].content.title == "Чайная №1"
 
 
+each_format = pytest.mark.parametrize("found", FORMATS, ids=lambda found: found.name)
+
+
+def with_entities(found: Format, subset: str, text: str) -> bytes:
+    """The sample of a format with a document type, and with a text in its last title."""
+    declaration, _, rest = found.read_file(found.sample).decode().partition("\n")
+    title = f"<{found.names.title}>"
+    root = min(found.roots).rpartition(" ")[2]
+    return f"{declaration}\n<!DOCTYPE {root} [{subset}]>\n{(title + text).join(rest.rsplit(title, 1))}".encode()
+
+
+@each_format
+def test_an_entity_of_the_file_itself_is_read_in_every_format(load, found):
+    loaded = load(with_entities(found, '<!ENTITY shop "Tea & more">'.replace("&", "&#38;#38;"), "&shop; "))
+    assert "Tea & more " in {record.content.title[:11] for record in loaded.records}
+
+
+@each_format
 @pytest.mark.parametrize(
     "subset",
     [
@@ -87,19 +107,33 @@ def test_an_entity_of_the_file_itself_is_read(load, yml, offer):
         '<!ENTITY x PUBLIC "a" "http://127.0.0.1:9/x">',
     ],
 )
-def test_entities_that_point_outside_are_refused(scan, yml, offer, subset):
-    assert fault_of(scan, yml(offer("a", name="&x;"), prolog=DOCTYPE + f"[{subset}]>\n")).code == "UNSAFE_XML"
+def test_entities_that_point_outside_are_refused(scan, found, subset):
+    assert fault_of(scan, with_entities(found, subset, "&x;")).code == "UNSAFE_XML"
 
 
-def test_a_billion_laughs_are_refused(scan, yml, offer):
+@each_format
+def test_a_billion_laughs_are_refused(scan, found):
     entities = '<!ENTITY a0 "' + "ha" * 50 + '">'
     entities += "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10))
-    assert fault_of(scan, yml(offer("a", name="&a9;"), prolog=DOCTYPE + f"[{entities}]>\n")).code == "UNSAFE_XML"
+    assert fault_of(scan, with_entities(found, entities, "&a9;")).code == "UNSAFE_XML"
 
 
-@pytest.mark.parametrize("root", ["yml_catalog", "other"])
-def test_deep_nesting_is_refused(scan, root):
-    assert fault_of(scan, f"<{root}>".encode() + b"<a>" * 5_000_000).code == "UNSAFE_XML"
+@pytest.mark.parametrize("start", ["<other>", *(f"{each.name}" for each in FORMATS)])
+def test_deep_nesting_is_refused(scan, start):
+    if start != "<other>":
+        found = format_named(start)
+        sample = found.read_file(found.sample).decode()
+        start = sample[: sample.index(">", sample.index(f"<{found.names.offer}")) + 1]
+    assert fault_of(scan, start.encode() + b"<a>" * 5_000_000).code == "UNSAFE_XML"
+
+
+@each_format
+def test_a_sample_that_is_cut_off_is_no_feed(scan, found):
+    content = found.read_file(found.sample)
+    for share in (0.3, 0.6, 0.97):
+        fault = fault_of(scan, content[: int(len(content) * share)])
+        assert fault.code in {"MALFORMED_XML", "ENCODING_WRONG"}
+        assert fault.line > 1
 
 
 def test_a_file_of_prices_and_stock_is_for_patches_only(scan):

@@ -7,8 +7,11 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+
+from classifeed_processor.feed.formats import FORMATS
 
 PROBE = """
 import sys
@@ -34,8 +37,55 @@ print(outcome, int(peak.split()[1]) // 1024)
 """
 MIB = 1 << 20
 LIMIT_MIB = 300
-HEAD = b"<yml_catalog><shop><offers>"
+
+
+class Shell(NamedTuple):
+    """The parts of a file of one format around its offers, and what is looked for endlessly in it."""
+
+    head: bytes
+    offer: bytes
+    text: bytes
+    child: bytes
+    tail: bytes
+
+
+G = b'xmlns:g="http://base.google.com/ns/1.0"'
+SHELLS = {
+    "yml": Shell(
+        b"<yml_catalog><shop><offers>",
+        b'<offer id="%d">',
+        b"<description>",
+        b"<param name='a'>b</param>",
+        b"</offer></offers></shop></yml_catalog>",
+    ),
+    "google_rss": Shell(
+        b"<rss " + G + b"><channel>",
+        b"<item><g:id>%d</g:id>",
+        b"<g:description>",
+        b"<g:color>b</g:color>",
+        b"</item></channel></rss>",
+    ),
+    "google_atom": Shell(
+        b'<feed xmlns="http://www.w3.org/2005/Atom" ' + G + b">",
+        b"<entry><g:id>%d</g:id>",
+        b"<summary>",
+        b"<g:color>b</g:color>",
+        b"</entry></feed>",
+    ),
+    "native": Shell(
+        b'<classifeed version="1"><offers>',
+        b'<offer id="%d">',
+        b"<description>",
+        b"<attribute name='a'>b</attribute>",
+        b"</offer></offers></classifeed>",
+    ),
+}
+HEAD = SHELLS["yml"].head
 TAIL = b"</offers></shop></yml_catalog>"
+
+
+def test_every_format_is_tried():
+    assert set(SHELLS) == {each.name for each in FORMATS}
 
 
 def probe(path: Path, limit_mib: int = LIMIT_MIB) -> str:
@@ -63,30 +113,42 @@ def write(path: Path, start: bytes, fill: bytes, size: int, end: bytes = b"") ->
     return path
 
 
-@pytest.mark.parametrize(
-    ("start", "fill"),
-    [
-        pytest.param(HEAD + b'<offer id="1"><description>', b"x", id="one endless text"),
-        pytest.param(HEAD + b'<offer id="1"><description><![CDATA[', b"x", id="one endless CDATA"),
-        pytest.param(HEAD + b'<offer id="1"><name a="', b"x", id="one endless attribute"),
-        pytest.param(HEAD + b"<!-- ", b"x", id="one endless comment"),
-        pytest.param(HEAD + b'<offer id="1">', b"<a>", id="endless nesting"),
-        pytest.param(HEAD + b'<offer id="1">', b"<param name='a'>b</param>", id="endless children"),
-        pytest.param(HEAD, b"<other/>", id="endless strangers"),
-        pytest.param(b"<yml_catalog><shop><categories>", b'<category id="1">a</category>', id="endless categories"),
-    ],
-)
-def test_endless_pieces_are_refused(tmp_path, start, fill):
+ENDLESS = {
+    "text": lambda shell: (shell.head + shell.offer % 1 + shell.text, b"x"),
+    "CDATA": lambda shell: (shell.head + shell.offer % 1 + shell.text + b"<![CDATA[", b"x"),
+    "attribute": lambda shell: (shell.head + shell.offer % 1 + b'<name a="', b"x"),
+    "comment": lambda shell: (shell.head + b"<!-- ", b"x"),
+    "nesting": lambda shell: (shell.head + shell.offer % 1, b"<a>"),
+    "children": lambda shell: (shell.head + shell.offer % 1, shell.child),
+    "strangers": lambda shell: (shell.head, b"<other/>"),
+    "id": lambda shell: (shell.head + (shell.offer % 1).partition(b"1")[0], b"1"),
+}
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+@pytest.mark.parametrize("name", SHELLS)
+def test_endless_pieces_are_refused(tmp_path, name, kind):
+    start, fill = ENDLESS[kind](SHELLS[name])
     assert probe(write(tmp_path / "feed", start, fill, 100 * MIB)) == "UNSAFE_XML"
 
 
-def test_endless_different_names_are_refused(tmp_path):
+@pytest.mark.parametrize(
+    "start", [b"<yml_catalog><shop><categories>", b'<classifeed version="1"><categories>'], ids=["yml", "native"]
+)
+def test_endless_categories_are_refused(tmp_path, start):
+    assert probe(write(tmp_path / "feed", start, b'<category id="1">a</category>', 100 * MIB)) == "UNSAFE_XML"
+
+
+@pytest.mark.parametrize("name", SHELLS)
+def test_endless_different_names_are_refused(tmp_path, name):
+    shell = SHELLS[name]
+    end = shell.tail[: shell.tail.index(b">") + 1]
     path = tmp_path / "feed"
     with path.open("wb") as file:
-        file.write(HEAD)
-        for number in range(1_000_000):
-            file.write(b'<offer id="%d"><t%d/></offer>' % (number, number))
-        file.write(TAIL)
+        file.write(shell.head)
+        for number in range(100_000):
+            file.write(shell.offer % number + b"<t%d/>" % number + end)
+        file.write(shell.tail.removeprefix(end))
     assert probe(path) == "UNSAFE_XML"
 
 
@@ -102,15 +164,15 @@ def test_ten_gigabytes_in_an_archive_are_refused(tmp_path, fill):
 
 
 @pytest.mark.slow
-def test_memory_is_flat_over_many_offers(tmp_path):
+@pytest.mark.parametrize("name", SHELLS)
+def test_memory_is_flat_over_many_offers(tmp_path, name):
+    shell = SHELLS[name]
+    end = shell.tail[: shell.tail.index(b">") + 1]
     path = tmp_path / "feed"
-    block = b"".join(
-        b'<offer id="%d"><name>n</name><price>1</price><currencyId>RUB</currencyId></offer>\n' % number
-        for number in range(10_000)
-    )
+    block = b"".join(shell.offer % number + 3 * shell.child + b"<name>n</name>" + end for number in range(10_000))
     with path.open("wb") as file:
-        file.write(HEAD)
+        file.write(shell.head)
         for _ in range(50):
             file.write(block)
-        file.write(TAIL)
+        file.write(shell.tail.removeprefix(end))
     assert probe(path, limit_mib=100) == "OK:500000"

@@ -7,6 +7,7 @@ import gzip
 
 import pytest
 
+from classifeed_processor.feed.formats import FORMATS
 from classifeed_processor.feed.limits import DEFAULT_LIMITS
 from classifeed_processor.feed.locate import Place, locate_offer
 from classifeed_processor.feed.source import open_source
@@ -76,3 +77,35 @@ def test_a_file_that_breaks_off_gives_what_stands_before(locate, yml, offer):
 )
 def test_what_is_no_feed_has_no_places(locate, content):
     assert locate(content, "a") == []
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "windows-1251", "utf-16"])
+@pytest.mark.parametrize("found", FORMATS, ids=lambda found: found.name)
+def test_every_format_is_searched_by_the_ids_of_its_load(locate, load, found, encoding):
+    text = found.read_file(found.sample).decode().replace('encoding="UTF-8"', f'encoding="{encoding}"', 1)
+    sample = text.encode(encoding, "xmlcharrefreplace")
+    lines = text.split("\n")
+    records = load(sample).records
+    for record in records:
+        (place,) = locate(sample, record.external_id)
+        assert (place.ordinal, place.line) == (record.ordinal, record.line)
+        assert place.column == lines[place.line - 1].index(f"<{found.names.offer}") + 1
+        assert place.excerpt.startswith(f"<{found.names.offer}")
+        assert record.external_id in place.excerpt or len(place.excerpt) == 200
+    last = sample[: sample.rindex("</".encode(encoding.replace("16", "16-le")), 0, -60)]
+    assert [place.ordinal for place in locate(last, records[0].external_id)] == [1]
+
+
+def test_ids_in_elements_are_searched_as_they_are_read(locate, load):
+    items = (
+        "<item><id>a</id><g:id> b </g:id></item>",
+        "<item><g:id><![CDATA[a]]></g:id></item>",
+        "<item><id>a</id></item>",
+        "<item><g:x><g:id>a</g:id></g:x></item>",
+        "<item><g:id/><g:id>a<!-- c --></g:id><g:id>d</g:id></item>",
+    )
+    feed = f'<rss xmlns:g="http://base.google.com/ns/1.0"><channel>{"".join(items)}</channel></rss>'.encode()
+    assert [place.ordinal for place in locate(feed, "a")] == [2, 3, 5]
+    assert [place.ordinal for place in locate(feed, "b")] == [1]
+    ids = [record.errors[0].external_id if record.errors else "" for record in load(feed).records]
+    assert ids == ["b", "a", "a", "record:4", "a"]

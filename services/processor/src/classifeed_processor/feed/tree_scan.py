@@ -102,6 +102,7 @@ class TreeScan:
         containers, offers = self.shape.containers, self.shape.offers
         id_attribute, max_depth = self.shape.ids.attribute, self._limits.depth
         head_elements = self.head_elements()
+        head_depths = frozenset(map(len, head_elements))
         path: list[str] = []
         # How many containers are open, one in the other from the root on.
         matched = 1
@@ -123,7 +124,7 @@ class TreeScan:
             if depth >= max_depth:
                 raise too_deep(parser, max_depth)
             path.append(name)
-            if reading is None and (reader := head_elements.get(tuple(path))) is not None:
+            if reading is None and depth in head_depths and (reader := head_elements.get(tuple(path))) is not None:
                 reading = reader, attributes, depth
                 parser.CharacterDataHandler = texts.append
 
@@ -135,9 +136,10 @@ class TreeScan:
                 reading[0](reading[1], "".join(texts))
                 reading = None
                 texts.clear()
-            matched = min(matched, max(depth, 1))
             if path:
                 path.pop()
+                if matched > depth:
+                    matched = depth
 
         return start, end
 
