@@ -122,12 +122,12 @@ def test_changed_file_is_loaded_as_the_whole_namespace(
 @pytest.mark.parametrize(
     ("fault", "code", "word"),
     [
-        (("status", 404, {}), "HTTP_404", "404"),
-        (("status", 500, {"Retry-After": "30"}), "HTTP_5XX", "500"),
+        (("status", 404, {}), "HTTP_NOT_FOUND", "404"),
+        (("status", 500, {"Retry-After": "30"}), "HTTP_SERVER_ERROR", "500"),
         (("loop",), "REDIRECT_LOOP", "redirect"),
-        (("cut",), "TRUNCATED", "cut"),
-        (("silent",), "TIMEOUT", "answer"),
-        (("endless",), "TOO_LARGE", "large"),
+        (("cut",), "TRUNCATED", "closed the connection"),
+        (("silent",), "TOTAL_TIMEOUT", "10 s"),
+        (("endless",), "TOO_LARGE", "has more than"),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
@@ -155,7 +155,7 @@ def test_site_that_is_down_comes_back(site: Site, feed: Feed, content: bytes) ->
         link = other.put("/gone.yml", content)
     feed.add(link)
     failed = feed.await_fetches(1)[0]
-    assert (failed["outcome"], failed["code"]) == ("FAILED", "CONNECT_FAILED"), failed
+    assert (failed["outcome"], failed["code"]) == ("FAILED", "CONNECT_REFUSED"), failed
     feed.do("set", "--url", site.put("/gone.yml", content))
     assert feed.await_task(1)["status"] == "SUCCEEDED"
     assert int(feed.do("show")["state"]["failures"]) == 0
@@ -190,7 +190,8 @@ def test_remove_takes_the_offers_or_leaves_them_by_hand(
     assert all(offer["origin"] == "MANUAL" for offer in offers.values())
     before = site.requests["/removed.yml"]
     suite.settle()
-    assert feed.do("show", code=1)["error"]["reason"] == "FEED_NOT_FOUND"
+    assert feed.do("show")["status"] == "REMOVED"
+    assert suite.run("feed", "list", "--seller", seller).document["feeds"] == []
     feed.add(site.put("/removed.yml", content))
     assert feed.await_task(3)["status"] == "SUCCEEDED"
     assert len(suite.offers(seller)) == _OFFERS
