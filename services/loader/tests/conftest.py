@@ -102,7 +102,8 @@ async def site() -> AsyncIterator[Site]:
 class Tasks(TaskServiceServicer):
     """The processor as its contract describes it: one task for a fetch, none for what is loaded already.
 
-    `down` has it refuse all calls, `refuses` for good; `forgets_to_answer` makes that many tasks without saying so.
+    `down` has it refuse all calls, `refuses` for good; `forgets_to_answer` makes that many tasks without saying so; it
+    answers once `held` is set.
     """
 
     made: dict[tuple[str, str], list[tuple[CreateTaskRequest, Task]]] = field(default_factory=lambda: defaultdict(list))
@@ -110,6 +111,7 @@ class Tasks(TaskServiceServicer):
     down: bool = False
     refuses: bool = False
     forgets_to_answer: int = 0
+    held: asyncio.Event | None = None
 
     async def CreateTask(self, request: CreateTaskRequest, context: grpc.aio.ServicerContext[Any, Any]) -> Task:
         if self.down:
@@ -118,6 +120,8 @@ class Tasks(TaskServiceServicer):
             await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "The format is not known here.")
         self.requests.append(request)
         task = self._task(request)
+        if self.held is not None:
+            await self.held.wait()
         if self.forgets_to_answer:
             self.forgets_to_answer -= 1
             await context.abort(grpc.StatusCode.INTERNAL, "broke after its commit")

@@ -132,12 +132,12 @@ async def test_killed_while_downloading_the_other_one_takes_over(start, loader, 
 async def test_asked_to_stop_it_hands_the_download_back(start, loader, site, tasks, source, page, tmp_path):
     site.pages["/feed.xml"] = page(FEED, held=True)
     await loader.put(source(url=site.url()))
-    first = await start(JOBS_LEASE_S="60")
+    first = await start(JOBS_LEASE_S="60", DRAIN_GRACE_S="20")
     await site.came.wait()
     await start(JOBS_LEASE_S="60")
     site.came.clear()
     first.terminate()
-    await asyncio.wait_for(site.came.wait(), 10)  # long before the lease is over
+    await asyncio.wait_for(site.came.wait(), 6)  # long before the lease or the grace is over
     assert await asyncio.to_thread(first.wait, 20) == 0
     assert len(list((tmp_path / "spool").iterdir())) == 1
     site.released.set()
@@ -157,9 +157,36 @@ async def test_one_that_was_paused_past_its_lease_changes_nothing(start, loader,
     site.released.set()
     ended = await wait_ended(loader)
     assert (ended.outcome, tasks.count()) == (LOADED, 1)
-    os.kill(first.pid, signal.SIGCONT)
-    # What the paused one still had in hand comes to nothing.
+    await stays(loader, tasks, first, ended)
+
+
+async def test_one_that_was_paused_before_the_end_does_not_write_it_again(start, loader, site, tasks, source, page):
+    site.pages["/feed.xml"] = page(FEED)
+    tasks.held = asyncio.Event()
+    await loader.put(source(url=site.url()))
+    first = await start()
+
+    async def is_asked() -> bool:
+        return bool(tasks.requests)
+
+    await until(is_asked)
+    await start()
+    os.kill(first.pid, signal.SIGSTOP)
+
+    async def is_asked_again() -> bool:
+        return len(tasks.requests) == 2
+
+    await until(is_asked_again)
+    tasks.held.set()
+    ended = await wait_ended(loader)
+    assert (ended.outcome, tasks.count(), len(site.asked)) == (LOADED, 1, 1)
+    await stays(loader, tasks, first, ended)
+
+
+async def stays(loader, tasks, paused: subprocess.Popen[bytes], ended) -> None:
+    """What a paused process still had in hand comes to nothing."""
+    os.kill(paused.pid, signal.SIGCONT)
     for _ in range(20):
         assert ((await loader.state()).last_fetch, tasks.count()) == (ended, 1)
         await asyncio.sleep(0.1)
-    assert first.poll() is None
+    assert paused.poll() is None

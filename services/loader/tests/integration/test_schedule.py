@@ -91,6 +91,14 @@ async def test_two_schedulers_at_once_queue_each_source_once(loader, source):
     assert counts == [(1,)] * 120
 
 
+async def test_a_source_that_somebody_holds_keeps_no_other_waiting(loader, source):
+    await loader.put(source(namespace="held"), source(namespace="free"))
+    async with loader.database.transaction() as tx:
+        await tx.execute("SELECT FROM feed_loader_task WHERE namespace = 'held' FOR UPDATE")
+        assert await asyncio.wait_for(loader.schedule(), 5) == 1
+    assert await loader.schedule() == 1
+
+
 async def test_without_the_lease_nothing_is_queued(loader, source):
     await loader.put(source())
     leases, lease = await loader.lease()
