@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 import time
 from typing import Any
@@ -39,7 +38,6 @@ class MeteredStream(httpcore.AsyncNetworkStream):
         Raises:
             FetchFailed: READ_TIMEOUT, TOO_SLOW, CONNECTION_LOST.
         """
-        await asyncio.sleep(0)  # data that lies ready is returned without a pause, and others want their turn
         started_s = time.monotonic()
         try:
             data = await self._stream.read(max_bytes, timeout=self._limits.read_s)

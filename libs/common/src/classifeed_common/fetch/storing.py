@@ -41,7 +41,8 @@ class Storing:
         self._decoder = decoder
         self._digest = hashlib.sha256()
         self._file: BinaryIO | None = None
-        self._batch = bytearray()
+        self._batch: list[bytes] = []
+        self._batch_bytes = 0
         self._work: asyncio.Future[None] | None = None
         self._is_closed = False
         self._looked_at_bytes = 0
@@ -70,8 +71,9 @@ class Storing:
         self.raw_bytes += len(raw)
         if self.raw_bytes > self._limits.max_bytes:
             raise self._too_large()
-        self._batch += raw
-        if len(self._batch) >= _BATCH_BYTES:
+        self._batch.append(raw)
+        self._batch_bytes += len(raw)
+        if self._batch_bytes >= _BATCH_BYTES:
             await self._flush()
 
     async def finish(self) -> str:
@@ -112,7 +114,8 @@ class Storing:
             self._part.unlink(missing_ok=True)
 
     async def _flush(self) -> None:
-        raw, self._batch = bytes(self._batch), bytearray()
+        raw = b"".join(self._batch)
+        self._batch, self._batch_bytes = [], 0
         await self._in_thread(lambda: self._write(raw))
 
     async def _in_thread(self, work: Callable[[], None]) -> None:

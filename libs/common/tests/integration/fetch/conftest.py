@@ -4,6 +4,7 @@ import asyncio
 import ssl
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,8 @@ async def serve() -> AsyncIterator[Serve]:
             task = asyncio.current_task()
             assert task is not None
             tasks.add(task)
-            await web.serve(reader, writer)
+            with suppress(asyncio.CancelledError):
+                await web.serve(reader, writer)
 
         server = await asyncio.start_server(connected, host, 0, ssl=tls)
         servers.append(server)

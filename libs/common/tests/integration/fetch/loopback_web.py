@@ -15,12 +15,17 @@ class Asked:
 
     target: str
     headers: dict[str, str]
+    reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
 
     async def send(self, *parts: bytes) -> None:
         for part in parts:
             self.writer.write(part)
             await self.writer.drain()
+
+    async def left_alone(self) -> None:
+        """Returns when whoever asked has gone."""
+        await self.reader.read(-1)
 
     async def answer(self, body: bytes = b"", status: int = 200, **headers: str) -> None:
         lines = [f"HTTP/1.1 {status} Words", f"Content-Length: {len(body)}"]
@@ -51,7 +56,7 @@ class Web:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             first, *lines = head.rstrip("\r\n").split("\r\n")
             headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-            asked = Asked(first.split(" ")[1], headers, writer)
+            asked = Asked(first.split(" ")[1], headers, reader, writer)
             self.asked.append(asked)
             await self.handler(asked)
         except (ConnectionError, asyncio.IncompleteReadError):

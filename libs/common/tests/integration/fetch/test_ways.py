@@ -1,0 +1,375 @@
+"""The way to a file: redirects, secrets, statuses, TLS, proxies."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+
+import pytest
+from certificates import Authority
+from loopback_web import Asked, code_of
+
+from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchLimits, FetchRequest
+
+SECRETS = {"headers": {"X-Api-Key": "key"}, "basic_auth": ("seller", "пароль")}
+
+
+def to(location: str, status: int = 302):
+    return lambda asked: asked.answer(status=status, Location=location)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_redirects_are_followed(status: int, fetcher: Fetcher, serve, tmp_path: Path):
+    async def handler(asked: Asked) -> None:
+        if asked.target == "/feed.xml":
+            await asked.answer(status=status, Location="новый путь/file.xml?a=1#part")
+        else:
+            await asked.answer(b"found")
+
+    web = await serve(handler)
+    fetched = await fetcher.fetch(FetchRequest(web.url()), tmp_path / "feed")
+    assert isinstance(fetched, Fetched)
+    path = "/%D0%BD%D0%BE%D0%B2%D1%8B%D0%B9%20%D0%BF%D1%83%D1%82%D1%8C/file.xml?a=1"
+    assert fetched.final_url == web.url(path)
+    assert [asked.target for asked in web.asked] == ["/feed.xml", path]
+
+
+async def test_circles_and_endless_ways_are_left(fetcher: Fetcher, serve, tmp_path: Path):
+    circle = await serve(lambda asked: asked.answer(status=302, Location="/b" if asked.target == "/a" else "/a"))
+    failed = await code_of(fetcher, circle.url("/a"), tmp_path / "feed")
+    assert (failed.code, failed.http_status, circle.connections) == ("REDIRECT_LOOP", 302, 2)
+    endless = await serve(lambda asked: asked.answer(status=302, Location=asked.target + "x"))
+    failed = await code_of(fetcher, endless.url("/"), tmp_path / "feed")
+    assert (failed.code, endless.connections) == ("REDIRECT_LIMIT", 6)
+
+    async def five(asked: Asked) -> None:
+        if asked.target == "/5":
+            await asked.answer(b"found")
+        else:
+            await asked.answer(status=302, Location=f"/{int(asked.target[1:]) + 1}")
+
+    web = await serve(five)
+    assert isinstance(await fetcher.fetch(FetchRequest(web.url("/0")), tmp_path / "feed"), Fetched)
+
+
+@pytest.mark.parametrize(
+    ("location", "code"),
+    [
+        ("", "REDIRECT_INVALID"),
+        ("http://[::1", "REDIRECT_INVALID"),
+        ("ftp://127.0.0.1/feed.xml", "URL_SCHEME"),
+        ("http://user:password@127.0.0.1/", "URL_HAS_CREDENTIALS"),
+        ("http://10.0.0.1/", "ADDRESS_REFUSED"),
+        ("http://169.254.169.254/latest/", "ADDRESS_REFUSED"),
+    ],
+)
+async def test_a_redirect_to_nowhere_is_told(location: str, code: str, fetcher: Fetcher, serve, tmp_path: Path):
+    web = await serve(to(location))
+    failed = await code_of(fetcher, web.url(), tmp_path / "feed")
+    assert (failed.code, failed.http_status) == (code, 302)
+    assert web.url() in failed.message
+
+
+async def test_a_redirect_without_an_address_is_told(fetcher: Fetcher, serve, tmp_path: Path):
+    web = await serve(lambda asked: asked.answer(status=301))
+    assert (await code_of(fetcher, web.url(), tmp_path / "feed")).code == "REDIRECT_INVALID"
+
+
+async def test_secrets_stay_with_their_origin(fetcher: Fetcher, serve, tmp_path: Path):
+    async def first(asked: Asked) -> None:
+        await asked.answer(status=302, Location={"/feed.xml": "/same", "/same": other.url("/away")}[asked.target])
+
+    async def away(asked: Asked) -> None:
+        await asked.answer(status=302, Location=back.url("/back"))
+
+    back = await serve(lambda asked: asked.answer(b"found"))
+    other = await serve(away)
+    web = await serve(first)
+    await fetcher.fetch(FetchRequest(web.url(), **SECRETS, etag='"v1"'), tmp_path / "feed")
+    for asked in web.asked:
+        assert asked.headers["x-api-key"] == "key"
+        assert asked.headers["authorization"] == "Basic c2VsbGVyOtC/0LDRgNC+0LvRjA=="
+    for asked in (*other.asked, *back.asked):
+        assert not {"x-api-key", "authorization"} & asked.headers.keys()
+        assert asked.headers["if-none-match"] == '"v1"'
+    assert len(web.asked) == 2
+
+
+async def test_secrets_do_not_come_back_with_a_way_that_left(fetcher: Fetcher, serve, tmp_path: Path):
+    async def home(asked: Asked) -> None:
+        await asked.answer(status=302, Location=other.url()) if asked.target == "/feed.xml" else await asked.answer(
+            status=401
+        )
+
+    other = await serve(lambda asked: asked.answer(status=302, Location=web.url("/chosen-by-another")))
+    web = await serve(home)
+    failed = await code_of(fetcher, FetchRequest(web.url(), **SECRETS), tmp_path / "feed")
+    assert "authorization" in web.asked[0].headers
+    assert "authorization" not in web.asked[1].headers
+    assert failed.code == "HTTP_UNAUTHORIZED"
+    assert "no credentials are sent" in failed.message
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"headers": {"X-Key": "a\r\nX-Evil: 1"}},
+        {"headers": {"X-Key\r\nX-Evil": "1"}},
+        {"headers": {"X-Key": "ключ"}},
+        {"headers": {"X-Key": "\x00"}},
+        {"headers": {"": "1"}},
+        {"headers": {"Host": "other.example.com"}},
+        {"headers": {"content-length": "5"}},
+        {"headers": {"Transfer-Encoding": "chunked"}},
+        {"headers": {"Proxy-Authorization": "x"}},
+        {"headers": {"Range": "bytes=0-1"}},
+        {"basic_auth": ("a:b", "c")},
+        {"basic_auth": ("a", "b\r\nc")},
+    ],
+)
+async def test_secrets_that_cannot_be_sent_are_refused_unsaid(settings, fetcher: Fetcher, serve, tmp_path: Path):
+    web = await serve(lambda asked: asked.answer(b"x"))
+    failed = await code_of(fetcher, FetchRequest(web.url(), **settings), tmp_path / "feed")
+    assert failed.code == "REQUEST_INVALID"
+    assert web.connections == 0
+    assert "\n" not in failed.message
+
+
+def test_a_request_does_not_show_its_secrets():
+    assert "key" not in repr(FetchRequest("http://shop.example.com/", **SECRETS))
+    assert "пароль" not in repr(FetchRequest("http://shop.example.com/", **SECRETS))
+
+
+async def test_headers_of_the_seller_win_over_ours(fetcher: Fetcher, serve, tmp_path: Path):
+    web = await serve(lambda asked: asked.answer(b"x"))
+    request = FetchRequest(web.url(), headers={"user-agent": "Shop", "AUTHORIZATION": "Bearer 1"})
+    await fetcher.fetch(request, tmp_path / "feed")
+    assert web.asked[0].headers["user-agent"] == "Shop"
+    assert web.asked[0].headers["authorization"] == "Bearer 1"
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (401, "HTTP_UNAUTHORIZED"),
+        (403, "HTTP_FORBIDDEN"),
+        (404, "HTTP_NOT_FOUND"),
+        (410, "HTTP_GONE"),
+        (418, "HTTP_CLIENT_ERROR"),
+        (429, "HTTP_TOO_MANY_REQUESTS"),
+        (500, "HTTP_SERVER_ERROR"),
+        (503, "HTTP_UNAVAILABLE"),
+        (599, "HTTP_SERVER_ERROR"),
+        (204, "HTTP_UNEXPECTED"),
+        (206, "HTTP_UNEXPECTED"),
+        (300, "HTTP_UNEXPECTED"),
+        (999, "HTTP_UNEXPECTED"),
+    ],
+)
+async def test_each_status_has_its_words(status: int, code: str, fetcher: Fetcher, serve, tmp_path: Path):
+    web = await serve(lambda asked: asked.answer(status=status))
+    failed = await code_of(fetcher, web.url("/feed.xml?key=secret"), tmp_path / "feed")
+    assert (failed.code, failed.http_status, failed.retry_after_s) == (code, status, None)
+    assert failed.message.startswith(f"{web.url()} answered with status {status}. ")
+    assert "secret" not in failed.message
+
+
+@pytest.mark.parametrize(
+    ("status", "value", "wait_s"),
+    [
+        (429, "120", 120),
+        (503, "0", 0),
+        (500, "-3", 0),
+        (502, "99999999999999999999999", 86400),
+        (503, "soon", None),
+        (503, "Thu, 05 Nov 2020 12:00:00 GMT", 0),
+        (404, "120", None),
+    ],
+)
+async def test_a_server_is_left_alone_as_long_as_it_asks(status, value, wait_s, fetcher, serve, tmp_path: Path):
+    web = await serve(lambda asked: asked.answer(status=status, Retry_After=value))
+    assert (await code_of(fetcher, web.url(), tmp_path / "feed")).retry_after_s == wait_s
+
+
+async def test_a_server_may_name_a_moment(fetcher: Fetcher, serve, tmp_path: Path):
+    moment = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+    web = await serve(lambda asked: asked.answer(status=503, Retry_After=moment))
+    failed = await code_of(fetcher, web.url(), tmp_path / "feed")
+    assert failed.retry_after_s is not None
+    assert 3500 < failed.retry_after_s <= 3600
+
+
+async def test_a_port_where_nobody_listens(fetcher: Fetcher, serve, tmp_path: Path):
+    web = await serve(lambda asked: asked.answer(b"x"), host="127.0.0.2")
+    assert (await code_of(fetcher, web.url(), tmp_path / "feed")).code == "CONNECT_REFUSED"
+
+
+async def test_another_address_of_the_host_is_tried(serve, tmp_path: Path):
+    async def two(_: str) -> list[str]:
+        return ["127.0.0.3", "127.0.0.2"]
+
+    web = await serve(lambda asked: asked.answer(b"x"), host="127.0.0.2")
+    fetcher = Fetcher(guard=AddressGuard(allow_loopback=True, resolver=two))
+    url = web.url(host="shop.example.com")
+    assert isinstance(await fetcher.fetch(FetchRequest(url), tmp_path / "feed"), Fetched)
+
+
+@pytest.fixture(scope="module")
+def authority() -> Authority:
+    return Authority()
+
+
+async def here(_: str) -> list[str]:
+    return ["127.0.0.1"]
+
+
+def secure(authority: Authority, proxy: str | None = None) -> Fetcher:
+    trusting = ssl.create_default_context(cadata=authority.pem)
+    return Fetcher(guard=AddressGuard(allow_loopback=True, resolver=here), ssl_context=trusting, proxy=proxy)
+
+
+async def test_tls_is_for_the_name_and_not_for_the_address(authority: Authority, serve, tmp_path: Path):
+    seen: list[str] = []
+    context = authority.server("shop.example.com")
+    context.sni_callback = lambda _socket, name, _context: seen.append(name)
+    web = await serve(lambda asked: asked.answer(b"secret"), tls=context)
+    url = web.url(host="shop.example.com", scheme="https")
+    assert isinstance(await secure(authority).fetch(FetchRequest(url), tmp_path / "feed"), Fetched)
+    assert seen == ["shop.example.com"]
+    assert web.asked[0].headers["host"] == f"shop.example.com:{web.port}"
+
+
+async def test_tls_faults_have_their_words(authority: Authority, serve, tmp_path: Path):
+    cases = [
+        (authority.server("other.example.com"), "TLS_WRONG_NAME"),
+        (authority.server("shop.example.com", days=-1), "TLS_EXPIRED"),
+        (Authority().server("shop.example.com"), "TLS_UNTRUSTED"),
+        (authority.self_signed("shop.example.com"), "TLS_UNTRUSTED"),
+    ]
+    for context, code in cases:
+        web = await serve(lambda asked: asked.answer(b"x"), tls=context)
+        failed = await code_of(secure(authority), web.url(host="shop.example.com", scheme="https"), tmp_path / "feed")
+        assert failed.code == code
+        assert web.asked == []
+
+
+@pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
+async def test_a_port_that_does_not_speak_tls(answer: bytes, fetcher: Fetcher, tmp_path: Path):
+    async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(answer)
+        writer.close()
+
+    async with await asyncio.start_server(plain, "127.0.0.1", 0) as server:
+        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        assert (await code_of(fetcher, url, tmp_path / "feed")).code == "TLS_FAILED"
+
+
+async def test_the_public_authorities_are_trusted_unless_told_otherwise(authority: Authority, serve, tmp_path: Path):
+    web = await serve(lambda asked: asked.answer(b"x"), tls=authority.server("shop.example.com"))
+    fetcher = Fetcher(guard=AddressGuard(allow_loopback=True, resolver=here))
+    failed = await code_of(fetcher, web.url(host="shop.example.com", scheme="https"), tmp_path / "feed")
+    assert failed.code == "TLS_UNTRUSTED"
+
+
+async def test_secrets_are_not_led_out_of_tls(authority: Authority, serve, tmp_path: Path):
+    plain = await serve(lambda asked: asked.answer(b"x"))
+    web = await serve(to(plain.url()), tls=authority.server("shop.example.com"))
+    url = web.url(host="shop.example.com", scheme="https")
+    failed = await code_of(secure(authority), FetchRequest(url, **SECRETS), tmp_path / "feed")
+    assert (failed.code, plain.connections) == ("REDIRECT_DOWNGRADE", 0)
+    assert isinstance(await secure(authority).fetch(FetchRequest(url), tmp_path / "feed"), Fetched)
+
+
+class Tunnels:
+    """A proxy that makes connections to one server, whatever it is asked for."""
+
+    def __init__(self, port: int, answer: bytes = b"HTTP/1.1 200 Fine\r\n\r\n") -> None:
+        self.port, self.answer = port, answer
+        self.heads: list[str] = []
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.heads.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        writer.write(self.answer)
+        if b" 200 " in self.answer:
+            there, away = await asyncio.open_connection("127.0.0.1", self.port)
+            await asyncio.gather(self.copy(reader, away), self.copy(there, writer))
+        writer.close()
+
+    async def copy(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        try:
+            while data := await source.read(65536):
+                sink.write(data)
+                await sink.drain()
+        except ConnectionError:
+            pass
+        finally:
+            sink.close()
+
+
+async def outside(name: str) -> list[str]:
+    return ["2606:4700::1111"] if name.startswith("six") else ["93.184.216.34"]
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_a_proxy_is_asked_for_the_checked_address(scheme: str, authority: Authority, serve, tmp_path: Path):
+    tls = authority.server("shop.example.com") if scheme == "https" else None
+    web = await serve(lambda asked: asked.answer(b"found"), tls=tls)
+    tunnels = Tunnels(web.port)
+    async with await asyncio.start_server(tunnels, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        fetcher = Fetcher(
+            guard=AddressGuard(resolver=outside),
+            proxy=f"http://us:word@127.0.0.1:{port}",
+            ssl_context=ssl.create_default_context(cadata=authority.pem),
+        )
+        fetched = await fetcher.fetch(FetchRequest(f"{scheme}://shop.example.com/feed.xml"), tmp_path / "feed")
+        assert isinstance(fetched, Fetched)
+        target = f"93.184.216.34:{443 if tls else 80}"
+        assert tunnels.heads[0].startswith(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n")
+        assert "Proxy-Authorization: Basic dXM6d29yZA==" in tunnels.heads[0]
+        assert web.asked[0].headers["host"] == "shop.example.com"
+        assert "proxy-authorization" not in web.asked[0].headers
+        assert (await code_of(fetcher, "http://127.0.0.1/", tmp_path / "feed")).code == "ADDRESS_REFUSED"
+        assert len(tunnels.heads) == 1
+        if not tls:
+            await fetcher.fetch(FetchRequest("http://six.example.com:8080/"), tmp_path / "feed")
+            assert tunnels.heads[1].startswith("CONNECT [2606:4700::1111]:8080 HTTP/1.1\r\n")
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (b"HTTP/1.1 407 Who are you\r\nContent-Length: 0\r\n\r\n", "PROXY_FAILED"),
+        (b"HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n", "PROXY_FAILED"),
+        (b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n", "CONNECT_FAILED"),
+        (b"nonsense\r\n\r\n", "PROXY_FAILED"),
+        (b"", "PROXY_FAILED"),
+    ],
+)
+async def test_a_proxy_that_does_not_serve_is_our_fault(answer: bytes, code: str, tmp_path: Path):
+    async with await asyncio.start_server(Tunnels(0, answer), "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        fetcher = Fetcher(guard=AddressGuard(resolver=outside), proxy=f"http://127.0.0.1:{port}")
+        assert (await code_of(fetcher, "http://shop.example.com/", tmp_path / "feed")).code == code
+
+
+def test_a_proxy_is_named_properly_and_its_password_not_told():
+    for proxy in ("proxy:3128", "socks5://proxy:1080", "http://proxy", "http://us:word@proxy"):
+        with pytest.raises(ValueError, match="proxy must be given as") as refused:
+            Fetcher(guard=AddressGuard(), proxy=proxy)
+        assert "us:word" not in str(refused.value)
+
+
+async def test_the_environment_is_not_asked(fetcher: Fetcher, serve, tmp_path: Path, monkeypatch):
+    web = await serve(lambda asked: asked.answer(b"x", Set_Cookie="session=1; Path=/"))
+    for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login a password b")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    for _ in range(2):
+        await fetcher.fetch(FetchRequest(web.url()), tmp_path / "feed", FetchLimits())
+    assert not any({"cookie", "authorization"} & asked.headers.keys() for asked in web.asked)
