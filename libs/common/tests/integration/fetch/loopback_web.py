@@ -59,7 +59,9 @@ class Web:
             asked = Asked(first.split(" ")[1], headers, reader, writer)
             self.asked.append(asked)
             await self.handler(asked)
-        except (ConnectionError, asyncio.IncompleteReadError):
+            writer.close()
+            await writer.wait_closed()
+        except (OSError, asyncio.IncompleteReadError):
             pass
         finally:
             self.open_connections -= 1

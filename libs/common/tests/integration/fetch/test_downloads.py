@@ -169,7 +169,7 @@ async def test_a_broken_answer_leaves_nothing(answer: bytes, code: str, fetcher:
     async def send(asked: Asked) -> None:
         await asked.send(answer)
         asked.writer.write_eof()
-        await asyncio.sleep(0.05)  # what was sent shall not be lost to the reset that follows
+        await asked.left_alone()
 
     web = await serve(send)
     (tmp_path / "feed").write_text("the one before")
