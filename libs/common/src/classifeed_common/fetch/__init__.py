@@ -4,6 +4,7 @@ from classifeed_common.fetch.failed import FetchFailed
 from classifeed_common.fetch.faults import FETCH_FAULTS, FetchFault
 from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.fetch.guard import AddressGuard
+from classifeed_common.fetch.headers import check_secrets
 from classifeed_common.fetch.models import Fetched, FetchLimits, FetchRequest, NotModified
 from classifeed_common.fetch.urls import check_url
 
@@ -17,5 +18,6 @@ __all__ = [
     "Fetched",
     "Fetcher",
     "NotModified",
+    "check_secrets",
     "check_url",
 ]
