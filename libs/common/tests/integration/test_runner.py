@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import textwrap
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ import pytest
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from grpc_health.v1.health_pb2_grpc import HealthStub
 from prometheus_client import REGISTRY
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
@@ -32,6 +34,7 @@ from classifeed.offers.v1.offer_service_pb2_grpc import (
 )
 from classifeed_common.auth import KeyStore
 from classifeed_common.errors import NotFound
+from classifeed_common.http.app import require_open
 from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.command import select_roles
 from classifeed_common.runner.listening import ListenError, is_loopback
@@ -116,6 +119,52 @@ async def test_a_running_service_answers_everywhere(tmp_path: Path) -> None:
         stop.set()
         assert await task == 0
     assert not run_file.exists()
+
+
+async def test_own_routes_win_and_are_refused_while_starting_and_draining() -> None:
+    async def own(request: Request) -> PlainTextResponse:
+        require_open(request)
+        return PlainTextResponse("own")
+
+    may_open, may_end = asyncio.Event(), asyncio.Event()
+
+    async def slow(stop: asyncio.Event) -> None:
+        await may_end.wait()
+
+    routes = [Route("/health", own)]
+    runner = build(roles=[Role("slow", slow)], routes=routes, on_start=may_open.wait)
+    stop = asyncio.Event()
+    task = asyncio.create_task(runner.run(stop))
+    await until(lambda: bool(runner.http_address))
+    starting = await get(runner, "/health")
+    assert (starting.status_code, starting.json()["reason"]) == (503, "STARTING")
+    assert starting.headers["retry-after"] == "1"
+    may_open.set()
+    await until(lambda: runner.is_ready)
+    assert (await get(runner, "/health")).text == "own"
+    unknown = await get(runner, "/nowhere")
+    assert (unknown.status_code, unknown.json()["reason"]) == (404, "NOT_FOUND")
+    stop.set()
+    await until(lambda: runner.refusal is not None)
+    draining = await get(runner, "/health")
+    assert (draining.status_code, draining.json()["reason"]) == (503, "DRAINING")
+    assert (await get(runner, "/health/live")).status_code == 200
+    may_end.set()
+    assert await task == 0
+    alone = build(roles=[Role("relay", idle)], routes=routes)
+    async with running(alone, {"relay"}):
+        assert (await get(alone, "/health")).json()["roles"] == ["relay"], "without serve the own routes are left out"
+
+
+async def test_answers_on_a_kept_connection_do_not_wait_for_acknowledgements() -> None:
+    runner = build()
+    took_s = []
+    async with running(runner), httpx.AsyncClient(trust_env=False) as client:
+        for _ in range(20):
+            started = time.perf_counter()
+            await client.get(f"http://{runner.http_address}/health/live")
+            took_s.append(time.perf_counter() - started)
+    assert min(took_s[1:]) < 0.03, "a delayed acknowledgement costs 40 ms, each time"
 
 
 async def test_it_is_not_serving_while_a_dependency_is_missing() -> None:

@@ -9,12 +9,13 @@ from typing import Protocol
 import structlog
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from classifeed_common.errors import DomainError
-from classifeed_common.http.problems import answer_error
+from classifeed_common.http.problems import answer_error, answer_http_error
 from classifeed_common.metrics import BACKLOG
 
 BACKLOG_TIMEOUT_S = 5.0
@@ -33,6 +34,10 @@ class State(Protocol):
     def is_ready(self) -> bool:
         """Whether traffic may come."""
 
+    @property
+    def refusal(self) -> DomainError | None:
+        """Why requests of the service's own routes cannot be taken now: it starts, or drains."""
+
 
 def build_app(state: State, backlogs: Mapping[str, BacklogSource], routes: Sequence[BaseRoute] = ()) -> Starlette:
     """Returns the application.
@@ -40,7 +45,8 @@ def build_app(state: State, backlogs: Mapping[str, BacklogSource], routes: Seque
     Args:
         state: asked at each request.
         backlogs: by role, what counts the work that waits.
-        routes: what the service has besides.
+        routes: what the service has besides; they win over the standard ones. One that needs what the service works
+            with begins with `require_open`.
     """
 
     async def live(_: Request) -> Response:
@@ -60,17 +66,34 @@ def build_app(state: State, backlogs: Mapping[str, BacklogSource], routes: Seque
         items = await count_backlog(backlogs)
         return JSONResponse({"items": items, "total": sum(items.values())})
 
-    return Starlette(
+    app = Starlette(
         routes=[
+            *routes,
             Route("/health", ready),
             Route("/health/live", live),
             Route("/health/ready", ready),
             Route("/metrics", metrics),
             Route("/backlog", backlog),
-            *routes,
         ],
-        exception_handlers={DomainError: answer_error, Exception: answer_error},
+        exception_handlers={
+            HTTPException: answer_http_error,
+            DomainError: answer_error,
+            Exception: answer_error,
+        },
     )
+    app.state.service = state
+    return app
+
+
+def require_open(request: Request) -> None:
+    """Passes while the service takes requests.
+
+    Raises:
+        Unavailable: STARTING or DRAINING.
+    """
+    state: State = request.app.state.service
+    if state.refusal is not None:
+        raise state.refusal
 
 
 async def count_backlog(backlogs: Mapping[str, BacklogSource]) -> dict[str, int]:

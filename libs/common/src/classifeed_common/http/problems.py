@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from http import HTTPStatus
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -36,3 +38,19 @@ def problem_of(error: DomainError, *, instance: str) -> JSONResponse:
 async def answer_error(request: Request, error: Exception) -> Response:
     """Answers whatever a route raised; for starlette's `exception_handlers`."""
     return problem_of(explain(error, f"{request.method} {request.url.path}"), instance=request.url.path)
+
+
+async def answer_http_error(request: Request, error: Exception) -> Response:
+    """Answers what the router itself refuses: an unknown path, a method that the path does not have."""
+    assert isinstance(error, HTTPException)
+    status = HTTPStatus(error.status_code)
+    body = {
+        "type": f"urn:classifeed:error:{status.name}",
+        "title": status.phrase,
+        "status": status.value,
+        "detail": f"{request.method} {request.url.path}: {error.detail}",
+        "instance": request.url.path,
+        "reason": status.name,
+    }
+    headers = dict(error.headers or {})
+    return JSONResponse(body, status_code=status, headers=headers, media_type="application/problem+json")

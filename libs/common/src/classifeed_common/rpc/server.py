@@ -32,10 +32,14 @@ OPTIONS: Final[tuple[tuple[str, int], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Servicer:
-    """A servicer on its way to a server: full name of its gRPC service, and what adds it."""
+    """A servicer on its way to a server: full name of its gRPC service, what adds it, and what ends its watches.
+
+    `drain` is called when the process begins to stop: streams that have no end of their own end then.
+    """
 
     name: str
     add: Callable[[grpc.aio.Server], None]
+    drain: Callable[[], None] | None = None
 
     @classmethod
     def of(cls, add: Callable[[ServicerT, grpc.aio.Server], None], implementation: ServicerT) -> Servicer:

@@ -18,6 +18,7 @@ from starlette.routing import BaseRoute
 
 from classifeed_common.auth.policy import Policy
 from classifeed_common.auth.tickets import KeyStore
+from classifeed_common.errors import Unavailable
 from classifeed_common.http.app import BacklogSource, build_app
 from classifeed_common.http.server import HttpServer, address_of, bind
 from classifeed_common.rpc.health import Health
@@ -47,7 +48,7 @@ class ServiceRunner:
         readiness: dependencies that it cannot work without, by name; each check raises while its one is missing.
         on_start: opens pools and producers; a failure ends the process.
         on_stop: closes them; called even when `on_start` failed half-way.
-        routes: HTTP routes besides the standard ones.
+        routes: HTTP routes besides the standard ones, which they win over; without `serve` they are left out.
         policy: who may call what; the table of the repository unless given.
         keys: verifies tickets; unless given, those of `settings.keys_dir`.
     """
@@ -80,6 +81,7 @@ class ServiceRunner:
         self._health = Health(servicer.name for servicer in self._servicers)
         self._readiness = Readiness(readiness or {}, self._health.set_serving)
         self._started = False
+        self._draining = False
         self._selected: frozenset[str] = frozenset()
         self.grpc_address = ""
         self.http_address = ""
@@ -93,6 +95,15 @@ class ServiceRunner:
     def is_ready(self) -> bool:
         """Whether traffic may come."""
         return self._health.is_serving
+
+    @property
+    def refusal(self) -> Unavailable | None:
+        """Why no request can be taken now, for the routes of the service; None: they can."""
+        if self._draining:
+            return Unavailable("DRAINING", f"{self.service} is stopping. Ask another replica, or try again.")
+        if not self._started:
+            return Unavailable("STARTING", f"{self.service} is still starting. Try again.", retry_after_s=1)
+        return None
 
     def describe(self) -> dict[str, object]:
         """Returns the answer of /health."""
@@ -129,7 +140,8 @@ class ServiceRunner:
         roles = [role for name, role in self._roles.items() if name in self._selected]
         backlogs: dict[str, BacklogSource] = {role.name: role.backlog for role in roles if role.backlog is not None}
         async with contextlib.AsyncExitStack() as stack:
-            http = HttpServer(build_app(self, backlogs, self._routes), self._bind_http())
+            routes = self._routes if SERVE in self._selected else ()
+            http = HttpServer(build_app(self, backlogs, routes), self._bind_http())
             await http.start()
             stack.push_async_callback(http.stop)
             server = self._build_server()
@@ -175,6 +187,10 @@ class ServiceRunner:
         if not failed:
             # Whoever balances load needs a moment to see NOT_SERVING before calls are refused.
             await asyncio.sleep(self.settings.drain_notice_s)
+        self._draining = True
+        for servicer in self._servicers:
+            if servicer.drain is not None:
+                servicer.drain()
         await server.stop(self.settings.drain_grace_s)
         left_s = max(0.0, self.settings.drain_grace_s - (time.monotonic() - started))
         _, late = await asyncio.wait([watch, *tasks], timeout=left_s)

@@ -1,0 +1,148 @@
+"""What each route of the HTTP face does: translate and call."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_jobs.faces.asked import QueueName, checked, checked_job_id, refusal
+from classifeed_jobs.faces.http import answers
+from classifeed_jobs.faces.http.operations import Asked, EventsQuery, Hosted, JobsQuery
+from classifeed_jobs.faces.locks import list_lock_states
+from classifeed_jobs.job import EnqueuedJob, JobFilter
+from classifeed_jobs.queues import QueueLimits, QueueStats
+
+
+async def trigger_job(hosted: Hosted, asked: Asked) -> answers.TriggerAnswer:
+    """Enqueues a job."""
+    [enqueued] = await hosted.admin.trigger([asked.body.to_request()], by=asked.by)
+    return _enqueued(enqueued)
+
+
+async def trigger_jobs(hosted: Hosted, asked: Asked) -> answers.TriggerBatchAnswer:
+    """Enqueues jobs, all or none."""
+    enqueued = await hosted.admin.trigger([job.to_request() for job in asked.body.jobs], by=asked.by)
+    return answers.TriggerBatchAnswer(jobs=[_enqueued(each) for each in enqueued])
+
+
+async def get_job_status(hosted: Hosted, asked: Asked) -> answers.JobStatus:
+    """Says how a job stands."""
+    return answers.JobStatus.model_validate(await hosted.admin.get(checked_job_id(asked.path["job_id"])))
+
+
+async def cancel_job(hosted: Hosted, asked: Asked) -> answers.CanceledJob:
+    """Asks a job to stop."""
+    job = await hosted.admin.cancel(checked_job_id(asked.path["job_id"]), by=asked.by)
+    return answers.CanceledJob.model_validate(job)
+
+
+async def retry_job(hosted: Hosted, asked: Asked) -> answers.JobStatus:
+    """Puts a failed or canceled job back into its queue."""
+    job = await hosted.admin.retry(checked_job_id(asked.path["job_id"]), by=asked.by)
+    return answers.JobStatus.model_validate(job)
+
+
+async def list_jobs(hosted: Hosted, asked: Asked) -> answers.JobList:
+    """Lists jobs, the newest first."""
+    query: JobsQuery = asked.query
+    try:
+        after = checked_job_id(query.page_token) if query.page_token is not None else None
+    except InvalidArgument as error:
+        raise refusal([FieldViolation("page_token", "must be the next_page_token of a page before")]) from error
+    which = JobFilter(queue=query.queue, task=query.task, lock_key=query.lock_key)
+    page = await hosted.admin.list_jobs(which, status=query.status, after=after, limit=query.page_size)
+    return answers.JobList(
+        jobs=[answers.JobView.model_validate(job) for job in page.jobs],
+        next_page_token=str(page.next_after) if page.next_after is not None else None,
+    )
+
+
+async def list_job_events(hosted: Hosted, asked: Asked) -> answers.EventList:
+    """Lists what happened to a job, in order."""
+    query: EventsQuery = asked.query
+    events = await hosted.admin.list_events(
+        checked_job_id(asked.path["job_id"]), after=query.page_token or 0, limit=query.page_size + 1
+    )
+    page = events[: query.page_size]
+    return answers.EventList(
+        events=[answers.EventView.model_validate(event) for event in page],
+        next_page_token=str(page[-1].event_id) if len(events) > len(page) else None,
+    )
+
+
+async def list_queues(hosted: Hosted, _: Asked) -> answers.QueueList:
+    """Lists the queues by name, with how they do."""
+    return answers.QueueList(queues=[_queue(stats) for stats in await hosted.admin.queues()])
+
+
+async def pause_queue(hosted: Hosted, asked: Asked) -> answers.QueueView:
+    """Starts no more jobs of a queue; those that run go on."""
+    queue = _queue_name(asked)
+    await hosted.admin.pause_queue(queue, by=asked.by)
+    return await _queue_now(hosted, queue)
+
+
+async def resume_queue(hosted: Hosted, asked: Asked) -> answers.QueueView:
+    """Lets a paused queue go on."""
+    queue = _queue_name(asked)
+    await hosted.admin.resume_queue(queue, by=asked.by)
+    return await _queue_now(hosted, queue)
+
+
+async def list_locks(hosted: Hosted, _: Asked) -> answers.LockList:
+    """Lists who holds which lock key, since when."""
+    return answers.LockList(locks=[answers.LockView.model_validate(lock) for lock in await list_lock_states(hosted.db)])
+
+
+async def get_health(_: Hosted, __: Asked) -> answers.Health:
+    """Answers; asks nobody, the database least of all."""
+    return answers.Health(status="healthy")
+
+
+async def get_info(hosted: Hosted, _: Asked) -> answers.Info:
+    """Says what is running."""
+    return hosted.info
+
+
+class _QueueInPath(BaseModel):
+    queue: QueueName
+
+
+def _queue_name(asked: Asked) -> str:
+    return checked(_QueueInPath, asked.path).queue
+
+
+def _enqueued(enqueued: EnqueuedJob) -> answers.TriggerAnswer:
+    members = {"job_id": enqueued.job_id, "status": enqueued.status}
+    return answers.TriggerAnswer.model_validate(
+        members | ({"differs": list(enqueued.differs)} if enqueued.differs else {})
+    )
+
+
+async def _queue_now(hosted: Hosted, queue: str) -> answers.QueueView:
+    found = await hosted.admin.queues(queue=queue)
+    return _queue(found[0] if found else _unknown(queue))
+
+
+def _unknown(queue: str) -> QueueStats:
+    """A queue that has nothing: any name is one."""
+    return QueueStats(queue, 0, 0, 0, 0, None, 0.0, 0.0, 0.0, 0, None, None, QueueLimits())
+
+
+def _queue(stats: QueueStats) -> answers.QueueView:
+    return answers.QueueView(
+        queue=stats.queue,
+        paused=stats.paused_at is not None,
+        paused_at=stats.paused_at,
+        paused_by=stats.paused_by,
+        depth=stats.ready + stats.delayed + stats.parked,
+        ready=stats.ready,
+        delayed=stats.delayed,
+        parked=stats.parked,
+        running=stats.running,
+        oldest_age_s=stats.oldest_s,
+        succeeded_per_s=stats.succeeded_per_s,
+        failed_per_s=stats.failed_per_s,
+        canceled_per_s=stats.canceled_per_s,
+        workers=stats.workers,
+    )

@@ -1,0 +1,91 @@
+"""The table of operations: every route of the HTTP face."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from classifeed_jobs.faces.asked import AskedBatch, AskedJob
+from classifeed_jobs.faces.http import answers, endpoints
+from classifeed_jobs.faces.http.operations import EventsQuery, JobsQuery, Operation
+
+OPERATIONS: Final = (
+    Operation(
+        "POST",
+        "/api/v1/jobs/trigger",
+        "Enqueue a job",
+        endpoints.trigger_job,
+        answers.TriggerAnswer,
+        rpc="TriggerJob",
+        body=AskedJob,
+    ),
+    Operation(
+        "POST",
+        "/api/v1/jobs:batch",
+        "Enqueue up to 1,000 jobs, all or none",
+        endpoints.trigger_jobs,
+        answers.TriggerBatchAnswer,
+        rpc="TriggerJobs",
+        body=AskedBatch,
+        max_body_bytes=16 << 20,
+    ),
+    Operation(
+        "GET", "/api/v1/jobs", "List jobs", endpoints.list_jobs, answers.JobList, rpc="ListJobs", query=JobsQuery
+    ),
+    Operation(
+        "GET",
+        "/api/v1/jobs/{job_id}/status",
+        "How a job stands",
+        endpoints.get_job_status,
+        answers.JobStatus,
+        rpc="GetJob",
+    ),
+    Operation(
+        "GET",
+        "/api/v1/jobs/{job_id}/events",
+        "The journal of a job",
+        endpoints.list_job_events,
+        answers.EventList,
+        rpc="ListJobEvents",
+        query=EventsQuery,
+    ),
+    Operation(
+        "POST", "/api/v1/jobs/{job_id}/cancel", "Stop a job", endpoints.cancel_job, answers.CanceledJob, rpc="CancelJob"
+    ),
+    Operation(
+        "POST",
+        "/api/v1/jobs/{job_id}/retry",
+        "Try a failed job again",
+        endpoints.retry_job,
+        answers.JobStatus,
+        rpc="RetryJob",
+    ),
+    Operation(
+        "GET",
+        "/api/v1/queues",
+        "The queues and how they do",
+        endpoints.list_queues,
+        answers.QueueList,
+        rpc="ListQueues",
+    ),
+    Operation(
+        "POST",
+        "/api/v1/queues/{queue:path}/pause",
+        "Hold back a queue",
+        endpoints.pause_queue,
+        answers.QueueView,
+        rpc="PauseQueue",
+    ),
+    Operation(
+        "POST",
+        "/api/v1/queues/{queue:path}/resume",
+        "Let a queue go on",
+        endpoints.resume_queue,
+        answers.QueueView,
+        rpc="ResumeQueue",
+    ),
+    Operation(
+        "GET", "/api/v1/locks", "Who holds which lock key", endpoints.list_locks, answers.LockList, rpc="GetLocks"
+    ),
+    Operation("GET", "/health", "Whether the process answers", endpoints.get_health, answers.Health, is_audited=False),
+    Operation("GET", "/info", "What is running", endpoints.get_info, answers.Info),
+)

@@ -1,0 +1,242 @@
+"""JobService: the same jobs over gRPC."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import grpc
+import grpc.aio
+import pytest
+from google.protobuf import json_format
+from google.protobuf.struct_pb2 import Struct
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from classifeed.jobs.v1 import job_pb2
+from classifeed.jobs.v1 import job_service_pb2 as pb
+from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
+from classifeed_common.auth import KeyStore
+from classifeed_common.rpc.client import open_channel
+from classifeed_jobs import Fail, Progress, QueueLimits, Queues
+
+INVALID = grpc.StatusCode.INVALID_ARGUMENT
+
+
+def struct(values: dict[str, Any]) -> Struct:
+    return json_format.ParseDict(values, Struct())
+
+
+def asked(**values: Any) -> pb.TriggerJobRequest:
+    return pb.TriggerJobRequest(**({"queue": "q", "task": "noop", "lock_key": "k"} | values))
+
+
+async def refused(call: Any) -> grpc.aio.AioRpcError:
+    with pytest.raises(grpc.aio.AioRpcError) as raised:
+        await call
+    return raised.value
+
+
+async def test_a_job_is_told_in_full(hosted, stub) -> None:
+    moment = Timestamp()
+    moment.FromDatetime(datetime(2031, 1, 2, tzinfo=UTC))
+    said = await stub.TriggerJob(
+        asked(
+            args=struct({"n": 3, "half": 0.5, "deep": [{"a": None}]}),
+            idempotency_key="i",
+            partition_key="p",
+            priority=0,
+            available_time=moment,
+            max_attempts=2,
+            lease_ttl_sec=9,
+            producer="x",
+            consumer_group="g",
+        )
+    )
+    assert (said.status, list(said.differs)) == (job_pb2.JOB_STATUS_QUEUED, [])
+    job = await stub.GetJob(pb.GetJobRequest(job_id=said.job_id))
+    assert (job.queue, job.task, job.lock_key, job.idempotency_key, job.partition_key) == ("q", "noop", "k", "i", "p")
+    assert (job.priority, job.max_attempts, job.lease_ttl_sec, job.producer, job.consumer_group) == (0, 2, 9, "x", "g")
+    assert (job.available_time, job.attempt, job.HasField("start_time"), job.HasField("progress")) == (
+        moment, 0, False, False,
+    )  # fmt: skip
+    assert job.args == struct({"n": 3, "half": 0.5, "deep": [{"a": None}]})
+    # Whole numbers stay whole, so that the same job over HTTP is the same.
+    over_http = {"args": {"n": 3, "half": 0.5, "deep": [{"a": None}]}, "idempotency_key": "i"}
+    assert "differs" not in await hosted.trigger(**over_http)
+    again = await stub.TriggerJob(asked(task="other", idempotency_key="i"))
+    assert (again.job_id, list(again.differs)) == (said.job_id, ["task", "args"])
+    unset = await stub.TriggerJob(asked())
+    job = await stub.GetJob(pb.GetJobRequest(job_id=unset.job_id))
+    assert (job.priority, job.max_attempts, job.lease_ttl_sec, job.idempotency_key) == (100, 5, 60, "")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"queue": "Q"},
+        {"lock_key": ""},
+        {"lock_key": "\0"},
+        {"task": "a\0"},
+        {"args": struct({"a": "\0"})},
+        {"max_attempts": 0},
+        {"available_time": Timestamp(seconds=10**14)},
+        {"available_time": Timestamp(seconds=253402300799)},
+    ],
+)
+async def test_wrong_requests_are_refused(hosted, stub, wrong: dict[str, Any]) -> None:
+    assert (await refused(stub.TriggerJob(asked(**wrong)))).code() is INVALID
+    assert (await refused(stub.TriggerJobs(pb.TriggerJobsRequest(jobs=[asked(), asked(**wrong)])))).code() is INVALID
+    assert await hosted.bench.value("SELECT count(*) FROM dl_jobs") == 0
+
+
+async def test_numbers_that_json_does_not_have_are_refused(stub) -> None:
+    args = Struct()
+    args.fields["a"].number_value = float("nan")
+    assert (await refused(stub.TriggerJob(asked(args=args)))).code() is INVALID
+
+
+async def test_batches_pages_journals_and_cancels(stub) -> None:
+    batch = await stub.TriggerJobs(pb.TriggerJobsRequest(jobs=[asked(lock_key=f"k{n}") for n in range(5)]))
+    ids = [job.job_id for job in batch.jobs]
+    twice = pb.TriggerJobsRequest(jobs=[asked(idempotency_key="i")] * 2)
+    assert (await refused(stub.TriggerJobs(twice))).code() is INVALID
+    canceled = await stub.CancelJob(pb.CancelJobRequest(job_id=ids[0]))
+    assert (canceled.status, canceled.cancel_requested) == (job_pb2.JOB_STATUS_CANCELED, True)
+    first = await stub.ListJobs(pb.ListJobsRequest(page_size=3))
+    second = await stub.ListJobs(pb.ListJobsRequest(page_size=3, page_token=first.next_page_token))
+    assert [job.job_id for job in (*first.jobs, *second.jobs)] == sorted(ids, reverse=True)
+    assert second.next_page_token == ""
+    left = await stub.ListJobs(
+        pb.ListJobsRequest(status=job_pb2.JOB_STATUS_QUEUED, lock_key="k3", queue="q", task="noop")
+    )
+    assert [job.job_id for job in left.jobs] == [ids[3]]
+    assert (await refused(stub.ListJobs(pb.ListJobsRequest(page_token="x")))).code() is INVALID
+    events = (await stub.ListJobEvents(pb.ListJobEventsRequest(job_id=ids[0]))).events
+    assert [event.kind for event in events] == ["queued", "canceled"]
+    assert events[1].event_id > events[0].event_id
+    assert events[0].job_id == ids[0]
+    for call, request in (
+        (stub.GetJob, pb.GetJobRequest), (stub.CancelJob, pb.CancelJobRequest), (stub.RetryJob, pb.RetryJobRequest),
+        (stub.ListJobEvents, pb.ListJobEventsRequest),
+    ):  # fmt: skip
+        assert (await refused(call(request(job_id=str(uuid4()))))).code() is grpc.StatusCode.NOT_FOUND
+        assert (await refused(call(request(job_id="17")))).code() is INVALID
+
+
+async def test_failed_jobs_go_back_singly_and_all_since_a_time(host, bench) -> None:
+    is_broken = True
+
+    @bench.registry.register("t")
+    async def work(ctx: Any, args: dict[str, Any]) -> Any:
+        if is_broken:
+            raise Fail("away")
+        return {"rows": [1, 2.5, None]}
+
+    async with host(work={"q": 4}) as hosted, grpc.aio.insecure_channel(hosted.grpc_address) as channel:
+        stub: Any = JobServiceStub(channel)
+        early = (await hosted.trigger(task="t", lock_key="a"))["job_id"]
+        await hosted.ended(early)
+        since = Timestamp()
+        since.FromDatetime(await bench.value("SELECT clock_timestamp()"))
+        late = [(await hosted.trigger(task="t", lock_key=f"k{n}"))["job_id"] for n in range(3)]
+        for job_id in late:
+            assert (await hosted.ended(job_id))["status"] == "failed"
+        [queue] = (await stub.ListQueues(pb.ListQueuesRequest())).queues
+        assert (queue.queue, queue.ended_last_minute, queue.failed_last_hour, queue.paused) == ("q", 4, 4, False)
+        is_broken = False
+        other = await stub.RetryJobs(pb.RetryJobsRequest(queue="q", task="none", failed_since=since))
+        assert other.retried == 0
+        assert (await stub.RetryJobs(pb.RetryJobsRequest(queue="q", task="t", failed_since=since))).retried == 3
+        for job_id in late:
+            assert (await hosted.ended(job_id))["status"] == "succeeded"
+        job = await stub.GetJob(pb.GetJobRequest(job_id=late[0]))
+        assert json_format.MessageToDict(job.result) == {"rows": [1, 2.5, None]}
+        assert (await hosted.status(early))["status"] == "failed"
+        assert (await stub.RetryJobs(pb.RetryJobsRequest(queue="q"))).retried == 1
+        await hosted.ended(early)
+        again = stub.RetryJob(pb.RetryJobRequest(job_id=early))
+        assert (await refused(again)).code() is grpc.StatusCode.FAILED_PRECONDITION
+
+
+async def test_queues_and_their_limits(bench, stub) -> None:
+    async with bench.db.transaction() as tx:
+        limits = QueueLimits(max_running=3, max_running_per_partition=2, rate_per_s=1.5)
+        await Queues().set_limits(tx, "q", limits)
+    await stub.TriggerJob(asked())
+    paused = await stub.PauseQueue(pb.PauseQueueRequest(queue="q"))
+    assert (paused.paused, paused.ready, paused.concurrency_limit, paused.partition_limit, paused.rate_limit) == (
+        True, 1, 3, 2, 1.5,
+    )  # fmt: skip
+    assert paused.oldest_age_s >= 0
+    assert not (await stub.ResumeQueue(pb.ResumeQueueRequest(queue="q"))).paused
+    assert (await stub.ResumeQueue(pb.ResumeQueueRequest(queue="free"))).queue == "free"
+
+
+async def test_watching_sends_changes_but_no_heartbeats_and_ends_with_the_job(host, bench) -> None:
+    steps = asyncio.Queue[Progress | None]()
+
+    @bench.registry.register("steps")
+    async def walk(ctx: Any, args: dict[str, Any]) -> Any:
+        while (step := await steps.get()) is not None:
+            yield step
+
+    async with (
+        host(work={"q": 1}, heartbeat_s=0.05) as hosted,
+        grpc.aio.insecure_channel(hosted.grpc_address) as channel,
+    ):
+        stub: Any = JobServiceStub(channel)
+        missing = stub.WatchJob(pb.WatchJobRequest(job_id=str(uuid4())))
+        with pytest.raises(grpc.aio.AioRpcError) as raised:
+            await missing.read()
+        assert raised.value.code() is grpc.StatusCode.NOT_FOUND
+        job_id = (await hosted.trigger(task="steps"))["job_id"]
+        await hosted.until(job_id, lambda said: said["status"] == "running")
+        stream = stub.WatchJob(pb.WatchJobRequest(job_id=job_id))
+        seen = [await stream.read()]
+        await steps.put(Progress(3, 10, {"file": "a.csv"}))
+        seen.append(await stream.read())
+        assert (seen[1].progress.processed, seen[1].progress.total) == (3, 10)
+        assert dict(seen[1].progress.details) == {"file": "a.csv"}
+        assert seen[1].heartbeat_time.ToNanoseconds() > 0
+        locks = (await stub.GetLocks(pb.GetLocksRequest())).locks
+        assert [(lock.lock_key, lock.job_id, lock.worker_id) for lock in locks] == [("k", job_id, seen[1].worker_id)]
+        await asyncio.sleep(0.6)  # some heartbeats go by
+        await steps.put(None)
+        rest = [await stream.read()]
+        assert await stream.read() is grpc.aio.EOF
+        assert [job.status for job in (*seen, *rest)] == [
+            job_pb2.JOB_STATUS_RUNNING, job_pb2.JOB_STATUS_RUNNING, job_pb2.JOB_STATUS_SUCCEEDED,
+        ]  # fmt: skip
+
+
+async def test_a_watch_holds_up_no_drain(host, bench) -> None:
+    async with host() as hosted, grpc.aio.insecure_channel(hosted.grpc_address) as channel:
+        stub: Any = JobServiceStub(channel)
+        job_id = (await hosted.trigger())["job_id"]
+        stream = stub.WatchJob(pb.WatchJobRequest(job_id=job_id))
+        await stream.read()
+        started = time.monotonic()
+        hosted.stop.set()
+        with pytest.raises(grpc.aio.AioRpcError) as raised:
+            await stream.read()
+        assert raised.value.code() is grpc.StatusCode.UNAVAILABLE
+        assert await hosted.task == 0
+        assert time.monotonic() - started < 10, "long before the grace of 30 s is over"
+
+
+async def test_who_asked_is_kept(host, keys: KeyStore) -> None:
+    async with host(keys=keys) as hosted:
+        channel = open_channel(hosted.grpc_address, caller="operator", audience="loader", keys=keys)
+        stub: Any = JobServiceStub(channel)
+        job_id = (await stub.TriggerJob(asked())).job_id
+        await stub.CancelJob(pb.CancelJobRequest(job_id=job_id))
+        events = (await stub.ListJobEvents(pb.ListJobEventsRequest(job_id=job_id))).events
+        assert [(event.kind, dict(event.payload)) for event in events] == [
+            ("queued", {"by": "operator"}), ("canceled", {"by": "operator"}),
+        ]  # fmt: skip
+        await channel.close()
+        other: Any = JobServiceStub(open_channel(hosted.grpc_address, caller="api", audience="loader", keys=keys))
+        assert (await refused(other.TriggerJob(asked()))).code() is grpc.StatusCode.PERMISSION_DENIED
