@@ -1,8 +1,13 @@
-"""Interleavings of enqueue, claim, ends (current and stale), cancel, expiry and reaping, against a model in memory."""
+"""Interleavings of enqueue, claim, ends (current and stale), cancel, retry, expiry, reaping, pauses and limits, against
+a model in memory.
+
+Some 3,000 steps by default (about a minute), a million with CLASSIFEED_CAMPAIGN=long.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -21,13 +26,15 @@ from hypothesis.stateful import (
 )
 
 from classifeed_common.testing.databases import DatabaseServer
-from classifeed_jobs import ClaimLost, JobStore, ddl
-from classifeed_jobs.claiming import claim_jobs
+from classifeed_jobs import ClaimLost, JobStore, QueueLimits, Queues, ddl
+from classifeed_jobs.claiming import Turn, claim_jobs
 from classifeed_jobs.claims import Claim, Ending, admit_due, end_claims, guard_claim
 from classifeed_jobs.lease_row import LeaseRow
+from classifeed_jobs.limits import claim_within_limits
 from classifeed_jobs.reaper import _LOCK_LOST
 from classifeed_jobs.schema import VERSIONS
 
+_EXAMPLES = 17_000 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 50
 _WORKERS = ("w1", "w2")
 _OUTCOMES = ("succeeded", "failed", "canceled", "retry", "snoozed", "returned")
 
@@ -45,6 +52,7 @@ class Model:
     worker: str | None = None
     is_due: bool = True
     cancel_requested: bool = False
+    partition_key: str | None = None
 
 
 class JobMachine(RuleBasedStateMachine):
@@ -52,20 +60,27 @@ class JobMachine(RuleBasedStateMachine):
 
     dsn: str
 
-    @initialize()
-    def begin(self) -> None:
+    @initialize(has_partitions=st.booleans())
+    def begin(self, has_partitions: bool) -> None:
+        self.has_partitions = has_partitions
         self.runner = asyncio.Runner()
         self.store = JobStore()
         self.jobs: dict[UUID, Model] = {}
         self.claims: list[Claim] = []
         self.silent: set[str] = set()
+        self.is_paused = False
+        self.max_running: int | None = None
         self.runner.run(self._begin())
         for _ in range(4):
-            self.enqueue("a", None, 2, True)
+            self.enqueue("a", None, 2, True, None)
+        for partition_key in ("p", "p", "p", "r", None):
+            self.enqueue(None, None, 2, True, partition_key)
 
     async def _begin(self) -> None:
         self.db = await psycopg.AsyncConnection.connect(self.dsn, autocommit=True)
-        await self.db.execute("TRUNCATE dl_jobs, dl_jobs_done, dl_job_events, dl_job_locks, dl_job_keys, dl_workers")
+        await self.db.execute(
+            "TRUNCATE dl_jobs, dl_jobs_done, dl_job_events, dl_job_locks, dl_job_keys, dl_workers, dl_queues"
+        )
         for worker in _WORKERS:
             await LeaseRow(worker, ["q"]).register(self.db)
 
@@ -83,6 +98,8 @@ class JobMachine(RuleBasedStateMachine):
         for job_id in [job_id for job_id, model in self.jobs.items() if model.status == "running"]:
             self._end(job_id, self.jobs[job_id].claim_no, "succeeded")
         self.make_due()
+        self.pause(False)
+        self.limit(None)
         for worker in sorted(self.silent):
             self.renew(worker)
         while self._claim("w1", 3):
@@ -95,12 +112,24 @@ class JobMachine(RuleBasedStateMachine):
         max_attempts=st.sampled_from([None, None, 1, 2]),
         priority=st.integers(1, 3),
         is_due=st.sampled_from([True, True, False]),
+        partition_key=st.sampled_from([None, "p", "p", "r"]),
     )
-    def enqueue(self, lock_key: str | None, max_attempts: int | None, priority: int, is_due: bool) -> None:
+    def enqueue(
+        self, lock_key: str | None, max_attempts: int | None, priority: int, is_due: bool, partition_key: str | None
+    ) -> None:
+        partition_key = partition_key if self.has_partitions else None
+
         async def put() -> UUID:
             async with self.db.transaction():
                 job = await self.store.enqueue(
-                    self.db, "q", "t", {}, lock_key=lock_key, max_attempts=max_attempts, priority=priority
+                    self.db,
+                    "q",
+                    "t",
+                    {},
+                    lock_key=lock_key,
+                    max_attempts=max_attempts,
+                    priority=priority,
+                    partition_key=partition_key,
                 )
                 if not is_due:
                     await self.db.execute(
@@ -110,7 +139,9 @@ class JobMachine(RuleBasedStateMachine):
                     )
             return job.job_id
 
-        self.jobs[self.runner.run(put())] = Model((priority, len(self.jobs)), lock_key, max_attempts, is_due=is_due)
+        self.jobs[self.runner.run(put())] = Model(
+            (priority, len(self.jobs)), lock_key, max_attempts, is_due=is_due, partition_key=partition_key
+        )
 
     @rule()
     def make_due(self) -> None:
@@ -126,15 +157,29 @@ class JobMachine(RuleBasedStateMachine):
         self._claim(worker, wanted)
 
     def _claim(self, worker: str, wanted: int) -> int:
+        room = wanted
+        if self.max_running is not None:
+            room = min(wanted, self.max_running - sum(model.status == "running" for model in self.jobs.values()))
+
         async def take() -> list[Claim]:
             await admit_due(self.db, ["q"])
-            answer = await claim_jobs(self.db, worker_id=worker, queue="q", wanted=wanted, fresh_s=600)
-            assert answer.is_registered == (worker not in self.silent)
+            asked: dict[str, Any] = {"worker_id": worker, "queue": "q", "wanted": wanted, "fresh_s": 600}
+            answer = await claim_jobs(self.db, **asked)
+            if self.is_paused or self.max_running is not None:
+                assert answer.claims == []
+                within = await claim_within_limits(self.db, **asked, turn=Turn())
+                assert within is not None
+                answer = within
+            elif worker in self.silent:
+                assert not answer.is_registered
             assert answer.contended == 0
             return answer.claims
 
         claims = self.runner.run(take())
-        assert [claim.job_id for claim in claims] == ([] if worker in self.silent else self._claimable(wanted))
+        if worker in self.silent or self.is_paused or room <= 0:
+            assert claims == []
+        else:
+            self._check_choice([claim.job_id for claim in claims], room)
         for claim in claims:
             model = self.jobs[claim.job_id]
             model.status, model.worker = "running", worker
@@ -152,6 +197,28 @@ class JobMachine(RuleBasedStateMachine):
                 found.append(job_id)
                 held |= {model.lock_key} - {None}
         return found
+
+    def _check_choice(self, taken: list[UUID], wanted: int) -> None:
+        """In order of age without partition keys; with them each key has its turn, behind priority and before age."""
+        queued = [model for model in self.jobs.values() if model.status == "queued"]
+        if all(model.partition_key is None for model in queued):
+            assert taken == self._claimable(wanted)
+            return
+        models = [self.jobs[job_id] for job_id in taken]
+        assert len(taken) == min(wanted, len(self._claimable(len(self.jobs))))
+        keys = [model.lock_key for model in models if model.lock_key is not None]
+        assert len(keys) == len(set(keys)), "two of one key"
+        held = {model.lock_key for model in self.jobs.values() if model.status == "running"} - {None}
+        assert not held & set(keys), "a held key"
+        left = [
+            model
+            for model in queued
+            if model.is_due and model not in models and model.lock_key not in (held | set(keys)) - {None}
+        ]
+        for model in left:
+            assert all(model.order[0] >= other.order[0] for other in models), "an urgent one was passed over"
+            lane = [one for one in models if (one.partition_key, one.order[0]) == (model.partition_key, model.order[0])]
+            assert all(one.order < model.order for one in lane), "a younger one of the same partition went first"
 
     @precondition(lambda self: self.claims)
     @rule(data=st.data(), outcome=st.sampled_from(_OUTCOMES), delay_s=st.sampled_from([0.0, 86400.0]))
@@ -219,6 +286,39 @@ class JobMachine(RuleBasedStateMachine):
         elif model.status == "running":
             model.cancel_requested = True
         assert (answer.status, answer.cancel_requested) == (model.status, model.cancel_requested)
+
+    @precondition(lambda self: any(model.status in {"succeeded", "failed", "canceled"} for model in self.jobs.values()))
+    @rule(data=st.data())
+    def retry(self, data: st.DataObject) -> None:
+        ended = [job_id for job_id, model in self.jobs.items() if model.status in {"succeeded", "failed", "canceled"}]
+        job_id = data.draw(st.sampled_from(sorted(ended)))
+
+        async def ask() -> bool:
+            async with self.db.transaction():
+                return await self.store.retry(self.db, job_id)
+
+        model = self.jobs[job_id]
+        assert self.runner.run(ask()) == (model.status != "succeeded")
+        if model.status != "succeeded":
+            model.status, model.attempt, model.cancel_requested, model.is_due = "queued", 0, False, True
+
+    @rule(is_paused=st.booleans())
+    def pause(self, is_paused: bool) -> None:
+        async def ask() -> None:
+            async with self.db.transaction():
+                await (Queues().pause(self.db, "q") if is_paused else Queues().resume(self.db, "q"))
+
+        self.runner.run(ask())
+        self.is_paused = is_paused
+
+    @rule(max_running=st.sampled_from([None, None, 1, 3]))
+    def limit(self, max_running: int | None) -> None:
+        async def ask() -> None:
+            async with self.db.transaction():
+                await Queues().set_limits(self.db, "q", QueueLimits(max_running=max_running))
+
+        self.runner.run(ask())
+        self.max_running = max_running
 
     @rule(worker=st.sampled_from(_WORKERS))
     def fall_silent(self, worker: str) -> None:
@@ -312,7 +412,7 @@ def test_job_state_machine(database_server: DatabaseServer) -> None:
             machine,
             _min_steps=30,  # else most examples end before a claim is overtaken
             settings=settings(
-                max_examples=50,
+                max_examples=_EXAMPLES,
                 stateful_step_count=60,
                 deadline=None,
                 suppress_health_check=list(HealthCheck),
