@@ -1,8 +1,12 @@
-"""Worker processes that are stopped past their lease, killed, and a PostgreSQL that restarts."""
+"""Worker processes that are stopped past their lease, killed, and a PostgreSQL that restarts.
+
+A few rounds by default; 200 SIGKILLs and 20 restarts with CLASSIFEED_CAMPAIGN=long.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import signal
 import sys
@@ -20,6 +24,10 @@ from classifeed_jobs import Fixed, JobContext, Reaper
 
 from .conftest import Bench, running, until
 
+_IS_LONG = os.environ.get("CLASSIFEED_CAMPAIGN") == "long"
+_ROUNDS = 400 if _IS_LONG else 8  # every other one is a SIGKILL
+_RESTARTS = 20 if _IS_LONG else 1
+_CAMPAIGN_TIMEOUT_S = 7200 if _IS_LONG else 180
 _SCRIPT = str(Path(__file__).with_name("worker_process.py"))
 _TABLES = """
 CREATE TABLE marks (job_id uuid, claim_no integer, mark text);
@@ -118,17 +126,21 @@ async def test_naive_ways_fail_the_zombie_test(
 async def _campaign(bench: Bench, processes: Processes, *broken: str) -> None:
     """SIGKILL and SIGSTOP past the lease at random under load; keys never overlap, each effect is there once."""
     rng = random.Random(7)
-    ids = [
-        await bench.enqueue(
-            "load",
-            {"sleep_s": rng.uniform(0, 0.3)},
-            lock_key=f"key {n % 20}" if n % 3 else None,
-            lease_ttl_s=2,
-            max_attempts=None,
-        )
-        for n in range(400)
-    ]
-    for _ in range(3):
+    ids: list[Any] = []
+
+    async def load(count: int) -> None:
+        for n in range(count):
+            job_id = await bench.enqueue(
+                "load",
+                {"sleep_s": rng.uniform(0, 0.3)},
+                lock_key=f"key {n % (50 if _IS_LONG else 20)}" if n % 3 else None,
+                lease_ttl_s=2,
+                max_attempts=None,
+            )
+            ids.append(job_id)
+
+    await load(400)
+    for _ in range(4 if _IS_LONG else 3):
         await processes.start(*broken)
     rounds = 0
 
@@ -136,9 +148,11 @@ async def _campaign(bench: Bench, processes: Processes, *broken: str) -> None:
         return bool(await bench.value("SELECT count(*) = 0 FROM dl_jobs"))
 
     async with running(Reaper(bench.db, reaper_period_s=0.5)):
-        while not await all_ended() and rounds < 8:
+        while rounds < _ROUNDS and (_IS_LONG or not await all_ended()):
             await asyncio.sleep(rng.uniform(0.3, 1.2))
             rounds += 1
+            if _IS_LONG and await bench.value("SELECT count(*) < 300 FROM dl_jobs"):
+                await load(300)
             victim = rng.choice(processes.alive)
             if rounds % 2:
                 await processes.end(victim, signal.SIGKILL)
@@ -147,7 +161,7 @@ async def _campaign(bench: Bench, processes: Processes, *broken: str) -> None:
                 victim.send_signal(signal.SIGSTOP)
                 await asyncio.sleep(3.0)
                 victim.send_signal(signal.SIGCONT)
-        await until(all_ended, within_s=60)
+        await until(all_ended, within_s=120)
     for process in list(processes.alive):
         await processes.end(process, signal.SIGTERM)
     overlaps = await bench.execute(
@@ -165,11 +179,13 @@ async def _campaign(bench: Bench, processes: Processes, *broken: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(_CAMPAIGN_TIMEOUT_S)
 async def test_killed_workers_lose_no_job_and_double_no_effect(bench: Bench, processes: Processes) -> None:
     await _campaign(bench, processes)
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(_CAMPAIGN_TIMEOUT_S)
 async def test_claims_that_ignore_lock_keys_fail_the_campaign(bench: Bench, processes: Processes) -> None:
     with pytest.raises(AssertionError, match="keys overlap"):
         await _campaign(bench, processes, "keys")
@@ -186,6 +202,7 @@ async def durable_bench(bench: Bench) -> AsyncIterator[Bench]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(_CAMPAIGN_TIMEOUT_S)
 async def test_postgresql_restarts_under_load(durable_bench: Bench, postgres: EmbeddedPostgres) -> None:
     bench = durable_bench
     await bench.execute("CREATE TABLE effects (job_id uuid)")
@@ -197,23 +214,91 @@ async def test_postgresql_restarts_under_load(durable_bench: Bench, postgres: Em
             await ctx.guard(tx)
             await tx.execute("INSERT INTO effects VALUES (%s)", [ctx.job_id])
 
-    ids = [await bench.enqueue("load", lock_key=f"k{n % 50}", max_attempts=None, lease_ttl_s=3) for n in range(300)]
+    ids: list[Any] = []
 
-    async def some_done() -> bool:
-        return bool(await bench.value("SELECT count(*) > 20 FROM dl_jobs_done"))
+    async def enqueue_more() -> None:
+        ids.extend(
+            [await bench.enqueue("load", lock_key=f"k{n % 50}", max_attempts=None, lease_ttl_s=3) for n in range(300)]
+        )
 
-    async def all_done() -> bool:
+    async def is_done(share: float) -> bool:
         try:
-            return bool(
-                await bench.value("SELECT count(*) = %s FROM dl_jobs_done WHERE status = 'succeeded'", len(ids))
-            )
+            done = await bench.value("SELECT count(*) FROM dl_jobs_done WHERE status = 'succeeded'")
         except psycopg.OperationalError:
             return False
+        return bool(done >= share * len(ids))
 
     async with running(Reaper(bench.db, reaper_period_s=0.5)), bench.working(concurrency=8, heartbeat_s=0.5):
-        await until(some_done)
-        await asyncio.to_thread(postgres.kill)
-        postgres.start()  # in this thread: the server is bound to the life of the one that starts it
-        await until(all_done, within_s=40)
+        for _ in range(_RESTARTS):
+            await enqueue_more()
+            await until(lambda: is_done(1 - 250 / len(ids)))
+            await asyncio.to_thread(postgres.kill)
+            postgres.start()  # in this thread: the server is bound to the life of the one that starts it
+            await until(lambda: is_done(1), within_s=40)
     assert await bench.value("SELECT count(DISTINCT job_id) FROM effects") == len(ids)
     assert await bench.value("SELECT count(*) FROM dl_job_locks") == 0
+
+
+async def test_killed_back_ends_are_replaced_and_the_worker_goes_on(bench: Bench) -> None:
+    """LISTEN, lease, pool: all connections of the worker at once, again and again."""
+
+    @bench.registry.register("load", backoff=Fixed(0.05))
+    async def load(ctx: JobContext, args: dict[str, Any]) -> None:
+        await asyncio.sleep(0.01)
+
+    async with bench.working(claim_backoff_s=1.0, heartbeat_s=0.5), running(Reaper(bench.db, reaper_period_s=0.5)):
+        ids = []
+        for _ in range(3):
+            ids += [await bench.enqueue("load", max_attempts=None, lease_ttl_s=3) for _ in range(30)]
+            with psycopg.connect(bench.db.dsn, autocommit=True) as killer:
+                killer.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+                )
+
+            async def can_talk() -> bool:
+                try:
+                    return bool(await bench.value("SELECT true"))
+                except psycopg.OperationalError:
+                    return False
+
+            await until(can_talk)
+        assert set(await bench.ended(*ids, within_s=30)) == {"succeeded"}
+
+
+async def test_full_pool_costs_no_lease(bench: Bench) -> None:
+    """Handlers hold every pooled connection for longer than the lease: nobody takes their jobs away."""
+    full = asyncio.Event()
+    release = asyncio.Event()
+    held = 0
+
+    @bench.registry.register("hog")
+    async def hog(ctx: JobContext, args: dict[str, Any]) -> None:
+        nonlocal held
+        async with ctx.db.connection():
+            held += 1
+            if held == 4:
+                full.set()
+            await release.wait()
+
+    own = Database(bench.db.dsn, schema="test", application_name="own")
+    await own.open()
+    try:
+        async with bench.working(heartbeat_s=0.2), running(Reaper(own, reaper_period_s=0.2)):
+            ids = [await bench.enqueue("hog", lease_ttl_s=1) for _ in range(4)]
+            await full.wait()
+            apart = Bench(own)
+
+            async def is_past_the_lease() -> bool:
+                sql = (
+                    "SELECT min(clock_timestamp() - started_at) > interval '2.5 s' FROM dl_jobs WHERE job_id = ANY(%s)"
+                )
+                return bool(await apart.value(sql, ids))
+
+            await until(is_past_the_lease)
+            assert await apart.value("SELECT count(*) FROM dl_job_events WHERE kind = 'heartbeat_lost'") == 0
+            release.set()
+            assert set(await apart.ended(*ids)) == {"succeeded"}
+    finally:
+        await own.close()
+    assert [(await bench.job(job_id)).attempt for job_id in ids] == [1] * 4
