@@ -1,0 +1,57 @@
+"""The network lets in whoever the table of methods and callers names, and nobody else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+import yaml
+
+from classifeed_common.auth.policy import OPERATOR, POLICY, SERVICE
+from tests.charts.conftest import ROOT, SERVICES, Manifests
+
+_ADDED = re.compile(r"\badd_(\w+)Servicer_to_server\b")
+_LABELS = {OPERATOR: "operator-tools"}
+
+
+def served_by(service: str) -> set[str]:
+    """The gRPC services that the bootstrap of a service joins to its server."""
+    text = (ROOT / f"services/{service}/src/classifeed_{service}/bootstrap.py").read_text("utf-8")
+    return set(_ADDED.findall(text)) | ({"JobService"} if "job_servicer(" in text else set())
+
+
+def callers_of(service: str) -> set[str]:
+    """The labels of those who may call some method of a service."""
+    served = served_by(service)
+    callers = {
+        caller
+        for method, allowed in POLICY.items()
+        for caller in allowed
+        if method.split("/")[1].rpartition(".")[2] in served
+    }
+    # `service` is a key that a person tests with, from the pods of the operator's tools.
+    return {_LABELS.get(caller, caller) for caller in callers - {SERVICE}}
+
+
+def test_every_method_of_the_table_is_served_by_some_chart() -> None:
+    served = {name for service in SERVICES for name in served_by(service)}
+    assert {method.split("/")[1].rpartition(".")[2] for method in POLICY} == served
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_callers_in_the_values_are_those_of_the_table(service: str) -> None:
+    values = yaml.safe_load((ROOT / f"helm/{service}/values.yaml").read_text("utf-8"))
+    callers = values["networkPolicy"]["callers"]
+    assert len(callers) == len(set(callers))
+    assert set(callers) == callers_of(service)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("service", SERVICES)
+def test_network_policy_lets_the_callers_in_to_grpc(render: Callable[..., Manifests], service: str) -> None:
+    [policy] = [each for each in render(service) if each["kind"] == "NetworkPolicy"]
+    [grpc] = [rule for rule in policy["spec"]["ingress"] if rule["ports"] == [{"port": "grpc"}]]
+    let_in = [peer["podSelector"]["matchLabels"]["app.kubernetes.io/name"] for peer in grpc["from"]]
+    assert set(let_in) == callers_of(service)
