@@ -115,7 +115,7 @@ def _describe_fault(cls: type[ServiceSettings], fault: dict[str, Any]) -> str:
     return f"{variable}={value} is refused: {fault['msg'][:1].lower()}{fault['msg'][1:]}{allowed}"
 
 
-def variable_of(cls: type[ServiceSettings], field: str) -> str:
+def variable_of(cls: type[BaseSettings], field: str) -> str:
     """Returns the environment variable of a field."""
     return f"{cls.model_config.get('env_prefix') or ''}{field}".upper()
 
@@ -124,10 +124,16 @@ def _is_secret(field: FieldInfo) -> bool:
     return "Secret" in str(field.annotation)
 
 
-def describe_settings(cls: type[ServiceSettings]) -> str:
-    """Returns the text of `--help-settings`: each variable with its default and what it means."""
+def describe_settings(cls: type[BaseSettings]) -> str:
+    """Returns the text of `--help-settings`: each variable with its default and what it means.
+
+    Settings inside of settings have variables of their own.
+    """
     lines = []
     for name, field in cls.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseSettings):
+            lines.append(describe_settings(field.annotation))
+            continue
         default = field.get_default(call_default_factory=False)
         if default is PydanticUndefined or field.is_required():
             shown = "required"

@@ -12,9 +12,15 @@ from classifeed_common.ids import process_holder
 from classifeed_common.lease import Leases
 from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.command import version_of
+from classifeed_common.runner.listening import StartError, http_keys
 from classifeed_common.runner.parts import blobs_of, channel_to, check_table, database_of
 from classifeed_common.spool import sweep_spool
 from classifeed_jobs import JobStore, Reaper, Worker
+from classifeed_jobs import Scheduler as JobScheduler
+from classifeed_jobs.faces.http import job_routes
+from classifeed_jobs.faces.http.answers import Info
+from classifeed_jobs.faces.rpc import job_servicer
+from classifeed_jobs.pipelines import PipelineError, load_pipelines
 from classifeed_loader.app.fetch_parts import FetchParts
 from classifeed_loader.app.host_turns import HostTurns
 from classifeed_loader.app.queue_fetches import QUEUE
@@ -28,13 +34,27 @@ SERVICE = "loader"
 
 
 def build(settings: LoaderSettings) -> ServiceRunner:
-    """Returns the loader, nothing of it opened yet."""
+    """Returns the loader, nothing of it opened yet.
+
+    Raises:
+        StartError: a module with pipelines cannot be loaded, or HTTP would want tickets that nobody can check.
+    """
+    host = settings.hosting
+    try:
+        pipelines = load_pipelines(host.dl_pipeline_modules)
+    except PipelineError as error:
+        raise StartError(str(error)) from error
+    keys = http_keys(settings, asked_by="CLASSIFEED_HTTP_AUTH=on" if host.classifeed_http_auth == "on" else "")
+    queues = dict(host.workers_json)
+    if "workers_json" not in host.model_fields_set:
+        queues[QUEUE] = settings.concurrency
     database = database_of(settings)
     blobs = blobs_of(settings)
     jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s)
+    hosted_jobs = JobStore(default_lease_ttl_s=settings.default_lease_s, key_ttl_s=host.key_ttl_s)
     leases = Leases(database, process_holder(SERVICE), settings.lease_ttl_s)
     scheduler = Scheduler(database, jobs, leases, min_interval_s=settings.min_interval_s)
-    reaper = Reaper(database)
+    reaper = Reaper(database, reaper_period_s=host.dl_reaper_period_sec, retention=host.retention)
     channel = channel_to("processor", settings.processor_address, settings)
     fetcher = Fetcher(
         guard=AddressGuard(allow_loopback=settings.allow_loopback),
@@ -46,7 +66,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
         blobs=blobs,
         refs=BlobRefs(),
         tasks=Processor(channel),
-        hosts=HostTurns(waiters=(settings.concurrency - 1) // 2),
+        hosts=HostTurns(waiters=(queues.get(QUEUE, 1) - 1) // 2),
         sealer=Sealer.load(settings.secrets_file) if settings.secrets_file is not None else None,
         spool_dir=settings.spool_dir,
         min_interval_s=settings.min_interval_s,
@@ -56,11 +76,12 @@ def build(settings: LoaderSettings) -> ServiceRunner:
     worker = Worker(
         database,
         jobs,
-        registry,
-        queues={QUEUE: settings.concurrency},
+        {**pipelines, **registry},
+        queues=queues,
         resources=parts,
-        heartbeat_s=settings.heartbeat_s,
-        drain_grace_s=settings.drain_grace_s / 2,  # leaves time to hand back what did not end
+        heartbeat_s=settings.beat_s,
+        claim_backoff_s=host.dl_claim_backoff_sec,
+        drain_grace_s=settings.run_grace_s,
     )
 
     async def open_all() -> None:
@@ -82,13 +103,21 @@ def build(settings: LoaderSettings) -> ServiceRunner:
             Role("schedule", scheduler.run, scheduler.backlog),
             Role("work", worker.run, worker.backlog),
             Role("reap", reaper.run),
+            Role("cron", JobScheduler(database, hosted_jobs).run),
         ],
         servicers=[
             Servicer.of(
                 add_FeedSourceServiceServicer_to_server,
                 FeedSourceService(database, jobs, min_interval_s=settings.min_interval_s, on_change=scheduler.wake),
-            )
+            ),
+            job_servicer(database, hosted_jobs),
         ],
+        routes=job_routes(
+            database,
+            hosted_jobs,
+            info=Info(service=SERVICE, version=version_of(SERVICE), environment=settings.environment),
+            keys=keys,
+        ),
         readiness={"postgres": check_table(database, "feed_loader_task"), "s3": blobs.check},
         on_start=open_all,
         on_stop=close_all,

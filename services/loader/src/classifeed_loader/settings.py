@@ -4,17 +4,46 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any, Final, Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from classifeed_common.settings import ServiceSettings
+from classifeed_jobs.settings import JobSettings
+
+_HAND_BACK_S: Final = 15.0
+
+
+class HostSettings(JobSettings):
+    """The variables without a prefix: of the job engine, and of the process that hosts it."""
+
+    app_host: str = Field(default="127.0.0.1", description="Where HTTP listens; elsewhere it wants tickets.")
+    app_port: int = Field(default=8081, ge=0, le=65535, description="Port of HTTP; 0: any free one.")
+    app_environment: str = Field(default="", description="Name of the installation, shown on /info.")
+    debug: bool = Field(default=False, description="Log everything.")
+    classifeed_http_auth: Literal["on", "off"] = Field(
+        default="off", description="Whether HTTP wants the operator's ticket on the loopback too; elsewhere it does."
+    )
+
+    @property
+    def http_listen(self) -> str:
+        """host:port of HTTP."""
+        host = f"[{self.app_host}]" if ":" in self.app_host else self.app_host
+        return f"{host}:{self.app_port}"
 
 
 class LoaderSettings(ServiceSettings):
-    """What the loader needs to know, from variables CLASSIFEED_LOADER_*."""
+    """What the loader needs to know, from variables CLASSIFEED_LOADER_*; they win over those without the prefix."""
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_LOADER_", frozen=True)
+
+    hosting: HostSettings = Field(
+        default_factory=HostSettings.load, description="Variables without a prefix, all of them as JSON."
+    )
+    drain_grace_s: float = Field(
+        default=45, ge=0, le=3700, description="How long calls and roles may take to end on SIGTERM, in seconds."
+    )
 
     processor_address: str = Field(description="gRPC address of the processor, host:port.")
     secrets_file: Path | None = Field(
@@ -25,7 +54,9 @@ class LoaderSettings(ServiceSettings):
         default=Path(tempfile.gettempdir()) / "classifeed-loader",
         description="Folder for files on their way to the object store; each takes its size there meanwhile.",
     )
-    concurrency: int = Field(default=8, ge=1, le=256, description="Fetches that one process runs at a time.")
+    concurrency: int = Field(
+        default=8, ge=1, le=256, description="Fetches that one process runs at a time; WORKERS_JSON, where set, wins."
+    )
     min_interval_s: float = Field(
         default=600, gt=0, description="Shortest time between two scheduled fetches of a feed, in seconds."
     )
@@ -50,5 +81,40 @@ class LoaderSettings(ServiceSettings):
         default=5, gt=0, le=20, description="How often a process says that its jobs live, in seconds."
     )
     jobs_lease_s: int = Field(
-        default=20, ge=3, le=600, description="After this silence a fetch is given to another process, in seconds."
+        default=20,
+        ge=3,
+        le=600,
+        description="After this silence a fetch is given to another process, in seconds; where set, other jobs too.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_from_host(cls, values: Any) -> Any:
+        """Fills what the prefixed variables leave open."""
+        if not isinstance(values, dict):
+            return values
+        host = HostSettings.model_validate(values["hosting"]) if "hosting" in values else HostSettings.load()
+        taken = {"http_listen": host.http_listen, "dsn": host.dsn, "db_pool_max": host.pool_max}
+        if host.app_environment:
+            taken["environment"] = host.app_environment
+        if host.pg_schema_queue:
+            taken["db_schema"] = host.pg_schema_queue
+        if host.debug:
+            taken["log_level"] = "debug"
+        return taken | values | {"hosting": host}
+
+    @property
+    def default_lease_s(self) -> int:
+        """Lease of jobs that bring none."""
+        is_set = "jobs_lease_s" in self.model_fields_set
+        return self.jobs_lease_s if is_set else self.hosting.dl_default_lease_ttl_sec
+
+    @property
+    def beat_s(self) -> float:
+        """How often leases are renewed; sooner while short ones run."""
+        return self.heartbeat_s if "heartbeat_s" in self.model_fields_set else self.hosting.dl_heartbeat_sec
+
+    @property
+    def run_grace_s(self) -> float:
+        """How long running jobs may go on after SIGTERM; the rest of the grace is for handing back what did not end."""
+        return min(self.hosting.dl_drain_grace_sec, max(self.drain_grace_s - _HAND_BACK_S, self.drain_grace_s / 2))

@@ -25,15 +25,16 @@ Start = Callable[..., Awaitable[subprocess.Popen[bytes]]]
 
 
 @pytest.fixture
-async def start(loader, tasks, s3, keys, rpc_server, tmp_path: Path) -> AsyncIterator[Start]:
+async def start(loader, tasks, s3, blobs, bucket, keys, rpc_server, tmp_path: Path) -> AsyncIterator[Start]:
     """Starts loaders; returns once a process has its worker at work."""
     target = await rpc_server("processor", Servicer.of(add_TaskServiceServicer_to_server, tasks))
     environment = {
         "DSN": loader.database.dsn,
+        "HTTP_LISTEN": "127.0.0.1:0",
         "S3_ENDPOINT": s3.endpoint,
         "S3_ACCESS_KEY": s3.access_key,
         "S3_SECRET_KEY": s3.secret_key,
-        "S3_BUCKET": "loader-test",
+        "S3_BUCKET": bucket,
         "KEYS_DIR": str(tmp_path / "keys"),
         "PROCESSOR_ADDRESS": target,
         "SPOOL_DIR": str(tmp_path / "spool"),

@@ -22,6 +22,7 @@ from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import channel_to, check_table, database_of
 from classifeed_jobs import JobStore, Reaper, Worker
+from classifeed_jobs.faces.rpc import job_servicer
 from classifeed_offers.app.publish_offers import publish_offers
 from classifeed_offers.app.put_schema import put_schema
 from classifeed_offers.clients.receiver import Receiver
@@ -108,7 +109,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
             Role("reaper", reaper.run, reaper.backlog),
             Role("publish", publish, unpublished),
         ],
-        servicers=[Servicer.of(add_OfferServiceServicer_to_server, OfferService(db))],
+        servicers=[Servicer.of(add_OfferServiceServicer_to_server, OfferService(db)), job_servicer(db, jobs)],
         readiness={"postgres": check_table(db, "task_heads")},
         on_start=start,
         on_stop=close,

@@ -22,6 +22,7 @@ from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import blobs_of, check_table, database_of
 from classifeed_common.spool import sweep_spool
 from classifeed_jobs import JobStore, Reaper, Worker
+from classifeed_jobs.faces.rpc import job_servicer
 from classifeed_processor.app.create_task import QUEUE
 from classifeed_processor.app.locate_offer import OfferLocator
 from classifeed_processor.app.send_run import RunParts
@@ -105,7 +106,10 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
             Role("reap", reaper.run),
             Role("results", consumer.run, consumer.backlog),
         ],
-        servicers=[Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, jobs, locator))],
+        servicers=[
+            Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, jobs, locator)),
+            job_servicer(database, jobs),
+        ],
         readiness={"postgres": check_table(database, "tasks"), "kafka": check_kafka, "s3": blobs.check},
         on_start=open_all,
         on_stop=close_all,

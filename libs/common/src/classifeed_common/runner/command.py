@@ -15,7 +15,7 @@ from typing import NoReturn, TypeVar
 import structlog
 
 from classifeed_common.logging import configure_logging
-from classifeed_common.runner.listening import ListenError, say
+from classifeed_common.runner.listening import ListenError, StartError, say
 from classifeed_common.runner.service import SERVE, ServiceRunner
 from classifeed_common.settings import ServiceSettings, describe_settings, load_settings
 from classifeed_common.telemetry import configure_tracing
@@ -67,7 +67,7 @@ def main(
             code = _migrate(settings, migrations_package, arguments.phase, prepare)
         else:
             code = asyncio.run(_run(settings, bootstrap, arguments.verb, arguments.role))
-    except ListenError as error:
+    except StartError as error:
         say(str(error))
         code = 2
     finally:
@@ -121,7 +121,7 @@ async def _run(
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
         return await runner.run(stop, selected)
-    except ListenError:
+    except StartError:
         raise
     except Exception:  # noqa: BLE001 whatever it was, the log has it and the supervisor starts us again
         _log.exception("failed while starting or stopping", pid=os.getpid())

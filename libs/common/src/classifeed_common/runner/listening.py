@@ -9,11 +9,16 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from classifeed_common.auth.tickets import KeyStore
 from classifeed_common.settings import ServiceSettings, variable_of
 
 
-class ListenError(Exception):
-    """The service cannot or must not listen there; the text is one line for a person."""
+class StartError(Exception):
+    """The service cannot start as it is set up; the text is one line for a person."""
+
+
+class ListenError(StartError):
+    """The service cannot or must not listen there."""
 
 
 def is_loopback(address: str) -> bool:
@@ -45,6 +50,23 @@ def require_keys(settings: ServiceSettings) -> None:
                 f"{variable_of(cls, field)}={address} would be open to anybody: set {variable_of(cls, 'keys_dir')} "
                 "to the folder of ticket keys, or listen on 127.0.0.1."
             )
+
+
+def http_keys(settings: ServiceSettings, *, asked_by: str = "") -> KeyStore | None:
+    """Returns what checks the tickets of HTTP callers; None: only this machine can call, and nobody asked for tickets.
+
+    Args:
+        asked_by: the setting that wants tickets on the loopback too; empty: none does.
+
+    Raises:
+        ListenError: there are no keys to check tickets with.
+    """
+    if settings.keys_dir is not None:
+        return KeyStore(settings.keys_dir) if asked_by or not is_loopback(settings.http_listen) else None
+    if asked_by:
+        variable = variable_of(type(settings), "keys_dir")
+        raise ListenError(f"{asked_by} needs {variable}, the folder of ticket keys.")
+    return None  # require_keys lets it listen on the loopback only
 
 
 def write_run_file(path: Path, *, service: str, grpc: str, http: str, roles: Iterable[str]) -> None:

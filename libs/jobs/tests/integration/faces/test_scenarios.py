@@ -1,0 +1,254 @@
+"""What users do with jobs, over real HTTP and PostgreSQL, from the trigger to the end."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from classifeed_jobs import Fail, Fixed, Linear, Progress, Worker
+
+WORK = {"q": 4}
+
+
+async def test_triggered_it_runs_and_succeeds(host, bench) -> None:
+    seen: list[Any] = []
+
+    @bench.registry.register("load")
+    async def load(ctx: Any, args: dict[str, Any]) -> None:
+        seen.append((str(ctx.job_id), ctx.attempt, args))
+
+    async with host(work=WORK) as hosted:
+        said = await hosted.trigger(task="load", args={"file": "a.csv"})
+        ended = await hosted.ended(said["job_id"])
+        assert (ended["status"], ended["attempt"], ended["error"]) == ("succeeded", 1, None)
+        assert ended["started_at"] <= ended["finished_at"]
+        assert ended["finished_at"].endswith("Z")
+        assert await hosted.kinds(said["job_id"]) == ["queued", "picked", "succeeded"]
+        again = await hosted.trigger(task="load", args={}, idempotency_key="i")
+        await hosted.ended(again["job_id"])
+        twice = await hosted.trigger(task="load", args={"file": "b.csv"}, idempotency_key="i")
+        assert twice == {"job_id": again["job_id"], "status": "succeeded", "differs": ["args"]}
+    assert seen == [(said["job_id"], 1, {"file": "a.csv"}), (again["job_id"], 1, {})]
+
+
+async def test_a_running_job_shows_heartbeats_and_progress(host, bench) -> None:
+    go = asyncio.Event()
+
+    @bench.registry.register("steps")
+    async def steps(ctx: Any, args: dict[str, Any]) -> Any:
+        yield Progress(40, 100, {"file": "a.csv"})
+        await go.wait()
+
+    async with host(work=WORK) as hosted:
+        job_id = (await hosted.trigger(task="steps"))["job_id"]
+        first = await hosted.until(job_id, lambda said: said["progress"] is not None)
+        assert (first["status"], first["attempt"], first["finished_at"]) == ("running", 1, None)
+        assert first["progress"] == {"processed": 40, "total": 100, "file": "a.csv"}
+        later = await hosted.until(job_id, lambda said: said["heartbeat_at"] > first["heartbeat_at"])
+        assert later["started_at"] == first["started_at"]
+        go.set()
+        assert (await hosted.ended(job_id))["status"] == "succeeded"
+
+
+async def test_all_three_kinds_of_pipelines_run(host, bench) -> None:
+    main = threading.get_ident()
+    threads: dict[str, bool] = {}
+
+    @bench.registry.register("coroutine")
+    async def coroutine(ctx: Any, args: dict[str, Any]) -> None:
+        threads["coroutine"] = threading.get_ident() == main
+
+    @bench.registry.register("generator")
+    async def generator(ctx: Any, args: dict[str, Any]) -> Any:
+        threads["generator"] = threading.get_ident() == main
+        yield
+
+    @bench.registry.register("function")
+    def function(ctx: Any, args: dict[str, Any]) -> None:
+        threads["function"] = threading.get_ident() == main
+
+    async with host(work=WORK) as hosted:
+        for task in ("coroutine", "generator", "function"):
+            said = await hosted.trigger(task=task, lock_key=task)
+            assert (await hosted.ended(said["job_id"]))["status"] == "succeeded"
+        unknown = await hosted.ended((await hosted.trigger(task="nothing"))["job_id"])
+        assert (unknown["status"], unknown["attempt"]) == ("failed", 1)
+        assert "'nothing'" in unknown["error"]
+    assert threads == {"coroutine": True, "generator": True, "function": False}
+
+
+async def test_failing_it_is_tried_again_later_and_later_then_fails(host, bench) -> None:
+    began: list[float] = []
+
+    @bench.registry.register("broken", backoff=Linear(0.2))
+    async def broken(ctx: Any, args: dict[str, Any]) -> None:
+        began.append(time.monotonic())
+        raise RuntimeError(f"fault {ctx.attempt}")
+
+    async with host(work=WORK) as hosted:
+        job_id = (await hosted.trigger(task="broken", max_attempts=3))["job_id"]
+        between = await hosted.until(job_id, lambda said: said["attempt"] == 1 and said["error"] is not None)
+        assert (between["status"], between["finished_at"]) == ("queued", None)
+        ended = await hosted.ended(job_id)
+        assert (ended["status"], ended["attempt"], ended["error"]) == ("failed", 3, "RuntimeError: fault 3")
+        assert ended["started_at"] == between["started_at"]
+        assert await hosted.kinds(job_id) == ["queued", "picked", "retry", "picked", "retry", "picked", "failed"]
+    waits_s = [after - before for before, after in pairwise(began)]
+    assert waits_s[0] >= 0.2
+    assert waits_s[1] >= 0.4
+
+
+async def test_success_clears_the_error_of_a_failed_try(host, bench) -> None:
+    @bench.registry.register("second", backoff=Fixed(0.01))
+    async def second(ctx: Any, args: dict[str, Any]) -> None:
+        if ctx.attempt == 1:
+            raise RuntimeError("first")
+
+    async with host(work=WORK) as hosted:
+        ended = await hosted.ended((await hosted.trigger(task="second"))["job_id"])
+        assert (ended["status"], ended["attempt"], ended["error"]) == ("succeeded", 2, None)
+
+
+async def test_two_jobs_on_one_lock_key_run_one_after_the_other(host, bench) -> None:
+    inside: list[int] = []
+    most = 0
+
+    @bench.registry.register("exclusive")
+    async def exclusive(ctx: Any, args: dict[str, Any]) -> None:
+        nonlocal most
+        inside.append(1)
+        most = max(most, len(inside))
+        await asyncio.sleep(0.05)
+        inside.pop()
+
+    async with host(work={"q": 8}) as hosted:
+        other = Worker(bench.db, bench.store, bench.registry, queues={"q": 8})
+        stop = asyncio.Event()
+        second = asyncio.create_task(other.run(stop))
+        with capture_logs() as lines:
+            ids = [(await hosted.trigger(task="exclusive", lock_key="bank"))["job_id"] for _ in range(8)]
+            ended = [await hosted.ended(job_id) for job_id in ids]
+        stop.set()
+        await second
+    assert {(each["status"], each["attempt"]) for each in ended} == {("succeeded", 1)}, "waiting uses up no attempt"
+    assert most == 1
+    assert any(line["event"] == "worker.claim.backoff" for line in lines)
+
+
+async def test_canceled_queued_running_and_ended(host, bench) -> None:
+    @bench.registry.register("forever")
+    async def forever(ctx: Any, args: dict[str, Any]) -> Any:
+        while True:
+            await asyncio.sleep(0.01)
+            yield
+
+    @bench.registry.register("quick")
+    async def quick(ctx: Any, args: dict[str, Any]) -> None:
+        return None
+
+    async with host(work={"q": 1}) as hosted:
+        running = (await hosted.trigger(task="forever", lock_key="a"))["job_id"]
+        await hosted.until(running, lambda said: said["status"] == "running")
+        queued = (await hosted.trigger(task="quick", lock_key="b"))["job_id"]
+        said = await hosted.cancel(queued)
+        assert said == {
+            "job_id": queued, "status": "canceled", "attempt": 0, "started_at": None, "heartbeat_at": None,
+        }  # fmt: skip
+        said = await hosted.cancel(running)
+        assert set(said) == {"job_id", "status", "attempt", "started_at", "heartbeat_at"}
+        assert (said["status"], said["attempt"]) == ("running", 1)
+        assert said["heartbeat_at"].endswith("Z")
+        assert (await hosted.ended(running, within_s=5))["status"] == "canceled"
+        assert await hosted.kinds(running) == ["queued", "picked", "cancel_requested", "canceled"]
+        done = (await hosted.trigger(task="quick", lock_key="c"))["job_id"]
+        before = await hosted.ended(done)
+        assert (await hosted.cancel(done))["status"] == "succeeded"
+        assert await hosted.status(done) == before
+
+
+async def test_delayed_it_starts_when_it_is_due(host, bench) -> None:
+    @bench.registry.register("quick")
+    async def quick(ctx: Any, args: dict[str, Any]) -> None:
+        return None
+
+    async with host(work=WORK, claim_backoff_s=60.0) as hosted:
+        # Without a zone it is UTC.
+        due_at = datetime.now(UTC) + timedelta(seconds=1)
+        said = await hosted.trigger(task="quick", available_at=due_at.replace(tzinfo=None).isoformat())
+        assert (await hosted.status(said["job_id"]))["status"] == "queued"
+        ended = await hosted.ended(said["job_id"])
+        waited_s = (datetime.fromisoformat(ended["started_at"]) - due_at).total_seconds()
+        assert 0 <= waited_s < 5, "when it is due, not at the next look after 60 s"
+
+
+async def test_the_smaller_priority_runs_first(host, bench) -> None:
+    order: list[int] = []
+
+    @bench.registry.register("note")
+    async def note(ctx: Any, args: dict[str, Any]) -> None:
+        order.append(args["n"])
+
+    async with host(work={"q": 1}) as hosted:
+        await hosted.http.post("/api/v1/queues/q/pause")
+        for place, priority in enumerate((100, 7, 100, -1, 50)):
+            await hosted.trigger(task="note", lock_key=str(place), args={"n": priority}, priority=priority)
+        last = (await hosted.trigger(task="note", args={"n": 101}, priority=101))["job_id"]
+        await hosted.http.post("/api/v1/queues/q/resume")
+        await hosted.ended(last)
+    assert order == [-1, 7, 50, 100, 100, 101]
+
+
+async def test_a_queue_without_workers_waits_and_bad_args_fail_at_once(host, bench) -> None:
+    @bench.registry.register("fails")
+    async def fails(ctx: Any, args: dict[str, Any]) -> None:
+        raise Fail("nothing to load")
+
+    async with host(work=WORK) as hosted:
+        waiting = (await hosted.trigger(queue="any queue at all"))["job_id"]
+        failed = await hosted.ended((await hosted.trigger(task="fails"))["job_id"])
+        assert (failed["status"], failed["attempt"], failed["error"]) == ("failed", 1, "nothing to load")
+        assert (await hosted.status(waiting))["status"] == "queued"
+
+
+@pytest.mark.slow
+async def test_asked_to_stop_what_runs_ends_and_the_rest_is_handed_back(host, bench) -> None:
+    started: list[str] = []
+
+    @bench.registry.register("short")
+    async def short(ctx: Any, args: dict[str, Any]) -> None:
+        started.append("short")
+        await asyncio.sleep(1)
+
+    @bench.registry.register("long")
+    async def long(ctx: Any, args: dict[str, Any]) -> Any:
+        started.append("long")
+        while True:
+            yield
+            await asyncio.sleep(0.1)
+
+    async with host(work=WORK, drain_grace_s=3.0) as hosted:
+        first = (await hosted.trigger(task="short", lock_key="a"))["job_id"]
+        second = (await hosted.trigger(task="long", lock_key="b"))["job_id"]
+        async with asyncio.timeout(10):
+            while len(started) < 2:
+                await asyncio.sleep(0.01)
+        asked_at = time.monotonic()
+        hosted.stop.set()
+        async with asyncio.timeout(5):
+            while (answer := await hosted.http.post("/api/v1/jobs/trigger", json=hosted.asked)).status_code == 200:
+                await asyncio.sleep(0.01)
+        assert (answer.status_code, answer.json()["reason"]) == (503, "DRAINING")
+        assert (await hosted.http.get("/health")).json() == {"status": "healthy"}
+        assert await hosted.task == 0
+        took_s = time.monotonic() - asked_at
+    assert 3 <= took_s < 8
+    rows = dict(await bench.execute("SELECT job_id::text, (status, attempt, claimed_by)::text FROM dl_jobs_all"))
+    assert rows[first] == "(succeeded,1,)"
+    assert rows[second] == "(queued,0,)", "handed back, and the attempt with it"

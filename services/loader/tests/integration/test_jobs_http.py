@@ -1,0 +1,211 @@
+"""The loader as a process: jobs over HTTP from outside, its verbs, and what stops, kills and deafness do to them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from classifeed_common.auth import KeyStore
+
+pytestmark = pytest.mark.slow
+ENDED = {"succeeded", "failed", "canceled"}
+
+
+@dataclass
+class Running:
+    """A loader process."""
+
+    process: subprocess.Popen[bytes]
+    http: httpx.AsyncClient
+    log: Path
+
+    async def trigger(self, **values: Any) -> str:
+        asked = {"queue": "etl.default", "task": "noop", "lock_key": "k"} | values
+        answer = await self.http.post("/api/v1/jobs/trigger", json=asked)
+        assert answer.status_code == 200, answer.text
+        job_id: str = answer.json()["job_id"]
+        return job_id
+
+    async def until(self, job_id: str, condition: Callable[[dict[str, Any]], bool], within_s: float = 30) -> Any:
+        ends_at = time.monotonic() + within_s
+        while not condition(said := (await self.http.get(f"/api/v1/jobs/{job_id}/status")).json()):
+            assert time.monotonic() < ends_at, said
+            await asyncio.sleep(0.05)
+        return said
+
+    async def ended(self, job_id: str, within_s: float = 30) -> dict[str, Any]:
+        said: dict[str, Any] = await self.until(job_id, lambda said: said["status"] in ENDED, within_s)
+        return said
+
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
+
+
+@pytest.fixture
+async def start(migrated_database, s3, keys: KeyStore, tmp_path: Path) -> AsyncIterator[Callable[..., Any]]:
+    """Starts a loader with a verb; returns once it answers."""
+    database = await migrated_database("classifeed_loader", "loader", max_size=2)
+    running: list[Running] = []
+
+    async def begin(*verb: str, **settings: str) -> Running:
+        number = len(running)
+        run_file, log = tmp_path / f"{number}.json", tmp_path / f"{number}.log"
+        environment = {
+            "CLASSIFEED_LOADER_DSN": database.dsn,
+            "CLASSIFEED_LOADER_KEYS_DIR": str(keys.directory),
+            "CLASSIFEED_LOADER_PROCESSOR_ADDRESS": "127.0.0.1:1",
+            "CLASSIFEED_LOADER_S3_ENDPOINT": s3.endpoint,
+            "CLASSIFEED_LOADER_S3_ACCESS_KEY": s3.access_key,
+            "CLASSIFEED_LOADER_S3_SECRET_KEY": s3.secret_key,
+            "CLASSIFEED_LOADER_S3_BUCKET": "loader-jobs",
+            "CLASSIFEED_LOADER_SPOOL_DIR": str(tmp_path / "spool"),
+            "CLASSIFEED_LOADER_RUN_FILE": str(run_file),
+            "APP_PORT": "0",
+            "APP_ENVIRONMENT": "test",
+            "DL_HEARTBEAT_SEC": "0.5",
+            "DL_REAPER_PERIOD_SEC": "0.5",
+        }
+        with log.open("wb") as stream:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "classifeed_loader", *verb],
+                env={**os.environ, **environment, **settings},
+                stdin=subprocess.DEVNULL,
+                stderr=stream,
+            )
+        async with asyncio.timeout(60):
+            while not run_file.exists():
+                assert process.poll() is None, log.read_text()
+                await asyncio.sleep(0.05)
+            url = f"http://{json.loads(run_file.read_text())['http']}"
+            made = Running(process, httpx.AsyncClient(base_url=url, trust_env=False), log)
+            running.append(made)
+            while (await made.http.get("/health/ready")).status_code != 200:
+                assert process.poll() is None, log.read_text()
+                await asyncio.sleep(0.05)
+        return made
+
+    begin.database = database  # type: ignore[attr-defined]
+    yield begin
+    for each in running:
+        await each.http.aclose()
+        if each.process.poll() is None:
+            each.process.kill()
+        await asyncio.to_thread(each.process.wait, 10)
+
+
+async def test_without_a_verb_it_serves_and_works(start, keys: KeyStore) -> None:
+    loader = await start()
+    assert (await loader.http.get("/health")).json() == {"status": "healthy"}
+    said = (await loader.http.get("/info")).json()
+    assert (said["service"], said["environment"]) == ("loader", "test")
+    job_id = await loader.trigger(args={"sleep1": 0.1, "sleep2": 0.1}, lease_ttl_sec=2)
+    ended = await loader.ended(job_id)
+    assert (ended["status"], ended["attempt"]) == ("succeeded", 1)
+    wrong = await loader.ended(await loader.trigger(args={"sleep9": 1}))
+    assert (wrong["status"], wrong["attempt"]) == ("failed", 1)
+    assert "sleep9" in wrong["error"]
+    loader.process.terminate()
+    assert await asyncio.to_thread(loader.process.wait, 30) == 0
+    lines = [line for line in loader.lines() if line.get("path") == "/api/v1/jobs/trigger"]
+    assert [line["event"] for line in lines[:2]] == ["api.request.started", "api.request.ended"]
+    audit = [line for line in loader.lines() if line["event"] == "job.audit"]
+    assert (audit[0]["action"], audit[0]["job_id"], audit[0]["logger"]) == (
+        "trigger", job_id, "classifeed_jobs.audit",
+    )  # fmt: skip
+
+    guarded = await start(CLASSIFEED_HTTP_AUTH="on")
+    assert (await guarded.http.get("/health")).json() == {"status": "healthy"}
+    assert (await guarded.http.get("/api/v1/jobs")).status_code == 401
+    guarded.http.headers["authorization"] = f"Bearer {keys.issue('operator', 'loader')}"
+    assert len((await guarded.http.get("/api/v1/jobs")).json()["jobs"]) == 2
+
+
+async def test_serve_and_work_alone_do_one_of_the_two(start, tmp_path: Path) -> None:
+    serving = await start("serve")
+    job_id = await serving.trigger(queue="load.cbr", task="test.pipeline", args={"rows": 3})
+    assert (await serving.http.get("/api/v1/queues")).json()["queues"][0]["workers"] == 0
+    (tmp_path / "cbr_pipelines.py").write_text(
+        "from classifeed_jobs import JobContext, Progress, register\n"
+        "@register('test.pipeline')\n"
+        "async def run(ctx: JobContext, args: dict):\n"
+        "    yield Progress(args['rows'], args['rows'])\n"
+    )
+    working = await start(
+        "work",
+        PYTHONPATH=str(tmp_path),
+        DL_PIPELINE_MODULES="classifeed_jobs.noop,cbr_pipelines",
+        WORKERS_JSON='[{"queue": "load.cbr", "concurrency": 2}]',
+    )
+    assert (await serving.ended(job_id))["status"] == "succeeded"
+    other = await serving.trigger(lock_key="other")
+    assert (await working.http.get("/api/v1/jobs")).status_code == 404
+    assert (await working.http.get("/health")).json()["roles"] == ["cron", "reap", "schedule", "work"]
+    queues = {each["queue"]: each["workers"] for each in (await serving.http.get("/api/v1/queues")).json()["queues"]}
+    assert queues == {"etl.default": 0, "load.cbr": 1}
+    assert (await serving.http.get(f"/api/v1/jobs/{other}/status")).json()["status"] == "queued"
+
+
+async def test_a_killed_worker_s_job_runs_again(start) -> None:
+    serving = await start("serve")
+    first = await start("work")
+    job_id = await serving.trigger(args={"sleep1": 5}, lease_ttl_sec=2)
+    await serving.until(job_id, lambda said: said["status"] == "running")
+    first.process.kill()
+    killed_at = time.monotonic()
+    await asyncio.to_thread(first.process.wait, 10)
+    second = await start("work")
+    await serving.until(job_id, lambda said: said["attempt"] == 2)
+    assert time.monotonic() - killed_at < 30
+    assert any(line["event"] == "reaper.requeued" and line["job_id"] == job_id for line in second.lines())
+    ended = await serving.ended(job_id)
+    assert (ended["status"], ended["attempt"]) == ("succeeded", 2)
+    events = (await serving.http.get(f"/api/v1/jobs/{job_id}/events")).json()["events"]
+    assert [event["kind"] for event in events] == [
+        "queued", "picked", "heartbeat_lost", "requeued", "picked", "succeeded",
+    ]  # fmt: skip
+
+
+async def test_asked_to_stop_jobs_end_or_go_back_within_30_s(start) -> None:
+    serving = await start("serve")
+    working = await start("work", CLASSIFEED_LOADER_DRAIN_GRACE_S="12", DL_DRAIN_GRACE_SEC="2")
+    short = await serving.trigger(args={"sleep1": 1}, lock_key="a")
+    # Its next yield is far away: it is cut off, and still uses up no attempt.
+    long = await serving.trigger(args={"sleep1": 600}, lock_key="b")
+    for job_id in (short, long):
+        await serving.until(job_id, lambda said: said["status"] == "running")
+    asked_at = time.monotonic()
+    working.process.send_signal(signal.SIGTERM)
+    assert await asyncio.to_thread(working.process.wait, 30) == 0
+    assert time.monotonic() - asked_at < 20
+    assert (await serving.ended(short, within_s=1))["status"] == "succeeded"
+    said = (await serving.http.get(f"/api/v1/jobs/{long}/status")).json()
+    assert (said["status"], said["attempt"], said["error"]) == ("queued", 0, None)
+
+
+async def test_while_nobody_can_listen_jobs_are_found_by_looking(start) -> None:
+    loader = await start(DL_CLAIM_BACKOFF_SEC="0.5")
+    database = start.database
+    async with database.connection() as connection:
+        # Deaf: no notification leaves any more, and those who listen lose their connections.
+        await connection.execute("ALTER TABLE dl_jobs DISABLE TRIGGER USER")
+        await connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ILIKE 'LISTEN%%'")
+    for number in range(3):
+        assert (await loader.ended(await loader.trigger(lock_key=str(number))))["status"] == "succeeded"
+    async with asyncio.timeout(20):
+        while not any(line["event"] == "worker.listen.lost" for line in loader.lines()):
+            await asyncio.sleep(0.1)
+    async with database.connection() as connection:
+        await connection.execute("ALTER TABLE dl_jobs ENABLE TRIGGER USER")
+    assert (await loader.ended(await loader.trigger(lock_key="again")))["status"] == "succeeded"
