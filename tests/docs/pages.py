@@ -1,0 +1,37 @@
+"""Pages of the reference, as their headings divide them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+_HEADING = re.compile(r"(?P<marks>#{2,3}) (?P<title>.+)")
+
+
+@dataclass
+class Entry:
+    """What stands under one heading of the third level."""
+
+    section: str
+    name: str
+    text: str
+
+
+def entries(page: Path) -> list[Entry]:
+    """Returns the entries of a page in their order."""
+    found: list[Entry] = []
+    section, entry = "", None
+    for line in page.read_text("utf-8").splitlines():
+        heading = _HEADING.fullmatch(line)
+        if heading is None:
+            if entry is not None:
+                entry.text += f"{line}\n"
+        elif heading["marks"] == "##":
+            section, entry = heading["title"], None
+        else:
+            entry = Entry(section, heading["title"], "")
+            found.append(entry)
+    return found

@@ -1,0 +1,96 @@
+"""Every reason of an error is on its page, with cause and remedy, and the page names no other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tools.reasons import SERVICE_ERRORS, Raised, collect, sources
+
+from classifeed_common.errors import KINDS, kind_of
+from tests.docs.pages import REFERENCE, Entry, entries
+
+PAGE = REFERENCE / "reasons.md"
+COMMAND_LINE = "The command line"
+# Errors that were made elsewhere and are passed on, by module and expression.
+PASSED_ON = {
+    # Codes of downloads that are ours: the job tries again, and no caller sees them.
+    ("services/loader/src/classifeed_loader/app/store_file.py", "failed.code"),
+    # What the supervisor ended with, said by the command that waits for it.
+    ("cli/src/classifeed_cli/platform/daemon.py", "error['reason']"),
+    # The makers of such errors.
+    ("cli/src/classifeed_cli/exit_codes.py", "reason"),
+}
+
+
+@pytest.fixture(scope="module")
+def raised() -> list[Raised]:
+    return collect(sources())
+
+
+@pytest.fixture(scope="module")
+def page() -> list[Entry]:
+    return entries(PAGE)
+
+
+def test_page_and_code_have_the_same_reasons(raised: list[Raised], page: list[Entry]) -> None:
+    in_code = {each.reason for each in raised if each.reason}
+    on_page = [entry.name for entry in page]
+    assert sorted(on_page) == sorted(set(on_page)), "a reason stands on the page twice"
+    assert in_code - set(on_page) == set(), "give each a cause and a remedy in docs/reference/reasons.md"
+    assert set(on_page) - in_code == set(), "nothing raises these any more"
+
+
+def test_no_reason_is_hidden_from_the_collector(raised: list[Raised]) -> None:
+    hidden = {(each.place.rpartition(":")[0], each.expression) for each in raised if not each.reason}
+    assert hidden == PASSED_ON
+
+
+def test_each_reason_stands_under_its_kind(raised: list[Raised], page: list[Entry]) -> None:
+    kinds: dict[str, set[str]] = {}
+    for each in raised:
+        if each.maker in SERVICE_ERRORS and not each.place.startswith(("cli/", "libs/client/")):
+            kinds.setdefault(each.reason, set()).add(each.maker)
+    wrong = {e.name: e.section for e in page if {e.section} != kinds.get(e.name, {COMMAND_LINE})}
+    assert wrong == {}
+
+
+def test_sections_name_the_codes_of_their_kind() -> None:
+    text = PAGE.read_text("utf-8")
+    for kind in KINDS:
+        code, status = kind_of(kind("X", "x"))
+        section = text.partition(f"\n## {kind.__name__}\n")[2].partition("\n###")[0]
+        assert f"gRPC {code.name}, HTTP {status}." in " ".join(section.split()), kind.__name__
+
+
+def test_each_entry_has_a_cause_and_a_remedy(page: list[Entry]) -> None:
+    shape = re.compile(r"\n- Cause: [^\n]+(\n  [^\n]+)*\n- What to do: [^\n]+(\n  [^\n]+)*\n+")
+    assert [entry.name for entry in page if shape.fullmatch(entry.text) is None] == []
+
+
+def test_collector_follows_constants_choices_and_parameters(tmp_path: Path) -> None:
+    module = tmp_path / "services/x/src/x.py"
+    module.parent.mkdir(parents=True)
+    module.write_text(
+        'GONE = "IT_IS_GONE"\n'
+        "def wrong(field, words):\n"
+        '    return InvalidArgument(f"{field.upper()}_INVALID", words)\n'
+        "def name(field):\n"
+        '    raise wrong(field, "no")\n'
+        "def ask(it):\n"
+        '    name("parent")\n'
+        '    raise wrong(words="no", field="page_token")\n'
+        '    raise NotFound(GONE, "x")\n'
+        '    raise errors.Aborted("ONE" if it else "OTHER", "x")\n'
+        "    raise Unavailable(it.reason, it.words)\n"
+    )
+    found = {(each.maker, each.reason) for each in collect([module], tmp_path)}
+    assert found == {
+        ("InvalidArgument", "PARENT_INVALID"),
+        ("InvalidArgument", "PAGE_TOKEN_INVALID"),
+        ("NotFound", "IT_IS_GONE"),
+        ("Aborted", "ONE"),
+        ("Aborted", "OTHER"),
+        ("Unavailable", ""),
+    }

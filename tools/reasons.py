@@ -1,0 +1,142 @@
+"""The reasons of all errors that the code can raise, read from its syntax trees.
+
+docs/reference/reasons.md has each of them, and a test compares the two. `python -m tools.reasons` prints them, each
+with its place.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from classifeed_common.errors import KINDS
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+# Where the reason stands among the arguments of what makes an error.
+SERVICE_ERRORS: Final[Mapping[str, int]] = {kind.__name__: 0 for kind in KINDS}
+COMMAND_ERRORS: Final[Mapping[str, int]] = {"CommandError": 1, "refused": 0, "unavailable": 0, "timed_out": 0}
+CLIENT_ERRORS: Final[Mapping[str, int]] = {"Refused": 0, "Unreachable": 0, "DeadlineExceeded": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """An error in the code: what makes it, its reason, and where it stands; without a reason, one that is passed on."""
+
+    maker: str
+    reason: str
+    place: str
+    expression: str
+
+
+def sources(root: Path = ROOT) -> list[Path]:
+    """Returns the modules of services, libraries and command line, without generated ones."""
+    folders = [*root.glob("services/*/src"), *root.glob("libs/*/src"), root / "cli" / "src"]
+    return sorted(path for folder in folders for path in folder.rglob("*.py") if "contracts" not in path.parts)
+
+
+def collect(paths: Iterable[Path], root: Path = ROOT) -> list[Raised]:
+    """Returns every error that is made in the modules, once for each reason that it may have."""
+    modules = [_Module(path, root) for path in paths]
+    constants: dict[str, set[str]] = {}
+    for module in modules:
+        for name, value in module.constants.items():
+            constants.setdefault(name, set()).add(value)
+    return [raised for module in modules for raised in module.errors(constants)]
+
+
+class _Module:
+    def __init__(self, path: Path, root: Path) -> None:
+        self._path = path.relative_to(root).as_posix()
+        tree = ast.parse(path.read_text("utf-8"))
+        self.constants = {
+            target.id: node.value.value
+            for node in tree.body
+            if isinstance(node, ast.Assign | ast.AnnAssign)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+            if isinstance(target, ast.Name)
+        }
+        self._calls = list(_calls(tree, None))
+
+    def errors(self, constants: Mapping[str, set[str]]) -> Iterator[Raised]:
+        is_client = self._path.startswith("libs/client/")
+        makers = COMMAND_ERRORS if self._path.startswith("cli/") else CLIENT_ERRORS if is_client else SERVICE_ERRORS
+        if self._path.startswith("cli/"):
+            makers = {**SERVICE_ERRORS, **makers}
+        for call, function in self._calls:
+            name = _name_of(call.func)
+            if name not in makers:
+                continue
+            given = _argument(call, makers[name], "reason")
+            if given is None:
+                continue
+            reasons = self._values(given, function, constants, frozenset()) or {""}
+            place = f"{self._path}:{call.lineno}"
+            yield from (Raised(name, reason, place, ast.unparse(given)) for reason in sorted(reasons))
+
+    def _values(
+        self,
+        node: ast.expr,
+        function: ast.FunctionDef | ast.AsyncFunctionDef | None,
+        constants: Mapping[str, set[str]],
+        seen: frozenset[tuple[str, str]],
+    ) -> set[str]:
+        """Returns every text that an expression may have; none when that cannot be told."""
+        match node:
+            case ast.Constant(value=str(value)):
+                return {value}
+            case ast.IfExp(body=body, orelse=orelse):
+                return self._values(body, function, constants, seen) | self._values(orelse, function, constants, seen)
+            case ast.JoinedStr(values=[ast.FormattedValue(value=inner), ast.Constant(value=str(tail))]):
+                return {f"{value}{tail}" for value in self._values(inner, function, constants, seen)}
+            case ast.Call(func=ast.Attribute(value=inner, attr="upper"), args=[]):
+                return {value.upper() for value in self._values(inner, function, constants, seen)}
+            case ast.Name(id=name) if function is not None and name in (names := _parameters(function)):
+                key = (function.name, name)
+                if key in seen:
+                    return set()
+                return {
+                    value
+                    for call, caller in self._calls
+                    if _name_of(call.func) == function.name
+                    and (given := _argument(call, names.index(name), name)) is not None
+                    for value in self._values(given, caller, constants, seen | {key})
+                }
+            case ast.Name(id=name):
+                return {self.constants[name]} if name in self.constants else constants.get(name, set())
+        return set()
+
+
+def _calls(
+    node: ast.AST, function: ast.FunctionDef | ast.AsyncFunctionDef | None
+) -> Iterator[tuple[ast.Call, ast.FunctionDef | ast.AsyncFunctionDef | None]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Call):
+            yield child, function
+        yield from _calls(child, child if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) else function)
+
+
+def _name_of(function: ast.expr) -> str:
+    match function:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    return [argument.arg for argument in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
+
+
+def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
+    if position < len(call.args):
+        return call.args[position]
+    return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+
+
+if __name__ == "__main__":
+    for found in collect(sources()):
+        print(f"{found.reason or '(' + found.expression + ')'}\t{found.maker}\t{found.place}")
