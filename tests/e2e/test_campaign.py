@@ -23,7 +23,7 @@ from tests.e2e.topic import check_runs, requests_of
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000)]
 _MOMENTS = 200 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 30
 _SEED = int(os.environ.get("CLASSIFEED_SEED", "20261121"))
-_OFFERS = 3_000
+_OFFERS = 2_000
 _SERVICES = ("api", "loader", "processor", "offers", "receiver", "indexer", "searcher")
 # Dies by SIGKILL, but for PostgreSQL's second time: a fast shutdown, in which every connection is told to go.
 _SERVERS = (
@@ -32,7 +32,7 @@ _SERVERS = (
     ("postgres", signal.SIGINT),
     ("s3", signal.SIGKILL),
 )
-_REMOVED = 5
+_REMOVED = "REMOVED"
 
 
 class Shop:
@@ -90,7 +90,7 @@ class Watcher:
                 with psycopg.connect(self._dsn, options="-c search_path=offers", connect_timeout=3) as connection:
                     for shop in self._shops:
                         self._look(connection, shop)
-            except psycopg.Error:
+            except psycopg.OperationalError:
                 continue  # killed with its server; the next one looks again
 
     def _look(self, connection: psycopg.Connection[Any], shop: Shop) -> None:
