@@ -200,8 +200,12 @@ class Fetching:
 
 
 @pytest.fixture
-async def blobs(s3) -> AsyncIterator[BlobStore]:
-    bucket = f"t-{secrets.token_hex(6)}"
+def bucket() -> str:
+    return f"t-{secrets.token_hex(6)}"
+
+
+@pytest.fixture
+async def blobs(s3, bucket: str) -> AsyncIterator[BlobStore]:
     store = BlobStore(endpoint=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key, bucket=bucket)
     await store.open()
     yield store

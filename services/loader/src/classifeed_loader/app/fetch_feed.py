@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Final
 
 import structlog
@@ -9,7 +10,7 @@ from prometheus_client import Counter
 
 from classifeed.feeds.v1.feed_pb2 import FetchOutcome
 from classifeed_common.fetch import FetchFailed
-from classifeed_jobs import Fail, JobContext, Snooze
+from classifeed_jobs import Fail, JobContext
 from classifeed_loader.app.fetch_parts import FetchParts
 from classifeed_loader.app.store_file import store_file
 from classifeed_loader.domain.endings import Ending, dropped, failed, handed_over
@@ -35,21 +36,25 @@ async def fetch_feed(ctx: JobContext, parts: FetchParts, key: FetchKey) -> None:
         ClaimLost: another run of the job has begun.
         Exception: a part of ours does not answer; try again.
     """
-    begun = await _begin(ctx, parts, key)
-    if begun is None:
-        return
-    source, fetch = begun
-    try:
-        file = await store_file(ctx, parts, key, source, fetch)
-        ending = await _hand_over(ctx, parts, key, fetch, file)
-    except (FetchFailed, LoadFailed) as fault:
-        ending = failed(fault)
+    with ExitStack() as turn:
+        begun = await _begin(ctx, parts, key, turn)
+        if begun is None:
+            return
+        source, fetch = begun
+        try:
+            file = await store_file(ctx, parts, key, source, fetch)
+            turn.close()
+            ending = await _hand_over(ctx, parts, key, fetch, file)
+        except (FetchFailed, LoadFailed) as fault:
+            ending = failed(fault)
     await _end(ctx, parts, key, ending)
     await _trim(ctx, parts, key)
 
 
-async def _begin(ctx: JobContext, parts: FetchParts, key: FetchKey) -> tuple[Source, FetchState] | None:
-    """Notes that the fetch is under way; None: it has ended, or ended here."""
+async def _begin(
+    ctx: JobContext, parts: FetchParts, key: FetchKey, turn: ExitStack
+) -> tuple[Source, FetchState] | None:
+    """Notes that the fetch is under way, with its turn at the host; None: it has ended, or ended here."""
     async with ctx.db.transaction() as tx:
         await ctx.guard(tx)
         source = await fetching.lock_source(tx, key)
@@ -59,8 +64,8 @@ async def _begin(ctx: JobContext, parts: FetchParts, key: FetchKey) -> tuple[Sou
         if fetch.is_ended:
             return None
         if fetch.feed_version == source.feed_version:
-            if not fetch.sha256 and (wait_s := parts.hosts.wait_s(source.url)) is not None:
-                raise Snooze(wait_s)
+            if not fetch.sha256:
+                turn.enter_context(parts.hosts.turn(source.url))
             await fetching.begin(tx, key)
             return source, fetch
     await _end(ctx, parts, key, dropped(source.status))

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from typing import Final
 from urllib.parse import urlsplit
 
+from classifeed_jobs import Snooze
+
 _FIRST_WAIT_S: Final = 1.0
 _WAIT_STEP_S: Final = 0.25
 _LONGEST_WAIT_S: Final = 30.0
@@ -29,19 +31,18 @@ class HostTurns:
         self._taken: Counter[str] = Counter()
         self._refused: Counter[str] = Counter()
 
-    def wait_s(self, url: str) -> float | None:
-        """Returns how long to leave the link's host alone, the longer the more have asked; None: go there now."""
-        host = _host(url)
-        if not self._taken[host] or self._waiting() < self._waiters:
-            return None
-        self._refused[host] += 1
-        longest_s = min(_LONGEST_WAIT_S, _FIRST_WAIT_S + _WAIT_STEP_S * self._refused[host])
-        return longest_s * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
-
     @contextmanager
     def turn(self, url: str) -> Iterator[None]:
-        """Counts as one who downloads from the link's host, or waits to, until the block ends. Does not wait itself."""
+        """Counts as one who downloads from the link's host, or waits to, until the block ends. Never waits itself.
+
+        Raises:
+            Snooze: the host is to be left alone for now, the longer the more have asked.
+        """
         host = _host(url)
+        if self._taken[host] and self._waiting() >= self._waiters:
+            self._refused[host] += 1
+            longest_s = min(_LONGEST_WAIT_S, _FIRST_WAIT_S + _WAIT_STEP_S * self._refused[host])
+            raise Snooze(longest_s * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
         self._taken[host] += 1
         try:
             yield

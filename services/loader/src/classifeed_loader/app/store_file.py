@@ -35,7 +35,7 @@ async def store_file(
         return StoredFile(fetch.sha256, fetch.size_bytes, fetch.is_as_before)
     request = _request(parts, key, source, is_conditional=not fetch.forced and bool(source.last_hash))
     await parts.blobs.check()
-    with parts.hosts.turn(source.url), run_folder(parts.spool_dir) as folder:
+    with run_folder(parts.spool_dir) as folder:
         path = folder / "feed"
         answer = await _download(parts, request, path)
         file = await _keep(ctx, parts, key, source, answer, path)
