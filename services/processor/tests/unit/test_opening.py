@@ -10,6 +10,7 @@ import zipfile
 import pytest
 
 from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.feed.formats import FORMATS
 from classifeed_processor.feed.limits import Limits
 
 
@@ -99,7 +100,8 @@ def test_an_unknown_format_shows_its_beginning_and_what_is_known(scan):
         scan(b"id;name\n" + b"x" * 500)
     assert "id;name" in caught.value.message
     assert "x" * 193 not in caught.value.message
-    assert "yml_catalog" in caught.value.message
+    assert all(f"{each.title}: {each.recognised_by}" in caught.value.message for each in FORMATS)
+    assert "classifeed feed formats" in caught.value.message
 
 
 def test_a_cut_off_archive_is_refused(scan, yml, offer):

@@ -138,13 +138,13 @@ class TreeScan:
                 texts.clear()
             if path:
                 path.pop()
-                if matched > depth:
-                    matched = depth
+                matched = min(matched, depth)
 
         return start, end
 
     def _inside_handlers(self, parser: expat.XMLParserType) -> _Handlers:
         child_tags, ranks = self.child_tags, self.shape.ids.ranks
+        has_ids = bool(ranks)
         max_depth = self._limits.depth - len(self.shape.containers) - 1
         depth = 0
         rank = -1
@@ -155,7 +155,7 @@ class TreeScan:
             depth += 1
             if depth == 1:
                 child_tags[name] += 1
-                if ranks.get(name, self._id_rank) < self._id_rank:
+                if has_ids and ranks.get(name, self._id_rank) < self._id_rank:
                     rank = ranks[name]
                     parser.CharacterDataHandler = texts.append
             elif depth > max_depth:

@@ -18,6 +18,7 @@ class NativeMapping(TableMapping):
     table = TABLE
     names = NAMES
     currency_meaning = "price"
+    put_price = TableMapping.put_plain_price
 
     def __init__(self, scan: FeedScan, patch: bool) -> None:
         super().__init__(scan, patch)
@@ -26,10 +27,6 @@ class NativeMapping(TableMapping):
     def refuse(self) -> frozenset[tuple[str, int]]:
         """Returns the elements that the schema refuses."""
         return self._validator.refuse(self.offer, self.issues)
-
-    def put_price(self, content: OfferContent) -> None:
-        """Puts the amounts in, both in the currency of the price."""
-        self.put_plain_price(content)
 
     def put_category(self, content: OfferContent) -> None:
         """Puts the category in by its path, or else by its id."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from classifeed.offers.v1.offer_pb2 import OfferContent
 from classifeed_processor.feed.gathering import GatheredOffer
 from classifeed_processor.feed.offer_schema import OfferValidator
 from classifeed_processor.feed.scan import FeedScan
@@ -17,6 +16,8 @@ class YmlMapping(TableMapping):
 
     table = TABLE
     names = NAMES
+    put_price = TableMapping.put_plain_price
+    put_category = TableMapping.put_listed_category
 
     def __init__(self, scan: FeedScan, patch: bool) -> None:
         super().__init__(scan, patch)
@@ -39,14 +40,6 @@ class YmlMapping(TableMapping):
             parts = [texts[part] for part in ("type_prefix", "vendor") if part in texts]
             title = " ".join([*parts, texts["model"]]) if parts else ""
         return title
-
-    def put_price(self, content: OfferContent) -> None:
-        """Puts the amounts in."""
-        self.put_plain_price(content)
-
-    def put_category(self, content: OfferContent) -> None:
-        """Puts the shop's category in."""
-        self.put_listed_category(content)
 
     def find_availability(self) -> str | None:
         """Returns the flag of the offer; an empty attribute says nothing."""
