@@ -27,6 +27,7 @@ from classifeed_jobs.metrics import RUN_DURATION, RUNNING, WAIT_DURATION
 from classifeed_jobs.registry import Task
 from classifeed_jobs.run import Run
 from classifeed_jobs.session import Session
+from classifeed_jobs.slots import Slots
 from classifeed_jobs.store import JobStore
 from classifeed_jobs.waker import Waker
 from classifeed_jobs.wakeups import CANCEL_PREFIX, Wakeups
@@ -34,6 +35,7 @@ from classifeed_jobs.wakeups import CANCEL_PREFIX, Wakeups
 _log = structlog.get_logger("classifeed_jobs.worker")
 _tracer = trace.get_tracer("classifeed_jobs")
 _STOP_WAIT_S = 5.0
+_PREFETCH_MAX = 2.0
 _LIMITS_STILL_S = 5.0  # a process stopped in the middle of a claim keeps a limited queue from others no longer
 
 
@@ -53,6 +55,8 @@ class Worker:
         heartbeat_s: how often the lease is renewed (DL_HEARTBEAT_SEC); shorter while jobs with short leases run.
         claim_backoff_s: the longest time between two looks at an idle queue (DL_CLAIM_BACKOFF_SEC).
         drain_grace_s: how long runs may go on after stop, before they are told to stop and handed back.
+        prefetch: how many jobs, as a multiple of a queue's concurrency (2 at most), are claimed ahead of a free slot
+            while its runs are short.
         worker_id: shown in the journal; must be new for each process.
     """
 
@@ -67,10 +71,13 @@ class Worker:
         heartbeat_s: float = 10.0,
         claim_backoff_s: float = 15.0,
         drain_grace_s: float = 30.0,
+        prefetch: float = 0.0,
         worker_id: str | None = None,
     ) -> None:
         if not queues or any(concurrency < 1 for concurrency in queues.values()):
             raise ValueError(f"a worker needs queues with a concurrency of 1 or more, not {dict(queues)!r}")
+        if not 0 <= prefetch <= _PREFETCH_MAX:
+            raise ValueError(f"prefetch must lie between 0 and {_PREFETCH_MAX}, not {prefetch}")
         self.worker_id = worker_id or f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._db = db
         self._store = store
@@ -80,7 +87,7 @@ class Worker:
         self._drain_grace_s = drain_grace_s
         self._runs: dict[tuple[UUID, int], Run] = {}
         self._tasks: dict[tuple[UUID, int], asyncio.Task[None]] = {}
-        self._running = dict.fromkeys(self._queues, 0)
+        self._slots = {queue: Slots(concurrency, prefetch) for queue, concurrency in self._queues.items()}
         self._is_draining = False
         self._session = Session(db)
         self._limits = Session(db, idle_in_transaction_s=_LIMITS_STILL_S)
@@ -93,7 +100,7 @@ class Worker:
             self._limits,
             self._lease,
             sorted(self._queues),
-            room=lambda queue: self._queues[queue] - self._running[queue],
+            room=lambda queue: self._slots[queue].room,
             start=self._start,
             claim_backoff_s=claim_backoff_s,
             fresh_s=2 * heartbeat_s,
@@ -145,14 +152,33 @@ class Worker:
             return
         run = Run(claim, self._registry, self._db, self._resources, self._threads)
         self._runs[run.key] = run
-        self._running[claim.queue] += 1
-        RUNNING.labels(claim.queue).inc()
+        self._slots[claim.queue].claimed()
         WAIT_DURATION.labels(claim.queue).observe(claim.waited_s)
         self._tasks[run.key] = asyncio.create_task(self._handle(run), name=f"job-{claim.task}")
         self._heartbeat.started(claim.lease_ttl_s)
 
     async def _handle(self, run: Run) -> None:
         claim = run.claim
+        slots = self._slots[claim.queue]
+        ending: Ending | None = Ending(claim.job_id, claim.claim_no, RETURNED)
+        if await slots.enter():
+            began = time.perf_counter()
+            try:
+                if not self._is_draining:
+                    ending = await self._run(run)
+            finally:
+                slots.leave(time.perf_counter() - began)
+        if self._runs.pop(run.key, None) is None:
+            return  # handed back without waiting for it
+        del self._tasks[run.key]
+        slots.ended()
+        if ending is not None:
+            self._completions.put(ending)
+        self._claimer.freed(claim.queue)
+
+    async def _run(self, run: Run) -> Ending | None:
+        claim = run.claim
+        RUNNING.labels(claim.queue).inc()
         structlog.contextvars.bind_contextvars(
             job_id=str(claim.job_id), queue=claim.queue, task=claim.task, attempt=claim.attempt
         )
@@ -174,13 +200,7 @@ class Worker:
         RUN_DURATION.labels(claim.queue, claim.task if run.task is not None else "unknown", outcome).observe(
             time.perf_counter() - began
         )
-        if self._runs.pop(run.key, None) is None:
-            return  # handed back without waiting for it
-        del self._tasks[run.key]
-        self._running[claim.queue] -= 1
-        if ending is not None:
-            self._completions.put(ending)
-        self._claimer.freed(claim.queue)
+        return ending
 
     async def _drain(self, claiming: asyncio.Task[None]) -> None:
         self._is_draining = True
