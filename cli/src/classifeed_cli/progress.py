@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -14,13 +16,22 @@ from classifeed_cli.wrapping import cut, one_line
 
 _LONGEST_STAGE = 30
 _REFRESHES_A_SECOND = 8
+# A rate over less time than this says more of the batches than of the load.
+_PACE_S = 0.5
 
 
 class LoadProgress:
-    """Shows one load, from the file to its end. Use it in a `with` block; the bar is wiped at its end."""
+    """Shows one load, from the file to its end. Use it in a `with` block; the bar is wiped at its end.
 
-    def __init__(self, out: Output) -> None:
+    Args:
+        out: where to.
+        clock: seconds, for the rate.
+    """
+
+    def __init__(self, out: Output, clock: Callable[[], float] = time.monotonic) -> None:
         self._out = out
+        self._clock = clock
+        self._began: tuple[str, float, int] = ("", 0.0, 0)
         self._stage = ""
         self._is_live = out.errors.is_interactive
         self._bar = Progress(
@@ -70,11 +81,20 @@ class LoadProgress:
         elif not total:
             self._show("checking the file" if task.kind != task_pb2.TASK_KIND_DELETE else "taking offers away")
         elif done < total:
-            rate = task.statistics.offers_per_second
+            rate = self._pace(task)
             left = f"{_clock((total - done) / rate)} left" if rate else ""
             self._show("loading", done, total, f"{done:,} of {total:,} offers", f"{rate:,.0f}/s" if rate else "", left)
         else:
             self._show("finishing", done, total, f"{done:,} of {total:,} offers")
+
+    def _pace(self, task: task_pb2.Task) -> float:
+        """Offers a second since the load was first seen; 0 until that can be told."""
+        name, began, done_then = self._began
+        if name != task.name:
+            self._began = (task.name, self._clock(), task.statistics.total)
+            return 0.0
+        passed = self._clock() - began
+        return (task.statistics.total - done_then) / passed if passed >= _PACE_S else 0.0
 
     def _show(
         self, stage: str, done: int = 0, total: int | None = None, count: str = "", rate: str = "", left: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pty
 import re
@@ -12,13 +13,16 @@ import termios
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from google.protobuf.json_format import ParseDict
 from rich.cells import cell_len
+from rich.console import Console
 
 from classifeed.feeds.v1 import feed_pb2, feed_service_pb2, task_pb2
+from classifeed_cli.progress import LoadProgress
 
 Snapshot = Callable[[str, Any], None]
 NAME = "sellers/my-shop/feeds/default/tasks/7"
@@ -259,10 +263,26 @@ def test_bar_has_count_rate_and_time_left_and_stays_on_stderr(api: Any, file: st
         "sending price.yml | 0 bytes of 14 KiB",
         "load 7 waits for its turn |",
         "checking the file |",
-        "loading | 9,999,999 of 12,345,678 offers 4,123/s 9:29 left",
+        "loading | 9,999,999 of 12,345,678 offers",
         "finishing | 12,345,678 of 12,345,678 offers",
     ):
         assert any(re.sub(r"\| \|", "|", each) == expected for each in words), (expected, words)
     assert out.startswith("Task 7 of my-shop/default: SUCCEEDED\n")
     assert "━" not in out
     assert seen.rstrip().endswith(b"\x1b[2K"), "the bar is wiped at the end"
+
+
+def test_rate_is_that_of_the_whole_load_so_far_and_not_of_a_burst() -> None:
+    now = 100.0
+    errors = Console(file=io.StringIO(), force_terminal=True, force_interactive=True, width=80)
+    with LoadProgress(SimpleNamespace(errors=errors), lambda: now) as progress:  # type: ignore[arg-type]
+        for seconds, total in ((0.0, 0), (0.1, 4_000), (2.0, 8_000)):
+            now = 100.0 + seconds
+            progress.task(running("PARSING", total, 20_000, rate=99_999))
+    shown = [" ".join(re.sub("[━╸╺]+", "|", line).split()) for line in plain(errors.file.getvalue()).split("\r")]
+    assert any(line.endswith("8,000 of 20,000 offers 4,000/s 0:03 left") for line in shown), shown
+    assert "99,999/s" not in "\n".join(shown)
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)

@@ -28,7 +28,7 @@ from classifeed_client import Client, feed_name, offer_name, task_name
 SELLER: Final = "home-and-garden"
 NAMESPACE: Final = "default"
 _QUERIES: Final = ("садовые скамейки", "угловой диван", "camping chair")
-_BIG_COUNT: Final = 5_000
+_BIG_COUNT: Final = 20_000
 _ERRORS_SHOWN: Final = 3
 _SETTLE_TIMEOUT_S: Final = 60
 _FETCH_TIMEOUT_S: Final = 60
