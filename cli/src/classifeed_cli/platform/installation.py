@@ -14,7 +14,7 @@ from classifeed_cli.platform.description import read_running
 from classifeed_cli.platform.layout import Layout
 
 if TYPE_CHECKING:
-    from classifeed_client import Client
+    from classifeed_client import Client, JobClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,22 @@ class Installation:
 
         addresses = Addresses(**{name: self.address(name) for name in ("api", "offers", "searcher")})
         return Client(addresses, self.token)
+
+    def job_client(self) -> JobClient:
+        """A client of the services that answer for jobs, of those that are part of the installation.
+
+        Services behind one address are one: it is asked once, under the first of their names.
+
+        Raises:
+            CommandError: UNAVAILABLE, there are none.
+        """
+        from classifeed_client import JOB_SERVICES, JobClient
+
+        present = {self.grpc[name]: name for name in reversed(JOB_SERVICES) if name in self.grpc}
+        if not present:
+            raise unavailable("SERVICE_NOT_RUNNING", f"none of {', '.join(JOB_SERVICES)} is part of what runs here")
+        addresses = {name: address for address, name in present.items()}
+        return JobClient({name: addresses[name] for name in JOB_SERVICES if name in addresses}, self.token)
 
 
 def connect(data: Path | None = None, address: str | None = None) -> Client:

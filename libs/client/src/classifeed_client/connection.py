@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar, cast
@@ -29,11 +29,11 @@ class Addresses:
     searcher: str
 
 
-class Connection:
-    """Calls one installation. Blocks; may be shared by threads; close it, or use it in a `with` block.
+class Caller:
+    """Calls services. Blocks; may be shared by threads; close it, or use it in a `with` block.
 
     Args:
-        addresses: where the services listen.
+        addresses: where each service listens, host:port.
         token: asked before each call for the bearer token, so that a renewed one is used.
         timeout_s: how long a call may take, unless it says otherwise.
         connect: opens a channel to an address; without TLS unless given.
@@ -41,7 +41,7 @@ class Connection:
 
     def __init__(
         self,
-        addresses: Addresses,
+        addresses: Mapping[str, str],
         token: Callable[[], str],
         *,
         timeout_s: float = 10.0,
@@ -49,13 +49,7 @@ class Connection:
     ) -> None:
         self._token = token
         self._timeout_s = timeout_s
-        self._channels = {
-            name: (connect or _open_channel)(getattr(addresses, name)) for name in ("api", "offers", "searcher")
-        }
-        # The stubs' types are those of grpc.aio; over a synchronous channel the same stubs block.
-        self._feeds: Any = FeedServiceStub(cast(Any, self._channels["api"]))
-        self._offers: Any = OfferServiceStub(cast(Any, self._channels["offers"]))
-        self._search: Any = SearchServiceStub(cast(Any, self._channels["searcher"]))
+        self._channels = {name: (connect or _open_channel)(address) for name, address in addresses.items()}
 
     def __enter__(self) -> Self:
         return self
@@ -77,6 +71,25 @@ class Connection:
     def _call(self, method: Any, request: object, _answer: type[T], timeout_s: float | None = None) -> T:
         with translated():
             return cast(T, aside(lambda: method(request, **self._options(timeout_s))))
+
+
+class Connection(Caller):
+    """Calls one installation, as its sellers do. Arguments as those of Caller."""
+
+    def __init__(
+        self,
+        addresses: Addresses,
+        token: Callable[[], str],
+        *,
+        timeout_s: float = 10.0,
+        connect: Callable[[str], grpc.Channel] | None = None,
+    ) -> None:
+        named = {"api": addresses.api, "offers": addresses.offers, "searcher": addresses.searcher}
+        super().__init__(named, token, timeout_s=timeout_s, connect=connect)
+        # The stubs' types are those of grpc.aio; over a synchronous channel the same stubs block.
+        self._feeds: Any = FeedServiceStub(cast(Any, self._channels["api"]))
+        self._offers: Any = OfferServiceStub(cast(Any, self._channels["offers"]))
+        self._search: Any = SearchServiceStub(cast(Any, self._channels["searcher"]))
 
 
 @contextmanager

@@ -1,0 +1,137 @@
+"""`classifeed jobs trigger|cancel|retry`."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Annotated, Any
+
+import typer
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from classifeed.jobs.v1 import job_pb2, job_service_pb2
+from classifeed_cli.commands.jobs.options import JobArgument, QueueArgument, ServiceOption, connect_jobs
+from classifeed_cli.commands.jobs.waiting import end_with, wait_for_job
+from classifeed_cli.durations import parse_duration
+from classifeed_cli.job_services import ask_all, choose, find_job
+from classifeed_cli.job_view import job_document, show_unreachable, status_of
+from classifeed_cli.messages import document_of
+from classifeed_cli.options import AddressOption, DataOption
+from classifeed_cli.output import JsonOption, Output
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the commands."""
+    for command in (trigger, cancel, retry):
+        group.command()(command)
+
+
+def trigger(
+    queue: QueueArgument,
+    task: Annotated[str, typer.Argument(help="Name of the pipeline.")],
+    lock_key: Annotated[str, typer.Option(help="Of two jobs with one key only one runs at a time.")],
+    args: Annotated[str, typer.Option(help="Arguments of the pipeline, a JSON object.")] = "{}",
+    idempotency_key: Annotated[str, typer.Option(help="Used again it answers the same job.")] = "",
+    partition_key: Annotated[str, typer.Option(help="Label for limits and fairness.")] = "",
+    priority: Annotated[int | None, typer.Option(help="Smaller runs first.", show_default="100")] = None,
+    delay: Annotated[str, typer.Option(help="Not before this time has passed: 90s, 10m, 1h.")] = "",
+    max_attempts: Annotated[int | None, typer.Option(min=1, help="Tries at most.", show_default="5")] = None,
+    lease: Annotated[int | None, typer.Option(min=1, help="Seconds of silence until another worker gets it.")] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for its end; exit 0 only if it succeeded.")] = False,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that --wait may take.")] = 600,
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Enqueue a job of the loader."""
+    out = Output(as_json)
+    request = job_service_pb2.TriggerJobRequest(
+        queue=queue,
+        task=task,
+        lock_key=lock_key,
+        idempotency_key=idempotency_key,
+        partition_key=partition_key,
+        priority=priority,
+        max_attempts=max_attempts,
+        lease_ttl_sec=lease,
+        producer="cli",
+    )
+    request.args.update(_object(args))
+    if delay:
+        request.available_time.FromNanoseconds(time.time_ns() + int(parse_duration(delay) * 1e9))
+    with connect_jobs(data, address) as client:
+        [service] = choose(client, "loader")
+        triggered = client.trigger_job(service, request)
+        if triggered.differs:
+            out.progress(f"the key was used before, by a job with other {', '.join(triggered.differs)}")
+        if not wait:
+            out.say(f"{triggered.job_id}: {status_of(triggered.status)}")
+            out.document(document_of(triggered))
+            return
+        job = wait_for_job(out, client, service, triggered.job_id, timeout)
+    end_with(out, service, job)
+
+
+def cancel(
+    job_id: JobArgument,
+    service: ServiceOption = "",
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Stop a job: a queued one at once, a running one at its next safe point."""
+    out = Output(as_json)
+    with connect_jobs(data, address) as client:
+        owner, _ = find_job(client, choose(client, service), job_id)
+        job = client.cancel_job(owner, job_id)
+    words = "asked to stop" if job.status == job_pb2.JOB_STATUS_RUNNING else status_of(job.status)
+    out.say(f"{job_id}: {words}")
+    out.document(job_document(owner, job))
+
+
+def retry(
+    job_id: Annotated[str, typer.Argument(metavar="[JOB]", help="Id of a failed or canceled job.")] = "",
+    queue: Annotated[str, typer.Option(help="Instead of one job: all failed ones of this queue.")] = "",
+    task: Annotated[str, typer.Option(help="Of those, only this task.")] = "",
+    since: Annotated[str, typer.Option(help="Of those, only what failed within this time: 10m, 1h, 1d.")] = "",
+    service: ServiceOption = "",
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Try failed jobs again, with all their attempts before them."""
+    out = Output(as_json)
+    if bool(job_id) == bool(queue):
+        raise typer.BadParameter("name either a job or --queue")
+    with connect_jobs(data, address) as client:
+        services = choose(client, service)
+        if job_id:
+            owner, _ = find_job(client, services, job_id)
+            job = client.retry_job(owner, job_id)
+            out.say(f"{job_id}: {status_of(job.status)}")
+            out.document(job_document(owner, job))
+            return
+        request = job_service_pb2.RetryJobsRequest(queue=queue, task=task)
+        if since:
+            request.failed_since.CopyFrom(_before_now(parse_duration(since)))
+        asked = ask_all(services, lambda name: client.retry_jobs(name, request))
+    retried = sum(asked.answers.values())
+    out.say(f"{retried} {'job waits' if retried == 1 else 'jobs wait'} for another try.")
+    left_out = show_unreachable(out, asked)
+    out.document({"retried": str(retried), **left_out})
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"--args is no JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise typer.BadParameter('--args must be a JSON object, such as {"file": "a.csv"}')
+    return value
+
+
+def _before_now(duration_s: float) -> Timestamp:
+    moment = Timestamp()
+    moment.FromNanoseconds(time.time_ns() - int(duration_s * 1e9))
+    return moment

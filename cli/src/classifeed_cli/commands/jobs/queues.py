@@ -1,0 +1,90 @@
+"""`classifeed jobs queues|pause|resume|locks`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from classifeed_cli.commands.jobs.options import QueueArgument, ServiceOption, connect_jobs
+from classifeed_cli.exit_codes import refused
+from classifeed_cli.job_services import ask_all, choose
+from classifeed_cli.job_view import show_locks, show_queues, show_unreachable
+from classifeed_cli.messages import document_of
+from classifeed_cli.options import AddressOption, DataOption
+from classifeed_cli.output import JsonOption, Output
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the commands."""
+    for command in (queues, pause, resume, locks):
+        group.command()(command)
+
+
+def queues(
+    service: ServiceOption = "", data: DataOption = None, address: AddressOption = None, as_json: JsonOption = False
+) -> None:
+    """List the queues and how they do."""
+    out = Output(as_json)
+    with connect_jobs(data, address) as client:
+        asked = ask_all(choose(client, service), client.list_queues)
+    show_queues(out, asked.answers)
+    left_out = show_unreachable(out, asked)
+    found = [{"service": name, **document_of(queue)} for name, listed in asked.answers.items() for queue in listed]
+    out.document({"queues": found, **left_out})
+
+
+def pause(
+    queue: QueueArgument,
+    service: ServiceOption = "",
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Hold back the jobs of a queue; those that run go on."""
+    _switch(Output(as_json), data, address, service, queue, is_paused=True)
+
+
+def resume(
+    queue: QueueArgument,
+    service: ServiceOption = "",
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let the jobs of a queue run again."""
+    _switch(Output(as_json), data, address, service, queue, is_paused=False)
+
+
+def locks(
+    service: ServiceOption = "", data: DataOption = None, address: AddressOption = None, as_json: JsonOption = False
+) -> None:
+    """List who holds which lock key since when."""
+    out = Output(as_json)
+    with connect_jobs(data, address) as client:
+        asked = ask_all(choose(client, service), client.get_locks)
+    if any(asked.answers.values()):
+        show_locks(out, asked.answers)
+    else:
+        out.say("No lock key is held.")
+    left_out = show_unreachable(out, asked)
+    found = [{"service": name, **document_of(lock)} for name, listed in asked.answers.items() for lock in listed]
+    out.document({"locks": found, **left_out})
+
+
+def _switch(out: Output, data: Path | None, address: str | None, service: str, queue: str, *, is_paused: bool) -> None:
+    with connect_jobs(data, address) as client:
+        owners = choose(client, service)
+        if not service:
+            asked = ask_all(owners, client.list_queues)
+            show_unreachable(out, asked)
+            owners = [name for name, found in asked.answers.items() if any(each.queue == queue for each in found)]
+        if not owners:
+            raise refused(
+                "QUEUE_NOT_FOUND", f"No service has a queue {queue} now. Say whose it will be: --service", queue=queue
+            )
+        switch = client.pause_queue if is_paused else client.resume_queue
+        switched = {name: switch(name, queue) for name in owners}
+    for name, found in switched.items():
+        out.say(f"{found.queue} of {name} {'is paused' if found.paused else 'goes on'}.")
+    out.document({"queues": [{"service": name, **document_of(found)} for name, found in switched.items()]})

@@ -1,0 +1,91 @@
+"""`classifeed jobs status|list`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, cast
+
+import typer
+
+from classifeed.jobs.v1 import job_pb2, job_service_pb2
+from classifeed_cli.commands.jobs.options import JobArgument, ServiceOption, connect_jobs
+from classifeed_cli.commands.jobs.waiting import end_with, wait_for_job
+from classifeed_cli.job_services import ask_all, choose, find_job
+from classifeed_cli.job_view import job_document, show_events, show_job, show_jobs, show_unreachable
+from classifeed_cli.messages import document_of
+from classifeed_cli.options import AddressOption, DataOption
+from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.paging import collect
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the commands."""
+    group.command()(status)
+    group.command("list")(list_jobs)
+
+
+def status(
+    job_id: JobArgument,
+    journal: Annotated[bool, typer.Option("--journal", help="Tell all that happened to it.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for its end; exit 0 only if it succeeded.")] = False,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that --wait may take.")] = 600,
+    service: ServiceOption = "",
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print one job."""
+    out = Output(as_json)
+    with connect_jobs(data, address) as client:
+        owner, job = find_job(client, choose(client, service), job_id)
+        if wait:
+            job = wait_for_job(out, client, owner, job_id, timeout)
+        events = client.list_job_events(owner, job_id) if journal else None
+    if wait and events is None:
+        end_with(out, owner, job)
+        return
+    show_job(out, owner, job)
+    if events is not None:
+        show_events(out, events.events)
+    out.document(job_document(owner, job) | (document_of(events) if events is not None else {}))
+
+
+def list_jobs(
+    queue: Annotated[str, typer.Option(help="Only jobs of this queue.")] = "",
+    state: Annotated[
+        Literal["queued", "running", "succeeded", "failed", "canceled"] | None,
+        typer.Option("--status", help="Only jobs that stand so."),
+    ] = None,
+    task: Annotated[str, typer.Option(help="Only jobs of this task.")] = "",
+    lock_key: Annotated[str, typer.Option(help="Only jobs with this lock key.")] = "",
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Jobs to print, the newest first.")] = 20,
+    service: ServiceOption = "",
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List jobs, the newest first."""
+    out = Output(as_json)
+    wanted = job_service_pb2.ListJobsRequest(queue=queue, task=task, lock_key=lock_key)
+    if state is not None:
+        wanted.status = cast(job_pb2.JobStatus, job_pb2.JobStatus.Value(f"JOB_STATUS_{state.upper()}"))
+    with connect_jobs(data, address) as client:
+
+        def ask(name: str) -> job_service_pb2.ListJobsResponse:
+            def page(size: int, token: str) -> job_service_pb2.ListJobsResponse:
+                request = job_service_pb2.ListJobsRequest(page_size=size, page_token=token)
+                request.MergeFrom(wanted)
+                return client.list_jobs(name, request)
+
+            return collect(page, "jobs", limit)
+
+        asked = ask_all(choose(client, service), ask)
+    jobs = [(name, job) for name, page in asked.answers.items() for job in page.jobs]
+    jobs.sort(key=lambda found: found[1].create_time.ToNanoseconds(), reverse=True)
+    if jobs:
+        show_jobs(out, jobs[:limit])
+        if len(jobs) > limit or any(page.next_page_token for page in asked.answers.values()):
+            out.say(f"… more than {limit}; ask for more with --limit")
+    else:
+        out.say("There are no such jobs.")
+    left_out = show_unreachable(out, asked)
+    out.document({"jobs": [job_document(name, job) for name, job in jobs[:limit]], **left_out})

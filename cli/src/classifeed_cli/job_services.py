@@ -1,0 +1,78 @@
+"""Asking all services that answer for jobs, as if they were one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from classifeed.jobs.v1 import job_pb2
+from classifeed_cli.exit_codes import CommandError, ExitCode
+from classifeed_client import JobClient, Refused, Unreachable
+
+Answer = TypeVar("Answer")
+
+
+@dataclass
+class Asked(Generic[Answer]):
+    """What the services said: the answers by service, and why the others gave none."""
+
+    answers: dict[str, Answer] = field(default_factory=dict)
+    unreachable: dict[str, str] = field(default_factory=dict)
+
+
+def choose(client: JobClient, service: str) -> list[str]:
+    """Returns the services to ask: the one that is named, else all.
+
+    Raises:
+        CommandError: USAGE, there is no such one.
+    """
+    if not service:
+        return client.services
+    if service not in client.services:
+        known = ", ".join(client.services)
+        raise CommandError(ExitCode.USAGE, "USAGE", f"{service} answers for no jobs here; there are: {known}")
+    return [service]
+
+
+def ask_all(services: list[str], ask: Callable[[str], Answer]) -> Asked[Answer]:
+    """Asks each service; those that do not answer are noted.
+
+    Raises:
+        Unreachable: none answers.
+    """
+    asked = Asked[Answer]()
+    last: Unreachable | None = None
+    for service in services:
+        try:
+            asked.answers[service] = ask(service)
+        except Unreachable as error:
+            asked.unreachable[service] = error.message
+            last = error
+    if last is not None and not asked.answers:
+        raise last
+    return asked
+
+
+def find_job(client: JobClient, services: list[str], job_id: str) -> tuple[str, job_pb2.Job]:
+    """Returns whose job it is, and the job.
+
+    Raises:
+        Refused: JOB_NOT_FOUND, none of them has it.
+        Unreachable: one that may have it does not answer, and the others do not have it.
+    """
+    missing: Refused | None = None
+    away: Unreachable | None = None
+    for service in services:
+        try:
+            return service, client.get_job(service, job_id)
+        except Unreachable as error:
+            away = error
+        except Refused as error:
+            if error.reason != "JOB_NOT_FOUND":
+                raise
+            missing = error
+    if away is not None:
+        raise away
+    assert missing is not None
+    raise missing

@@ -1,0 +1,154 @@
+"""Jobs, queues and locks for people: tables of 80 columns, and all of one job."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from classifeed.jobs.v1 import job_pb2
+from classifeed_cli.amounts import duration_words, time_words
+from classifeed_cli.job_services import Asked
+from classifeed_cli.messages import document_of, enum_label
+from classifeed_cli.output import Output
+
+ENDED = frozenset({job_pb2.JOB_STATUS_SUCCEEDED, job_pb2.JOB_STATUS_FAILED, job_pb2.JOB_STATUS_CANCELED})
+
+
+def status_of(status: job_pb2.JobStatus) -> str:
+    """Returns how a job stands, in lower case."""
+    return enum_label(job_pb2.JobStatus.DESCRIPTOR, status).lower()
+
+
+def job_document(service: str, job: job_pb2.Job) -> dict[str, Any]:
+    """Returns a job for programs."""
+    return {"service": service, **document_of(job)}
+
+
+def show_unreachable(out: Output, asked: Asked[Any]) -> dict[str, Any]:
+    """Says which services did not answer, and returns it for the document; nothing when all did."""
+    for service, why in asked.unreachable.items():
+        out.progress(f"{service} is left out: {why}")
+    return {"unreachable": sorted(asked.unreachable)} if asked.unreachable else {}
+
+
+def show_jobs(out: Output, jobs: Iterable[tuple[str, job_pb2.Job]]) -> None:
+    """Prints a line for each job."""
+    out.table(
+        ("job", "service", "status", "try", "task"),
+        ((job.job_id, service, status_of(job.status), job.attempt, job.task) for service, job in jobs),
+    )
+
+
+def show_job(out: Output, service: str, job: job_pb2.Job) -> None:
+    """Prints all of a job."""
+    stopping = ", asked to stop" if job.cancel_requested and job.status == job_pb2.JOB_STATUS_RUNNING else ""
+    out.say(f"{job.task} in {job.queue} of {service}: {status_of(job.status)}{stopping}")
+    tries = f"{job.attempt} of {job.max_attempts}" if job.max_attempts else f"{job.attempt}, without limit"
+    lines = (
+        ("job", job.job_id),
+        ("tries", tries),
+        ("progress", progress_words(job)),
+        ("error", job.error),
+        ("result", _json(MessageToDict(job)["result"]) if job.HasField("result") else ""),
+        ("args", _json(MessageToDict(job.args)) if job.args.fields else ""),
+        ("lock key", job.lock_key),
+        ("partition", job.partition_key),
+        ("key", job.idempotency_key),
+        ("priority", "" if job.priority == 100 else str(job.priority)),
+        ("producer", job.producer),
+        ("for", job.consumer_group),
+        ("worker", job.worker_id),
+        ("enqueued", time_words(job.create_time)),
+        ("due", _future(job)),
+        ("started", time_words(job.start_time) if job.HasField("start_time") else ""),
+        ("heartbeat", time_words(job.heartbeat_time) if job.HasField("heartbeat_time") else ""),
+        ("ended", time_words(job.end_time) if job.HasField("end_time") else ""),
+    )
+    for label, value in lines:
+        if value:
+            out.say(f"  {label:<9} {value}", hang=12)
+
+
+def show_events(out: Output, events: Iterable[job_pb2.JobEvent]) -> None:
+    """Prints a job's journal."""
+    out.table(
+        ("when", "try", "what", "details"),
+        (
+            (time_words(event.time), event.attempt or "", event.kind.replace("_", " "), _payload(event))
+            for event in events
+        ),
+    )
+
+
+def show_queues(out: Output, queues: Mapping[str, Iterable[job_pb2.Queue]]) -> None:
+    """Prints a line for each queue."""
+    out.table(
+        ("service", "ready", "later", "locked", "running", "oldest", "per min", "queue"),
+        (
+            (
+                service,
+                queue.ready,
+                queue.delayed,
+                queue.parked,
+                queue.running,
+                duration_words(queue.oldest_age_s) if queue.ready or queue.parked else "",
+                queue.ended_last_minute,
+                f"paused: {queue.queue}" if queue.paused else queue.queue,
+            )
+            for service, found in queues.items()
+            for queue in found
+        ),
+    )
+
+
+def show_locks(out: Output, locks: Mapping[str, Iterable[job_pb2.Lock]]) -> None:
+    """Prints a line for each key that is held."""
+    out.table(
+        ("job", "service", "held for", "waiting", "lock key"),
+        (
+            (lock.job_id, service, duration_words(max(0.0, _ago_s(lock.acquire_time))), lock.waiting, lock.lock_key)
+            for service, found in locks.items()
+            for lock in found
+        ),
+    )
+
+
+def progress_words(job: job_pb2.Job) -> str:
+    """Returns how far a job has come; empty when it has not said."""
+    if not job.HasField("progress"):
+        return ""
+    progress = job.progress
+    words = f"{progress.processed:,} of {progress.total:,}" if progress.total else f"{progress.processed:,}"
+    details = MessageToDict(progress.details)
+    return f"{words} {_json(details)}" if details else words
+
+
+def _ago_s(time: Timestamp) -> float:
+    return (datetime.now(UTC) - time.ToDatetime(UTC)).total_seconds()
+
+
+def _future(job: job_pb2.Job) -> str:
+    is_later = job.status == job_pb2.JOB_STATUS_QUEUED and _ago_s(job.available_time) < 0
+    return time_words(job.available_time) if is_later else ""
+
+
+def _payload(event: job_pb2.JobEvent) -> str:
+    payload = MessageToDict(event.payload)
+    return ", ".join(f"{name}: {value if isinstance(value, str) else _json(value)}" for name, value in payload.items())
+
+
+def _json(value: Any) -> str:
+    return json.dumps(_whole(value), ensure_ascii=False)
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _whole(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

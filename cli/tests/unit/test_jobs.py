@@ -1,0 +1,234 @@
+"""Jobs on a terminal and for programs: which services are asked what, and what is told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf.json_format import ParseDict
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from classifeed.jobs.v1 import job_pb2, job_service_pb2
+
+Snapshot = Callable[[str, Any], None]
+ID = "01a2008f-239e-7fba-aedf-7ec77d0f0aea"
+OTHER = "01a20090-0000-7aaa-8bbb-7ec77d0f0bbb"
+JOB = {
+    "job_id": ID,
+    "queue": "etl.default",
+    "task": "load.customers",
+    "args": {"file": "customers.csv", "rows": 3},
+    "status": "JOB_STATUS_RUNNING",
+    "attempt": 2,
+    "claim_no": 3,
+    "max_attempts": 5,
+    "lock_key": "customers",
+    "priority": 100,
+    "lease_ttl_sec": 60,
+    "progress": {"processed": 1250, "total": 30000, "details": {"file": "customers.csv"}},
+    "error": "TimeoutError: the bank did not answer",
+    "producer": "cli",
+    "worker_id": "etl-1:4711:0a1b2c3d",
+    "create_time": "2026-11-21T19:50:03Z",
+    "available_time": "2026-11-21T19:50:03Z",
+    "start_time": "2026-11-21T19:50:04Z",
+    "heartbeat_time": "2026-11-21T19:51:04Z",
+}
+MISSING = ("NOT_FOUND", "JOB_NOT_FOUND", f"there is no job {ID}")
+
+
+def job(**changes: Any) -> job_pb2.Job:
+    return ParseDict({**JOB, **changes}, job_pb2.Job())
+
+
+def done(status: str = "SUCCEEDED", **changes: Any) -> job_pb2.Job:
+    return job(status=f"JOB_STATUS_{status}", worker_id="", end_time="2026-11-21T19:52:00Z", **changes)
+
+
+def queue(name: str, **changes: Any) -> job_pb2.Queue:
+    return ParseDict({"queue": name, **changes}, job_pb2.Queue())
+
+
+@pytest.fixture
+def processor(api: Any, monkeypatch: pytest.MonkeyPatch, terminal: Any) -> Iterator[Any]:
+    """A second service with jobs; `api` is the loader and offers."""
+    made = type(api)()
+    server = grpc.server(ThreadPoolExecutor(4))
+    server.add_generic_rpc_handlers(made.handlers())
+    made.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    server.start()
+    made.stop = lambda: server.stop(None).wait()
+    monkeypatch.setenv("CLASSIFEED_PROCESSOR_ADDRESS", made.address)
+    yield made
+    made.stop()
+
+
+def test_trigger_asks_the_loader(api: Any, processor: Any, terminal: Any, snapshot: Snapshot) -> None:
+    api.answer("TriggerJob", job_service_pb2.TriggerJobResponse(job_id=ID, status="JOB_STATUS_QUEUED"))
+    before = time.time()
+    ended = terminal(
+        "jobs", "trigger", "etl.default", "load.customers", "--lock-key", "customers",
+        "--args", '{"file": "a.csv", "rows": 3}', "--priority", "0", "--delay", "1h30m", "--max-attempts", "2",
+        "--idempotency-key", "i", "--partition-key", "p", "--lease", "9",
+    )  # fmt: skip
+    snapshot("jobs-trigger", ended)
+    [request] = api.asked["TriggerJob"]
+    assert (request.queue, request.task, request.lock_key, request.producer) == (
+        "etl.default", "load.customers", "customers", "cli",
+    )  # fmt: skip
+    assert dict(request.args) == {"file": "a.csv", "rows": 3}
+    assert (request.priority, request.max_attempts, request.lease_ttl_sec) == (0, 2, 9)
+    assert request.HasField("priority")
+    assert (request.idempotency_key, request.partition_key) == ("i", "p")
+    assert 5400 <= request.available_time.ToNanoseconds() / 1e9 - before < 5460
+    assert "TriggerJob" not in processor.asked
+    assert terminal("jobs", "trigger", "q", "t", "--lock-key", "k").exit_code == 0
+    plain = api.asked["TriggerJob"][1]
+    assert plain == job_service_pb2.TriggerJobRequest(queue="q", task="t", lock_key="k", producer="cli")
+
+
+@pytest.mark.parametrize("args", ["[1]", "{", "5"])
+def test_args_must_be_an_object(api: Any, terminal: Any, args: str) -> None:
+    ended = terminal("jobs", "trigger", "q", "t", "--lock-key", "k", "--args", args)
+    assert (ended.exit_code, api.asked) == (2, {})
+
+
+def test_a_used_key_tells_what_differs(api: Any, terminal: Any) -> None:
+    answer = job_service_pb2.TriggerJobResponse(job_id=ID, status="JOB_STATUS_SUCCEEDED", differs=["task", "args"])
+    api.answer("TriggerJob", answer)
+    ended = terminal("jobs", "trigger", "q", "t", "--lock-key", "k", "--idempotency-key", "i", "--json")
+    assert ended.document == {"job_id": ID, "status": "SUCCEEDED", "differs": ["task", "args"]}
+    assert "other task, args" in ended.err
+
+
+def test_waiting_tells_progress_and_ends_as_the_job_does(api: Any, terminal: Any, snapshot: Snapshot) -> None:
+    api.answer("TriggerJob", job_service_pb2.TriggerJobResponse(job_id=ID, status="JOB_STATUS_QUEUED"))
+    api.answer("WatchJob", [job(), done(result={"rows": 3}, error="")])
+    ended = terminal("jobs", "trigger", "q", "t", "--lock-key", "k", "--wait")
+    snapshot("jobs-trigger-wait", ended)
+    # Cut off by a restart, it is watched again.
+    api.answer("WatchJob", [job()], [done("FAILED")])
+    failed = terminal("jobs", "trigger", "q", "t", "--lock-key", "k", "--wait", "--json")
+    assert (failed.exit_code, failed.document["status"], failed.document["service"]) == (1, "FAILED", "loader")
+    api.answer("WatchJob", [job()])
+    late = terminal("jobs", "trigger", "q", "t", "--lock-key", "k", "--wait", "--timeout", "0.3", "--json")
+    assert (late.exit_code, late.document["error"]["reason"]) == (4, "JOB_NOT_ENDED")
+    assert late.document["error"]["metadata"] == {"job_id": ID}
+
+
+def test_status_finds_whose_job_it_is(
+    api: Any, processor: Any, terminal: Any, snapshot: Snapshot, refusal: Any
+) -> None:
+    api.answer("GetJob", refusal(*MISSING))
+    processor.answer("GetJob", job())
+    snapshot("jobs-status", terminal("jobs", "status", ID))
+    said = terminal("jobs", "status", ID, "--json").document
+    assert (said["service"], said["status"], said["progress"]["processed"]) == ("processor", "RUNNING", "1250")
+    processor.answer("GetJob", refusal(*MISSING))
+    none = terminal("jobs", "status", ID, "--json")
+    assert (none.exit_code, none.document["error"]["reason"]) == (1, "JOB_NOT_FOUND")
+    processor.stop()
+    away = terminal("jobs", "status", ID)
+    assert away.exit_code == 3, "it may be the job of the one that does not answer"
+    assert terminal("jobs", "status", ID, "--service", "loader").exit_code == 1
+    assert terminal("jobs", "status", ID, "--service", "api").exit_code == 2
+
+
+def test_status_tells_the_journal(api: Any, terminal: Any, snapshot: Snapshot) -> None:
+    api.answer("GetJob", done())
+    events = {
+        "events": [
+            {"event_id": 1, "kind": "queued", "time": "2026-11-21T19:50:03Z", "payload": {"by": "operator"}},
+            {"event_id": 2, "kind": "picked", "time": "2026-11-21T19:50:04Z", "attempt": 1},
+            {
+                "event_id": 3,
+                "kind": "heartbeat_lost",
+                "time": "2026-11-21T19:51:04Z",
+                "attempt": 1,
+                "payload": {"n": 3},
+            },
+        ]
+    }
+    api.answer("ListJobEvents", ParseDict(events, job_service_pb2.ListJobEventsResponse()))
+    snapshot("jobs-status-journal", terminal("jobs", "status", ID, "--journal"))
+    said = terminal("jobs", "status", ID, "--journal", "--json").document
+    assert [event["kind"] for event in said["events"]] == ["queued", "picked", "heartbeat_lost"]
+
+
+def test_lists_of_all_services_are_one(api: Any, processor: Any, terminal: Any, snapshot: Snapshot) -> None:
+    newer = job(job_id=OTHER, queue="feed.process", task="feed.process", create_time="2026-11-21T20:00:00Z")
+    api.answer("ListJobs", job_service_pb2.ListJobsResponse(jobs=[done()]))
+    processor.answer("ListJobs", job_service_pb2.ListJobsResponse(jobs=[newer]))
+    snapshot("jobs-list", terminal("jobs", "list"))
+    ended = terminal("jobs", "list", "--queue", "q", "--status", "failed", "--task", "t", "--lock-key", "k", "--json")
+    assert [(each["service"], each["job_id"]) for each in ended.document["jobs"]] == [
+        ("processor", OTHER), ("loader", ID),
+    ]  # fmt: skip
+    for request in (api.asked["ListJobs"][1], processor.asked["ListJobs"][1]):
+        assert request == job_service_pb2.ListJobsRequest(
+            page_size=20, queue="q", status="JOB_STATUS_FAILED", task="t", lock_key="k"
+        )
+    assert len(terminal("jobs", "list", "--limit", "1", "--json").document["jobs"]) == 1
+    processor.stop()
+    partly = terminal("jobs", "list", "--json")
+    assert (partly.exit_code, partly.document["unreachable"]) == (0, ["processor"])
+    assert "processor is left out" in partly.err
+    assert terminal("jobs", "list", "--service", "processor").exit_code == 3
+
+
+def test_cancel_and_retry_go_to_the_owner(api: Any, processor: Any, terminal: Any, refusal: Any) -> None:
+    api.answer("GetJob", refusal(*MISSING))
+    processor.answer("GetJob", job())
+    processor.answer("CancelJob", job(cancel_requested=True))
+    ended = terminal("jobs", "cancel", ID)
+    assert (ended.out, ended.exit_code) == (f"{ID}: asked to stop\n", 0)
+    processor.answer("RetryJob", job(status="JOB_STATUS_QUEUED", attempt=0))
+    assert terminal("jobs", "retry", ID, "--json").document["status"] == "QUEUED"
+    processor.answer("RetryJob", refusal("FAILED_PRECONDITION", "JOB_NOT_FAILED", "it is running"))
+    assert terminal("jobs", "retry", ID).exit_code == 1
+    assert set(api.asked) == {"GetJob"}
+
+
+def test_failed_jobs_are_retried_in_bulk(api: Any, processor: Any, terminal: Any) -> None:
+    api.answer("RetryJobs", job_service_pb2.RetryJobsResponse(retried=3))
+    processor.answer("RetryJobs", job_service_pb2.RetryJobsResponse(retried=1))
+    ended = terminal("jobs", "retry", "--queue", "q", "--task", "t", "--since", "1h")
+    assert ended.out == "4 jobs wait for another try.\n"
+    [request] = api.asked["RetryJobs"]
+    assert (request.queue, request.task) == ("q", "t")
+    assert 3590 < time.time() - request.failed_since.ToNanoseconds() / 1e9 < 3660
+    assert terminal("jobs", "retry").exit_code == 2
+    assert terminal("jobs", "retry", ID, "--queue", "q").exit_code == 2
+
+
+def test_queues_are_paused_where_they_are(api: Any, processor: Any, terminal: Any, snapshot: Snapshot) -> None:
+    busy = queue("etl.default", ready=1200, delayed=3, parked=4, running=8, oldest_age_s=4000, ended_last_minute=52000)
+    api.answer("ListQueues", job_service_pb2.ListQueuesResponse(queues=[busy, queue("feed.fetch", paused=True)]))
+    processor.answer("ListQueues", job_service_pb2.ListQueuesResponse(queues=[queue("feed.process", running=1)]))
+    snapshot("jobs-queues", terminal("jobs", "queues"))
+    processor.answer("PauseQueue", queue("feed.process", paused=True))
+    api.answer("ResumeQueue", queue("feed.fetch"))
+    assert terminal("jobs", "pause", "feed.process").out == "feed.process of processor is paused.\n"
+    assert terminal("jobs", "resume", "feed.fetch").out == "feed.fetch of loader goes on.\n"
+    unknown = terminal("jobs", "pause", "later", "--json")
+    assert (unknown.exit_code, unknown.document["error"]["reason"]) == (1, "QUEUE_NOT_FOUND")
+    api.answer("PauseQueue", queue("later", paused=True))
+    said = terminal("jobs", "pause", "later", "--service", "loader", "--json").document
+    assert (said["queues"][0]["service"], said["queues"][0]["paused"]) == ("loader", True)
+    assert "PauseQueue" in api.asked
+    assert "ResumeQueue" not in processor.asked
+
+
+def test_locks(api: Any, terminal: Any, snapshot: Snapshot) -> None:
+    since = Timestamp()
+    since.FromSeconds(int(time.time()) - 7200)
+    lock = job_pb2.Lock(lock_key="feed:shop:default", job_id=ID, worker_id="w", acquire_time=since, waiting=2)
+    api.answer("GetLocks", job_service_pb2.GetLocksResponse(locks=[lock]))
+    snapshot("jobs-locks", terminal("jobs", "locks"))
+    assert terminal("jobs", "locks", "--json").document["locks"][0]["waiting"] == "2"
+    api.answer("GetLocks", job_service_pb2.GetLocksResponse())
+    assert terminal("jobs", "locks").out == "No lock key is held.\n"

@@ -1,0 +1,102 @@
+"""Calls about jobs: each service with background work answers for its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, cast
+
+import grpc
+
+from classifeed.jobs.v1 import job_pb2, job_service_pb2
+from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
+from classifeed_client.aside import aside
+from classifeed_client.connection import Caller, translated
+
+JOB_SERVICES: Final = ("loader", "processor", "offers")
+"""The services that answer for jobs; the loader's are those that anybody may trigger."""
+
+
+class JobClient(Caller):
+    """Calls the job services of one installation; each call names the service. Arguments as those of Caller."""
+
+    def __init__(
+        self,
+        addresses: Mapping[str, str],
+        token: Callable[[], str],
+        *,
+        timeout_s: float = 10.0,
+        connect: Callable[[str], grpc.Channel] | None = None,
+    ) -> None:
+        super().__init__(addresses, token, timeout_s=timeout_s, connect=connect)
+        self._stubs: dict[str, Any] = {
+            name: JobServiceStub(cast(Any, channel)) for name, channel in self._channels.items()
+        }
+
+    @property
+    def services(self) -> list[str]:
+        """The services that can be asked."""
+        return list(self._stubs)
+
+    def trigger_job(
+        self, service: str, request: job_service_pb2.TriggerJobRequest
+    ) -> job_service_pb2.TriggerJobResponse:
+        """Enqueues a job; the same idempotency key again answers the job that it made."""
+        return self._call(self._stubs[service].TriggerJob, request, job_service_pb2.TriggerJobResponse)
+
+    def get_job(self, service: str, job_id: str) -> job_pb2.Job:
+        """Returns a job."""
+        return self._call(self._stubs[service].GetJob, job_service_pb2.GetJobRequest(job_id=job_id), job_pb2.Job)
+
+    def watch_job(self, service: str, job_id: str, *, timeout_s: float) -> Iterator[job_pb2.Job]:
+        """Yields the job at once and at each change until it has ended."""
+        request = job_service_pb2.WatchJobRequest(job_id=job_id)
+        with translated():
+            stream = aside(lambda: self._stubs[service].WatchJob(request, **self._options(timeout_s)))
+            while job := aside(lambda: next(stream, None)):
+                yield job
+
+    def list_jobs(self, service: str, request: job_service_pb2.ListJobsRequest) -> job_service_pb2.ListJobsResponse:
+        """Returns a page of jobs, the newest first."""
+        return self._call(self._stubs[service].ListJobs, request, job_service_pb2.ListJobsResponse)
+
+    def list_job_events(self, service: str, job_id: str) -> job_service_pb2.ListJobEventsResponse:
+        """Returns what happened to a job, in order."""
+        request = job_service_pb2.ListJobEventsRequest(job_id=job_id)
+        return self._call(self._stubs[service].ListJobEvents, request, job_service_pb2.ListJobEventsResponse)
+
+    def cancel_job(self, service: str, job_id: str) -> job_pb2.Job:
+        """Asks a job to stop. Idempotent."""
+        request = job_service_pb2.CancelJobRequest(job_id=job_id)
+        return self._call(self._stubs[service].CancelJob, request, job_pb2.Job)
+
+    def retry_job(self, service: str, job_id: str) -> job_pb2.Job:
+        """Enqueues a failed or canceled job again."""
+        request = job_service_pb2.RetryJobRequest(job_id=job_id)
+        return self._call(self._stubs[service].RetryJob, request, job_pb2.Job)
+
+    def retry_jobs(self, service: str, request: job_service_pb2.RetryJobsRequest, *, timeout_s: float = 600.0) -> int:
+        """Enqueues again all failed jobs that fit, and returns how many."""
+        answer = self._call(
+            self._stubs[service].RetryJobs, request, job_service_pb2.RetryJobsResponse, timeout_s=timeout_s
+        )
+        return answer.retried
+
+    def list_queues(self, service: str) -> list[job_pb2.Queue]:
+        """Returns the queues by name."""
+        request = job_service_pb2.ListQueuesRequest()
+        return list(self._call(self._stubs[service].ListQueues, request, job_service_pb2.ListQueuesResponse).queues)
+
+    def pause_queue(self, service: str, queue: str) -> job_pb2.Queue:
+        """Holds back the jobs of a queue. Idempotent."""
+        request = job_service_pb2.PauseQueueRequest(queue=queue)
+        return self._call(self._stubs[service].PauseQueue, request, job_pb2.Queue)
+
+    def resume_queue(self, service: str, queue: str) -> job_pb2.Queue:
+        """Lets the jobs of a queue run again. Idempotent."""
+        request = job_service_pb2.ResumeQueueRequest(queue=queue)
+        return self._call(self._stubs[service].ResumeQueue, request, job_pb2.Queue)
+
+    def get_locks(self, service: str) -> list[job_pb2.Lock]:
+        """Returns who holds which lock key, the longest held first."""
+        request = job_service_pb2.GetLocksRequest()
+        return list(self._call(self._stubs[service].GetLocks, request, job_service_pb2.GetLocksResponse).locks)
