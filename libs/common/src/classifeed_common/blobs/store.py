@@ -18,7 +18,6 @@ from classifeed_common.errors import Unavailable
 R = TypeVar("R")
 _CHUNK_BYTES: Final = 1024 * 1024
 _MISSING: Final = frozenset({"NoSuchKey", "NoSuchObject", "NoSuchBucket"})
-_OURS_ALREADY: Final = frozenset({"BucketAlreadyOwnedByYou", "BucketAlreadyExists"})
 
 
 class BlobMissing(Exception):
@@ -127,11 +126,13 @@ class BlobStore:
         )
 
     def _make_bucket(self) -> None:
+        if self._client.bucket_exists(self._bucket):
+            return
         try:
+            self._client.make_bucket(self._bucket)
+        except (S3Error, InvalidResponseError):
+            # Another process may have been faster; servers say so in different ways, rclone with a page of text.
             if not self._client.bucket_exists(self._bucket):
-                self._client.make_bucket(self._bucket)
-        except S3Error as error:
-            if error.code not in _OURS_ALREADY:  # another process was faster
                 raise
 
     def _put(self, path: Path, sha256: str) -> None:

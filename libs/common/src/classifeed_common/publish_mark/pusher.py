@@ -128,8 +128,11 @@ class MarkPusher:
             try:
                 found = await self._push_batch(lease)
             except LeaseLost:
-                _log.warning("push under a lost lease; another one goes on", lease=lease.name, fence=lease.fence)
-                return
+                # The keeper ends this when another one has the lease. One that ran out and was renewed, because nobody
+                # took it meanwhile, is ours still, and nobody would begin again.
+                _log.warning("push under a lease that had run out", lease=lease.name, fence=lease.fence)
+                await _wait_for(ending, min(self._leases.ttl_s / 10, self._max_idle_s))
+                continue
             except Exception as error:  # noqa: BLE001 - rows must not be skipped, whatever it is
                 pause_s = max(backoff_s, (error.retry_after_s or 0.0) if isinstance(error, DomainError) else 0.0)
                 _log.warning("push failed, trying again", mark=self._name, pause_s=pause_s, error=repr(error))

@@ -40,6 +40,20 @@ async def tables(database: Database) -> Database:
     return database
 
 
+async def test_processes_that_make_the_bucket_at_once_all_start(s3: EmbeddedS3) -> None:
+    for _ in range(5):
+        name = f"t-{uuid.uuid4().hex[:12]}"
+        stores = [
+            BlobStore(endpoint=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key, bucket=name)
+            for _ in range(8)
+        ]
+        opened = await asyncio.gather(*(store.open() for store in stores), return_exceptions=True)
+        assert opened == [None] * 8
+        for store in stores:
+            await store.check()
+            await store.close()
+
+
 async def test_file_comes_back_as_it_was_put(store: BlobStore, tmp_path: Path) -> None:
     content = b"0123456789" * 700_000  # more than one part of a multipart put
     path, sha256 = made(tmp_path, content)

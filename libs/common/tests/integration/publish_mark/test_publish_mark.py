@@ -117,6 +117,23 @@ async def test_nothing_is_lost_while_the_other_side_is_away(db: Database) -> Non
     assert peer.calls == [10, 10, 10, 10]
 
 
+async def test_pushing_goes_on_after_a_lease_that_ran_out_and_was_renewed(db: Database) -> None:
+    """Nobody took it meanwhile, so its keeper never lost it, and nobody would begin again."""
+    await fill(db, 3)
+    peer = Peer()
+
+    async def run_out() -> None:
+        async with db.connection() as connection:
+            await connection.execute("UPDATE leases SET expires_at = clock_timestamp()")
+
+    peer.before_answer = run_out
+    pusher = pusher_of(db, peer.push, ttl_s=3)
+    async with running(pusher):
+        await until(settled(pusher))
+    assert peer.prices() == await prices(db)
+    assert len(peer.calls) >= 2, "the push under the lease that ran out marked nothing"
+
+
 async def test_an_answer_that_does_not_fit_marks_nothing(db: Database) -> None:
     await fill(db, 3)
     peer = Peer()
