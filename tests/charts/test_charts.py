@@ -9,6 +9,7 @@ from typing import Any
 
 import kubernetes_validate
 import pytest
+from pydantic_settings import BaseSettings
 
 from tests.charts.conftest import SERVICES, Manifests
 
@@ -90,6 +91,9 @@ def test_settings_that_a_chart_names_exist_in_the_code(render: Render, chart: st
         kind for name, kind in vars(module).items() if name.endswith("Settings") and kind.__module__ == module.__name__
     ]
     known = {f"CLASSIFEED_{chart.upper()}_{field.upper()}" for field in settings.model_fields}
+    for field in settings.model_fields.values():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseSettings):
+            known |= {name.upper() for name in field.annotation.model_fields}  # these have no prefix
     manifests = render(chart)
     named = {name for each in manifests if each["kind"] == "ConfigMap" for name in each["data"]}
     for workload in workloads(manifests):

@@ -20,6 +20,9 @@ data:
   {{- range $name, $value := .Values.config }}
   {{ include "classifeed.env" $ }}{{ $name }}: {{ tpl (toString $value) $ | quote }}
   {{- end }}
+  {{- range $name, $value := .Values.environment }}
+  {{ $name }}: {{ tpl (toString $value) $ | quote }}
+  {{- end }}
 ---
 apiVersion: v1
 kind: Service

@@ -39,7 +39,7 @@ metadata:
     {{- include "classifeed.labels" $root | nindent 4 }}
     app.kubernetes.io/component: {{ $role }}
   annotations:
-    checksum/config: {{ toJson $root.Values.config | sha256sum }}
+    checksum/config: {{ printf "%s%s" (toJson $root.Values.config) (toJson $root.Values.environment) | sha256sum }}
     {{- with $root.Values.podAnnotations }}
     {{- toYaml . | nindent 4 }}
     {{- end }}

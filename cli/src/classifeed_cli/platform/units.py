@@ -19,8 +19,9 @@ from classifeed_common.embedded.process import spawn_bound
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.embedded.server import EmbeddedServer
 
-# A service drains for CLASSIFEED_<SERVICE>_DRAIN_GRACE_S (10) after its notice; more than that is a fault.
-_SERVICE_STOP_S = 20.0
+# A service drains for CLASSIFEED_<SERVICE>_DRAIN_GRACE_S (10; the loader, whose jobs get 30 s to end, 45) after its
+# notice; more than that is a fault.
+_SERVICE_STOP_S = 60.0
 
 
 def embedded_servers(plan: Plan) -> list[EmbeddedServer]:

@@ -15,7 +15,7 @@ from classifeed_jobs.settings import JobSettings
 _HAND_BACK_S: Final = 15.0
 
 
-class HostSettings(JobSettings):
+class Hosting(JobSettings):
     """The variables without a prefix: of the job engine, and of the process that hosts it."""
 
     app_host: str = Field(default="127.0.0.1", description="Where HTTP listens; elsewhere it wants tickets.")
@@ -38,8 +38,8 @@ class LoaderSettings(ServiceSettings):
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_LOADER_", frozen=True)
 
-    hosting: HostSettings = Field(
-        default_factory=HostSettings.load, description="Variables without a prefix, all of them as JSON."
+    hosting: Hosting = Field(
+        default_factory=Hosting.load, description="Variables without a prefix, all of them as JSON."
     )
     drain_grace_s: float = Field(
         default=45, ge=0, le=3700, description="How long calls and roles may take to end on SIGTERM, in seconds."
@@ -93,7 +93,7 @@ class LoaderSettings(ServiceSettings):
         """Fills what the prefixed variables leave open."""
         if not isinstance(values, dict):
             return values
-        host = HostSettings.model_validate(values["hosting"]) if "hosting" in values else HostSettings.load()
+        host = Hosting.model_validate(values["hosting"]) if "hosting" in values else Hosting.load()
         taken = {"http_listen": host.http_listen, "dsn": host.dsn, "db_pool_max": host.pool_max}
         if host.app_environment:
             taken["environment"] = host.app_environment

@@ -10,12 +10,12 @@ import pytest
 from classifeed_common.runner.listening import ListenError, StartError
 from classifeed_common.settings import describe_settings, load_settings
 from classifeed_loader.bootstrap import build
-from classifeed_loader.settings import HostSettings, LoaderSettings
+from classifeed_loader.settings import Hosting, LoaderSettings
 
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.upper() in map(str.upper, HostSettings.model_fields)]:
+    for name in [name for name in os.environ if name.upper() in map(str.upper, Hosting.model_fields)]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("CLASSIFEED_LOADER_PROCESSOR_ADDRESS", "127.0.0.1:7")
     monkeypatch.setenv("CLASSIFEED_LOADER_S3_ENDPOINT", "http://127.0.0.1:9")
