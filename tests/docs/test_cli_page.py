@@ -1,0 +1,12 @@
+"""The reference of the command line says what the program's help says."""
+
+from __future__ import annotations
+
+from tools.cli_page import render
+
+from tests.docs.pages import REFERENCE
+
+
+def test_page_is_up_to_date() -> None:
+    page = (REFERENCE / "cli.md").read_text("utf-8")
+    assert page == render(), "python -m tools.cli_page > docs/reference/cli.md"
