@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from classifeed.feeds.v1.offer_requests_pb2 import TaskEnd
 from classifeed.offers.v1.offer_pb2 import Attribute, OfferContent, Price
 from classifeed_offers.domain.answers import BatchAnswer
 from classifeed_offers.domain.decide import Fate, decide
 from classifeed_offers.domain.ending import Wholeness, check_whole
 from classifeed_offers.domain.moderation import ApprovedBySetting
-from classifeed_offers.domain.names import parse_parent
-from classifeed_offers.domain.offers import Change, Namespace, OfferState, Origin, Status, digest_of
+from classifeed_offers.domain.offers import Change, OfferState, Origin, Status, digest_of
 from classifeed_offers.domain.patch import merge_content
 
 BATCHES = [(number, bytes([number]) * 16) for number in range(1, 6)]
@@ -58,16 +55,6 @@ def test_a_patch_replaces_named_fields_whole():
         stored.SerializeToString(), patch, ["attributes", "available", "stock_quantity", "price", "url"]
     )
     assert merged == OfferContent(title="t", attributes=[Attribute(name="a", value="3")])
-
-
-def test_a_parent_names_a_namespace():
-    assert parse_parent("sellers/s-1/feeds/default") == Namespace("s-1", "default")
-
-
-@pytest.mark.parametrize("name", ["sellers/a", "sellers/a/feeds/", "x/a/feeds/b", "sellers/a/feeds/b/offers/c"])
-def test_other_names_are_no_parents(name):
-    with pytest.raises(ValueError, match="sellers/"):
-        parse_parent(name)
 
 
 def test_an_owner_s_warning_has_the_same_id_in_every_run(records, new_load):

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from classifeed_common.fetch import check_url
-
-_NAMESPACE: Final = r"sellers/(?P<seller>[^/]+)/feeds/(?P<namespace>[^/]+)"
-_PARENT = re.compile(_NAMESPACE)
-_FETCH_NAME = re.compile(_NAMESPACE + r"/fetches/(?P<fetch>[1-9][0-9]*)")
+from classifeed_common.namespace_names import parse_numbered
 
 NOT_MODIFIED: Final = 304
 
@@ -44,22 +40,7 @@ class FetchKey(NamedTuple):
         Raises:
             ValueError: it is not the name of a fetch.
         """
-        match = _FETCH_NAME.fullmatch(name)
-        if match is None:
-            raise ValueError(f"{name!r} is not a name such as sellers/shop/feeds/default/fetches/1")
-        return cls(match["seller"], match["namespace"], int(match["fetch"]))
-
-
-def parse_namespace(parent: str) -> tuple[str, str]:
-    """Returns seller and namespace of a resource name.
-
-    Raises:
-        ValueError: it is not the name of a namespace.
-    """
-    match = _PARENT.fullmatch(parent)
-    if match is None:
-        raise ValueError(f"{parent!r} is not a name such as sellers/shop/feeds/default")
-    return match["seller"], match["namespace"]
+        return cls(*parse_numbered(name, "fetches"))
 
 
 @dataclass(frozen=True, slots=True)

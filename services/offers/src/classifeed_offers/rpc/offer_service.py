@@ -13,9 +13,9 @@ from classifeed.offers.v1.offer_service_pb2 import GetOfferRequest, ListOffersRe
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceServicer
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
+from classifeed_common.namespace_names import parse_namespace
 from classifeed_common.offer_names import OfferName
 from classifeed_common.rpc.call import remaining_s
-from classifeed_offers.domain.names import parse_parent
 from classifeed_offers.domain.offers import Namespace, Status
 from classifeed_offers.store import reading
 from classifeed_offers.store.reading import OfferRow
@@ -57,7 +57,7 @@ class OfferService(OfferServiceServicer):
         Raises:
             InvalidArgument: the page token is none of ours.
         """
-        namespace = parse_parent(request.parent)
+        namespace = Namespace(*parse_namespace(request.parent))
         limit = request.page_size or _DEFAULT_PAGE_OFFERS
         async with self._db.transaction(timeout_s=remaining_s()) as tx:
             rows = await reading.list_offers(

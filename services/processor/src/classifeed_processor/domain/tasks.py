@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from classifeed.feeds.v1 import load_pb2, task_pb2
+from classifeed_common.namespace_names import parse_numbered
 
 MAX_INCOMPLETE_RUNS: Final = 3
-_TASK_NAME = re.compile(r"sellers/(?P<seller>[^/]+)/feeds/(?P<namespace>[^/]+)/tasks/(?P<task>[1-9][0-9]*)")
-_PARENT = re.compile(r"sellers/(?P<seller>[^/]+)/feeds/(?P<namespace>[^/]+)")
 
 
 class TaskKey(NamedTuple):
@@ -37,22 +35,7 @@ class TaskKey(NamedTuple):
         Raises:
             ValueError: it is not the name of a task.
         """
-        match = _TASK_NAME.fullmatch(name)
-        if match is None:
-            raise ValueError(f"{name!r} is not a name such as sellers/shop/feeds/default/tasks/1")
-        return cls(match["seller"], match["namespace"], int(match["task"]))
-
-
-def parse_namespace(parent: str) -> tuple[str, str]:
-    """Returns seller and namespace of a resource name.
-
-    Raises:
-        ValueError: it is not the name of a namespace.
-    """
-    match = _PARENT.fullmatch(parent)
-    if match is None:
-        raise ValueError(f"{parent!r} is not a name such as sellers/shop/feeds/default")
-    return match["seller"], match["namespace"]
+        return cls(*parse_numbered(name, "tasks"))
 
 
 def fetch_name(seller_id: str, namespace: str, result_id: int) -> str:

@@ -23,11 +23,12 @@ from classifeed.feeds.v1.task_service_pb2 import (
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceServicer
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
+from classifeed_common.namespace_names import parse_namespace
 from classifeed_common.rpc.call import remaining_s
 from classifeed_jobs import JobStore
 from classifeed_processor.app.create_task import create_task
 from classifeed_processor.app.locate_offer import OfferLocator
-from classifeed_processor.domain.tasks import TaskKey, parse_namespace
+from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.rpc.format_files import FormatFiles
 from classifeed_processor.store import reading
 

@@ -1,0 +1,37 @@
+"""Resource names of namespaces, sellers/{seller}/feeds/{namespace}, and of what lies in them by number."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_NAMESPACE: Final = r"sellers/(?P<seller>[^/]+)/feeds/(?P<namespace>[^/]+)"
+_PARENT: Final = re.compile(_NAMESPACE)
+
+
+def parse_namespace(name: str) -> tuple[str, str]:
+    """Returns seller and namespace of a resource name.
+
+    Raises:
+        ValueError: it is not the name of a namespace.
+    """
+    match = _PARENT.fullmatch(name)
+    if match is None:
+        raise ValueError(f"{name!r} is not a name such as sellers/shop/feeds/default")
+    return match["seller"], match["namespace"]
+
+
+def parse_numbered(name: str, collection: str) -> tuple[str, str, int]:
+    """Returns seller, namespace and number of a resource name such as sellers/shop/feeds/default/tasks/1.
+
+    Args:
+        name: the name.
+        collection: what the number counts, e.g. tasks.
+
+    Raises:
+        ValueError: it is not the name of one of them.
+    """
+    match = re.fullmatch(f"{_NAMESPACE}/{collection}/(?P<number>[1-9][0-9]*)", name)
+    if match is None:
+        raise ValueError(f"{name!r} is not a name such as sellers/shop/feeds/default/{collection}/1")
+    return match["seller"], match["namespace"], int(match["number"])
