@@ -110,6 +110,26 @@ async def test_short_lane_leaves_its_share_to_the_others_and_priority_goes_befor
     assert await Claimant(bench).claim(5) == []
 
 
+@pytest.mark.parametrize("hot", [0, 40])
+async def test_later_priority_waits_until_the_one_before_has_nothing_more_to_give(bench: Bench, hot: int) -> None:
+    """However unequal its lanes are, and however much of it waits for a held key: less than a share is not the end."""
+    async with bench.db.transaction() as tx:
+        held = [JobRequest("q", "noop", partition_key="a", lock_key="hot", priority=1) for _ in range(hot)]
+        await bench.store.enqueue_many(tx, held)
+        urgent = [JobRequest("q", "noop", partition_key=key, priority=1) for key in ("a", "b", *"c" * 20)]
+        ids = {one.job_id for one in await bench.store.enqueue_many(tx, urgent)}
+    await _fill(bench, a=20, b=20, d=20)
+    claimant = Claimant(bench)
+    if hot:
+        assert [claim.lock_key for claim in await claimant.claim(1)] == ["hot"]
+    first = {claim.job_id for claim in await Claimant(bench).claim(15)}
+    assert len(first) == 15
+    assert first <= ids, "a later priority was served first"
+    rest = {claim.job_id for claim in await Claimant(bench).claim(15)}
+    assert len(rest) == 15
+    assert rest >= ids - first, "a later priority was served first"
+
+
 async def test_queue_without_partition_keys_goes_back_to_the_plain_claim(bench: Bench) -> None:
     claimant = Claimant(bench)
     await _fill(bench, a=1)
