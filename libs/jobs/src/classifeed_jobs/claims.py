@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -34,8 +33,7 @@ RETURNED: Final = "returned"
 LOST: Final = "lost"
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """A job as its worker holds it; (job_id, claim_no) is the fence."""
 
     job_id: UUID
@@ -51,15 +49,19 @@ class Claim:
     trace_context: dict[str, str] | None
     waited_s: float
 
+    def ending(self, outcome: str, message: str | None = None, *, result: Any = None, delay_s: float = 0.0) -> Ending:
+        """This claim's end."""
+        return Ending(self.job_id, self.claim_no, outcome, message, result, delay_s, self.lock_key is not None)
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+
+class Ending(NamedTuple):
     """How a claim is to end.
 
     Attributes:
         outcome: succeeded, failed, canceled; retry and lost (another attempt, if one is left); snoozed and returned
             (back to the queue, the attempt is given back).
         delay_s: not before; for those that go back to the queue.
+        may_hold_key: false only for claims of jobs without a lock key.
     """
 
     job_id: UUID
@@ -68,10 +70,10 @@ class Ending:
     message: str | None = None
     result: Any = None
     delay_s: float = 0.0
+    may_hold_key: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(NamedTuple):
     """What became of a claim that was still held; not always what was asked (attempts used up, canceled)."""
 
     job_id: UUID
@@ -98,8 +100,8 @@ async def next_due_s(connection: Tx, queues: Sequence[str]) -> float | None:
 async def end_claims(tx: Tx, endings: Sequence[Ending], *, wake: Callable[[str], None] | None = None) -> list[Ended]:
     """End claims that are still held; the others are left out of the answer, and nothing is written about them.
 
-    Frees their lock keys and lets the next job of each in. Must run in a transaction when one of the jobs has a lock
-    key.
+    Frees their lock keys and lets the next job of each in. Must run in a transaction when one of them may hold a
+    lock key.
 
     Args:
         wake: called with each queue whose workers should look when this has committed, which is then the caller's to
@@ -108,12 +110,12 @@ async def end_claims(tx: Tx, endings: Sequence[Ending], *, wake: Callable[[str],
     if not endings:
         return []
     parameters = {
-        "job_ids": [ending.job_id for ending in endings],
-        "claim_nos": [ending.claim_no for ending in endings],
-        "outcomes": [ending.outcome for ending in endings],
-        "messages": [ending.message for ending in endings],
-        "results": [Jsonb(ending.result) if ending.result is not None else None for ending in endings],
-        "delays_s": [ending.delay_s for ending in endings],
+        "job_ids": _literal(ending.job_id.hex for ending in endings),
+        "claim_nos": _literal(str(ending.claim_no) for ending in endings),
+        "outcomes": _literal(ending.outcome for ending in endings),
+        "messages": _optional([ending.message for ending in endings]),
+        "results": _optional([Jsonb(ending.result) if ending.result is not None else None for ending in endings]),
+        "delays_s": _literal(str(ending.delay_s) for ending in endings),
         "notify": "on" if wake is None else "off",
     }
     rows = await (await tx.execute(_END, parameters)).fetchall()
@@ -161,6 +163,15 @@ async def save_progress(tx: Tx, reports: Mapping[tuple[UUID, int], Progress]) ->
         "progress": [Jsonb(progress.to_json()) for progress in reports.values()],
     }
     await tx.execute(_SAVE_PROGRESS, parameters)
+
+
+def _literal(values: Iterable[str]) -> str:
+    """An array of plain words and numbers as the server reads it: the driver's own way costs a Python call for each."""
+    return "{" + ",".join(values) + "}"
+
+
+def _optional(values: list[Any]) -> Any:
+    return values if any(value is not None for value in values) else _literal(["NULL"] * len(values))
 
 
 def _lost(job_id: UUID, claim_no: int) -> ClaimLost:

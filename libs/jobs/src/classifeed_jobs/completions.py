@@ -10,6 +10,7 @@ import structlog
 from classifeed_common.db import Database, is_passing_fault
 from classifeed_jobs.claims import FAILED, Ended, Ending, end_claims
 from classifeed_jobs.metrics import ENDS_REFUSED
+from classifeed_jobs.session import Session
 from classifeed_jobs.waker import Waker
 
 _log = structlog.get_logger("classifeed_jobs.completions")
@@ -19,7 +20,7 @@ _LONGEST_WAIT_S = 5.0
 
 
 class Completions:
-    """A queue of endings and the task that writes them.
+    """A queue of endings and the task that writes them, on a connection of its own.
 
     An ending is written until the database has answered; one that is refused (the claim was lost) is logged and
     dropped: its job belongs to somebody else.
@@ -30,7 +31,7 @@ class Completions:
     """
 
     def __init__(self, db: Database, waker: Waker) -> None:
-        self._db = db
+        self._session = Session(db)
         self._waker = waker
         self._pending: list[Ending] = []
         self._unwritten: set[tuple[UUID, int]] = set()
@@ -55,15 +56,18 @@ class Completions:
 
     async def run(self) -> None:
         """Write until cancelled."""
-        while True:
-            await self._changed.wait()
-            self._changed.clear()
-            while self._pending:
-                batch = self._pending[:_BATCH]
-                del self._pending[: len(batch)]
-                await self._write(batch)
-                self._unwritten.difference_update((ending.job_id, ending.claim_no) for ending in batch)
-            self._empty.set()
+        try:
+            while True:
+                await self._changed.wait()
+                self._changed.clear()
+                while self._pending:
+                    batch = self._pending[:_BATCH]
+                    del self._pending[: len(batch)]
+                    await self._write(batch)
+                    self._unwritten.difference_update((ending.job_id, ending.claim_no) for ending in batch)
+                self._empty.set()
+        finally:
+            await self._session.close()
 
     async def _write(self, batch: list[Ending]) -> None:
         wait_s = _FIRST_WAIT_S
@@ -72,8 +76,12 @@ class Completions:
             attempts += 1
             try:
                 woken: set[str] = set()
-                async with self._db.transaction() as tx:
-                    ended = await end_claims(tx, batch, wake=woken.add)
+                async with self._session.use() as connection:
+                    if any(ending.may_hold_key for ending in batch):
+                        async with connection.transaction():
+                            ended = await end_claims(connection, batch, wake=woken.add)
+                    else:  # one statement, so no round trips for BEGIN and COMMIT
+                        ended = await end_claims(connection, batch, wake=woken.add)
                 self._waker.wake(woken)
                 break
             except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out

@@ -5,6 +5,7 @@ The error rate is that of `job_run_seconds_count` with outcome="failed" or "retr
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from prometheus_client import Counter, Gauge, Histogram
@@ -30,3 +31,8 @@ JOBS: Final = Gauge(
 )
 OLDEST: Final = Gauge("jobs_oldest_seconds", "How long the oldest ready job has been waiting, by queue.", ("queue",))
 WORKERS: Final = Gauge("job_workers", "Worker processes that have renewed their lease within a minute.")
+
+# Looking a child up by its labels costs more than counting; queues and registered tasks are few.
+run_duration = cache(RUN_DURATION.labels)
+wait_duration = cache(WAIT_DURATION.labels)
+running = cache(RUNNING.labels)

@@ -79,10 +79,14 @@ class Run:
         except InvalidArgs as error:
             return self._ending(FAILED, str(error))
         self._running = asyncio.current_task()
+        bound: asyncio.Timeout | None = None
         try:
-            async with asyncio.timeout(None if self.task.in_thread else self.task.max_run_s) as bound:
-                self.context.raise_if_stopped()
+            self.context.raise_if_stopped()
+            if self.task.max_run_s is None or self.task.in_thread:
                 result = await self._call(self.task, args)
+            else:
+                async with asyncio.timeout(self.task.max_run_s) as bound:
+                    result = await self._call(self.task, args)
         except ClaimLost:
             return None
         except (StopRequested, asyncio.CancelledError) as error:
@@ -94,7 +98,7 @@ class Run:
         except Retry as retry:
             return self._retry(self.task, retry.reason, retry.after_s)
         except Exception as error:  # noqa: BLE001 - becomes the end of the run
-            if bound.expired():
+            if bound is not None and bound.expired():
                 return self._retry(self.task, f"ran longer than {self.task.max_run_s:g} s and was cancelled", None)
             if self.context.stop_reason is not None:
                 return self._stopped(error)
@@ -147,6 +151,8 @@ class Run:
         return self._retry(self.task, f"the handler ended by {type(error).__name__} that nobody asked for", None)
 
     def _succeeded(self, result: Any) -> Ending:
+        if result is None:
+            return self._ending(SUCCEEDED)
         try:
             text = json.dumps(result)
         except (TypeError, ValueError) as error:
@@ -161,7 +167,7 @@ class Run:
 
     def _ending(self, outcome: str, message: str | None = None, *, result: Any = None, delay_s: float = 0.0) -> Ending:
         clean = message.replace("\0", "\ufffd")[:_MESSAGE_LIMIT] if message is not None else None
-        return Ending(self.claim.job_id, self.claim.claim_no, outcome, clean, result, max(0.0, delay_s))
+        return self.claim.ending(outcome, clean, result=result, delay_s=max(0.0, delay_s))
 
 
 def _exhaust(handler: Callable[..., Generator[Any, None, Any]], context: JobContext, args: Any) -> Any:

@@ -23,7 +23,7 @@ from classifeed_jobs.claims import RETURNED, Claim, Ending
 from classifeed_jobs.completions import Completions
 from classifeed_jobs.heartbeat import Heartbeat
 from classifeed_jobs.lease_row import LeaseRow
-from classifeed_jobs.metrics import RUN_DURATION, RUNNING, WAIT_DURATION
+from classifeed_jobs.metrics import run_duration, running, wait_duration
 from classifeed_jobs.registry import Task
 from classifeed_jobs.run import Run
 from classifeed_jobs.session import Session
@@ -42,9 +42,9 @@ _LIMITS_STILL_S = 5.0  # a process stopped in the middle of a claim keeps a limi
 class Worker:
     """Runs jobs of some queues in this process, as asyncio tasks and, for sync functions, in threads.
 
-    A waiting run costs no connection: the pool is only used inside the handler's own transactions, and for writing how
-    jobs end. The worker has two connections of its own beside the pool (claims and heartbeats; LISTEN), and a third one
-    while one of its queues has limits.
+    A waiting run costs no connection: the pool is only used inside the handler's own transactions. The worker has three
+    connections of its own beside the pool (claims and heartbeats; ends; LISTEN), and a fourth one while one of its
+    queues has limits.
 
     Args:
         db: the service's database, opened, with the job tables in its schema.
@@ -144,7 +144,7 @@ class Worker:
 
     def _start(self, claim: Claim) -> None:
         if self._is_draining:
-            self._completions.put(Ending(claim.job_id, claim.claim_no, RETURNED))
+            self._completions.put(claim.ending(RETURNED))
             return
         if (claim.job_id, claim.claim_no) in self._runs:
             # The server forgot a commit (synchronous_commit off) and gave the claim again: it is being run already.
@@ -153,14 +153,14 @@ class Worker:
         run = Run(claim, self._registry, self._db, self._resources, self._threads)
         self._runs[run.key] = run
         self._slots[claim.queue].claimed()
-        WAIT_DURATION.labels(claim.queue).observe(claim.waited_s)
+        wait_duration(claim.queue).observe(claim.waited_s)
         self._tasks[run.key] = asyncio.create_task(self._handle(run), name=f"job-{claim.task}")
         self._heartbeat.started(claim.lease_ttl_s)
 
     async def _handle(self, run: Run) -> None:
         claim = run.claim
         slots = self._slots[claim.queue]
-        ending: Ending | None = Ending(claim.job_id, claim.claim_no, RETURNED)
+        ending: Ending | None = claim.ending(RETURNED)
         if await slots.enter():
             began = time.perf_counter()
             try:
@@ -178,28 +178,20 @@ class Worker:
 
     async def _run(self, run: Run) -> Ending | None:
         claim = run.claim
-        RUNNING.labels(claim.queue).inc()
+        running(claim.queue).inc()
         structlog.contextvars.bind_contextvars(
             job_id=str(claim.job_id), queue=claim.queue, task=claim.task, attempt=claim.attempt
         )
         began = time.perf_counter()
-        parent = propagate.extract(claim.trace_context or {})
-        attributes: dict[str, AttributeValue] = {
-            "job.id": str(claim.job_id),
-            "job.queue": claim.queue,
-            "job.attempt": claim.attempt,
-        }
-        with _tracer.start_as_current_span(
-            f"job {claim.task}", context=parent, kind=SpanKind.CONSUMER, attributes=attributes
-        ) as span:
-            ending = await run.handle()
-            outcome = ending.outcome if ending is not None else "lost"
-            span.set_attribute("job.outcome", outcome)
-        RUNNING.labels(claim.queue).dec()
+        if claim.trace_context or not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+            ending = await _traced(run)
+        else:
+            ending = await run.handle()  # nobody records a span, and none has to be handed on
+        outcome = ending.outcome if ending is not None else "lost"
+        running(claim.queue).dec()
         # The name of an unknown task is anyone's text: no label of its own for each.
-        RUN_DURATION.labels(claim.queue, claim.task if run.task is not None else "unknown", outcome).observe(
-            time.perf_counter() - began
-        )
+        task = claim.task if run.task is not None else "unknown"
+        run_duration(claim.queue, task, outcome).observe(time.perf_counter() - began)
         return ending
 
     async def _drain(self, claiming: asyncio.Task[None]) -> None:
@@ -234,7 +226,7 @@ class Worker:
         for run in runs:
             _log.warning("worker.drain.abandoned", job_id=str(run.claim.job_id), task=run.claim.task)
             del self._runs[run.key]
-            self._completions.put(Ending(run.claim.job_id, run.claim.claim_no, RETURNED))
+            self._completions.put(run.claim.ending(RETURNED))
 
     def _on_payload(self, payload: str) -> None:
         if payload in self._queues:
@@ -245,3 +237,19 @@ class Worker:
     def _on_gap(self) -> None:
         self._claimer.wake()
         self._heartbeat.beat_soon()
+
+
+async def _traced(run: Run) -> Ending | None:
+    claim = run.claim
+    parent = propagate.extract(claim.trace_context or {})
+    attributes: dict[str, AttributeValue] = {
+        "job.id": str(claim.job_id),
+        "job.queue": claim.queue,
+        "job.attempt": claim.attempt,
+    }
+    with _tracer.start_as_current_span(
+        f"job {claim.task}", context=parent, kind=SpanKind.CONSUMER, attributes=attributes
+    ) as span:
+        ending = await run.handle()
+        span.set_attribute("job.outcome", ending.outcome if ending is not None else "lost")
+    return ending
