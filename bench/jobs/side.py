@@ -12,7 +12,9 @@ from typing import Any
 
 import psycopg
 
-from bench.jobs.engines import load
+from bench.jobs.engines import Engine, load
+
+_PIECE = 5_000
 
 
 async def measure_drain(name: str, dsn: str, count: int, batch: int) -> dict[str, Any]:
@@ -71,7 +73,34 @@ async def measure_wake(name: str, dsn: str, count: int, _: int) -> dict[str, Any
     return {"waits": waits, "commits": commits, "knobs": engine.knobs}
 
 
-_MEASURES = {"drain": measure_drain, "wake": measure_wake}
+async def measure_pin(name: str, dsn: str, seconds: int, batch: int) -> dict[str, Any]:
+    """Rates before somebody forgets a transaction, and at the end of `seconds` with it open."""
+    engine = load(name)
+    await engine.open(dsn)
+    clean = await _rate(engine, seconds / 4, batch)
+    async with await psycopg.AsyncConnection.connect(dsn) as forgotten:
+        await forgotten.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        await forgotten.execute("SELECT pg_current_xact_id()")
+        await _rate(engine, seconds * 3 / 4, batch)
+        pinned = await _rate(engine, seconds / 4, batch)
+        await forgotten.rollback()
+    await engine.close()
+    return {"clean_s": clean, "pinned_s": pinned, "knobs": engine.knobs}
+
+
+async def _rate(engine: Engine, seconds: float, batch: int) -> float:
+    done, spent = 0, 0.0
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        await engine.fill(_PIECE)
+        started = time.perf_counter()
+        await engine.drain(_PIECE, batch)
+        spent += time.perf_counter() - started
+        done += _PIECE
+    return done / spent
+
+
+_MEASURES = {"drain": measure_drain, "wake": measure_wake, "pin": measure_pin}
 
 
 def main() -> None:

@@ -19,31 +19,31 @@ _PIECE = 5_000
 
 
 class Engine:
-    knobs = "concurrency = batch, pool of 4, everything else as it comes"
+    knobs = "concurrency = batch, prefetch 2, pool of 4, everything else as it comes"
 
     async def open(self, dsn: str) -> None:
         async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
             await connection.execute("CREATE SCHEMA IF NOT EXISTS bench")
-        self._db = Database(dsn, schema="bench", application_name="bench", max_size=4)
-        await self._db.open()
-        self._store = JobStore()
-        async with self._db.transaction() as tx:
+        self.db = Database(dsn, schema="bench", application_name="bench", max_size=4)
+        await self.db.open()
+        self.store = JobStore()
+        async with self.db.transaction() as tx:
             if (await (await tx.execute("SELECT to_regclass('dl_jobs')")).fetchone())[0] is None:
                 for version in VERSIONS:
                     await tx.execute(ddl(version))
 
     async def close(self) -> None:
-        await self._db.close()
+        await self.db.close()
 
     async def fill(self, count: int) -> None:
         for at in range(0, count, _PIECE):
             requests = [JobRequest("bench", "noop", {}) for _ in range(min(_PIECE, count - at))]
-            async with self._db.transaction() as tx:
-                await self._store.enqueue_many(tx, requests)
+            async with self.db.transaction() as tx:
+                await self.store.enqueue_many(tx, requests)
 
     async def enqueue(self, number: int) -> None:
-        async with self._db.transaction() as tx:
-            await self._store.enqueue(tx, "bench", "numbered", {"number": number})
+        async with self.db.transaction() as tx:
+            await self.store.enqueue(tx, "bench", "numbered", {"number": number})
 
     async def drain(self, count: int, batch: int) -> None:
         stop = asyncio.Event()
@@ -57,7 +57,7 @@ class Engine:
             if not left:
                 stop.set()
 
-        await self._worker(registry, batch).run(stop)
+        await self.worker(registry, batch).run(stop)
 
     async def serve(self, started: Started, body: Callable[[], Awaitable[Any]]) -> None:
         registry = Registry()
@@ -67,7 +67,7 @@ class Engine:
             started(args["number"])
 
         stop = asyncio.Event()
-        working = asyncio.create_task(self._worker(registry, 10).run(stop))
+        working = asyncio.create_task(self.worker(registry, 10).run(stop))
         try:
             await body()
         finally:
@@ -75,5 +75,5 @@ class Engine:
             with contextlib.suppress(asyncio.CancelledError):
                 await working
 
-    def _worker(self, registry: Registry, batch: int) -> Worker:
-        return Worker(self._db, self._store, registry, queues={"bench": batch})
+    def worker(self, registry: Registry, batch: int) -> Worker:
+        return Worker(self.db, self.store, registry, queues={"bench": batch}, prefetch=2.0)

@@ -1,0 +1,196 @@
+"""What only this engine promises, measured in this process over one empty database each."""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from bench.jobs.engines.ours import Engine
+from classifeed_jobs import Reaper, Registry, Waker
+from classifeed_jobs.claiming import Turn, claim_jobs
+from classifeed_jobs.job import JobRequest
+from classifeed_jobs.lease_row import LeaseRow
+from classifeed_jobs.session import Session
+from classifeed_jobs.store import JobStore
+
+_WORKER = "bench-claimant"
+_PRODUCERS = 8
+_WINDOW_S = 1.0
+_SETTLE_S = 12.0  # a back end tells its counts within ten seconds
+_ARCHIVE = """
+INSERT INTO dl_jobs_done (job_id, queue, task, args, priority, available_at, status, attempt, claim_no, max_attempts,
+    lease_ttl_sec, cancel_requested, created_at, started_at, finished_at)
+SELECT dl_new_job_id(), 'bench', 'noop', '{}', 100, now(), 'succeeded', 1, 1, 5, 60, false, now(), now(), now()
+FROM generate_series(1, %s)
+"""
+_DELAY = """
+INSERT INTO dl_jobs (queue, task, waits_for, available_at)
+SELECT 'bench', 'noop', 'time', now() + interval '1 day' FROM generate_series(1, %s)
+"""
+
+
+async def measure_enqueue(dsn: str, repeats: int) -> dict[str, Any]:
+    """Enqueues a second, one job a transaction, by eight producers: nobody told, by the waker, by the triggers."""
+    engine = Engine()
+    await engine.open(dsn)
+    waker = Waker(engine.db)
+    woken = JobStore(waker=waker)
+
+    async def told_nobody() -> None:
+        async with engine.db.transaction() as tx:
+            await tx.execute("SET LOCAL dl_jobs.notify = off")
+            await engine.store.enqueue(tx, "bench", "noop", {})
+
+    async def by_waker() -> None:
+        async with waker.transaction() as tx:
+            await woken.enqueue(tx, "bench", "noop", {})
+
+    async def by_trigger() -> None:
+        async with engine.db.transaction() as tx:
+            await engine.store.enqueue(tx, "bench", "noop", {})
+
+    rates: dict[str, list[float]] = {"nobody": [], "waker": [], "trigger": []}
+    async with engine.db.dedicated_connection() as listener:
+        await listener.execute("LISTEN dl_jobs")
+        await _rate(told_nobody)  # connections and plans are there by now
+        for _ in range(repeats):
+            for name, enqueue in (("nobody", told_nobody), ("waker", by_waker), ("trigger", by_trigger)):
+                rates[name].append(await _rate(enqueue))
+    await waker.settled()
+    await engine.close()
+    return rates
+
+
+async def measure_claims(dsn: str, done: int, delayed: int) -> dict[str, Any]:
+    """Seconds of each claim of ten jobs, over empty tables and over full ones; and until a worker runs a first job."""
+    engine = Engine()
+    await engine.open(dsn)
+    empty = await _claim_times(engine)
+    async with engine.db.connection() as connection:
+        await connection.execute("DELETE FROM dl_jobs")
+        await connection.execute(_ARCHIVE, [done])
+        await connection.execute(_DELAY, [delayed])
+        await connection.execute("VACUUM ANALYZE")
+        await connection.execute("CHECKPOINT")
+    full = await _claim_times(engine)
+    async with engine.db.connection() as connection:
+        await connection.execute("DELETE FROM dl_jobs WHERE waits_for IS NULL")
+    await engine.fill(1)
+    started = time.perf_counter()
+    began: list[float] = []
+    registry = Registry()
+    stop = asyncio.Event()
+
+    @registry.register("noop")
+    async def noop(_: Any, __: dict[str, Any]) -> None:
+        began.append(time.perf_counter() - started)
+        stop.set()
+
+    await engine.worker(registry, 10).run(stop)
+    await engine.close()
+    return {"empty": empty, "full": full, "ready_s": began[0]}
+
+
+async def measure_lock_keys(dsn: str, count: int, repeats: int) -> dict[str, list[float]]:
+    """Jobs a second with a lock key each, and with none."""
+    engine = Engine()
+    await engine.open(dsn)
+    rates: dict[str, list[float]] = {"none": [], "keys": []}
+    for _ in range(repeats):
+        for side, found in rates.items():
+            requests = [JobRequest("bench", "noop", lock_key=f"k{n}" if side == "keys" else None) for n in range(count)]
+            async with engine.db.transaction() as tx:
+                await engine.store.enqueue_many(tx, requests)
+            started = time.perf_counter()
+            await engine.drain(count, 100)
+            found.append(count / (time.perf_counter() - started))
+    await engine.close()
+    return rates
+
+
+async def measure_tenant(dsn: str, ahead: int) -> int:
+    """Claims of ten jobs until another tenant's only job is among them, with so many of one tenant before it."""
+    engine = Engine()
+    await engine.open(dsn)
+    async with engine.db.transaction() as tx:
+        await tx.execute(
+            "INSERT INTO dl_jobs (queue, task, partition_key) SELECT 'bench', 'noop', 't1' FROM generate_series(1, %s)",
+            [ahead],
+        )
+        small = await engine.store.enqueue(tx, "bench", "noop", {}, partition_key="t2")
+    session = Session(engine.db)
+    turn = Turn()
+    cycles = 0
+    found = False
+    async with session.use() as connection:
+        await LeaseRow(_WORKER, ["bench"]).register(connection)
+        while not found:
+            cycles += 1
+            answer = await claim_jobs(connection, worker_id=_WORKER, queue="bench", wanted=10, fresh_s=600.0, turn=turn)
+            found = any(claim.job_id == small.job_id for claim in answer.claims)
+    await session.close()
+    await engine.close()
+    return cycles
+
+
+async def measure_idle(dsn: str, seconds: float) -> float:
+    """Transactions a second of one process with a worker and a reaper and nothing to do."""
+    engine = Engine()
+    await engine.open(dsn)
+    stop = asyncio.Event()
+    working = asyncio.create_task(engine.worker(Registry(), 10).run(stop))
+    reaping = asyncio.create_task(Reaper(engine.db).run(stop))
+    await asyncio.sleep(_SETTLE_S)
+    before = await _commits(engine)
+    await asyncio.sleep(seconds)
+    spent = await _commits(engine) - before
+    stop.set()
+    await asyncio.gather(working, reaping)
+    await engine.close()
+    return max(0.0, spent - 1) / seconds  # the look before counts as one
+
+
+async def _commits(engine: Engine) -> int:
+    async with engine.db.dedicated_connection() as connection:
+        query = "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()"
+        row = await (await connection.execute(query)).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+async def _rate(enqueue: Callable[[], Awaitable[None]]) -> float:
+    until = time.perf_counter() + _WINDOW_S
+
+    async def produce() -> int:
+        done = 0
+        while time.perf_counter() < until:
+            await enqueue()
+            done += 1
+        return done
+
+    started = time.perf_counter()
+    done = sum(await asyncio.gather(*(produce() for _ in range(_PRODUCERS))))
+    return done / (time.perf_counter() - started)
+
+
+async def _claim_times(engine: Engine) -> list[float]:
+    await engine.fill(5_000)
+    session = Session(engine.db)
+    times: list[float] = []
+    async with session.use() as connection:
+        await LeaseRow(_WORKER, ["bench"]).register(connection)
+        for _ in range(500):
+            started = time.perf_counter()
+            answer = await claim_jobs(connection, worker_id=_WORKER, queue="bench", wanted=10, fresh_s=600.0)
+            times.append(time.perf_counter() - started)
+            assert len(answer.claims) == 10
+    await session.close()
+    return times
+
+
+def p99(values: list[float]) -> float:
+    """The 99th of a hundred."""
+    return statistics.quantiles(values, n=100)[98]

@@ -1,0 +1,52 @@
+"""The table: one line a figure, with its goal and whether it is met."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+
+def shown(values: Sequence[float]) -> str:
+    """Median and spread."""
+    return f"{statistics.median(values):,.0f} ({min(values):,.0f}–{max(values):,.0f})"
+
+
+class Report:
+    """Prints each line as it comes.
+
+    Attributes:
+        rows: the same for the JSON line.
+    """
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+
+    def show(self, name: str, said: str) -> None:
+        """A figure without a goal."""
+        self._put(name, said, None, None)
+
+    def ratio(self, name: str, values: Sequence[float], others: Sequence[float], goal: float | None) -> None:
+        """Rates beside others of the same rounds: the median of the ratios pair by pair."""
+        ratios = [value / other for value, other in zip(values, others, strict=True)]
+        said = f"({min(ratios):.2f}–{max(ratios):.2f}); {shown(values)} / {shown(others)}"
+        self.at_least(name, statistics.median(ratios), goal, said)
+
+    def at_least(self, name: str, value: float, goal: float | None, said: str = "") -> None:
+        """A figure that should be as large as its goal."""
+        self._put(
+            name, f"{value:.2f} {said}", f"≥ {goal:g}" if goal is not None else None, goal is None or value >= goal
+        )
+
+    def at_most(self, name: str, value: float, goal: float | None, said: str = "") -> None:
+        """A figure that should be no larger than its goal."""
+        self._put(
+            name, f"{value:.2f} {said}", f"≤ {goal:g}" if goal is not None else None, goal is None or value <= goal
+        )
+
+    def _put(self, name: str, said: str, goal: str | None, is_met: bool | None) -> None:
+        verdict = "" if goal is None else f"{goal}: {'met' if is_met else 'missed'}"
+        print(f"{name:<60} {said.strip():<64} {verdict}", flush=True)
+        self.rows.append(
+            {"name": name, "figure": said.strip(), "goal": goal, "met": is_met if goal is not None else None}
+        )
