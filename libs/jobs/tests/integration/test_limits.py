@@ -212,6 +212,14 @@ async def test_rate_is_a_token_bucket_in_the_databases_time(bench: Bench) -> Non
     assert len((await claimant.claim_within(50)).claims) == 4
 
 
+async def test_rate_that_holds_nothing_back_asks_for_no_other_look(bench: Bench) -> None:
+    await _limit(bench, rate_per_s=0.1, rate_burst=5)
+    for _ in range(3):
+        await bench.enqueue()
+    answer = await Claimant(bench).claim_within(2)
+    assert (len(answer.claims), answer.retry_in_s) == (2, None)
+
+
 async def test_idle_queue_is_not_asked_again_at_the_pace_of_its_rate(bench: Bench) -> None:
     await _limit(bench, rate_per_s=1000.0, rate_burst=1)
     await bench.enqueue()

@@ -86,6 +86,37 @@ async def test_slot_within_its_grace_is_on_time(bench: Bench) -> None:
     assert len(await _slots(bench)) == 1
 
 
+async def test_newest_of_a_few_slots_that_were_missed_is_run(bench: Bench) -> None:
+    await _put(bench, every_s=10)
+    await bench.execute("UPDATE dl_schedules SET next_slot = next_slot - interval '50 s'")
+    first = (await _state(bench)).next_slot
+    await Scheduler(bench.db, bench.store).make_due()
+    (slot,) = await _slots(bench)
+    assert slot - first in {timedelta(seconds=40), timedelta(seconds=50)}
+    assert (await _state(bench)).next_slot == slot + timedelta(seconds=10)
+
+
+async def test_scheduler_without_schedules_finds_the_first_one_put(bench: Bench) -> None:
+    async with running(Scheduler(bench.db, bench.store, period_s=0.05)):
+        await _put(bench, every_s=3600)
+        await _stay_away(bench, 1)
+
+        async def is_made() -> bool:
+            return bool(await bench.value("SELECT count(*) FROM dl_jobs"))
+
+        await until(is_made)
+    assert len(await _slots(bench)) == 1
+
+
+async def test_resume_of_nothing_changes_nothing(bench: Bench) -> None:
+    await _put(bench, every_s=3600)
+    first = await _stay_away(bench, 1)
+    async with bench.db.transaction() as tx:
+        assert not await SCHEDULES.resume(tx, "nothing")
+        assert not await SCHEDULES.resume(tx, "s")
+    assert (await _state(bench)).next_slot == first
+
+
 async def test_years_of_missed_minutes_cost_no_walk(bench: Bench) -> None:
     await _put(bench, cron="* * * * *", time_zone="Europe/Moscow")
     await _stay_away(bench, 24 * 365 * 5)

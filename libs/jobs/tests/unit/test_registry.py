@@ -52,6 +52,18 @@ def test_kind_and_args_follow_from_the_signature() -> None:
     assert [task.args_model for task in registry.values()] == [Args, None, None, None, None]
 
 
+def test_annotations_that_are_no_text_are_read_alike() -> None:
+    """Of modules without `from __future__ import annotations`."""
+
+    async def handler(ctx: JobContext, args: object) -> None: ...
+
+    registry = Registry()
+    for name, annotation in (("model", Args), ("plain", dict), ("typed", dict[str, Any])):
+        handler.__annotations__["args"] = annotation
+        registry.register(name)(handler)
+    assert [task.args_model for task in registry.values()] == [Args, None, None]
+
+
 def test_args_that_do_not_fit_name_each_wrong_field() -> None:
     registry = Registry()
     registry.register("t")(with_model)

@@ -31,6 +31,7 @@ def test_values_of_the_environment(env: pytest.MonkeyPatch) -> None:
     env.setenv("PG_COMMAND_TIMEOUT", "2.5")
     env.setenv("PG_MAX_OVERFLOW", "3")
     env.setenv("DL_DONE_DAYS", "9")
+    env.setenv("DL_KEY_TTL_DAYS", "2")
     settings = JobSettings.load()
     assert settings.workers_json == {"load.cbr": 2}
     assert settings.dl_pipeline_modules == ("a.b", "c")
@@ -38,6 +39,7 @@ def test_values_of_the_environment(env: pytest.MonkeyPatch) -> None:
     assert (dsn["host"], dsn["password"], dsn["options"]) == ("db", "p'w d", "-c statement_timeout=2500")
     assert settings.pool_max == 7
     assert settings.retention.done_days == 9
+    assert settings.key_ttl_s == 2 * 24 * 3600
     assert "p'w d" not in repr(settings)
 
 
