@@ -47,7 +47,7 @@ async def _through_faults(bench: Bench, logs: Logs, table: str, event: str, begi
         await locking.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
         begun = await begin()
         await _told(logs, event, "warning")
-    await bench.execute(f"ALTER TABLE {table} RENAME TO away")
+        await locking.execute(f"ALTER TABLE {table} RENAME TO away")
     await _told(logs, event, "error")
     await bench.execute(f"ALTER TABLE away RENAME TO {table}")
     return begun
@@ -93,8 +93,8 @@ async def test_reaper_goes_on_after_faults(bench: Bench, hasty: Database) -> Non
 
 async def test_scheduler_goes_on_after_faults_and_makes_the_slot_once(bench: Bench, hasty: Database) -> None:
     async with bench.db.transaction() as tx:
-        await Schedules().put(tx, Schedule("s", "q", "noop", every_s=3600))
-    await bench.execute("UPDATE dl_schedules SET next_slot = next_slot - interval '1 hour'")
+        await Schedules().put(tx, Schedule("s", "q", "noop", every_s=86400))
+    await bench.execute("UPDATE dl_schedules SET next_slot = next_slot - interval '1 day'")
     beside = Beside(Scheduler(hasty, bench.store, period_s=0.1))
     with capture_logs() as logs:
         await _through_faults(bench, logs, "dl_schedules", "scheduler.failed", beside.begin)
@@ -180,35 +180,32 @@ async def test_heartbeat_that_fails_is_tried_again_before_the_lease_runs_out(ben
             assert await bench.ended(job_id) == ["succeeded"]
 
 
-async def _writing(db: Database, bench: Bench, *endings: Ending) -> Logs:
-    """Everything that is said while these are written."""
-    with capture_logs() as logs:
-        completions = Completions(db, Waker(bench.db))
-        writing = asyncio.create_task(completions.run())
-        for ending in endings:
-            completions.put(ending)
-            assert completions.is_pending((ending.job_id, ending.claim_no))
-        async with asyncio.timeout(20):
-            await completions.drained()
-        assert not any(completions.is_pending((ending.job_id, ending.claim_no)) for ending in endings)
-        writing.cancel()
-        await asyncio.wait([writing])
-    return logs
+async def _write(db: Database, bench: Bench, *endings: Ending) -> None:
+    completions = Completions(db, Waker(bench.db))
+    writing = asyncio.create_task(completions.run())
+    for ending in endings:
+        completions.put(ending)
+        assert completions.is_pending((ending.job_id, ending.claim_no))
+    async with asyncio.timeout(20):
+        await completions.drained()
+    assert not any(completions.is_pending((ending.job_id, ending.claim_no)) for ending in endings)
+    writing.cancel()
+    await asyncio.wait([writing])
 
 
 async def test_end_is_written_until_the_database_has_taken_it(bench: Bench, hasty: Database) -> None:
     job_id = await bench.enqueue()
     claim = await _claim(bench)
-    async with bench.db.dedicated_connection() as locking:
-        async with locking.transaction():
+    with capture_logs() as logs:
+        async with bench.db.dedicated_connection() as locking, locking.transaction():
             await locking.execute("SELECT FROM dl_jobs FOR UPDATE")
-            written = asyncio.create_task(_writing(hasty, bench, Ending(claim.job_id, claim.claim_no, "succeeded")))
-            await asyncio.wait([written], timeout=0.3)
-            assert not written.done()
-        logs = await written
+            writing = asyncio.create_task(_write(hasty, bench, Ending(claim.job_id, claim.claim_no, "succeeded")))
+            await _told(logs, "worker.complete.failed", "warning")
+            assert not writing.done()
+        await writing
     assert await bench.ended(job_id) == ["succeeded"]
-    waits = [line["retry_in_s"] for line in logs]
     assert {line["event"] for line in logs} == {"worker.complete.failed"}
+    waits = [line["retry_in_s"] for line in logs]
     assert waits[:2] == [0.05, 0.1][: len(waits)]
 
 
@@ -216,13 +213,13 @@ async def test_end_refused_at_a_later_try_is_told_as_perhaps_written(bench: Benc
     """A try whose answer never came may have been the one that ended it."""
     job_id = await bench.enqueue()
     claim = await _claim(bench)
-    async with bench.db.dedicated_connection() as other:
-        async with other.transaction():
+    with capture_logs() as logs:
+        async with bench.db.dedicated_connection() as other, other.transaction():
             await other.execute("SELECT FROM dl_jobs FOR UPDATE")
-            written = asyncio.create_task(_writing(hasty, bench, Ending(claim.job_id, claim.claim_no, "failed")))
-            await asyncio.wait([written], timeout=0.3)
+            writing = asyncio.create_task(_write(hasty, bench, Ending(claim.job_id, claim.claim_no, "failed")))
+            await _told(logs, "worker.complete.failed", "warning")
             await other.execute("UPDATE dl_jobs SET claim_no = claim_no + 1")
-        logs = await written
+        await writing
     assert logs[-1]["error"] == "the claim is not held any more (or was ended by the try before)"
     assert (await bench.job(job_id)).status == "running"
 
@@ -230,12 +227,13 @@ async def test_end_refused_at_a_later_try_is_told_as_perhaps_written(bench: Benc
 async def test_end_that_cannot_be_stored_fails_its_job_and_spoils_no_other(bench: Bench) -> None:
     good, bad = [await bench.enqueue() for _ in range(2)]
     claims = {claim.job_id: claim for claim in [await _claim(bench), await _claim(bench)]}
-    logs = await _writing(
-        bench.db,
-        bench,
-        Ending(good, claims[good].claim_no, "succeeded", result={"n": 1}),
-        Ending(bad, claims[bad].claim_no, "succeeded", result="\0"),
-    )
+    with capture_logs() as logs:
+        await _write(
+            bench.db,
+            bench,
+            Ending(good, claims[good].claim_no, "succeeded", result={"n": 1}),
+            Ending(bad, claims[bad].claim_no, "succeeded", result="\0"),
+        )
     assert await bench.ended(good, bad) == ["succeeded", "failed"]
     assert (await bench.job(good)).result == {"n": 1}
     error = (await bench.job(bad)).error
@@ -249,7 +247,10 @@ async def test_wake_that_fails_is_told_and_the_next_one_leaves(bench: Bench, has
     waker = Waker(hasty)
     async with bench.db.dedicated_connection() as listener:
         await listener.execute("LISTEN dl_jobs")
-        await bench.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hasty'")
+        await bench.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+            "WHERE application_name = 'hasty' AND datname = current_database()"
+        )
         with capture_logs() as logs:
             for queue in ("first", "second"):
                 waker.wake({queue})

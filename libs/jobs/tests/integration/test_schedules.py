@@ -105,7 +105,7 @@ async def test_scheduler_without_schedules_finds_the_first_one_put(bench: Bench)
             return bool(await bench.value("SELECT count(*) FROM dl_jobs"))
 
         await until(is_made)
-    assert len(await _slots(bench)) == 1
+    assert (await _state(bench)).last_slot is not None
 
 
 async def test_resume_of_nothing_changes_nothing(bench: Bench) -> None:
