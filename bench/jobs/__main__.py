@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import shutil
 import statistics
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+import structlog
 
 from bench.jobs import own, recovery
 from bench.jobs.report import Report, shown
@@ -86,7 +88,7 @@ class Bench:
         self.report.ratio("drain, batch 100, to raw", rates["ours", 100], rates["raw", 100], None)
 
     def wake(self) -> None:
-        """From the call that enqueues to the handler, on an idle worker."""
+        """From the answer to the enqueueing commit to the handler, on an idle worker."""
         for engine in ("ours", "pgqueuer"):
             found = self.side(engine, "wake", _WAKES, 1)
             waits, commits = found["waits"], found["commits"]
@@ -144,6 +146,7 @@ class Bench:
 
 def main() -> None:
     """Measures and prints."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
     server = EmbeddedPostgres(folder / "postgres", password="bench")
     server.start()

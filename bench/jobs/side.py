@@ -35,7 +35,7 @@ async def measure_drain(name: str, dsn: str, count: int, batch: int) -> dict[str
 
 
 async def measure_wake(name: str, dsn: str, count: int, _: int) -> dict[str, Any]:
-    """Seconds from the call that enqueues to the first line of the handler, on an idle worker; and one commit's."""
+    """Seconds from the commit's answer to the first line of the handler, on an idle worker; and one commit's."""
     engine = load(name)
     await engine.open(dsn)
     began: dict[int, float] = {}
@@ -59,8 +59,8 @@ async def measure_wake(name: str, dsn: str, count: int, _: int) -> dict[str, Any
                 commits.append(time.perf_counter() - at)
                 await asyncio.sleep(rng.uniform(0.02, 0.05))
                 arrived.clear()
-                at = time.perf_counter()
                 await engine.enqueue(number)
+                at = time.perf_counter()
                 async with asyncio.timeout(60):
                     while number not in began:
                         await arrived.wait()
