@@ -240,6 +240,7 @@ async def test_memory_of_held_keys_is_bounded(
 
 async def test_reaper_gives_back_more_than_one_slice_at_one_look(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("classifeed_jobs.reaper._BATCH", 3)
+    monkeypatch.setattr("classifeed_jobs.reaper._SHORTEST_WAIT_S", 60.0)
     ids = [await bench.enqueue(lease_ttl_s=1, max_attempts=1) for _ in range(8)]
     async with bench.db.connection() as connection:
         await LeaseRow("w1", ["q"]).register(connection)

@@ -15,11 +15,12 @@ from classifeed_jobs import JobContext, Reaper, Retention, Schedule, Scheduler, 
 from classifeed_jobs.claiming import claim_jobs
 from classifeed_jobs.claims import Claim, Ending
 from classifeed_jobs.completions import Completions
+from classifeed_jobs.heartbeat import Heartbeat
 from classifeed_jobs.housekeeping import Housekeeping
 from classifeed_jobs.lease_row import LeaseRow
 from classifeed_jobs.session import Session
 
-from .conftest import Bench, running, until
+from .conftest import Bench, until
 
 Logs = list[Any]
 
@@ -150,34 +151,27 @@ async def test_worker_goes_on_claiming_after_faults(bench: Bench, hasty: Databas
     assert waits[:2] == [0.1, 0.2]
 
 
-async def test_heartbeat_that_fails_is_tried_again_before_the_lease_runs_out(bench: Bench, hasty: Database) -> None:
-    go_on = asyncio.Event()
-
-    @bench.registry.register("wait")
-    async def wait(ctx: JobContext, args: dict[str, Any]) -> None:
-        await go_on.wait()
-
+async def test_heartbeat_that_fails_is_tried_again_long_before_the_next_one(bench: Bench, hasty: Database) -> None:
+    session, lease = Session(hasty), LeaseRow("w1", ["q"])
+    async with bench.db.connection() as connection:
+        await lease.register(connection)
+    heartbeat = Heartbeat(session, lease, {}, Completions(bench.db, Waker(bench.db)), heartbeat_s=600.0)
     renewed = "SELECT renewed_at FROM dl_workers"
+    before = await bench.value(renewed)
+
+    async def is_renewed() -> bool:
+        return bool(await bench.value(renewed) > before)
+
     with capture_logs() as logs:
-        worker = Worker(hasty, bench.store, bench.registry, queues={"q": 2}, heartbeat_s=0.2)
-        async with running(worker):
-            job_id = await bench.enqueue("wait", lease_ttl_s=30)
-
-            async def is_running() -> bool:
-                return bool((await bench.job(job_id)).status == "running")
-
-            await until(is_running)
-            async with bench.db.dedicated_connection() as locking, locking.transaction():
-                await locking.execute("LOCK TABLE dl_workers IN ACCESS EXCLUSIVE MODE")
-                before = (await (await locking.execute(renewed)).fetchone() or [None])[0]
-                await _told(logs, "worker.heartbeat.failed", "warning")
-
-            async def is_renewed() -> bool:
-                return bool(await bench.value(renewed) > before)
-
-            await until(is_renewed)
-            go_on.set()
-            assert await bench.ended(job_id) == ["succeeded"]
+        async with bench.db.dedicated_connection() as locking, locking.transaction():
+            await locking.execute("LOCK TABLE dl_workers IN SHARE MODE")
+            beating = asyncio.create_task(heartbeat.run())
+            await _told(logs, "worker.heartbeat.failed", "warning")
+        await until(is_renewed, within_s=10)
+    beating.cancel()
+    await asyncio.wait([beating])
+    await session.close()
+    assert {line["retry_in_s"] for line in logs} == {0.5}
 
 
 async def _write(db: Database, bench: Bench, *endings: Ending) -> None:
