@@ -21,7 +21,7 @@ _NICKNAMES: Final = {
     "@annually": "0 0 1 1 *",
 }
 _WIDEST_SHIFT: Final = timedelta(hours=3)
-_LONGEST_SEARCH_DAYS: Final = 366 * 9  # 29 February may be eight years away
+_LONGEST_SEARCH_DAYS: Final = 366 * 41  # 29 February on one day of the week may be forty years away
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Cron:
                 if due > moment and (found is None or due < found):
                     found = due
         if found is None:
-            raise ValueError(f"cron {self.expression!r} is not due again within nine years")
+            raise ValueError(f"cron {self.expression!r} is never due")
         return found
 
     def _moments(self, local: datetime, zone: ZoneInfo) -> list[datetime]:
