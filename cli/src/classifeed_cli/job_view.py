@@ -143,7 +143,7 @@ def _payload(event: job_pb2.JobEvent) -> str:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(_whole(value), ensure_ascii=False)
+    return json.dumps(_whole(value), ensure_ascii=False, sort_keys=True)
 
 
 def _whole(value: Any) -> Any:

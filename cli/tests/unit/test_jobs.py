@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -118,6 +119,24 @@ def test_waiting_tells_progress_and_ends_as_the_job_does(api: Any, terminal: Any
     late = terminal("jobs", "trigger", "q", "t", "--lock-key", "k", "--wait", "--timeout", "0.3", "--json")
     assert (late.exit_code, late.document["error"]["reason"]) == (4, "JOB_NOT_ENDED")
     assert late.document["error"]["metadata"] == {"job_id": ID}
+
+
+def test_waiting_leaves_no_trace_of_the_call(api: Any, terminal: Any, caplog: pytest.LogCaptureFixture) -> None:
+    stop = threading.Event()
+
+    def for_ever(_: Any) -> Iterator[job_pb2.Job]:
+        yield job()
+        stop.wait(20)
+
+    api.answer("GetJob", job())
+    api.answer("WatchJob", [job(), done()], for_ever)
+    assert terminal("jobs", "status", ID, "--wait").exit_code == 0
+    late = terminal("jobs", "status", ID, "--wait", "--timeout", "0.5")
+    stop.set()
+    assert (late.exit_code, caplog.messages) == (4, [])
+    [progress, *said] = late.err.splitlines()
+    assert progress.startswith("running")
+    assert " ".join(map(str.strip, said)) == f"classifeed: Job {ID} has not ended within 0.5 s; it goes on."
 
 
 def test_status_finds_whose_job_it_is(

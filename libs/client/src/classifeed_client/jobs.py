@@ -9,7 +9,7 @@ import grpc
 
 from classifeed.jobs.v1 import job_pb2, job_service_pb2
 from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
-from classifeed_client.aside import aside
+from classifeed_client.aside import stream_aside
 from classifeed_client.connection import Caller, translated
 
 JOB_SERVICES: Final = ("loader", "processor", "offers")
@@ -51,9 +51,7 @@ class JobClient(Caller):
         """Yields the job at once and at each change until it has ended."""
         request = job_service_pb2.WatchJobRequest(job_id=job_id)
         with translated():
-            stream = aside(lambda: self._stubs[service].WatchJob(request, **self._options(timeout_s)))
-            while job := aside(lambda: next(stream, None)):
-                yield job
+            yield from stream_aside(lambda: self._stubs[service].WatchJob(request, **self._options(timeout_s)))
 
     def list_jobs(self, service: str, request: job_service_pb2.ListJobsRequest) -> job_service_pb2.ListJobsResponse:
         """Returns a page of jobs, the newest first."""
