@@ -27,6 +27,7 @@ class CommandError(Exception):
         message: what happened, where, what to do.
         metadata: particulars for programs.
         document: further members of the JSON document, beside `error`.
+        words: the message in the words of the command line, for people; the message itself unless given.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class CommandError(Exception):
         message: str,
         metadata: Mapping[str, str] | None = None,
         document: Mapping[str, Any] | None = None,
+        words: str | None = None,
     ) -> None:
         super().__init__(message)
         self.exit_code = exit_code
@@ -43,6 +45,7 @@ class CommandError(Exception):
         self.message = message
         self.metadata = dict(metadata or {})
         self.document = dict(document or {})
+        self.words = message if words is None else words
 
     def as_document(self) -> dict[str, Any]:
         """The error document, with what else the command has to say."""

@@ -12,7 +12,7 @@ import typer
 from typer.exceptions import TyperException
 
 from classifeed_cli import commands
-from classifeed_cli.exit_codes import CommandError, ExitCode, refused, timed_out, unavailable
+from classifeed_cli.exit_codes import CommandError, ExitCode, unavailable
 from classifeed_cli.output import Output, print_json
 from classifeed_common.embedded.process import ServerError
 
@@ -48,7 +48,7 @@ def run(arguments: Sequence[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         return ExitCode.INTERRUPTED
     except TyperException as error:
-        return _end(CommandError(ExitCode.USAGE, "USAGE", f"{error.format_message()} (see --help)"), arguments)
+        return _end(_of_usage(error), arguments)
     except CommandError as error:
         return _end(error, arguments)
     except ServerError as error:
@@ -68,23 +68,30 @@ def main() -> NoReturn:
 
 def _of_api(error: Exception) -> CommandError | None:
     """An error of the client as one of ours; None for anything else. The client is heavy and seldom needed."""
+    from classifeed_cli.api_words import words_of
     from classifeed_client.errors import ApiError, DeadlineExceeded, Unreachable
 
     if not isinstance(error, ApiError):
         return None
-    make = refused
+    exit_code = ExitCode.REFUSED
     if isinstance(error, Unreachable):
-        make = unavailable
+        exit_code = ExitCode.UNAVAILABLE
     elif isinstance(error, DeadlineExceeded):
-        make = timed_out
-    return make(error.reason, str(error), **error.metadata)
+        exit_code = ExitCode.TIME_OUT
+    return CommandError(exit_code, error.reason, str(error), error.metadata, words=words_of(error))
+
+
+def _of_usage(error: TyperException) -> CommandError:
+    said = error.format_message().replace("Value error, ", "")
+    # A command or group without arguments has printed its help, and that is all there is to say.
+    return CommandError(ExitCode.USAGE, "USAGE", f"{said} (see --help)", words=None if said else "")
 
 
 def _end(error: CommandError, arguments: Sequence[str]) -> int:
     if "--json" in arguments:
         print_json(error.as_document())
-    else:
-        Output(as_json=False).fail(f"classifeed: {error.message}")
+    elif error.words:
+        Output(as_json=False).fail(f"classifeed: {error.words}")
     return error.exit_code
 
 

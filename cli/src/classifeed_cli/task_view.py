@@ -74,6 +74,8 @@ def show_task(out: Output, task: task_pb2.Task) -> None:
                 for issue in numbers.issues
             ),
         )
+        look = f"classifeed task errors {task.seller_id} {task.namespace} {task.task_id}"
+        out.say(f"What to change, line by line:\n  {look}")
 
 
 def show_errors(out: Output, errors: Sequence[load_pb2.OfferError], titles: Mapping[int, str] | None = None) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 
 import grpc
 import pytest
-from google.protobuf import any_pb2
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from google.rpc import code_pb2, error_details_pb2, status_pb2
@@ -37,6 +36,8 @@ class Refusal:
     code: str
     reason: str
     message: str
+    metadata: dict[str, str] = field(default_factory=dict)
+    violations: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -63,9 +64,11 @@ class Api:
         if callable(answer):
             answer = answer(request)
         if isinstance(answer, Refusal):
-            packed = any_pb2.Any()
-            packed.Pack(error_details_pb2.ErrorInfo(reason=answer.reason))
-            status = status_pb2.Status(code=code_pb2.Code.Value(answer.code), message=answer.message, details=[packed])
+            status = status_pb2.Status(code=code_pb2.Code.Value(answer.code), message=answer.message)
+            status.details.add().Pack(error_details_pb2.ErrorInfo(reason=answer.reason, metadata=answer.metadata))
+            if answer.violations:
+                wrong = [{"field": path, "description": words} for path, words in answer.violations.items()]
+                status.details.add().Pack(error_details_pb2.BadRequest(field_violations=wrong))
             context.abort_with_status(rpc_status.to_status(status))
         return answer
 

@@ -319,6 +319,7 @@ def test_remove_waits_for_the_task_of_this_removal(api: Any, terminal: Any, snap
     removal = {"kind": "TASK_KIND_DELETE", "source_bytes": 0, "format": "", "fetch": "", "statistics": {"removed": 30}}
     earlier = task(**removal, feed_version=2, task_id=6, name="sellers/my-shop/feeds/default/tasks/6")
     ours = task(**removal, feed_version=5, task_id=8, name="sellers/my-shop/feeds/default/tasks/8")
+    api.answer("GetFeed", feed(version=5), feed(status="FEED_STATUS_REMOVED", version=5))
     api.answer("DeleteFeed", feed(status="FEED_STATUS_REMOVED", version=5))
     api.answer(
         "ListTasks",
@@ -331,9 +332,12 @@ def test_remove_waits_for_the_task_of_this_removal(api: Any, terminal: Any, snap
     assert api.asked["WatchTask"][0].name == ours.name
     document = terminal("feed", "remove", "--seller", "my-shop", "--json").document
     assert (document["feed"]["status"], document["task"]["task_id"]) == ("REMOVED", "8")
+    again = terminal("feed", "remove", "--seller", "my-shop")
+    assert (again.exit_code, "Feed my-shop/default was removed before." in again.out) == (0, True)
 
 
 def test_remove_whose_task_does_not_come(api: Any, terminal: Any) -> None:
+    api.answer("GetFeed", feed())
     api.answer("DeleteFeed", feed(status="FEED_STATUS_REMOVED", version=5))
     api.answer("ListTasks", task_service_pb2.ListTasksResponse())
     ended = terminal("feed", "remove", "--seller", "my-shop", "--timeout", "1", "--json")

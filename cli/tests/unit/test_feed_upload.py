@@ -89,7 +89,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_upload(api: Any, terminal: Any, snapshot: Snapshot, file: str) -> None:
     api.answer("UploadFeed", UPLOAD)
     api.answer("WatchTask", [running("PARSING"), running("PARSING", 10, 33, 40), running("SENT", 33, 33), task(DONE)])
-    snapshot("feed-upload", terminal("feed", "upload", file, "--seller", "my-shop", "--mode", "PATCH", "--force"))
+    snapshot("feed-upload", terminal("feed", "upload", file, "--seller", "my-shop", "--mode", "patch", "--force"))
     spec = api.asked["UploadFeed"][0][0].spec
     assert (spec.mode, spec.force, spec.size_bytes, spec.namespace) == (2, True, 14310, "default")
     snapshot("feed-upload-json", terminal("feed", "upload", file, "--seller", "my-shop", "--json"))

@@ -83,6 +83,22 @@ def test_hits(api: Any, terminal: Any, snapshot: Snapshot) -> None:
     assert (document["total"], document["hits"][0]["title"]) == ("7", title)
 
 
+def test_no_issue_of_an_offer_is_said_of_that_offer(api: Any, terminal: Any) -> None:
+    api.answer("GetTask", task(TASKS[0]))
+    api.answer("ListOfferErrors", errors())
+    load = ("task", "errors", "my-shop", "default", "12")
+    assert terminal(*load, "--offer", "NOPE").out == "The offer NOPE has no issue in this load.\n"
+    both = terminal(*load, "--offer", "NOPE", "--code", "X").out
+    assert both == "No such issue of the offer NOPE in this load; there are: none.\n"
+
+
+@pytest.mark.parametrize(("typed", "asked"), [("*", ""), (" * ", ""), ("sto*", "sto*")])
+def test_a_lone_star_is_everything(api: Any, terminal: Any, typed: str, asked: str) -> None:
+    api.answer("Search", search_service_pb2.SearchResponse())
+    assert terminal("search", typed).exit_code == 0
+    assert api.asked["Search"][0].query == asked
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -14,6 +14,7 @@ from classifeed_cli.platform.installation import connect
 from classifeed_client import Client
 
 _SHOWN = ("seller", "namespace", "external_id", "title", "price", "currency")
+_ALL = "*"
 
 
 def register(app: typer.Typer) -> None:
@@ -22,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 
 def search(
-    query: Annotated[str, typer.Argument(help='Words, "phrases", price:[100 TO 500], AND, OR, NOT.')],
+    query: Annotated[str, typer.Argument(help='Words, "phrases", price:[100 TO 500], AND, OR, NOT; * for all.')],
     seller: Annotated[str, typer.Option(help="Only offers of this seller.")] = "",
     condition: Annotated[
         list[str] | None, typer.Option("--filter", help="Further condition in the query's form; may be given again.")
@@ -45,7 +46,7 @@ def find_offers(
 ) -> search_service_pb2.SearchResponse:
     """Returns the first hits of a search among offers."""
     request = search_service_pb2.SearchRequest(
-        client="offers", query=query, conditions=conditions or [], page_size=limit
+        client="offers", query="" if query.strip() == _ALL else query, conditions=conditions or [], page_size=limit
     )
     if seller:
         request.filters.add(field="seller").terms.values.add(string_value=seller)

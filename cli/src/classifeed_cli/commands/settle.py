@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from classifeed_cli.exit_codes import CommandError
 from classifeed_cli.options import DataOption
-from classifeed_cli.output import JsonOption, Output, print_json
+from classifeed_cli.output import JsonOption, Output
 
 
 def register(app: typer.Typer) -> None:
@@ -28,11 +27,6 @@ def settle(
 
     output = Output(as_json)
     installation = Installation.find(data)
-    try:
-        document = asyncio.run(wait_settled(installation.http, timeout))
-    except CommandError as error:
-        if not as_json:  # what is left is JSON in any case
-            print_json({"left": error.document["left"]})
-        raise
+    document = asyncio.run(wait_settled(installation.http, timeout))
     output.document(document)
     output.say(f"settled after {document['seconds']} s")

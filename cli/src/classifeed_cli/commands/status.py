@@ -33,20 +33,29 @@ def print_status(output: Output, document: dict[str, Any]) -> None:
     """Print the document of `status`, for programs or for people."""
     output.document(document)
     services = [
-        (name, row["state"], row["grpc"], row["http"], _pid(row["pids"].values()), row["restarts"], row["version"])
+        (
+            name,
+            row["state"],
+            row["grpc"],
+            row["http"].removeprefix("http://"),
+            _pid(row["pids"].values()),
+            row["restarts"],
+        )
         for name, row in document["services"].items()
     ]
     addresses = {"kafka": document["kafka"], "s3": (document["s3"] or {}).get("endpoint")}
     dsn = next(iter(document["postgres"].values()), "")
     addresses["postgres"] = dsn.rpartition("@")[2].partition("/")[0]
     parts = [
-        (name, row["state"], addresses.get(name), "", row["pid"], row["restarts"], "")
+        (name, row["state"], addresses.get(name), "", row["pid"], row["restarts"])
         for name, row in document["parts"].items()
     ]
-    output.table(("name", "state", "address", "http", "pid", "restarts", "version"), [*parts, *services])
+    output.table(("name", "state", "address", "http", "pid", "restarts"), [*parts, *services])
     if not output.as_json:
         waiting = [name for name, row in document["services"].items() if row["state"] != "SERVING"]
-        output.say("ready" if document["ready"] else f"not ready: {', '.join(waiting) or document['phase']}")
+        state = "ready" if document["ready"] else f"not ready: {', '.join(waiting) or document['phase']}"
+        versions = sorted({row["version"] for row in document["services"].values()})
+        output.say(f"{state}; version {', '.join(versions)}" if versions else state)
 
 
 def _pid(pids: Any) -> str:

@@ -94,7 +94,7 @@ def errors(
     if found.next_page_token:
         out.say(f"… more than {limit}; ask for more with --limit")
     elif not found.errors:
-        out.say(_why_none(load, narrowed=bool(code or external_id)))
+        out.say(_why_none(load, code=code, external_id=external_id))
     out.document(document_of(found))
 
 
@@ -117,10 +117,13 @@ def _show(out: Output, tasks: Iterable[task_pb2.Task]) -> None:
     )
 
 
-def _why_none(load: task_pb2.Task, *, narrowed: bool) -> str:
+def _why_none(load: task_pb2.Task, *, code: str, external_id: str) -> str:
     if load.error_code:
         return f"The load failed before any offer was read: {load.error_code}. {load.error_message}"
-    if narrowed:
+    if external_id and not code:
+        return f"The offer {external_id} has no issue in this load."
+    if code:
+        of_offer = f" of the offer {external_id}" if external_id else ""
         codes = sorted({issue.code for issue in load.statistics.issues})
-        return f"No such issue in this load; there are: {', '.join(codes) or 'none'}."
+        return f"No such issue{of_offer} in this load; there are: {', '.join(codes) or 'none'}."
     return "Nothing is wrong with the offers of this load."

@@ -23,7 +23,7 @@ from classifeed_cli.commands.feed.settings import (
 from classifeed_cli.exit_codes import CommandError, ExitCode
 from classifeed_cli.feed_view import show_feed, show_feeds
 from classifeed_cli.messages import document_of
-from classifeed_cli.options import AddressOption, DataOption, NamespaceOption, SellerOption
+from classifeed_cli.options import AddressOption, DataOption, NamespaceOption, SellerOption, feed_options
 from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.paging import collect
 from classifeed_cli.platform.installation import connect
@@ -73,7 +73,8 @@ def add(
     with connect(data, address) as client:
         feed = client.create_feed(seller, namespace, settings, request_id=str(uuid.uuid4()))
     show_feed(out, feed)
-    out.say(f"It is fetched at once. How it goes:\n  classifeed feed fetches {_options(feed)}")
+    look = f"classifeed feed fetches {feed_options(seller, namespace)}"
+    out.say(f"It is fetched at once. How it goes:\n  {look}")
     out.document(document_of(feed))
 
 
@@ -182,7 +183,9 @@ def resume(
 def remove(
     seller: SellerOption,
     namespace: NamespaceOption = "default",
-    disposition: Annotated[Disposition, typer.Option(help="What happens to the offers.")] = Disposition.DELETE,
+    disposition: Annotated[
+        Disposition, typer.Option(case_sensitive=False, help="What happens to the offers.")
+    ] = Disposition.DELETE,
     timeout: Annotated[float, typer.Option(min=1, help="How long to wait for the end, in seconds.")] = 600,
     data: DataOption = None,
     address: AddressOption = None,
@@ -192,9 +195,11 @@ def remove(
     out = Output(as_json)
     name = feed_name(seller, namespace)
     with connect(data, address) as client:
+        was_removed = client.get_feed(name).status == feed_pb2.FEED_STATUS_REMOVED
         feed = client.delete_feed(name, disposition=disposition.value)
         task = follow_removal(client, out, feed, timeout)
-    out.say(f"Feed {seller}/{namespace} is removed.")
+    how = "was removed before. What became of its offers then:" if was_removed else "is removed."
+    out.say(f"Feed {seller}/{namespace} {how}")
     show_task(out, task)
     out.document({"feed": document_of(feed), "task": document_of(task)})
     return ExitCode.DONE if task.status == task_pb2.TASK_STATUS_SUCCEEDED else ExitCode.REFUSED
@@ -204,8 +209,3 @@ def _print(feed: feed_pb2.Feed, as_json: bool) -> None:
     out = Output(as_json)
     show_feed(out, feed)
     out.document(document_of(feed))
-
-
-def _options(feed: feed_pb2.Feed) -> str:
-    namespace = "" if feed.namespace == "default" else f" --namespace {feed.namespace}"
-    return f"--seller {feed.seller_id}{namespace}"

@@ -40,10 +40,14 @@ EveryOption = Annotated[
     ),
 ]
 ModeOption = Annotated[
-    Mode | None, typer.Option("--mode", help="REPLACE: the file is the whole namespace. PATCH: only what it names.")
+    Mode | None,
+    typer.Option(
+        "--mode", case_sensitive=False, help="REPLACE: the file is the whole namespace. PATCH: only what it names."
+    ),
 ]
 DispositionOption = Annotated[
-    Disposition | None, typer.Option("--disposition", help="What happens to offers that a REPLACE load lacks.")
+    Disposition | None,
+    typer.Option("--disposition", case_sensitive=False, help="What happens to offers that a REPLACE load lacks."),
 ]
 FormatOption = Annotated[
     str | None,

@@ -28,11 +28,12 @@ def upload(
     file: Annotated[Path, typer.Argument(help="The feed file; its name is a label only.", exists=True, dir_okay=False)],
     seller: SellerOption,
     namespace: NamespaceOption = "default",
-    mode: Annotated[Mode, typer.Option(help="REPLACE: the file is the whole namespace. PATCH: only what it names.")] = (
-        Mode.REPLACE
-    ),
+    mode: Annotated[
+        Mode,
+        typer.Option(case_sensitive=False, help="REPLACE: the file is the whole namespace. PATCH: only what it names."),
+    ] = Mode.REPLACE,
     disposition: Annotated[
-        Disposition, typer.Option(help="What happens to offers that a REPLACE load lacks.")
+        Disposition, typer.Option(case_sensitive=False, help="What happens to offers that a REPLACE load lacks.")
     ] = Disposition.DELETE,
     force: Annotated[bool, typer.Option("--force", help="Load although the namespace has a feed by link.")] = False,
     timeout: Annotated[float, typer.Option(min=1, help="How long to wait for the end, in seconds.")] = 600,

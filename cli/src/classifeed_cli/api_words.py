@@ -1,0 +1,77 @@
+"""What the API says, in the words of the command line: its fields and methods are options and commands here.
+
+Programs get the server's own text (`--json`); only people are told these.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from classifeed_cli.options import feed_options
+from classifeed_client.errors import ApiError, FieldViolation
+
+_OPTIONS: Final = {
+    "settings.source.url": "the URL",
+    "settings.source.credentials": "--user or --header",
+    "settings.schedule.interval": "--every",
+    "settings.mode": "--mode",
+    "settings.disposition": "--disposition",
+    "settings.format": "--format",
+    "job_id": "the JOB",
+    "page_size": "--limit",
+}
+_WORDS: Final = {
+    "job_id": "must be the id of a job, such as 0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b; `classifeed jobs list` has them",
+}
+_FAULT: Final = re.compile(r"^[A-Z][A-Z_]+: ")
+_SECONDS: Final = re.compile(r"\b(\d+) s\b(?: \([^)]*\))?")
+_UNITS: Final = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
+
+
+def words_of(error: ApiError) -> str:
+    """Returns what people are told of an error; the server's own words where they name nothing of the API."""
+    if (named := error.metadata.get("feed")) and (speak := _REASONS.get(error.reason)):
+        return speak(*named.split("/")[1::2])
+    if error.violations and all(_field(violation) in _OPTIONS for violation in error.violations):
+        said = "; ".join(map(_said, error.violations))
+        return f"{said[:1].upper()}{said[1:]}."
+    return str(error)
+
+
+def _feed_exists(seller: str, namespace: str) -> str:
+    change = f"classifeed feed set {feed_options(seller, namespace)}"
+    return f"{seller}/{namespace} has a feed already. Change it with `{change}`, or choose another --namespace."
+
+
+def _namespace_has_feed(seller: str, namespace: str) -> str:
+    end = f"classifeed feed remove {feed_options(seller, namespace)}"
+    return (
+        f"{seller}/{namespace} is filled by a feed by link, whose next load would undo this upload. "
+        f"End that feed with `{end}`, upload to another --namespace, or upload with --force."
+    )
+
+
+_REASONS: Final[dict[str, Callable[[str, str], str]]] = {
+    "FEED_EXISTS": _feed_exists,
+    "NAMESPACE_HAS_FEED": _namespace_has_feed,
+}
+
+
+def _field(violation: FieldViolation) -> str:
+    path = violation.field.removeprefix("feed.")
+    # What is wrong within the credentials was given by the options that make them.
+    return "settings.source.credentials" if path.startswith("settings.source.credentials.") else path
+
+
+def _said(violation: FieldViolation) -> str:
+    field = _field(violation)
+    words = _WORDS.get(field) or _SECONDS.sub(_typed, _FAULT.sub("", violation.description))
+    return f"{_OPTIONS[field]}{' ' if words.startswith('must ') else ': '}{words.rstrip('.')}"
+
+
+def _typed(found: re.Match[str]) -> str:
+    """Seconds as --every takes them: 600 s is 10m."""
+    seconds = int(found[1])
+    return next(f"{seconds // size}{unit}" for unit, size in _UNITS if seconds % size == 0)

@@ -1,0 +1,111 @@
+"""Refusals and slips in the words of the command line; programs get the server's own text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from classifeed_cli.commands.status import print_status
+from classifeed_cli.output import Output
+from classifeed_cli.platform import installation
+from classifeed_cli.platform import settle as settle_module
+
+FEED = {"feed": "sellers/my-shop/feeds/summer"}
+ADD = ("feed", "add", "ftp://a.example/f", "--seller", "my-shop", "--namespace", "summer", "--every", "1s")
+
+
+def words(ended: Any) -> str:
+    return " ".join(map(str.strip, ended.err.splitlines())).removeprefix("classifeed: ")
+
+
+def test_commands_are_named_in_place_of_methods(api: Any, terminal: Any, refusal: Any, tmp_path: Path) -> None:
+    api.answer("CreateFeed", refusal("ALREADY_EXISTS", "FEED_EXISTS", "Change it with UpdateFeed.", FEED))
+    said = words(terminal(*ADD))
+    assert "`classifeed feed set --seller my-shop --namespace summer`" in said
+    assert "UpdateFeed" not in said
+    assert terminal(*ADD, "--json").document["error"]["message"] == "Change it with UpdateFeed."
+    api.answer("UploadFeed", refusal("FAILED_PRECONDITION", "NAMESPACE_HAS_FEED", "Delete that feed.", FEED))
+    file = tmp_path / "f.yml"
+    file.write_bytes(b"x")
+    upload = words(terminal("feed", "upload", str(file), "--seller", "my-shop", "--namespace", "summer"))
+    assert "`classifeed feed remove --seller my-shop --namespace summer`" in upload
+    assert "--force" in upload
+
+
+@pytest.mark.parametrize("prefix", ["", "feed."])
+def test_options_are_named_in_place_of_fields(api: Any, terminal: Any, refusal: Any, prefix: str) -> None:
+    wrong = {
+        f"{prefix}settings.source.url": "URL_SCHEME: The link must begin with http:// or https://.",
+        f"{prefix}settings.schedule.interval": "must be from 600 s to 2592000 s (30 days)",
+        f"{prefix}settings.source.credentials.headers['A']": "REQUEST_INVALID: The value holds a line break",
+    }
+    said = "The settings cannot be used: …"
+    api.answer("CreateFeed", refusal("INVALID_ARGUMENT", "FEED_SETTINGS_INVALID", said, {}, wrong))
+    assert words(terminal(*ADD)) == (
+        "The URL: The link must begin with http:// or https://; --every must be from 10m to 30d; "
+        "--user or --header: The value holds a line break."
+    )
+    assert terminal(*ADD, "--json").document["error"]["message"].startswith(said)
+
+
+def test_fields_that_no_option_gives_are_told_as_the_service_does(api: Any, terminal: Any, refusal: Any) -> None:
+    api.answer("CreateFeed", refusal("INVALID_ARGUMENT", "REQUEST_INVALID", "x: bad.", {}, {"x": "bad"}))
+    assert words(terminal(*ADD)) == "x: bad."
+
+
+def test_no_job_id_is_said_in_words(api: Any, terminal: Any, refusal: Any) -> None:
+    message = "GetJobRequest.job_id: must be a valid UUID."
+    wrong = {"job_id": "must be a valid UUID"}
+    api.answer("GetJob", refusal("INVALID_ARGUMENT", "REQUEST_INVALID", message, {}, wrong))
+    said = words(terminal("jobs", "status", "7"))
+    assert said.startswith("The JOB must be the id of a job, such as ")
+    assert terminal("jobs", "status", "7", "--json").document["error"]["message"] == message
+
+
+@pytest.mark.parametrize("arguments", [(), ("feed",)])
+def test_help_is_all_that_is_said_without_arguments(terminal: Any, arguments: tuple[str, ...]) -> None:
+    ended = terminal(*arguments)
+    assert (ended.exit_code, ended.err) == (2, "")
+    assert "Usage: classifeed" in ended.out
+
+
+def test_slips_in_choices_are_told_without_their_exception(terminal: Any) -> None:
+    ended = terminal(*ADD, "--mode", "append")
+    assert (ended.exit_code, "Value error" in ended.err, "'append' is not one of" in words(ended)) == (2, False, True)
+
+
+def test_settle_tells_people_what_is_left_in_words(
+    terminal: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def busy(*_: Any, **__: Any) -> dict[str, Any]:
+        return {"items": {"outbox": 3, "lag": 0}}
+
+    monkeypatch.setattr(settle_module, "get_json", busy)
+    found = type("Found", (), {"http": {"beta": "127.0.0.1:1"}})
+    monkeypatch.setattr(installation.Installation, "find", lambda *_: found)
+    ended = terminal("settle", "--timeout", "0")
+    assert (ended.exit_code, ended.out, words(ended)) == (4, "", "still to do after 0 s: beta.outbox 3")
+    assert terminal("settle", "--timeout", "0", "--json").document["left"] == {"beta": {"outbox": 3}}
+
+
+def test_status_fits_a_terminal_whole(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    service = {
+        "state": "NOT_SERVING", "grpc": "127.0.0.1:50001", "http": "http://127.0.0.1:50002", "pids": {"all": 4194304},
+        "restarts": 12, "version": "0.1.0",
+    }  # fmt: skip
+    part = {"state": "RUNNING", "pid": 4194303, "restarts": 7}
+    document = {
+        "ready": False, "phase": "ready", "services": {"processor": service}, "parts": {"postgres": part},
+        "postgres": {"api": "postgresql://u@127.0.0.1:50003/api"}, "kafka": None, "s3": None,
+    }  # fmt: skip
+    print_status(Output(as_json=False), document)
+    [head, postgres, processor, state] = capsys.readouterr().out.splitlines()
+    assert head.split() == ["name", "state", "address", "http", "pid", "restarts"]
+    assert postgres.split() == ["postgres", "RUNNING", "127.0.0.1:50003", "4194303", "7"]
+    assert processor.split() == [
+        "processor", "NOT_SERVING", "127.0.0.1:50001", "127.0.0.1:50002", "4194304", "12",
+    ]  # fmt: skip
+    assert max(map(len, (head, postgres, processor))) <= 80
+    assert state == "not ready: processor; version 0.1.0"
