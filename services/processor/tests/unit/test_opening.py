@@ -119,3 +119,25 @@ def test_an_archive_that_unpacks_to_far_too_much_is_refused_early(scan):
     with pytest.raises(FeedFault) as caught:
         scan(b"<yml_catalog>" + b" " * (2 << 20), Limits(content_bytes=1 << 20))
     assert caught.value.code == "FILE_TOO_LARGE"
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (b'{"offers": []}', "JSON"),
+        (b" [1, 2]", "JSON"),
+        (('["' + "я" * 300 + '"]').encode(), "JSON"),
+        (('[ "' + "я" * 300 + '"]').encode(), "JSON"),
+        (b"[\x00\x01\x02", "binary data"),
+        (b"{\xff\xfe\x93\xa0", "binary data"),
+        (b"\x00\x01\x02\x03", "binary data"),
+        (b"id;name", "of no known format"),
+    ],
+)
+def test_content_is_called_what_it_is_and_shown_in_printable_characters(scan, content, name):
+    with pytest.raises(FeedFault) as caught:
+        scan(content)
+    message = caught.value.message
+    assert f"The file is {name}. " in message
+    assert message.isprintable()
+    assert "\ufffd" not in message

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
+import re
+
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.feed.formats import FORMATS
 
@@ -12,9 +15,10 @@ _OTHER = (
     (b"BZh", "a bzip2 archive"),
     (b"%PDF", "a PDF document"),
     (b"\xd0\xcf\x11\xe0", "an old office document"),
-    (b"{", "JSON"),
-    (b"[", "JSON"),
 )
+_SHOWN_BYTES = 200
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
+_JSON_START = (b"{", b"[")
 
 
 def unknown_format(start: bytes, what: str = "", advice: str = "") -> FeedFault:
@@ -25,13 +29,35 @@ def unknown_format(start: bytes, what: str = "", advice: str = "") -> FeedFault:
         what: What it is; found out from its first bytes when empty.
         advice: What would make a known format of it; a sentence, or nothing.
     """
-    name = what or next((name for magic, name in _OTHER if start.startswith(magic)), "of no known format")
+    name = what or _guess(start)
     known = "; ".join(f"{each.title}: {each.recognised_by}" for each in FORMATS)
     sentences = [f"The file is {name}", *([advice] if advice else []), f"Known are: {known}"]
     return FeedFault("UNKNOWN_FORMAT", f"{'. '.join(sentences)}. It begins with {show_bytes(start)}", line=1, column=1)
 
 
 def show_bytes(data: bytes) -> str:
-    """Returns the first 200 bytes as one printable line in quotes."""
-    text = data[:200].decode("utf-8", "replace")
+    """Returns the first 200 bytes as one printable line in quotes; a dot stands for each byte that is no text."""
+    text = _decode(data[:_SHOWN_BYTES], "replace").replace("\ufffd", ".")
     return "“" + "".join(c if c.isprintable() else " " for c in text).strip() + "”"
+
+
+def _guess(start: bytes) -> str:
+    """Returns what content seems to be that is no XML."""
+    for magic, name in _OTHER:
+        if start.startswith(magic):
+            return name
+    head = start[:_SHOWN_BYTES]
+    if _CONTROL.search(head):
+        return "binary data"
+    if not head.startswith(_JSON_START):
+        return "of no known format"
+    try:
+        _decode(head, "strict")
+    except UnicodeDecodeError:
+        return "binary data"
+    return "JSON"
+
+
+def _decode(head: bytes, errors: str) -> str:
+    # The last character may be cut in two.
+    return codecs.getincrementaldecoder("utf-8")(errors).decode(head)
