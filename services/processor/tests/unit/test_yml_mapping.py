@@ -199,3 +199,23 @@ def test_an_id_that_looks_like_a_stand_in_is_refused(load, yml, offer):
     loaded = load(yml(offer("record:3"), offer("a"), offer("a")))
     assert [record.external_id for record in loaded.records] == ["record:1", "a", "record:3"]
     assert loaded.codes == [("record:1", "ID_RESERVED"), ("a", "DUPLICATE_ID")]
+
+
+@pytest.mark.parametrize(("tag", "code"), [("url", "URL_INVALID"), ("picture", "PICTURE_URL_INVALID")])
+@pytest.mark.parametrize("path", ["a b.jpg", "x" * 150 + "/one two.jpg", "x" * 300 + "/one two.jpg" + "y" * 300])
+def test_a_space_in_a_link_is_named_and_shown(load, yml, offer, tag, code, path):
+    (issue,) = load(yml(offer("a", **{tag: f"https://p.test/{path}"}))).records[0].errors
+    assert issue.code == code
+    assert "holds a space" in issue.message
+    assert "%20 for each space" in issue.suggestion
+    around = "a b.jpg" if path == "a b.jpg" else "/one two.jpg"
+    assert around in issue.message
+    assert around in issue.value
+    assert len(issue.value) <= 200
+    assert len(issue.message) <= 80 + len("“” is not a link to a picture, for it holds a space; it was left out.")
+
+
+@pytest.mark.parametrize("text", ["bad one", "ftp://shop.test/a b", "x" * 200 + " y"])
+def test_what_is_no_link_without_its_spaces_either_is_not_blamed_on_them(load, yml, offer, text):
+    (issue,) = load(yml(offer("a", url=text))).records[0].errors
+    assert "space" not in issue.message

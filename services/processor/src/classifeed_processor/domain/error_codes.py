@@ -203,18 +203,19 @@ ISSUES: Final = _issues(
         WARNING,
         VALIDATION,
         "The link cannot be used",
-        "“{value}” is not a link; it was left out.",
+        "“{value}” is not a link{because}; it was left out.",
         "an address that begins with http:// or https://",
-        "Write the whole address of the page, with https://.",
+        "Write the whole address of the page, with https://, and write %20 for each space in it.",
     ),
     IssueCode(
         "PICTURE_URL_INVALID",
         WARNING,
         VALIDATION,
         "The link of a picture cannot be used",
-        "“{value}” is not a link to a picture; it was left out.",
+        "“{value}” is not a link to a picture{because}; it was left out.",
         "an address that begins with http:// or https://",
-        "Write the whole address of the picture, with https://, one {picture_tag} for each.",
+        "Write the whole address of the picture, with https://, one {picture_tag} for each, and write %20 for each "
+        "space in it.",
     ),
     IssueCode(
         "COORDINATES_INVALID",
@@ -294,7 +295,8 @@ FAULTS: Final = _faults(
     FaultCode(
         "STRUCTURE_WRONG",
         "The file lacks a part that its format needs",
-        "The root is right, but what must be inside is missing or stands elsewhere.",
+        "The root is right, but what must be inside is missing, stands elsewhere, or has a misspelt tag: the "
+        "case of its letters counts.",
         "Compare the file with the sample of its format, which `classifeed feed formats` gives.",
     ),
     FaultCode(

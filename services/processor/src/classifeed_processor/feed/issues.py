@@ -11,11 +11,14 @@ from classifeed.feeds.v1.offer_requests_pb2 import OfferRecord
 from classifeed_processor.domain.error_codes import ISSUES
 from classifeed_processor.feed.child_place import find_child
 from classifeed_processor.feed.field_names import FieldNames
+from classifeed_processor.feed.values import space_within
 from classifeed_processor.feed.window import SourceWindow
 
 MAX_ISSUES = 20
 EXCERPT_CHARS = 200
 _VALUE_CHARS = 200
+_SAID_CHARS = 80
+_LINK_CODES = frozenset({"URL_INVALID", "PICTURE_URL_INVALID"})
 
 
 class OfferPlace:
@@ -76,6 +79,7 @@ class IssueWriter:
         if element is not None:
             field = field or source_name(element)
         line, column, excerpt = self._locate(element)
+        space = space_within(value) if code in _LINK_CODES else -1
         issue = self._record.errors.add(
             external_id=self._external_id,
             ordinal=self._place.ordinal,
@@ -87,11 +91,13 @@ class IssueWriter:
             column=column,
             path=self._path(element, field),
             excerpt=excerpt,
-            value=_clip(value, _VALUE_CHARS),
+            value=_clip(value, _VALUE_CHARS, space),
             title=meaning.title,
             suggestion=self._suggestions[code],
         )
-        words = {**self._words, "value": _clip(value, 80), "field": field, **details}
+        because = ", for it holds a space" if space >= 0 else ""
+        said = _clip(value, _SAID_CHARS, space)
+        words = {**self._words, "value": said, "field": field, "because": because, **details}
         issue.expected = meaning.expected.format(**words)
         issue.message = meaning.message.format(**words)
         issue.error_id = _error_id(issue)
@@ -136,8 +142,15 @@ def excerpt_of(text: str) -> str:
     return _clip(" ".join(text.split()), EXCERPT_CHARS)
 
 
-def _clip(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+def _clip(text: str, limit: int, place: int = 0) -> str:
+    """Returns at most `limit` characters: the beginning, or those around a place that the beginning does not show."""
+    if len(text) <= limit:
+        return text
+    if place < limit - 1:
+        return text[: limit - 1] + "…"
+    start = min(place - limit // 2, len(text) - limit)
+    piece = "…" + text[start + 1 : start + limit]
+    return piece if start + limit == len(text) else piece[:-1] + "…"
 
 
 def _error_id(issue: load_pb2.OfferError) -> str:

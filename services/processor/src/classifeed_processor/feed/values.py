@@ -7,6 +7,7 @@ from typing import Final
 
 _TRUE: Final = frozenset({"true", "1", "yes", "да", ""})
 MICROS: Final = 1_000_000
+_BLANK: Final = re.compile(r"\s")
 _BETWEEN_LINKS: Final = re.compile(r"\||,\s*(?=https?://)", re.I)
 
 
@@ -32,6 +33,12 @@ def absolute_link(text: str) -> str:
     if text.startswith("www.") and len(text) > 6:
         return "http://" + text
     return ""
+
+
+def space_within(text: str) -> int:
+    """Returns where a blank first stands in what would be a link without its blanks; -1 where it is no such thing."""
+    blank = _BLANK.search(text)
+    return blank.start() if blank and absolute_link(_BLANK.sub("", text)) else -1
 
 
 def is_available(text: str) -> bool:
