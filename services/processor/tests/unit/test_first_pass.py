@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from classifeed.feeds.v1 import load_pb2
@@ -165,3 +167,47 @@ def test_unknown_tags_are_one_warning_for_the_file(load, yml, offer):
     assert loaded.scan.warnings == ("Tags that YML does not know were left out: <yy> (1 times), <zz> (3 times).",)
     # An unknown tag before it does not hide a wrong value.
     assert loaded.codes == [("c", "PRICE_INVALID")]
+
+
+@each_format
+@pytest.mark.parametrize("before", ["", "\n\n"])
+def test_offers_with_a_misspelt_tag_are_a_fault_and_no_empty_feed(scan, found, before):
+    sample = found.read_file(found.sample).decode()
+    tag = found.names.offer
+    opening = re.compile(rf"(</?){tag}\b")
+    line = before.count("\n") + sample[: opening.search(sample).start()].count("\n") + 1
+    for wrong in (tag.capitalize(), "product"):
+        fault = fault_of(scan, (before + opening.sub(rf"\g<1>{wrong}", sample)).encode())
+        assert (fault.code, fault.line) == ("STRUCTURE_WRONG", line)
+        assert f"holds <{wrong}> and no <{tag}>" in fault.message
+
+
+@each_format
+def test_tags_beside_the_offers_are_one_warning_for_the_file(load, found):
+    sample = found.read_file(found.sample).decode()
+    tag = found.names.offer
+    whole = load(sample.encode())
+    assert not any("no offers" in warning for warning in whole.scan.warnings)
+    at = re.search(rf"<{tag}\b", sample).start()
+    line = sample[:at].count("\n") + 1
+    strays = f'<ofer id="1"><{tag}/></ofer>\n<ofer/><{tag.upper()}/>\n'
+    loaded = load((sample[:at] + strays + sample[at:]).encode())
+    assert len(loaded.records) == len(whole.records)
+    assert (
+        "Tags among the offers that are no offers were left out: "
+        f"<ofer> (2, first on line {line}), <{tag.upper()}> (1, first on line {line + 1})."
+    ) in loaded.scan.warnings
+
+
+def test_of_many_tags_beside_the_offers_the_first_are_named(load, yml, offer):
+    warning = load(yml(*(f"<z{n}/>" for n in range(23)), offer("a"), "<z1/>")).scan.warnings[-1]
+    assert "<z1> (2, first on line 8)" in warning
+    assert warning.endswith("<z19> (1, first on line 26) and 3 more elements.")
+
+
+def test_an_offer_in_a_foreign_namespace_is_told_from_an_offer(scan, yml):
+    assert '<offer xmlns="urn:x"> and no <offer>' in fault_of(scan, yml('<offer xmlns="urn:x" id="1"/>')).message
+
+
+def test_a_feed_without_offers_is_a_warning(scan, yml):
+    assert scan(yml()).warnings == ("The file holds no offers.",)

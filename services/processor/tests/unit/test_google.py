@@ -328,3 +328,12 @@ def test_a_file_without_the_channel_lacks_its_structure(scan):
         scan(f'<rss xmlns:g="{GOOGLE}"><item/></rss>'.encode())
     assert caught.value.code == "STRUCTURE_WRONG"
     assert "<channel> inside <rss>" in caught.value.message
+
+
+def test_what_is_said_of_the_shop_is_no_stray_tag(load, scan):
+    about = '<lastBuildDate>x</lastBuildDate><ttl>60</ttl><i:owner xmlns:i="urn:i"/><a:link xmlns:a="http://www.w3.org/2005/Atom"/>'
+    assert load(rss(about, product())).scan.warnings == ()
+    assert scan(rss(about)).warnings == ("The file holds no offers.",)
+    assert scan(atom("<updated>x</updated>", "<author><name>x</name></author>")).warnings == (
+        "The file holds no offers.",
+    )

@@ -113,3 +113,23 @@ def test_prices_and_stock_alone_are_a_patch(load):
     assert loaded.scan.stock_only
     assert [list(record.named_fields) for record in loaded.records] == [["price"], ["stock_quantity", "available"]]
     assert loaded.codes == []
+
+
+def test_categories_with_a_parent_that_is_not_listed_are_one_warning(load):
+    listed = "".join(f'<category id="{n}" parent="{n + 100}">x</category>' for n in range(3, 25))
+    head = CATEGORIES.replace("</categories>", f'<category id="c" parent="1">x</category>{listed}</categories>')
+    offers = f'<offer id="a">{GOOD}</offer>'
+    assert load(feed(offers)).scan.warnings == ()
+    (warning,) = load(feed(offers, head=head)).scan.warnings
+    assert warning.startswith(
+        "Categories whose parent is not listed were taken as topmost ones: 3 (parent 103), 4 (parent 104), "
+    )
+    assert warning.endswith("22 (parent 122) and 2 more.")
+
+
+@pytest.mark.parametrize("tag", ["url", "picture"])
+def test_a_space_in_a_link_is_named(load, tag):
+    (record,) = load(feed(f'<offer id="a">{GOOD}<{tag}>https://p.test/a b.jpg</{tag}></offer>')).records
+    (issue,) = record.errors
+    assert "“https://p.test/a b.jpg”" in issue.message
+    assert "holds a space" in issue.message

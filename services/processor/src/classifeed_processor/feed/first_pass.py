@@ -55,7 +55,7 @@ def _scan_with(source: SourceFile, opening: Opening, attempt: Attempt, positions
             raise unknown_format(stream.read(_SHOWN_BYTES), f"XML with the root <{reader.root}>")
     warnings = [attempt.warning] if attempt.warning else []
     try:
-        warnings += format_scan.finish()
+        warnings += format_scan.finish(opening.skip_lines)
     except OtherFormat as other:
         with open_content(source, opening) as stream:
             raise unknown_format(stream.read(_SHOWN_BYTES), other.what, other.advice) from other

@@ -47,6 +47,11 @@ class ShopHead:
             category = Category(" ".join(name.split())[:_MAX_NAME_CHARS], parent_id.strip())
             self.categories.setdefault(category_id, category)
 
+    def orphans(self) -> list[str]:
+        """Returns, in order, the ids of categories whose parent is not listed."""
+        known = self.categories
+        return [each for each, category in known.items() if category.parent_id and category.parent_id not in known]
+
 
 @dataclass(frozen=True, slots=True)
 class FeedScan:
@@ -137,8 +142,11 @@ class FormatScan(Protocol):
     def stock_only(self) -> bool:
         """Whether the file updates prices and stock and describes nothing."""
 
-    def finish(self) -> list[str]:
+    def finish(self, skipped_lines: int, /) -> list[str]:
         """Checks that the file had the parts it needs, and returns warnings for the whole file.
+
+        Args:
+            skipped_lines: Line breaks before the content, to be added to every line number.
 
         Raises:
             FeedFault: STRUCTURE_WRONG.

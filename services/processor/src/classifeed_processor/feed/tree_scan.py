@@ -12,6 +12,7 @@ from classifeed_processor.feed.limits import Limits
 from classifeed_processor.feed.positions import PositionWriter
 from classifeed_processor.feed.scan import IdSink, ShopHead
 from classifeed_processor.feed.shape import MAX_ID_CHARS, OfferShape
+from classifeed_processor.feed.stray_tags import StrayTags
 
 HeadElement = Callable[[dict[str, str], str], None]
 _Handlers = tuple[Callable[[str, dict[str, str]], None], Callable[[str], None]]
@@ -46,6 +47,7 @@ class TreeScan:
         self.head = ShopHead()
         self.child_tags: dict[str, int] = defaultdict(int)
         self._containers_seen = 1
+        self._strays = StrayTags()
         self._outside_bytes = 0
         self._external_id = ""
         self._id_rank = 0
@@ -69,6 +71,10 @@ class TreeScan:
         """Returns a tag of `unknown_tags` as it is shown to people."""
         return tag.rpartition(" ")[2]
 
+    def is_stray(self, _name: str, /) -> bool:
+        """Says whether an element among the offers that is none has no business there."""
+        return True
+
     def head_warnings(self) -> list[str]:
         """Returns what the seller should know of the head. Called at the end of a file that has offers."""
         return []
@@ -80,13 +86,27 @@ class TreeScan:
         self._inside = self._inside_handlers(parser)
         parser.StartElementHandler, parser.EndElementHandler = self._outside
 
-    def finish(self) -> list[str]:
-        """Checks the containers and returns warnings for the file as a whole."""
+    def finish(self, skipped_lines: int) -> list[str]:
+        """Checks the containers and what is in them, and returns warnings for the file as a whole.
+
+        Args:
+            skipped_lines: Line breaks before the content.
+
+        Raises:
+            FeedFault: STRUCTURE_WRONG.
+        """
         containers = self.shape.containers
         if self._containers_seen < len(containers):
             parent, missing = (_local(containers[self._containers_seen - back]) for back in (1, 0))
             raise FeedFault("STRUCTURE_WRONG", f"The file has no <{missing}> inside <{parent}>")
+        stray = self._strays.first()
+        if stray is not None and not self.offer_count:
+            parent, awaited = _local(containers[-1]), _local(self.shape.offers)
+            reason = f"<{parent}> holds <{self._show_stray(stray[0])}> and no <{awaited}>; only <{awaited}> is an offer"
+            raise FeedFault("STRUCTURE_WRONG", reason, line=stray[1] + skipped_lines)
         warnings = self.head_warnings() if self.offer_count else ["The file holds no offers."]
+        if stray is not None:
+            warnings.append(self._strays.warning(self._show_stray, skipped_lines))
         if unknown := list(self.unknown_tags()):
             counted = [f"<{self.show_tag(tag)}> ({self.child_tags[tag]:,} times)" for tag in unknown[:_SHOWN_TAGS]]
             more = f" and {len(unknown) - _SHOWN_TAGS} more" if len(unknown) > _SHOWN_TAGS else ""
@@ -97,6 +117,13 @@ class TreeScan:
     def stock_only(self) -> bool:
         """Whether the offers have prices and stock and nothing that describes them."""
         return self.offer_count > 0 and self.describing_tags.isdisjoint(self.child_tags)
+
+    def _show_stray(self, name: str) -> str:
+        namespace, _, local = name.rpartition(" ")
+        if local == _local(self.shape.offers):
+            # The tag is the right one; its namespace is what makes another of it.
+            return f'{local} xmlns="{namespace}"'
+        return self.show_tag(name)
 
     def _outside_handlers(self, parser: expat.XMLParserType) -> _Handlers:
         containers, offers = self.shape.containers, self.shape.offers
@@ -118,6 +145,8 @@ class TreeScan:
                         self._begin_offer(parser.CurrentByteIndex, attributes.get(id_attribute, ""))
                         parser.StartElementHandler, parser.EndElementHandler = self._inside
                         return
+                    if self.is_stray(name):
+                        self._strays.add(name, lambda: parser.CurrentLineNumber)
                 elif name in containers[depth]:
                     matched += 1
                     self._containers_seen = max(self._containers_seen, matched)

@@ -15,6 +15,14 @@ _ADVICE: Final = (
     "and the other elements of Google's product data"
 )
 _OURS: Final = ("", *GOOGLE, ATOM)
+# What RSS and Atom say of the shop.
+_OF_THE_SHOP: Final = every_name(
+    (
+        "author", "category", "cloud", "contributor", "copyright", "description", "docs", "generator", "icon", "id",
+        "image", "language", "lastBuildDate", "link", "logo", "managingEditor", "pubDate", "rating", "rights",
+        "skipDays", "skipHours", "subtitle", "textInput", "title", "ttl", "updated", "webMaster",
+    )
+)  # fmt: skip
 _GOOGLE_IDS: Final = dict.fromkeys(every_name(["id"], GOOGLE), 0)
 
 
@@ -28,7 +36,11 @@ class _ProductScan(TreeScan):
         """Looks for Google's namespace."""
         self._declared = not namespaces.isdisjoint(GOOGLE)
 
-    def finish(self) -> list[str]:
+    def is_stray(self, name: str, /) -> bool:
+        """Says whether an element is neither what is said of the shop nor an extension, which may stand anywhere."""
+        return name.rpartition(" ")[0] in _OURS and name not in _OF_THE_SHOP
+
+    def finish(self, skipped_lines: int) -> list[str]:
         """Checks that the file speaks Google's product data, and then as for any format.
 
         Raises:
@@ -40,7 +52,7 @@ class _ProductScan(TreeScan):
                 f"{self.family} without the product data of Google",
                 _ADVICE.format(namespace=GOOGLE[0], offer=self.offer_tag),
             )
-        return super().finish()
+        return super().finish(skipped_lines)
 
     def unknown_tags(self) -> Iterable[str]:
         """Returns the tags in Google's namespaces and without one that mean nothing to us."""

@@ -12,6 +12,7 @@ from classifeed_processor.feed.shape import IdRule, OfferShape
 from classifeed_processor.feed.tree_scan import HeadElement, TreeScan
 
 VERSION: Final = "1"
+_SHOWN_CATEGORIES: Final = 20
 
 
 class NativeScan(TreeScan):
@@ -44,6 +45,15 @@ class NativeScan(TreeScan):
     def unknown_tags(self) -> Iterable[str]:
         """Returns the tags that the schema does not list."""
         return SCHEMA.unknown_tags(self.child_tags)
+
+    def head_warnings(self) -> list[str]:
+        """Says which categories name a parent that the file does not list."""
+        if not (orphans := self.head.orphans()):
+            return []
+        known = self.head.categories
+        named = [f"{each} (parent {known[each].parent_id})" for each in orphans[:_SHOWN_CATEGORIES]]
+        more = f" and {len(orphans) - _SHOWN_CATEGORIES:,} more" if len(orphans) > _SHOWN_CATEGORIES else ""
+        return [f"Categories whose parent is not listed were taken as topmost ones: {', '.join(named)}{more}."]
 
     def _add_category(self, attributes: dict[str, str], name: str) -> None:
         self.head.add_category(attributes.get("id", ""), name, attributes.get("parent", ""))
