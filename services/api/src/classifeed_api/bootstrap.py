@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from classifeed.feeds.v1.feed_service_pb2_grpc import add_FeedServiceServicer_to_server
+from classifeed_api.app.check_format import CheckFormat
 from classifeed_api.app.create_feed import CreateFeed
 from classifeed_api.app.create_tasks import CreateTasks
 from classifeed_api.app.delete_feed import DeleteFeed
@@ -69,7 +70,7 @@ def build(settings: ApiSettings) -> ServiceRunner:
         settings=settings,
         db=db,
         store_upload=StoreUpload(db, blobs, BlobRefs(), on_stored=tasks.wake),
-        feeds=_feed_cases(settings, db, loader, sources, tasks),
+        feeds=_feed_cases(settings, db, processor, loader, sources, tasks),
         explain_offer=ExplainOffer(
             db,
             LoadsClient(processor.stub, timeout_s=settings.explain_timeout_s),
@@ -112,14 +113,20 @@ def build(settings: ApiSettings) -> ServiceRunner:
 
 
 def _feed_cases(
-    settings: ApiSettings, db: Database, loader: LoaderClient, sources: MarkPusher, tasks: MarkPusher
+    settings: ApiSettings,
+    db: Database,
+    processor: ProcessorClient,
+    loader: LoaderClient,
+    sources: MarkPusher,
+    tasks: MarkPusher,
 ) -> FeedCases:
     limits = Limits(settings.min_interval_s, settings.allow_loopback)
     credentials = KeepCredentials(Sealer.load(settings.secrets_file) if settings.secrets_file is not None else None)
+    formats = CheckFormat(processor)
     return FeedCases(
-        create=CreateFeed(db, limits, credentials, on_changed=sources.wake),
+        create=CreateFeed(db, limits, credentials, formats, on_changed=sources.wake),
         read=ReadFeeds(db, loader),
-        update=UpdateFeed(db, limits, credentials, on_changed=sources.wake),
+        update=UpdateFeed(db, limits, credentials, formats, on_changed=sources.wake),
         switch=SwitchFeed(db, on_changed=sources.wake),
         delete=DeleteFeed(db, on_changed=sources.wake, on_deleted=tasks.wake),
         run=RunFeed(db, loader),

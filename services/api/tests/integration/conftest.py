@@ -57,6 +57,7 @@ class Processor(TaskServiceServicer):
         self.requests: list[task_service_pb2.CreateTaskRequest] = []
         self.tasks: dict[tuple[str, str], list[Made]] = {}
         self.looks = 0
+        self.formats_away = False
 
     async def CreateTask(self, request: task_service_pb2.CreateTaskRequest, context: Any) -> task_pb2.Task:
         if self.refuses(request):
@@ -76,6 +77,8 @@ class Processor(TaskServiceServicer):
         return task
 
     async def ListFormats(self, request: format_pb2.ListFormatsRequest, context: Any) -> format_pb2.ListFormatsResponse:
+        if self.formats_away:
+            raise Unavailable("AWAY", "not now")
         return format_pb2.ListFormatsResponse(formats=[format_pb2.Format(name="formats/yml", format="yml")])
 
     async def GetFormatFile(self, request: format_pb2.GetFormatFileRequest, context: Any) -> format_pb2.FormatFile:

@@ -77,6 +77,7 @@ async def test_feed_is_made_with_its_defaults_and_read_back(api: Any) -> None:
         (creation(url="http://10.0.0.1/f"), "FEED_SETTINGS_INVALID", ["settings.source.url"]),
         (creation(url="x" * 2049), "REQUEST_INVALID", ["settings.source.url"]),
         (creation(format="No Format"), "REQUEST_INVALID", ["settings.format"]),
+        (creation(format="yaml"), "FEED_SETTINGS_INVALID", ["settings.format"]),
         (CreateFeedRequest(parent="sellers/shop"), "REQUEST_INVALID", ["settings"]),
     ],
 )
@@ -85,6 +86,20 @@ async def test_wrong_feed_is_refused_by_its_field(
 ) -> None:
     assert await refusal(api.stub.CreateFeed(request_)) == (INVALID, reason, fields)
     assert not (await api.stub.ListFeeds(ListFeedsRequest(parent="sellers/shop"))).feeds
+
+
+async def test_format_is_checked_where_it_is_named_and_while_the_formats_can_be_asked_for(
+    api: Any, refusal: Refusal
+) -> None:
+    made = await api.stub.CreateFeed(creation(format="yml"))
+    refused = await refusal(api.stub.UpdateFeed(update(made, "settings.format", format="yaml")))
+    assert refused == (INVALID, "FEED_SETTINGS_INVALID", ["feed.settings.format"])
+    unnamed = await api.stub.UpdateFeed(update(made, "settings.mode", mode=2, format="yaml"))
+    assert unnamed.settings.format == "yml"
+    api.processor.formats_away = True
+    changed = await api.stub.UpdateFeed(update(unnamed, "settings.format", format="yaml"))
+    assert changed.settings.format == "yaml"
+    assert not (await api.stub.UpdateFeed(update(changed, "settings.format"))).settings.format
 
 
 async def test_shortest_interval_is_the_operators(start_api: Any, refusal: Refusal) -> None:

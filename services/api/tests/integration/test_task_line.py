@@ -15,6 +15,7 @@ import psycopg
 import pytest
 
 from classifeed.feeds.v1 import feed_pb2, feed_service_pb2, task_pb2
+from classifeed_api.app.check_format import CheckFormat
 from classifeed_api.app.create_feed import CreateFeed
 from classifeed_api.app.create_tasks import CreateTasks
 from classifeed_api.app.delete_feed import DeleteFeed
@@ -48,6 +49,9 @@ class Processor:
     async def delete_offers(self, deletion: FeedDeletion) -> int:
         return self._make(deletion.key.namespace, deletion.version)
 
+    async def list_formats(self) -> list[str]:
+        return ["yml"]
+
     def _make(self, namespace: str, made_for: object) -> int:
         if self._fails():
             raise ConnectionError("away")
@@ -73,7 +77,9 @@ class Seller:
 
     def __init__(self, db: Database, blobs: BlobStore, file: Path, rng: random.Random) -> None:
         self._store = StoreUpload(db, blobs, BlobRefs())
-        self._create = CreateFeed(db, Limits(600), KeepCredentials(None), on_changed=lambda: None)
+        self._create = CreateFeed(
+            db, Limits(600), KeepCredentials(None), CheckFormat(Processor()), on_changed=lambda: None
+        )
         self._delete = DeleteFeed(db, on_changed=lambda: None, on_deleted=lambda: None)
         self._file = file
         self._rng = rng

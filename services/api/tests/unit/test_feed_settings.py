@@ -10,7 +10,16 @@ from google.protobuf.json_format import ParseDict
 from classifeed.feeds.v1.feed_pb2 import FeedCredentials, FeedSettings, FeedSource
 from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE, DISPOSITION_MAKE_MANUAL, LOAD_MODE_PATCH, LOAD_MODE_REPLACE
 from classifeed_api.domain.credentials import check_credentials, credentials_asked
-from classifeed_api.domain.feed_settings import ALL, MASK_PATHS, Limits, change, check_mask, check_settings, complete
+from classifeed_api.domain.feed_settings import (
+    ALL,
+    MASK_PATHS,
+    Limits,
+    change,
+    check_format,
+    check_mask,
+    check_settings,
+    complete,
+)
 from classifeed_common.errors import InvalidArgument
 
 LIMITS = Limits(min_interval_s=600)
@@ -86,6 +95,13 @@ def test_other_paths_are_refused_by_name(path: str) -> None:
         check_mask(["settings.mode", path])
     assert caught.value.reason == "UPDATE_MASK_INVALID"
     assert [repr(path) in violation.description for violation in caught.value.violations] == [True]
+
+
+def test_unknown_format_is_refused_with_those_there_are() -> None:
+    check_format("yml", ["yml", "csv"], field="settings.format")
+    with pytest.raises(InvalidArgument, match=r"'yaml' is no format.*yml, csv") as caught:
+        check_format("yaml", ["yml", "csv"], field="settings.format")
+    assert refused_fields(caught) == ["settings.format"]
 
 
 def test_empty_mask_is_refused() -> None:

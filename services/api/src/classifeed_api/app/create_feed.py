@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from classifeed.feeds.v1.feed_pb2 import FEED_STATUS_ACTIVE, FeedSettings
+from classifeed_api.app.check_format import CheckFormat
 from classifeed_api.app.keep_credentials import KeepCredentials
 from classifeed_api.domain.credentials import check_credentials
 from classifeed_api.domain.feed_settings import ALL, Limits, check_settings, complete
@@ -20,11 +21,18 @@ class CreateFeed:
     """Makes a feed, or a removed one anew, whose version goes on growing."""
 
     def __init__(
-        self, db: Database, limits: Limits, credentials: KeepCredentials, *, on_changed: Callable[[], None]
+        self,
+        db: Database,
+        limits: Limits,
+        credentials: KeepCredentials,
+        formats: CheckFormat,
+        *,
+        on_changed: Callable[[], None],
     ) -> None:
         self._db = db
         self._limits = limits
         self._credentials = credentials
+        self._formats = formats
         self._on_changed = on_changed
 
     async def __call__(
@@ -40,6 +48,7 @@ class CreateFeed:
         settings = complete(asked)
         check_settings(settings, ALL, self._limits, field="settings")
         check_credentials(asked.source.credentials, field="settings.source.credentials")
+        await self._formats(settings.format, field="settings.format")
         sealed = self._credentials.seal(key, asked.source.credentials)
         async with self._db.transaction(timeout_s=timeout_s) as tx:
             await task_line.lock(tx, key)

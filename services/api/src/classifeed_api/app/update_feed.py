@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from classifeed.feeds.v1.feed_pb2 import FeedSettings
+from classifeed_api.app.check_format import CheckFormat
 from classifeed_api.app.keep_credentials import KeepCredentials
 from classifeed_api.domain.credentials import check_credentials, credentials_asked
-from classifeed_api.domain.feed_settings import Limits, change, check_mask, check_settings, complete
+from classifeed_api.domain.feed_settings import Limits, change, check_mask, check_settings, complete, names
 from classifeed_api.domain.feeds import Feed
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.store import feeds, task_line
@@ -20,11 +21,18 @@ class UpdateFeed:
     """Changes what a mask names, from the version that the caller knows."""
 
     def __init__(
-        self, db: Database, limits: Limits, credentials: KeepCredentials, *, on_changed: Callable[[], None]
+        self,
+        db: Database,
+        limits: Limits,
+        credentials: KeepCredentials,
+        formats: CheckFormat,
+        *,
+        on_changed: Callable[[], None],
     ) -> None:
         self._db = db
         self._limits = limits
         self._credentials = credentials
+        self._formats = formats
         self._on_changed = on_changed
 
     async def __call__(
@@ -51,6 +59,8 @@ class UpdateFeed:
         credentials = credentials_asked(asked.source, paths)
         if credentials is not None:
             check_credentials(credentials, field="feed.settings.source.credentials")
+        if names(paths, "settings.format"):
+            await self._formats(wanted.format, field="feed.settings.format")
         async with self._db.transaction(timeout_s=timeout_s) as tx:
             await task_line.lock(tx, key)
             feed = await feeds.require(tx, key)

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 import grpc
 
 from classifeed.feeds.v1 import load_pb2, task_pb2
+from classifeed.feeds.v1.format_pb2 import ListFormatsRequest
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
+from classifeed_api.clients.asking import ask
+from classifeed_api.domain.explanation.facts import UNKNOWN, Unknown
 from classifeed_api.domain.feeds import FeedDeletion
 from classifeed_api.domain.uploads import Upload
+from classifeed_common.rpc.call import remaining_s
+
+# Formats are asked for on the way of a call that goes on without them.
+_FORMATS_S: Final = 2.0
+_FORMATS_SHARE: Final = 0.5
 
 
 class ProcessorClient:
-    """Makes tasks at the processor."""
+    """Makes tasks at the processor, and asks it which formats there are."""
 
     def __init__(self, channel: grpc.aio.Channel) -> None:
         self.stub = TaskServiceStub(channel)
@@ -37,6 +48,13 @@ class ProcessorClient:
             )
         )
         return int(task.task_id)
+
+    async def list_formats(self) -> Sequence[str] | Unknown:
+        """Returns the names of all formats; UNKNOWN when the processor cannot be asked within a short time."""
+        left_s = remaining_s()
+        timeout_s = _FORMATS_S if left_s is None else min(_FORMATS_S, left_s * _FORMATS_SHARE)
+        answer = await ask(self.stub.ListFormats(ListFormatsRequest(), timeout=timeout_s), "formats")
+        return UNKNOWN if answer is None or answer is UNKNOWN else [each.format for each in answer.formats]
 
     async def delete_offers(self, deletion: FeedDeletion) -> int:
         """Returns the id of the task that takes a removed feed's offers away; idempotent by namespace and version.

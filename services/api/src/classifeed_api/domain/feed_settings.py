@@ -84,6 +84,22 @@ def change(old: FeedSettings, asked: FeedSettings, paths: Collection[str]) -> Fe
     return settings
 
 
+def check_format(asked: str, known: Sequence[str], *, field: str) -> None:
+    """Returns if a format is among the known ones.
+
+    Raises:
+        InvalidArgument: it is not; the error names `field`.
+    """
+    if asked in known:
+        return
+    words = f"{asked!r} is no format that can be loaded; leave it empty, or take one of: {', '.join(known)}"
+    raise InvalidArgument(
+        "FEED_SETTINGS_INVALID",
+        f"The settings cannot be used: {field}: {words}",
+        violations=[FieldViolation(field, words)],
+    )
+
+
 def check_settings(settings: FeedSettings, paths: Collection[str], limits: Limits, *, field: str) -> None:
     """Returns if what the mask names of complete settings can be worked with.
 

@@ -1,0 +1,35 @@
+"""Checks that the format that a feed asks for is one that can be loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from classifeed_api.domain.explanation.facts import UNKNOWN, Unknown
+from classifeed_api.domain.feed_settings import check_format
+
+
+class Formats(Protocol):
+    """The processor, as this check needs it."""
+
+    async def list_formats(self) -> Sequence[str] | Unknown:
+        """Returns the names of all formats; UNKNOWN when it cannot be asked."""
+
+
+class CheckFormat:
+    """Asks the processor, and takes any format while it is away: the load tells what is wrong then."""
+
+    def __init__(self, formats: Formats) -> None:
+        self._formats = formats
+
+    async def __call__(self, asked: str, *, field: str) -> None:
+        """Returns if the format can be loaded, or is none in particular.
+
+        Raises:
+            InvalidArgument: it cannot; the error names `field` and the formats that can.
+        """
+        if not asked:
+            return
+        known = await self._formats.list_formats()
+        if known is not UNKNOWN:
+            check_format(asked, known, field=field)
