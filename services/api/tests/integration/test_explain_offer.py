@@ -37,10 +37,11 @@ from classifeed_api.app.explain_offer import ExplainOffer
 from classifeed_api.clients.loads import LoadsClient
 from classifeed_api.clients.offers import OffersClient
 from classifeed_api.clients.searcher import SearcherClient
+from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.domain.uploads import NewUpload
 from classifeed_api.rpc.explain import ExplainMethods
 from classifeed_api.rpc.methods import Parts
-from classifeed_api.store import uploads
+from classifeed_api.store import feeds, uploads
 from classifeed_common.db import Database
 from classifeed_common.errors import NotFound, Unavailable
 from classifeed_common.rpc.server import Servicer
@@ -60,6 +61,7 @@ class World(TaskServiceServicer, FeedSourceServiceServicer, OfferServiceServicer
     offers: dict[str, offer_pb2.Offer] = field(default_factory=dict)
     documents: dict[str, search_service_pb2.Hit] = field(default_factory=dict)
     fetches: dict[str, feed_pb2.Fetch] = field(default_factory=dict)
+    states: dict[str, feed_pb2.FeedSourceState] = field(default_factory=dict)
     away: set[str] = field(default_factory=set)
     hanging: set[str] = field(default_factory=set)
     located: list[int] = field(default_factory=list)
@@ -135,6 +137,13 @@ class World(TaskServiceServicer, FeedSourceServiceServicer, OfferServiceServicer
     async def GetFetch(self, request: sources_pb2.GetFetchRequest, context: Any) -> feed_pb2.Fetch:
         await self._be_asked("loader")
         return self.fetches[request.name]
+
+    async def GetSourceStates(
+        self, request: sources_pb2.GetSourceStatesRequest, context: Any
+    ) -> sources_pb2.GetSourceStatesResponse:
+        await self._be_asked("loader")
+        empty = feed_pb2.FeedSourceState()
+        return sources_pb2.GetSourceStatesResponse(states=[self.states.get(name, empty) for name in request.names])
 
     async def GetOffer(self, request: offer_service_pb2.GetOfferRequest, context: Any) -> offer_pb2.Offer:
         await self._be_asked("offers")
@@ -222,6 +231,65 @@ async def test_fetched_offer_names_its_fetch(explain: Explain, world: World) -> 
     assert (fate_of(told), state_of(told, "SOURCE")) == ("SEARCHABLE", "UNKNOWN")
 
 
+async def make_feed(db: Database, namespace: str = "default") -> None:
+    async with db.transaction() as tx:
+        await feeds.insert(tx, NamespaceKey("shop", namespace), feed_pb2.FeedSettings(), b"", None)
+
+
+def failing(failures: int) -> feed_pb2.FeedSourceState:
+    state = feed_pb2.FeedSourceState(feed_version=1, failures=failures)
+    state.last_fetch.outcome = feed_pb2.FETCH_OUTCOME_FAILED
+    state.last_fetch.code = "HTTP_NOT_FOUND"
+    state.last_fetch.message = "shop.example answered 404. Check the link."
+    state.last_fetch.end_time.FromMicroseconds(VERSION)
+    state.next_fetch_time.FromMicroseconds(VERSION + 600_000_000)
+    return state
+
+
+async def test_link_that_never_brought_a_file_is_told_by_its_fault(
+    explain: Explain, world: World, db: Database
+) -> None:
+    await make_feed(db)
+    world.states[PARENT] = failing(2)
+    told = await explain("A")
+    source = told.steps[0]
+    assert (fate_of(told), state_of(told, "SOURCE"), source.code) == ("NEVER_SEEN", "STOPPED", "HTTP_NOT_FOUND")
+    assert source.time == world.states[PARENT].last_fetch.end_time
+    for words in ("could not be fetched", "shop.example answered 404", "The next fetch is due at"):
+        assert words in told.summary
+    assert told.suggestion
+
+
+async def test_first_fetch_is_waited_for(explain: Explain, world: World, db: Database) -> None:
+    await make_feed(db)
+    told = await explain("A")
+    assert (fate_of(told), state_of(told, "SOURCE")) == ("ON_ITS_WAY", "WAITING"), "the loader does not know it yet"
+    world.states[PARENT] = feed_pb2.FeedSourceState(feed_version=1)
+    world.states[PARENT].last_fetch.outcome = feed_pb2.FETCH_OUTCOME_RUNNING
+    assert "is being fetched" in (await explain("A")).summary
+
+
+async def test_link_that_fails_since_the_load_is_told_beside_it(explain: Explain, world: World, db: Database) -> None:
+    world.load(1, lines={"A": [4]})
+    world.keep("A", 1)
+    world.states[PARENT] = failing(3)
+    await make_feed(db, "other")
+    assert state_of(await explain("A"), "SOURCE") == "DONE", "the namespace has no feed"
+    await make_feed(db)
+    told = await explain("A")
+    assert (fate_of(told), state_of(told, "SOURCE")) == ("SEARCHABLE", "WARNING")
+    assert "The link has failed 3 times since (HTTP_NOT_FOUND); the offers are those of load 1." in told.summary
+
+
+@pytest.mark.parametrize("how", ["away", "hanging"])
+async def test_link_that_cannot_be_asked_for_is_unknown(explain: Explain, world: World, db: Database, how: str) -> None:
+    await make_feed(db)
+    getattr(world, how).add("loader")
+    told = await explain("A", timeout_s=3)
+    assert state_of(told, "SOURCE") == "UNKNOWN"
+    assert "The fetches of the feed could not be asked" in told.summary
+
+
 async def test_rejected_offer_is_told_by_its_error_and_by_the_state_before(explain: Explain, world: World) -> None:
     world.load(1, lines={"A": [4]})
     world.load(2, lines={"A": [5]})
@@ -255,7 +323,12 @@ async def test_removed_offer_is_told_by_the_load_that_removed_it(explain: Explai
     assert (fate_of(told), told.task) == ("REMOVED", f"{PARENT}/tasks/3")
     for words in ("load 3 does not have the id “A”", "Load 1 had it on line 4", "Load 5, the newest, does not have it"):
         assert words in told.summary
-    assert state_of(told, "OFFER") == "STOPPED"
+    assert (state_of(told, "OFFER"), state_of(told, "APPLIED"), state_of(told, "SEARCHABLE")) == (
+        "STOPPED",
+        "DONE",
+        "SKIPPED",
+    )
+    assert told.steps[-1].text == "The search does not have it any more."
 
 
 async def test_removal_that_left_the_list_is_asked_for_by_its_number(explain: Explain, world: World) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from classifeed.feeds.v1 import explanation_pb2, load_pb2, task_pb2
 from classifeed.feeds.v1.explanation_pb2 import ExplanationStage, ExplanationState, OfferExplanation, OfferFate
-from classifeed.feeds.v1.feed_pb2 import Fetch
+from classifeed.feeds.v1.feed_pb2 import FeedSourceState, Fetch
 from classifeed.feeds.v1.load_pb2 import OfferError
 from classifeed.feeds.v1.task_pb2 import Task
 from classifeed.feeds.v1.task_service_pb2 import OfferLocation, OfferPlace
@@ -23,8 +23,9 @@ from classifeed.offers.v1 import offer_pb2
 from classifeed.offers.v1.offer_pb2 import Offer, OfferContent
 from classifeed.search.v1.search_service_pb2 import Hit
 from classifeed_api.domain.explanation.explain import explain
-from classifeed_api.domain.explanation.facts import UNKNOWN, Facts, Look, Source, Unknown
+from classifeed_api.domain.explanation.facts import UNKNOWN, Facts, Link, Look, Source, Unknown
 from classifeed_api.domain.uploads import Upload
+from classifeed_common.fetch import FETCH_FAULTS
 from classifeed_common.offer_names import OfferName
 
 NAME = OfferName("shop", "default", "B")
@@ -110,6 +111,22 @@ def found(seconds_ago: int = 24) -> Hit:
     return made
 
 
+def link(outcome: str = "FAILED", code: str = "HTTP_NOT_FOUND", failures: int = 1, *, is_paused: bool = False) -> Link:
+    """A feed whose newest fetch ended one minute ago, and whose next one is due in ten."""
+    state = FeedSourceState(feed_version=3, failures=failures)
+    if outcome:
+        failed = outcome == "FAILED"
+        state.last_fetch.outcome = f"FETCH_OUTCOME_{outcome}"
+        state.last_fetch.code = code if failed else ""
+        state.last_fetch.message = f"The site said no. {FETCH_FAULTS[code].suggestion}" if failed else ""
+        state.last_fetch.create_time.FromMicroseconds(NOW_MICROS - 62 * SECOND)
+        if outcome not in {"QUEUED", "RUNNING"}:
+            state.last_fetch.end_time.FromMicroseconds(NOW_MICROS - 60 * SECOND)
+    if not is_paused:
+        state.next_fetch_time.FromMicroseconds(NOW_MICROS + 600 * SECOND)
+    return Link(state, is_paused)
+
+
 UPLOAD = Upload(UUID(int=1), "shop", "default", 1, 1, "f.yml", "a" * 64, 1234, 7, AT)
 
 
@@ -128,6 +145,7 @@ def facts(
             "before": None,
             "lacking": [],
             "source": source,
+            "link": None,
             "offer": offer,
             "document": document,
             "asked_at": AT,
@@ -208,7 +226,7 @@ CASES = {
             "UTC. Load 8 had it on line 12.",
         ],
         "Put the offer back into the file and load it again.",
-        {"FILE": "DONE", "OFFER": "STOPPED", "APPLIED": "SKIPPED", "SEARCHABLE": "SKIPPED"},
+        {"FILE": "DONE", "OFFER": "STOPPED", "APPLIED": "DONE", "REGISTERED": "SKIPPED", "SEARCHABLE": "SKIPPED"},
         "NOT_IN_FILE",
     ),
     "removed, and still missing": Case(
@@ -327,6 +345,85 @@ CASES = {
         "NOT_IN_FILE",
     ),
     "no loads": Case(facts(None, None, None), "NEVER_SEEN", ["No load of this namespace"], None, {"SOURCE": "STOPPED"}),
+    "link that fails": Case(
+        facts(None, None, None, link=link()),
+        "NEVER_SEEN",
+        ["could not be fetched (HTTP_NOT_FOUND). The site said no. The next fetch is due at 2026-11-21 12:10:00 UTC."],
+        FETCH_FAULTS["HTTP_NOT_FOUND"].suggestion,
+        {"SOURCE": "STOPPED", "SEARCHABLE": "SKIPPED"},
+        "HTTP_NOT_FOUND",
+    ),
+    "link that fails, paused": Case(
+        facts(None, None, None, link=link(is_paused=True)),
+        "NEVER_SEEN",
+        ["could not be fetched", "paused, so it is not tried again"],
+        None,
+        {"SOURCE": "STOPPED"},
+        "HTTP_NOT_FOUND",
+    ),
+    "link paused before its first fetch": Case(
+        facts(None, None, None, link=link("", failures=0, is_paused=True)),
+        "NEVER_SEEN",
+        ["The feed is paused"],
+        None,
+        {"SOURCE": "STOPPED"},
+        "FEED_PAUSED",
+    ),
+    "first fetch queued": Case(
+        facts(None, None, None, link=link("QUEUED", failures=0)),
+        "ON_ITS_WAY",
+        ["The file of the feed waits to be fetched. Whether the file has the offer is known once it came."],
+        steps={"SOURCE": "WAITING", "FILE": "WAITING", "APPLIED": "WAITING", "SEARCHABLE": "WAITING"},
+    ),
+    "fetch running after failures": Case(
+        facts(None, None, None, link=link("RUNNING", failures=2)),
+        "ON_ITS_WAY",
+        ["is being fetched. Fetches that failed before: 2."],
+        steps={"SOURCE": "WAITING", "SEARCHABLE": "WAITING"},
+    ),
+    "link that was never fetched": Case(
+        facts(None, None, None, link=link("", failures=0)),
+        "ON_ITS_WAY",
+        ["has not been fetched yet. The next fetch is due at 2026-11-21 12:10:00 UTC."],
+        steps={"SOURCE": "WAITING"},
+    ),
+    "link whose load is forgotten": Case(
+        facts(None, None, None, link=link("LOADED", failures=0)),
+        "NEVER_SEEN",
+        ["No load of this namespace is remembered."],
+        None,
+        {"SOURCE": "STOPPED"},
+        "NO_LOAD",
+    ),
+    "link that cannot be asked for": Case(
+        facts(None, None, None, link=UNKNOWN),
+        "NEVER_SEEN",
+        ["The fetches of the feed could not be asked right now"],
+        None,
+        {"SOURCE": "UNKNOWN"},
+    ),
+    "link that fails since the load": Case(
+        facts(Look(task(7), located(5), []), kept(), found(), link=link(failures=3)),
+        "SEARCHABLE",
+        ["finds", "The link has failed 3 times since (HTTP_NOT_FOUND); the offers are those of load 7."],
+        FETCH_FAULTS["HTTP_NOT_FOUND"].suggestion,
+        {"SOURCE": "WARNING", "FILE": "DONE", "SEARCHABLE": "DONE"},
+    ),
+    "link that fails since a load that lacks it": Case(
+        facts(
+            Look(task(8), located(), []), kept("REMOVED", 8, "REMOVED"), None, newer=task(9), lacking=[9], link=link()
+        ),
+        "REMOVED",
+        ["The link has failed once since (HTTP_NOT_FOUND); the offers are those of load 9."],
+        "Put the offer back into the file and load it again.",
+        {"SOURCE": "WARNING", "OFFER": "STOPPED", "APPLIED": "DONE"},
+    ),
+    "link that works": Case(
+        facts(Look(task(7), located(5), []), kept(), found(), link=link("NOT_MODIFIED", failures=0)),
+        "SEARCHABLE",
+        ["finds"],
+        steps={"SOURCE": "DONE"},
+    ),
     "kept by hand without loads": Case(
         facts(None, kept(load=0), found()), "SEARCHABLE", ["finds"], steps={"SOURCE": "SKIPPED", "APPLIED": "DONE"}
     ),
@@ -450,6 +547,34 @@ def test_fetched_file_names_its_fetch() -> None:
     assert told.time == fetch.download_time
 
 
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        (None, "The search does not have it any more."),
+        (found(), "The search is about to forget it."),
+        (UNKNOWN, "Whether the search has forgotten it cannot be asked right now."),
+    ],
+)
+def test_removal_is_told_to_its_end(document: Hit | Unknown | None, words: str) -> None:
+    removed = kept("REMOVED", 9, "REMOVED")
+    told = explain(facts(Look(task(9), located(), []), removed, document))
+    applied = step_of(told, "APPLIED")
+    assert (applied.text, applied.time) == ("Load 9 removed the offer.", removed.update_time)
+    assert step_of(told, "REGISTERED").text == "The registry of documents has been told of the removal."
+    assert step_of(told, "SEARCHABLE").text == words
+
+
+def test_removal_before_the_load_that_refuses_it_is_not_the_end_of_its_way() -> None:
+    told = explain(facts(Look(task(9), located(5), [issue("PRICE_INVALID")]), kept("REMOVED", 8, "REMOVED"), None))
+    assert states_of(told)["APPLIED"] == "SKIPPED"
+
+
+def test_failed_fetch_has_its_time() -> None:
+    known = link()
+    told = step_of(explain(facts(None, None, None, link=known)), "SOURCE")
+    assert told.time == known.state.last_fetch.end_time
+
+
 def test_failed_load_names_place_and_words_of_the_fault() -> None:
     told = step_of(explain(CASES["failed load"].facts), "FILE")
     assert (told.code, told.line, told.column) == ("MALFORMED_XML", 5, 9)
@@ -529,6 +654,12 @@ offers = st.builds(
     published_content=st.sampled_from([None, OfferContent(title="x")]),
     content=st.sampled_from([OfferContent(), OfferContent(category_id="1"), OfferContent(picture_urls=["a", "b"])]),
 )
+links = st.builds(
+    link,
+    st.sampled_from(["", "QUEUED", "RUNNING", "LOADED", "NOT_MODIFIED", "FAILED", "DROPPED"]),
+    failures=st.integers(0, 2),
+    is_paused=st.booleans(),
+)
 hits = st.builds(found, st.sampled_from([3, 24, 900]))
 any_facts = st.builds(
     facts,
@@ -539,6 +670,7 @@ any_facts = st.builds(
     newer=st.one_of(st.none(), tasks_),
     before=st.one_of(st.none(), looks),
     lacking=st.lists(st.integers(1, 9), max_size=3),
+    link=st.one_of(st.sampled_from([UNKNOWN, None]), links),
 )
 
 
@@ -556,7 +688,10 @@ def assert_sound(told: OfferExplanation) -> None:
     assert states.count(stopped) <= 1
     if stopped in states:
         at = states.index(stopped)
-        assert set(states[at + 1 :]) <= {explanation_pb2.EXPLANATION_STATE_SKIPPED}
+        beyond = {
+            step.stage for step in told.steps[at + 1 :] if step.state != explanation_pb2.EXPLANATION_STATE_SKIPPED
+        }
+        assert beyond <= {explanation_pb2.EXPLANATION_STAGE_APPLIED}, "but for where it was removed, all are skipped"
         assert told.steps[at].code
         assert told.suggestion
         assert told.fate not in {explanation_pb2.OFFER_FATE_SEARCHABLE, explanation_pb2.OFFER_FATE_ON_ITS_WAY}

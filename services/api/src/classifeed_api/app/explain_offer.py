@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
 from uuid import UUID
 
 import structlog
 
 from classifeed.feeds.v1.explanation_pb2 import OfferExplanation
-from classifeed.feeds.v1.feed_source_service_pb2 import GetFetchRequest
+from classifeed.feeds.v1.feed_pb2 import FEED_STATUS_PAUSED
+from classifeed.feeds.v1.feed_source_service_pb2 import GetFetchRequest, GetSourceStatesRequest
 from classifeed.feeds.v1.feed_source_service_pb2_grpc import FeedSourceServiceStub
 from classifeed.feeds.v1.task_pb2 import Task
 from classifeed_api.app.choose_load import Choice, choose_load, counting
@@ -19,15 +21,17 @@ from classifeed_api.clients.loads import LoadsClient
 from classifeed_api.clients.offers import OffersClient
 from classifeed_api.clients.searcher import SearcherClient
 from classifeed_api.domain.explanation.explain import explain
-from classifeed_api.domain.explanation.facts import UNKNOWN, Facts, Look, Source, Unknown
-from classifeed_api.store import uploads
+from classifeed_api.domain.explanation.facts import UNKNOWN, Facts, Link, Look, Source, Unknown
+from classifeed_api.domain.namespaces import NamespaceKey
+from classifeed_api.store import feeds, uploads
 from classifeed_common.clock import Clock, SystemClock
-from classifeed_common.db import Database, is_passing_fault
+from classifeed_common.db import Database, Tx, is_passing_fault
 from classifeed_common.errors import Unavailable
 from classifeed_common.offer_names import OfferName
 from classifeed_common.rpc.call import remaining_s
 
 _log = structlog.get_logger(__name__)
+Row = TypeVar("Row")
 _DEFAULT_S: Final = 10.0
 # Shares of the time that is left. Reading the newest file may take the most of it; something stays for the others.
 _NEWEST_SHARE: Final = 0.6
@@ -36,12 +40,12 @@ _OTHER_SHARE: Final = 0.5
 
 
 class ExplainOffer:
-    """Asks the processor, the loader, the owner of the offers, the search and our own uploads.
+    """Asks the processor, the loader, the owner of the offers, the search, our own uploads and feeds.
 
     Each has a share of the caller's time only; whoever cannot be asked leaves his stations UNKNOWN.
 
     Args:
-        db: of the uploads.
+        db: of the uploads and the feeds.
         loads: the processor.
         fetches: the loader.
         offers: the owner of the offers.
@@ -82,8 +86,10 @@ class ExplainOffer:
         known = [] if tasks is UNKNOWN else counting(tasks)
         newest = await self._look(name, known[0], time_left.share(_NEWEST_SHARE)) if known else None
         wait_s = min(self._timeout_s, time_left.share(_OTHER_SHARE))
-        offer, document = await asyncio.gather(
-            self._offers.find(name, timeout_s=wait_s), self._search.find(name, timeout_s=wait_s)
+        offer, document, link = await asyncio.gather(
+            self._offers.find(name, timeout_s=wait_s),
+            self._search.find(name, timeout_s=wait_s),
+            self._find_link(name, wait_s),
         )
         if tasks is UNKNOWN and offer is UNKNOWN and document is UNKNOWN:
             raise Unavailable(
@@ -105,6 +111,7 @@ class ExplainOffer:
             Facts(
                 name=name,
                 source=source,
+                link=link,
                 offer=offer,
                 document=document,
                 asked_at=self._clock.now(),
@@ -114,6 +121,21 @@ class ExplainOffer:
 
     async def _look(self, name: OfferName, task: Task, reading_s: float) -> Look:
         return await self._loads.look(task, name.external_id, reading_s=reading_s)
+
+    async def _find_link(self, name: OfferName, wait_s: float) -> Link | Unknown | None:
+        """Returns the feed of the namespace with how fetching it goes; None when it has none."""
+        key = NamespaceKey(name.seller_id, name.namespace)
+        feed = await self._read("feed", lambda tx: feeds.get(tx, key), wait_s)
+        if feed is UNKNOWN:
+            return UNKNOWN
+        if feed is None or feed.is_removed:
+            return None
+        request = GetSourceStatesRequest(names=[feed.key.name])
+        answer = await ask(self._fetches.GetSourceStates(request, timeout=wait_s), "state of the feed")
+        if answer is None or answer is UNKNOWN:
+            return UNKNOWN
+        [state] = answer.states
+        return Link(state, is_paused=feed.status == FEED_STATUS_PAUSED)
 
     async def _find_source(self, load: Look | Unknown | None, time_left: _TimeLeft) -> Source:
         """Returns the upload or the fetch that the file of a load came by."""
@@ -126,13 +148,17 @@ class ExplainOffer:
             upload_id = UUID(load.task.upload_id)
         except ValueError:
             return None
+        return await self._read("upload", lambda tx: uploads.get(tx, upload_id), wait_s)
+
+    async def _read(self, what: str, read: Callable[[Tx], Awaitable[Row]], wait_s: float) -> Row | Unknown:
+        """Returns what is read of our own database, UNKNOWN while that has a fault that passes."""
         try:
             async with self._db.transaction(timeout_s=wait_s) as tx:
-                return await uploads.get(tx, upload_id)
+                return await read(tx)
         except Exception as error:
             if not is_passing_fault(error):
                 raise
-            _log.info("api.unasked", what="upload", error=type(error).__name__)
+            _log.info("api.unasked", what=what, error=type(error).__name__)
             return UNKNOWN
 
 

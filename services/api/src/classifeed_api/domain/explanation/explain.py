@@ -22,6 +22,7 @@ from classifeed.feeds.v1.task_pb2 import TASK_STATUS_FAILED
 from classifeed.offers.v1.offer_pb2 import OFFER_STATUS_BANNED
 from classifeed_api.domain.explanation.facts import UNKNOWN, Facts
 from classifeed_api.domain.explanation.newer_load import is_final_without_it, tell_newer
+from classifeed_api.domain.explanation.source import tell_failing
 from classifeed_api.domain.explanation.steps import (
     DONE,
     STOPPED,
@@ -53,13 +54,14 @@ def explain(facts: Facts) -> OfferExplanation:
         _sentence(facts, fate, steps).rstrip(),
         f"Its id stands again on {lines_of(duplicates)}, which was not read." if duplicates else "",
         newer.text,
+        tell_failing(facts),
         _unasked(facts),
     ]
     return OfferExplanation(
         name=str(facts.name),
         fate=fate,
         summary=" ".join(filter(None, parts)),
-        suggestion=_suggestion(steps, bool(duplicates)) or newer.suggestion,
+        suggestion=_suggestion(steps, bool(duplicates)) or newer.suggestion or steps[0].suggestion,
         steps=steps,
         task=look.task.name if look is not None else "",
         duplicate_lines=duplicates,
@@ -107,6 +109,8 @@ def _sentence(facts: Facts, fate: OfferFate, steps: Sequence[ExplanationStep]) -
     waiting = next((it for it in awaited if it.stage not in _FOLLOWERS), None)
     if waiting is None:
         return "As far as could be asked, nothing has stopped the offer."
+    if waiting.stage == stages.EXPLANATION_STAGE_SOURCE:
+        return waiting.text
     meanwhile = f" Meanwhile the search finds {found_state(facts)}." if _is_found_before(facts) else ""
     return f"The offer is on its way. {waiting.text}{meanwhile}"
 
@@ -155,6 +159,7 @@ def _unasked(facts: Facts) -> str:
         who
         for who, answer in (
             ("the loads", facts.load),
+            ("the fetches of the feed", facts.link),
             ("the list of offers", facts.offer),
             ("the search", facts.document),
         )

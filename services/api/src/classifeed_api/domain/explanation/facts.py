@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Final, TypeAlias
 
-from classifeed.feeds.v1.feed_pb2 import Fetch
+from classifeed.feeds.v1.feed_pb2 import FeedSourceState, Fetch
 from classifeed.feeds.v1.load_pb2 import ISSUE_KIND_DUPLICATE, OfferError
 from classifeed.feeds.v1.task_pb2 import (
     TASK_KIND_DELETE,
@@ -100,6 +100,14 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """The feed by link of the namespace, and how fetching it goes; an empty state while the loader does not know it."""
+
+    state: FeedSourceState
+    is_paused: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """Everything that an explanation is made of.
 
@@ -110,6 +118,7 @@ class Facts:
         before: For a removed offer: the last load before `load` that had it, as far as it was found.
         lacking: Numbers of the loads whose files were read and do not have the offer, the newest first.
         source: How the file of `load` came; None when that is not remembered.
+        link: The feed by link; None when the namespace has none.
         offer: The offer as its owner keeps it; None when there is none.
         document: The offer as the search has it; None when it does not.
         asked_at: When all this was asked.
@@ -121,6 +130,7 @@ class Facts:
     before: Look | None
     lacking: Sequence[int]
     source: Source
+    link: Link | Unknown | None
     offer: Offer | Unknown | None
     document: Hit | Unknown | None
     asked_at: datetime

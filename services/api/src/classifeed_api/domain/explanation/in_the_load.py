@@ -1,4 +1,4 @@
-"""The stations that lie in a load: its file, the offer in the file, the checks, the batch."""
+"""The stations that lie in a load: the check of its file, the offer in the file, the batch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from classifeed.feeds.v1 import explanation_pb2 as stages
 from classifeed.feeds.v1.explanation_pb2 import ExplanationStage, ExplanationStep
-from classifeed.feeds.v1.feed_pb2 import Fetch
 from classifeed.feeds.v1.task_pb2 import TASK_STATUS_FAILED
 from classifeed.offers.v1.offer_pb2 import OFFER_ORIGIN_MANUAL
 from classifeed_api.domain.explanation.facts import LATE_FAULTS, UNKNOWN, Facts, Look
@@ -18,52 +17,13 @@ from classifeed_api.domain.explanation.steps import (
     WAITING,
     WARNING,
     loads_of,
-    stamp,
     step,
     when,
 )
-from classifeed_api.domain.uploads import Upload
 
-_SOURCE = stages.EXPLANATION_STAGE_SOURCE
 _FILE = stages.EXPLANATION_STAGE_FILE
 _OFFER = stages.EXPLANATION_STAGE_OFFER
 _BATCH = stages.EXPLANATION_STAGE_BATCH
-
-
-def tell_source(facts: Facts) -> ExplanationStep:
-    """Tells how the file came."""
-    look = facts.look
-    if look is None:
-        if facts.load is UNKNOWN:
-            return without_load(_SOURCE, facts)
-        if facts.is_alive:
-            return step(_SOURCE, SKIPPED, "No load of this namespace is remembered; the offer is there without one.")
-        return step(
-            _SOURCE,
-            STOPPED,
-            "No load of this namespace is remembered.",
-            code="NO_LOAD",
-            suggestion="Check seller and namespace, and load a file that has the offer.",
-        )
-    task = look.task
-    if look.is_delete:
-        return step(
-            _SOURCE, SKIPPED, f"Load {task.task_id} ended the feed; it has no file.", time=_set(task.create_time)
-        )
-    match facts.source:
-        case Upload() as upload:
-            name = f"“{upload.file_name}”" if upload.file_name else "The file"
-            text = f"{name} ({upload.size_bytes:,} bytes) was uploaded; load {task.task_id} reads it."
-            return step(_SOURCE, DONE, text, time=stamp(upload.created_at))
-        case Fetch() as fetch:
-            time = fetch.download_time if fetch.HasField("download_time") else fetch.end_time
-            text = f"Fetch {fetch.fetch_id} brought the file ({fetch.bytes:,} bytes); load {task.task_id} reads it."
-            return step(_SOURCE, DONE, text, time=time)
-        case None:
-            name = f"“{task.file_name}”" if task.file_name else "The file"
-            text = f"{name} ({task.source_bytes:,} bytes) came; load {task.task_id} reads it."
-            return step(_SOURCE, DONE, text, time=_set(task.create_time))
-    return step(_SOURCE, UNASKED, f"How the file of load {task.task_id} came cannot be asked right now.")
 
 
 def tell_file(facts: Facts) -> ExplanationStep:

@@ -15,16 +15,19 @@ from classifeed_api.domain.explanation.after_the_load import (
     tell_searchable,
 )
 from classifeed_api.domain.explanation.checks import tell_checks
-from classifeed_api.domain.explanation.facts import Facts
-from classifeed_api.domain.explanation.in_the_load import tell_batch, tell_file, tell_offer, tell_source
-from classifeed_api.domain.explanation.steps import SKIPPED, STOPPED, WAITING, found_since, found_state, step
+from classifeed_api.domain.explanation.facts import UNKNOWN, Facts
+from classifeed_api.domain.explanation.in_the_load import tell_batch, tell_file, tell_offer
+from classifeed_api.domain.explanation.source import tell_source
+from classifeed_api.domain.explanation.steps import DONE, SKIPPED, STOPPED, WAITING, found_since, found_state, step
 
+_SOURCE: Final = stages.EXPLANATION_STAGE_SOURCE
 _OFFER: Final = stages.EXPLANATION_STAGE_OFFER
 _APPLIED: Final = stages.EXPLANATION_STAGE_APPLIED
 _MODERATION: Final = stages.EXPLANATION_STAGE_MODERATION
+_REGISTERED: Final = stages.EXPLANATION_STAGE_REGISTERED
 _SEARCHABLE: Final = stages.EXPLANATION_STAGE_SEARCHABLE
 _STATIONS: Final[tuple[tuple[ExplanationStage, Callable[[Facts], ExplanationStep]], ...]] = (
-    (stages.EXPLANATION_STAGE_SOURCE, tell_source),
+    (_SOURCE, tell_source),
     (stages.EXPLANATION_STAGE_FILE, tell_file),
     (_OFFER, tell_offer),
     (stages.EXPLANATION_STAGE_CHECKS, tell_checks),
@@ -32,13 +35,16 @@ _STATIONS: Final[tuple[tuple[ExplanationStage, Callable[[Facts], ExplanationStep
     (_APPLIED, tell_applied),
     (_MODERATION, tell_moderation),
     (stages.EXPLANATION_STAGE_PICTURES, tell_pictures),
-    (stages.EXPLANATION_STAGE_REGISTERED, tell_registered),
+    (_REGISTERED, tell_registered),
     (_SEARCHABLE, tell_searchable),
 )
 
 
 def walk(facts: Facts) -> list[ExplanationStep]:
-    """Returns one step for each station, in their order; behind one that stopped the offer all are skipped."""
+    """Returns one step for each station, in their order.
+
+    Behind one that stopped the offer all are skipped, but for the list of offers where that is why it was removed.
+    """
     steps: list[ExplanationStep] = []
     is_stopped = is_awaited = False
     for stage, tell in _STATIONS:
@@ -59,7 +65,7 @@ def _holds_back(stage: ExplanationStage, facts: Facts) -> bool:
     """Whether what waits at a station keeps the later ones waiting: not where an earlier text is shown meanwhile."""
     if stage == _MODERATION:
         return facts.kept is None or not facts.kept.HasField("published_content")
-    return stage == _APPLIED
+    return stage in {_SOURCE, _APPLIED}
 
 
 def _beyond(stage: ExplanationStage, facts: Facts) -> ExplanationStep:
@@ -68,14 +74,25 @@ def _beyond(stage: ExplanationStage, facts: Facts) -> ExplanationStep:
         return step(stage, SKIPPED, f"It stands on line {look.line}, but was not read.", line=look.line)
     if stage == _APPLIED and offer is not None and offer.last_task_id:
         if facts.is_removed:
-            return step(stage, SKIPPED, f"Load {offer.last_task_id} removed the offer.", time=offer.update_time)
+            is_it = look is not None and look.task.task_id == offer.last_task_id
+            text = f"Load {offer.last_task_id} removed the offer."
+            return step(stage, DONE if is_it else SKIPPED, text, time=offer.update_time)
         return step(stage, SKIPPED, f"The offer stays as load {offer.last_task_id} left it.", time=offer.update_time)
+    if stage == _REGISTERED and offer is not None and facts.is_removed:
+        told = "has been" if offer.published_version >= offer.version else "is about to be"
+        return step(stage, SKIPPED, f"The registry of documents {told} told of the removal.")
+    if stage == _SEARCHABLE and facts.is_removed:
+        return step(stage, SKIPPED, _forgotten(facts))
     if stage == _SEARCHABLE and hit is not None:
-        if facts.is_removed:
-            return step(stage, SKIPPED, "The search is about to forget it.")
         text = f"The search still finds {found_state(facts)}{found_since(hit)}."
         return step(stage, SKIPPED, text, time=hit.index_time)
     return step(stage, SKIPPED, "Not reached.")
+
+
+def _forgotten(facts: Facts) -> str:
+    if facts.document is UNKNOWN:
+        return "Whether the search has forgotten it cannot be asked right now."
+    return "The search does not have it any more." if facts.document is None else "The search is about to forget it."
 
 
 def _not_yet(stage: ExplanationStage, facts: Facts) -> ExplanationStep:
