@@ -19,6 +19,8 @@ PASSED_ON = {
     ("services/loader/src/classifeed_loader/app/store_file.py", "failed.code"),
     # What the supervisor ended with, said by the command that waits for it.
     ("cli/src/classifeed_cli/platform/daemon.py", "error['reason']"),
+    # An error of a service, said in the command line's words.
+    ("cli/src/classifeed_cli/main.py", "error.reason"),
     # The makers of such errors.
     ("cli/src/classifeed_cli/exit_codes.py", "reason"),
 }

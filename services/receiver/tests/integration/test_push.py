@@ -181,27 +181,27 @@ async def test_racing_writers(receiver: Any, make_receiver: Callable[..., Any], 
 
 
 async def test_the_naive_way_lets_an_older_one_win(receiver: Any, build: Any):
-    """Read, compare, write: the same race ends with older versions."""
-    await receiver.push(*[build.upsert(f"k{key}", 1) for key in range(6)])
+    """Read, compare, write: of two writers that have both read, the older one may write last."""
+    await receiver.push(build.upsert("k0", 1))
+    newest_is_written = asyncio.Event()
+    older_has_read = asyncio.Event()
 
-    async def read_then_write(document: RawDocument) -> Any:
+    async def read_then_write(version: int) -> None:
         async with receiver.database.transaction() as tx:
-            row = await (await tx.execute("SELECT version FROM documents WHERE pk = %s", [document.pk])).fetchone()
-            if row is not None and row[0] >= document.version:
-                return Stale()
-            await asyncio.sleep(0)
-            await tx.execute("UPDATE documents SET version = %s WHERE pk = %s", [document.version, document.pk])
-        return Acknowledged()
+            row = await (await tx.execute("SELECT version FROM documents WHERE pk = 'k0'")).fetchone()
+            assert row is not None
+            assert row[0] < version, "as far as this one can see, its version is the newest"
+            if version < 40:
+                older_has_read.set()
+                await newest_is_written.wait()
+            await tx.execute("UPDATE documents SET version = %s WHERE pk = 'k0'", [version])
 
-    await race(read_then_write, build, keys=6, versions=40)
-    told_best = await receiver.fetch("SELECT count(*) FROM documents WHERE version < 40")
-    for _ in range(5):
-        if told_best[0][0]:
-            break
-        await receiver.fetch("UPDATE documents SET version = 1 RETURNING 1")
-        await race(read_then_write, build, keys=6, versions=40)
-        told_best = await receiver.fetch("SELECT count(*) FROM documents WHERE version < 40")
-    assert told_best[0][0] > 0
+    async with asyncio.timeout(30), asyncio.TaskGroup() as writers:
+        writers.create_task(read_then_write(2))
+        await older_has_read.wait()
+        await read_then_write(40)
+        newest_is_written.set()
+    assert await receiver.fetch("SELECT version FROM documents") == [(2,)]
 
 
 async def test_concurrent_pushes_share_transactions(receiver: Any, build: Any):
