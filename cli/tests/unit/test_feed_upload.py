@@ -133,13 +133,21 @@ def test_nothing_listens(terminal: Any, file: str, monkeypatch: pytest.MonkeyPat
     assert (ended.exit_code, "start it with" in " ".join(ended.err.split())) == (3, True)
 
 
+# Whoever runs the tests in the background may have them ignore Ctrl-C, and so would their children.
+_PROGRAM = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("classifeed_cli.main", run_name="__main__")
+"""
+
+
 def start(api: Any, *arguments: str, **streams: Any) -> subprocess.Popen[bytes]:
     """The real program, in a process of its own."""
     environment = {**os.environ, "CLASSIFEED_ADDRESS": api.address, "CLASSIFEED_TOKEN": "t", "TERM": "xterm"}
     for name in ("COLUMNS", "LINES", "TTY_COMPATIBLE", "NO_COLOR", "FORCE_COLOR"):
         environment.pop(name, None)
     return subprocess.Popen(
-        [sys.executable, "-m", "classifeed_cli.main", *arguments],
+        [sys.executable, "-c", _PROGRAM, *arguments],
         env=environment,
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams},
     )
@@ -154,6 +162,7 @@ def interrupted(api: Any, reached: threading.Event, *arguments: str) -> tuple[in
         out, err = process.communicate(timeout=30)
     finally:
         process.kill()
+        process.wait()
     return process.returncode, out.decode(), [line for line in err.decode().splitlines() if "classifeed:" in line]
 
 

@@ -43,6 +43,10 @@ async def parts(sent: list[bytes] | None = None, **fields: Any) -> AsyncIterator
     yield UploadFeedRequest(chunk=CONTENT)
 
 
+async def any_format(asked: str, *, field: str) -> None:
+    """Takes every format, as while the processor cannot be asked."""
+
+
 async def create(api: Any) -> None:
     await api.stub.CreateFeed(CreateFeedRequest(parent="sellers/shop", settings=SETTINGS))
 
@@ -83,7 +87,7 @@ async def test_feed_made_while_the_file_is_stored_is_seen(
     file = tmp_path / "feed.yml"
     file.write_bytes(CONTENT)
     upload = NewUpload("shop", "default", 1, 1, "f", None, hashlib.sha256(CONTENT).hexdigest(), len(CONTENT), force)
-    make = CreateFeed(db, Limits(600), KeepCredentials(None), on_changed=lambda: None)
+    make = CreateFeed(db, Limits(600), KeepCredentials(None), any_format, on_changed=lambda: None)
 
     class Slow:
         async def put_file(self, path: Path, sha256: str) -> None:
