@@ -17,7 +17,7 @@ SELECT seller_id, namespace, version, status, settings, sealed_credentials, requ
 INSERT INTO feed (seller_id, namespace, version, published_version, status, settings, sealed_credentials, request_id,
                   created_at, updated_at)
 VALUES (%(seller_id)s, %(namespace)s, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, 0, %(status)s,
-        %(settings)s, %(sealed_credentials)s, %(request_id)s, clock_timestamp(), clock_timestamp())
+        %(settings)s, %(sealed_credentials)s, %(request_id)s, statement_timestamp(), statement_timestamp())
 RETURNING seller_id, namespace, version, status, settings, sealed_credentials, request_id, created_at, updated_at
 
 -- name: update_feed
