@@ -22,6 +22,7 @@ def test_the_page_of_codes_is_up_to_date():
 
 DETAILS = {
     "value", "field", "length", "limit", "size", "unit", "count", "currency", "first_line", "expected", "because",
+    "price",
 }  # fmt: skip
 
 

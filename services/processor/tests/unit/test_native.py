@@ -67,6 +67,9 @@ def test_a_category_is_named_by_id_or_by_path(load):
         (GOOD.replace("Kettle", ""), "TITLE_MISSING", True, 2),
         (GOOD.replace("Kettle", "k" * 1_001), "TITLE_TOO_LONG", False, 3),
         (GOOD + "<old_price>x</old_price>", "OLD_PRICE_INVALID", False, 6),
+        (GOOD + "<old_price>4.99</old_price>", "OLD_PRICE_NOT_HIGHER", False, 6),
+        (GOOD + "<old_price>5.00</old_price>", "OLD_PRICE_NOT_HIGHER", False, 6),
+        (GOOD + "<old_price>0</old_price>", "OLD_PRICE_NOT_HIGHER", False, 6),
         (GOOD + "<description>a<p>b</p></description>", "FIELD_INVALID", False, 6),
         (GOOD + "<url>shop.test</url>", "URL_INVALID", False, 6),
         (GOOD + "<picture>https://p.test/1</picture>\n<picture>p</picture>", "PICTURE_URL_INVALID", False, 7),
@@ -87,6 +90,30 @@ def test_each_wrong_value_has_its_code_and_its_line(load, inside, code, is_error
     assert (issue.external_id, issue.line) == ("bad", line)
     assert not any(word in issue.message + issue.suggestion + issue.expected for word in ("<name>", "currencyId", "{"))
     assert not loaded.records[1].errors
+
+
+def test_an_old_price_that_is_not_above_the_price_is_left_out_and_said(load):
+    (record,) = load(feed(f'<offer id="a">{GOOD}<old_price>4.50</old_price></offer>')).records
+    (issue,) = record.errors
+    assert issue.message == "The old price 4.50 is not above the price 5; the old price was left out."
+    assert (issue.field, issue.value) == ("old_price", "4.50")
+    assert record.content.price.amount_micros == 5_000_000
+    assert not record.content.HasField("old_price")
+
+
+def test_a_patch_takes_the_old_price_away_where_it_is_not_above_the_price(load):
+    offers = (
+        '<offer id="1"><price>5</price><old_price>5</old_price></offer>'
+        '<offer id="2"><price>5</price><old_price>9</old_price></offer><offer id="3"><old_price>1</old_price></offer>'
+    )
+    over, discounted, alone = load(feed(offers), patch=True).records
+    assert (list(over.named_fields), over.content.HasField("old_price")) == (["price", "old_price"], False)
+    assert [issue.code for issue in over.errors] == ["OLD_PRICE_NOT_HIGHER"]
+    assert (list(discounted.named_fields), discounted.content.old_price.amount_micros) == (
+        ["price", "old_price"],
+        9_000_000,
+    )
+    assert (list(alone.named_fields), list(alone.errors)) == (["old_price"], []), "there is no price to compare it with"
 
 
 def test_offers_without_id_and_duplicates_are_named(load):

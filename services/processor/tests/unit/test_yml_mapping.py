@@ -55,6 +55,8 @@ def test_a_good_offer_is_mapped_whole(load, yml):
         ({"price": ""}, "PRICE_MISSING", False),
         ({"price": None}, "PRICE_MISSING", False),
         ({"oldprice": "1800.00.44"}, "OLD_PRICE_INVALID", False),
+        ({"oldprice": "100,50"}, "OLD_PRICE_NOT_HIGHER", False),
+        ({"old_price": "99"}, "OLD_PRICE_NOT_HIGHER", False),
         ({"currencyId": "BUB"}, "CURRENCY_UNKNOWN", True),
         ({"currencyId": None}, "CURRENCY_ASSUMED", False),
         ({"categoryId": "77"}, "CATEGORY_UNKNOWN", True),

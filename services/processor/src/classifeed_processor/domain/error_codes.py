@@ -154,6 +154,15 @@ ISSUES: Final = _issues(
         "Write one amount, without ranges or other signs: {price_words}.",
     ),
     IssueCode(
+        "OLD_PRICE_NOT_HIGHER",
+        WARNING,
+        VALIDATION,
+        "The old price is not above the price",
+        "The old price {value} is not above the price {price}; the old price was left out.",
+        "an amount above the price",
+        "Give what the offer cost before the discount, or leave the old price out where there is none.",
+    ),
+    IssueCode(
         "CURRENCY_MISSING",
         ERROR,
         VALIDATION,

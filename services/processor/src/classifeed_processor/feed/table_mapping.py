@@ -41,6 +41,7 @@ class TableMapping:
         texts: What it says, by meaning.
         issues: Where what is wrong with it is written down.
         skip: Its elements that were refused before.
+        cleared: Fields that a patch takes away from the offer, as the file says that it does not have them.
     """
 
     table: ClassVar[TagTable]
@@ -51,6 +52,7 @@ class TableMapping:
     texts: dict[str, str]
     issues: IssueWriter
     skip: frozenset[tuple[str, int]]
+    cleared: list[str]
 
     def __init__(self, scan: FeedScan, patch: bool) -> None:
         self.head = scan.head
@@ -82,7 +84,7 @@ class TableMapping:
 
     def fill(self, record: OfferRecord, offer: etree._Element, issues: IssueWriter) -> None:
         """Fills `record.content` and, for a patch, `record.named_fields`; writes down what is wrong."""
-        self.offer, self.issues = offer, issues
+        self.offer, self.issues, self.cleared = offer, issues, []
         self.skip = self.refuse()
         gathered = self.table.gather(offer, self.skip)
         texts = self.texts = gathered.texts
@@ -111,6 +113,7 @@ class TableMapping:
             content.stock_quantity = int(texts["stock"].partition(".")[0])
         if self.patch:
             record.named_fields.extend(_stated_fields(content, available=availability is not None))
+            record.named_fields.extend(self.cleared)
 
     def add_issue(self, code: str, meaning: str, *, field: str = "", value: str = "", **details: object) -> None:
         """Writes down what is wrong with the element of this meaning."""
@@ -175,7 +178,16 @@ class TableMapping:
         if price is not None:
             self.set_price(content, amount_micros(price), currency, price)
         if "old_price" in texts:
-            self.set_old_price(content, amount_micros(texts["old_price"]), currency)
+            self._put_old_price(content, texts["old_price"], currency, price)
+
+    def _put_old_price(self, content: OfferContent, text: str, currency: str, price: str | None) -> None:
+        micros = amount_micros(text)
+        if price is not None and micros <= amount_micros(price):
+            self.add_issue("OLD_PRICE_NOT_HIGHER", "old_price", value=text, price=price)
+            # The discount that an offer may have had is over: the old price that is kept of it must not stay.
+            self.cleared.append("old_price")
+        else:
+            self.set_old_price(content, micros, currency)
 
     def _put_title(self, content: OfferContent) -> None:
         title = self.find_title()
