@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from classifeed_api.domain.explanation.facts import UNKNOWN, Unknown
 from classifeed_api.domain.feed_settings import check_format
+from classifeed_api.domain.unknown import UNKNOWN, Unknown
 
 
 class Formats(Protocol):

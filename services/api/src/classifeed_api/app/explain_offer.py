@@ -21,8 +21,9 @@ from classifeed_api.clients.loads import LoadsClient
 from classifeed_api.clients.offers import OffersClient
 from classifeed_api.clients.searcher import SearcherClient
 from classifeed_api.domain.explanation.explain import explain
-from classifeed_api.domain.explanation.facts import UNKNOWN, Facts, Link, Look, Source, Unknown
+from classifeed_api.domain.explanation.facts import Facts, Link, Look, Source
 from classifeed_api.domain.namespaces import NamespaceKey
+from classifeed_api.domain.unknown import UNKNOWN, Unknown
 from classifeed_api.store import feeds, uploads
 from classifeed_common.clock import Clock, SystemClock
 from classifeed_common.db import Database, Tx, is_passing_fault

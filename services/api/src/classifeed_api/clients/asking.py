@@ -8,7 +8,7 @@ from typing import TypeVar
 import grpc
 import structlog
 
-from classifeed_api.domain.explanation.facts import UNKNOWN, Unknown
+from classifeed_api.domain.unknown import UNKNOWN, Unknown
 
 _log = structlog.get_logger(__name__)
 Answer = TypeVar("Answer")

@@ -12,8 +12,8 @@ from classifeed.feeds.v1.format_pb2 import ListFormatsRequest
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
 from classifeed_api.clients.asking import ask
-from classifeed_api.domain.explanation.facts import UNKNOWN, Unknown
 from classifeed_api.domain.feeds import FeedDeletion
+from classifeed_api.domain.unknown import UNKNOWN, Unknown
 from classifeed_api.domain.uploads import Upload
 from classifeed_common.rpc.call import remaining_s
 

@@ -7,7 +7,7 @@ import grpc
 from classifeed.search.v1.search_service_pb2 import GetDocumentRequest, Hit
 from classifeed.search.v1.search_service_pb2_grpc import SearchServiceStub
 from classifeed_api.clients.asking import ask
-from classifeed_api.domain.explanation.facts import Unknown
+from classifeed_api.domain.unknown import Unknown
 from classifeed_common.offer_names import DOCUMENT_CLIENT, OfferName
 
 

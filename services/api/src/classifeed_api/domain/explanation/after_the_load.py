@@ -12,7 +12,7 @@ from classifeed.feeds.v1.load_pb2 import ISSUE_KIND_BANNED, ISSUE_KIND_PICTURE, 
 from classifeed.offers.v1 import offer_pb2
 from classifeed.offers.v1.offer_pb2 import Offer
 from classifeed_api.domain.explanation.checks import OWNER_FINDINGS
-from classifeed_api.domain.explanation.facts import UNKNOWN, Facts
+from classifeed_api.domain.explanation.facts import Facts
 from classifeed_api.domain.explanation.steps import (
     DONE,
     SKIPPED,
@@ -25,6 +25,7 @@ from classifeed_api.domain.explanation.steps import (
     stamp_of_version,
     step,
 )
+from classifeed_api.domain.unknown import UNKNOWN
 
 _APPLIED: Final = stages.EXPLANATION_STAGE_APPLIED
 _MODERATION: Final = stages.EXPLANATION_STAGE_MODERATION

@@ -13,9 +13,10 @@ from classifeed.feeds.v1.load_pb2 import (
     OfferError,
 )
 from classifeed.offers.v1.offer_pb2 import OfferContent
-from classifeed_api.domain.explanation.facts import UNKNOWN, Facts, Look, is_duplicate
+from classifeed_api.domain.explanation.facts import Facts, Look, is_duplicate
 from classifeed_api.domain.explanation.in_the_load import sent_at, without_load
 from classifeed_api.domain.explanation.steps import DONE, SKIPPED, STOPPED, UNASKED, WAITING, WARNING, lines_of, step
+from classifeed_api.domain.unknown import UNKNOWN
 
 _STAGE = EXPLANATION_STAGE_CHECKS
 # Told at stations of their own.

@@ -20,7 +20,7 @@ from classifeed.feeds.v1.explanation_pb2 import (
 )
 from classifeed.feeds.v1.task_pb2 import TASK_STATUS_FAILED
 from classifeed.offers.v1.offer_pb2 import OFFER_STATUS_BANNED
-from classifeed_api.domain.explanation.facts import UNKNOWN, Facts
+from classifeed_api.domain.explanation.facts import Facts
 from classifeed_api.domain.explanation.newer_load import is_final_without_it, tell_newer
 from classifeed_api.domain.explanation.source import tell_failing
 from classifeed_api.domain.explanation.steps import (
@@ -33,6 +33,7 @@ from classifeed_api.domain.explanation.steps import (
     lines_of,
 )
 from classifeed_api.domain.explanation.way import walk
+from classifeed_api.domain.unknown import UNKNOWN
 
 # What these wait for is told better by the stations around them.
 _FOLLOWERS: Final = frozenset({stages.EXPLANATION_STAGE_OFFER, stages.EXPLANATION_STAGE_CHECKS})

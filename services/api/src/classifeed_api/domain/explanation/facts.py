@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum
 from typing import Final, TypeAlias
 
 from classifeed.feeds.v1.feed_pb2 import FeedSourceState, Fetch
@@ -20,17 +19,10 @@ from classifeed.feeds.v1.task_pb2 import (
 from classifeed.feeds.v1.task_service_pb2 import OfferLocation, OfferPlace
 from classifeed.offers.v1.offer_pb2 import OFFER_STATUS_REMOVED, Offer
 from classifeed.search.v1.search_service_pb2 import Hit
+from classifeed_api.domain.unknown import UNKNOWN, Unknown
 from classifeed_api.domain.uploads import Upload
 from classifeed_common.offer_names import OfferName
 
-
-class Unknown(Enum):
-    """The one value that stands for an answer that could not be had."""
-
-    UNKNOWN = "UNKNOWN"
-
-
-UNKNOWN: Final = Unknown.UNKNOWN
 Source: TypeAlias = Upload | Fetch | Unknown | None
 
 # Faults of a task that are found after its file was read to the end.

@@ -8,7 +8,7 @@ from classifeed.feeds.v1 import explanation_pb2 as stages
 from classifeed.feeds.v1.explanation_pb2 import ExplanationStage, ExplanationStep
 from classifeed.feeds.v1.task_pb2 import TASK_STATUS_FAILED
 from classifeed.offers.v1.offer_pb2 import OFFER_ORIGIN_MANUAL
-from classifeed_api.domain.explanation.facts import LATE_FAULTS, UNKNOWN, Facts, Look
+from classifeed_api.domain.explanation.facts import LATE_FAULTS, Facts, Look
 from classifeed_api.domain.explanation.steps import (
     DONE,
     SKIPPED,
@@ -20,6 +20,7 @@ from classifeed_api.domain.explanation.steps import (
     step,
     when,
 )
+from classifeed_api.domain.unknown import UNKNOWN
 
 _FILE = stages.EXPLANATION_STAGE_FILE
 _OFFER = stages.EXPLANATION_STAGE_OFFER

@@ -12,7 +12,8 @@ from classifeed.feeds.v1.task_pb2 import (
     TASK_STATUS_SUCCEEDED,
 )
 from classifeed.offers.v1.offer_pb2 import OFFER_ORIGIN_MANUAL
-from classifeed_api.domain.explanation.facts import UNKNOWN, Facts
+from classifeed_api.domain.explanation.facts import Facts
+from classifeed_api.domain.unknown import UNKNOWN
 
 
 class Note(NamedTuple):

@@ -16,9 +16,10 @@ from classifeed.feeds.v1.feed_pb2 import (
     Fetch,
     FetchOutcome,
 )
-from classifeed_api.domain.explanation.facts import UNKNOWN, Facts, Link, Look
+from classifeed_api.domain.explanation.facts import Facts, Link, Look
 from classifeed_api.domain.explanation.in_the_load import without_load
 from classifeed_api.domain.explanation.steps import DONE, SKIPPED, STOPPED, UNASKED, WAITING, WARNING, stamp, step, when
+from classifeed_api.domain.unknown import UNKNOWN
 from classifeed_api.domain.uploads import Upload
 from classifeed_common.fetch import FETCH_FAULTS
 

@@ -15,10 +15,11 @@ from classifeed_api.domain.explanation.after_the_load import (
     tell_searchable,
 )
 from classifeed_api.domain.explanation.checks import tell_checks
-from classifeed_api.domain.explanation.facts import UNKNOWN, Facts
+from classifeed_api.domain.explanation.facts import Facts
 from classifeed_api.domain.explanation.in_the_load import tell_batch, tell_file, tell_offer
 from classifeed_api.domain.explanation.source import tell_source
 from classifeed_api.domain.explanation.steps import DONE, SKIPPED, STOPPED, WAITING, found_since, found_state, step
+from classifeed_api.domain.unknown import UNKNOWN
 
 _SOURCE: Final = stages.EXPLANATION_STAGE_SOURCE
 _OFFER: Final = stages.EXPLANATION_STAGE_OFFER
