@@ -16,6 +16,8 @@ SET queue = EXCLUDED.queue, task = EXCLUDED.task, args = EXCLUDED.args, lock_key
 
 -- name: remove_schedule
 DELETE FROM dl_schedules WHERE name = %(name)s
+RETURNING name, queue, task, args, lock_key, partition_key, priority, max_attempts, lease_ttl_sec, cron, every_sec, time_zone,
+       missed, grace_sec, paused_at, paused_by, next_slot, last_slot, last_job_id, clock_timestamp()
 
 -- name: pause_schedule
 UPDATE dl_schedules SET paused_at = clock_timestamp(), paused_by = %(by)s, updated_at = clock_timestamp()
@@ -30,6 +32,11 @@ FOR UPDATE
 -- name: resume_schedule
 UPDATE dl_schedules SET paused_at = NULL, paused_by = NULL, next_slot = %(next_slot)s, updated_at = clock_timestamp()
 WHERE name = %(name)s
+
+-- name: get_schedule
+SELECT name, queue, task, args, lock_key, partition_key, priority, max_attempts, lease_ttl_sec, cron, every_sec, time_zone,
+       missed, grace_sec, paused_at, paused_by, next_slot, last_slot, last_job_id, clock_timestamp()
+FROM dl_schedules WHERE name = %(name)s
 
 -- name: list_schedules
 SELECT name, queue, task, args, lock_key, partition_key, priority, max_attempts, lease_ttl_sec, cron, every_sec, time_zone,
