@@ -56,21 +56,23 @@ def _changes(explanation: OfferExplanation) -> list[str]:
 
 
 class _Stations:
-    """The stations below each other; times stand in a column, with what passed since the first of them."""
+    """The stations below each other; times stand in a column, with what had passed since the file came."""
 
     def __init__(self, out: Output, explanation: OfferExplanation) -> None:
         self._out = out
         self._explanation = explanation
-        times = [local_time(step.time) for step in explanation.steps if step.HasField("time")]
-        self._begin = times[0] if times else None
-        self._days = {time.date() for time in times}
+        times = {step.stage: local_time(step.time) for step in explanation.steps if step.HasField("time")}
+        self._came = times.get(explanation_pb2.EXPLANATION_STAGE_SOURCE)
+        self._has_elapsed = self._came is not None and len(times) > 1
+        self._days = {time.date() for time in times.values()}
         self._clock = "%H:%M:%S" if len(self._days) == 1 else "%Y-%m-%d %H:%M:%S"
         self._clock_width = 8 if len(self._days) == 1 else 19
 
     def show(self) -> None:
         """Prints them."""
-        if len(self._days) == 1:
-            self._out.say(f"Times of {self._days.pop()}")
+        if self._days:
+            of = f"Times of {next(iter(self._days))}" if len(self._days) == 1 else "Times with their days"
+            self._out.say(f"{of}; + is the time since the file came" if self._has_elapsed else of)
         self._out.say("")
         for step in self._explanation.steps:
             self._show(step)
@@ -93,14 +95,11 @@ class _Stations:
             self._out.say(" " * len(head) + "│ " + cut(one_line(step.excerpt), room))
 
     def _time(self, step: ExplanationStep) -> str:
-        if not step.HasField("time") or self._begin is None:
+        if not step.HasField("time"):
             return " " * (self._clock_width + 1 + _ELAPSED_WIDTH)
         time = local_time(step.time)
-        return f"{time.strftime(self._clock)} {_elapsed(self._begin, time):>{_ELAPSED_WIDTH}}"
+        return f"{time.strftime(self._clock)} {self._elapsed(time):>{_ELAPSED_WIDTH}}"
 
-
-def _elapsed(begin: datetime, time: datetime) -> str:
-    elapsed_s = (time - begin).total_seconds()
-    if not elapsed_s:
-        return ""
-    return f"{'+' if elapsed_s > 0 else '-'}{duration_words(abs(elapsed_s))}"
+    def _elapsed(self, time: datetime) -> str:
+        elapsed_s = (time - self._came).total_seconds() if self._came is not None else 0.0
+        return f"+{duration_words(elapsed_s)}" if elapsed_s > 0 else ""

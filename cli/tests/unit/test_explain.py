@@ -85,6 +85,20 @@ def test_offer_that_was_rejected(api: Any, terminal: Any, snapshot: Snapshot) ->
     snapshot("offer-explain-json", terminal("offer", "explain", "home-and-garden", "default", "S-016", "--json"))
 
 
+def test_time_counts_from_the_coming_of_the_file_and_from_nothing_else(api: Any, terminal: Any) -> None:
+    later = step("FILE", "DONE", "Checked.", 3)
+    batch = step("BATCH", "DONE", "Sent.", 3.5)
+    api.answer("ExplainOffer", explanation({**REJECTED, "steps": [SOURCE, later, batch]}))
+    told = terminal("offer", "explain", "home-and-garden", "default", "S-016").out
+    assert "Times of 2026-11-21; + is the time since the file came\n" in told
+    assert ["+2.0 s" in told, "+2.5 s" in told] == [True, True]
+    unasked = step("SOURCE", "UNKNOWN", "How the file came cannot be asked right now.")
+    api.answer("ExplainOffer", explanation({**REJECTED, "steps": [unasked, later, batch]}))
+    told = terminal("offer", "explain", "home-and-garden", "default", "S-016").out
+    assert "Times of 2026-11-21\n" in told
+    assert "+" not in told, "an offset from another moment would mean another thing"
+
+
 def test_way_over_midnight_shows_the_days(api: Any, terminal: Any, snapshot: Snapshot) -> None:
     row = {
         "name": NAME + "a/b c",

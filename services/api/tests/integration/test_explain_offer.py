@@ -48,7 +48,8 @@ from classifeed_common.rpc.server import Servicer
 from classifeed_common.testing.rpc import OpenChannel, StartServer
 
 PARENT = "sellers/shop/feeds/default"
-VERSION = 1_790_000_000_000_000
+# Of the year 2100: after whatever a test stores now.
+VERSION = 4_102_444_800_000_000
 
 
 @dataclass
@@ -124,6 +125,7 @@ class World(TaskServiceServicer, FeedSourceServiceServicer, OfferServiceServicer
         location = tasks_pb2.OfferLocation(batch_id=1 if lines else 0)
         location.places.extend(tasks_pb2.OfferPlace(ordinal=line, line=line, column=1) for line in lines)
         if lines:
+            location.check_time.FromMicroseconds(VERSION - 2)
             location.send_time.FromMicroseconds(VERSION - 1)
             location.answer_time.FromMicroseconds(VERSION + 1)
         return location

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -61,6 +61,7 @@ def task(number: int, status: str = "SUCCEEDED", **fields: Any) -> Task:
 
 def located(*lines: int, batch: int = 3, answered: bool = True) -> OfferLocation:
     made = OfferLocation(batch_id=batch if lines else 0)
+    made.check_time.FromMicroseconds(NOW_MICROS - 26 * SECOND)
     for line in lines:
         made.places.append(OfferPlace(ordinal=line - 3, line=line, column=1, excerpt=f'<offer id="B"> {line}'))
     if lines and batch:
@@ -128,7 +129,7 @@ def link(outcome: str = "FAILED", code: str = "HTTP_NOT_FOUND", failures: int = 
     return Link(state, is_paused)
 
 
-UPLOAD = Upload(UUID(int=1), "shop", "default", 1, 1, "f.yml", "a" * 64, 1234, 7, AT)
+UPLOAD = Upload(UUID(int=1), "shop", "default", 1, 1, "f.yml", "a" * 64, 1234, 7, AT - timedelta(seconds=31))
 
 
 def facts(
@@ -536,8 +537,28 @@ def test_found_offer_names_its_place_its_category_and_the_time_of_each_step() ->
     assert told.task == f"{NAME.parent}/tasks/7"
     done = [step for step in told.steps if step.state == explanation_pb2.EXPLANATION_STATE_DONE]
     assert all(step.HasField("time") for step in done)
-    times = [step.time.ToMicroseconds() for step in done][1:]  # the upload's is the test's own
-    assert times == sorted(times)
+    seconds_ago = [(NOW_MICROS - step.time.ToMicroseconds()) // SECOND for step in done]
+    assert seconds_ago == [31, 26, 25, 25, 25, 24, 24, 23, 22]
+
+
+def test_the_check_of_a_file_has_one_moment_for_all_of_its_offers() -> None:
+    for look in (
+        Look(task(7), located(5), []),
+        Look(task(7), located(5), [issue("PRICE_INVALID")]),
+        Look(task(7), located(5, batch=0), []),
+        Look(task(7), located(), []),
+    ):
+        told = step_of(explain(facts(look, None, None)), "FILE")
+        assert NOW_MICROS - told.time.ToMicroseconds() == 26 * SECOND
+    unread = step_of(explain(facts(Look(task(7), UNKNOWN, []), kept(), found())), "FILE")
+    assert not unread.HasField("time"), "nobody could say it"
+
+
+def test_what_an_earlier_load_brought_about_has_no_time_on_the_way_of_this_one() -> None:
+    told = explain(CASES["unchanged"].facts)
+    timed = [ExplanationStage.Name(step.stage).rpartition("_")[2] for step in told.steps if step.HasField("time")]
+    assert timed == ["SOURCE", "FILE", "OFFER", "CHECKS", "BATCH", "APPLIED"]
+    assert "since 2026-11-21 11:59:38 UTC" in step_of(told, "SEARCHABLE").text
 
 
 def test_fetched_file_names_its_fetch() -> None:
@@ -700,6 +721,8 @@ def assert_sound(told: OfferExplanation) -> None:
     assert all(step.text.strip() for step in told.steps)
     assert told.fate
     assert told.summary.strip()
+    times = [step.time.ToNanoseconds() for step in told.steps if step.HasField("time")]
+    assert times == sorted(times), "no station is passed before the one before it"
     for text in (told.summary, *(step.text for step in told.steps)):
         assert not re.search(r"\s\s|[{}]|\bNone\b(?! of)", text), text
     assert (told.fate == explanation_pb2.OFFER_FATE_SEARCHABLE) is (

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import threading
 from dataclasses import dataclass
+from datetime import UTC
 
 import grpc
 import pytest
@@ -102,6 +103,7 @@ async def test_an_offer_is_found_with_its_places_and_its_batch(service, yml, off
     assert len(sealed) == 10
     before = await service.locate(key, "a7")
     assert (len(before.places), before.batch_id, before.HasField("send_time")) == (2, 0, False)
+    assert not before.HasField("check_time")
 
     answer = OfferBatchResult(
         seller_id="shop", namespace="default", task_id=key.task_id, run=2, batch_id=1, outcome=BATCH_OUTCOME_APPLIED
@@ -124,8 +126,15 @@ async def test_an_offer_is_found_with_its_places_and_its_batch(service, yml, off
     twice = await service.locate(key, " a7 ")
     assert [place.ordinal for place in twice.places] == [8, 951]
     assert twice.batch_id == batches["a7"] == 1
-    assert await service.locate(key, "nobody") == OfferLocation()
+    nobody = await service.locate(key, "nobody")
+    assert nobody == OfferLocation(check_time=nobody.check_time)
     assert service.spooled() == []
+    async with service.database.transaction() as tx:
+        query = "SELECT min(sent_at) FROM offer_batches WHERE task_id = %s AND run = 2"
+        ((first_sent,),) = await (await tx.execute(query, [key.task_id])).fetchall()
+    # The moment of the whole file is one and the same for all of its offers, and for one that it lacks.
+    for found in (nobody, twice, await service.locate(key, "a899"), await service.locate(key, "a900")):
+        assert found.check_time.ToDatetime(UTC) == first_sent
 
 
 async def test_of_a_file_that_failed_the_readable_part_is_searched(service, yml, offer):

@@ -43,6 +43,7 @@ HOT = [
     ("reading.sql", "list_tasks", TASK | {"before": 9, "limit": 51}),
     ("reading.sql", "list_errors", TASK | PAGE),
     ("reading.sql", "find_batch", TASK | {"run": 1, "ordinal": 450}),
+    ("reading.sql", "first_sent", TASK | {"run": 1}),
 ]
 
 

@@ -40,7 +40,7 @@ class OfferLocator:
         self._turn = asyncio.Lock()
 
     async def locate(self, task: Task, external_id: str, *, timeout_s: float | None) -> OfferLocation:
-        """Returns where the offer stands in the file of the task, and its batch in the newest run.
+        """Returns where the offer stands in the file of the task, its batch in the newest run, and when that began.
 
         Waits for its turn and then takes as long as the file's first pass; cancelled, it stops reading at once. A file
         that could not be loaded gives the places before its fault, and one that is no feed gives none.
@@ -61,14 +61,17 @@ class OfferLocator:
                 for place in places
             ]
         )
-        if places:
-            async with self._db.transaction(timeout_s=timeout_s) as tx:
-                batch = await reading.find_batch(tx, TaskKey.parse(task.name), task.run, places[0].ordinal)
-            if batch is not None:
-                location.batch_id = batch.batch_id
-                location.send_time.FromDatetime(batch.sent_at)
-                if batch.answered_at is not None:
-                    location.answer_time.FromDatetime(batch.answered_at)
+        key = TaskKey.parse(task.name)
+        async with self._db.transaction(timeout_s=timeout_s) as tx:
+            checked_at = await reading.first_sent(tx, key, task.run)
+            batch = await reading.find_batch(tx, key, task.run, places[0].ordinal) if places else None
+        if checked_at is not None:
+            location.check_time.FromDatetime(checked_at)
+        if batch is not None:
+            location.batch_id = batch.batch_id
+            location.send_time.FromDatetime(batch.sent_at)
+            if batch.answered_at is not None:
+                location.answer_time.FromDatetime(batch.answered_at)
         return location
 
     async def _read(self, task: Task, external_id: str) -> list[Place]:

@@ -16,6 +16,7 @@ _GET_TASK = _SQL["get_task"]
 _LIST_TASKS = _SQL["list_tasks"]
 _LIST_ERRORS = _SQL["list_errors"]
 _FIND_BATCH = _SQL["find_batch"]
+_FIRST_SENT = _SQL["first_sent"]
 _COUNT_OPEN = _SQL["count_open"]
 
 
@@ -53,6 +54,12 @@ async def find_batch(tx: Tx, key: TaskKey, run: int, ordinal: int) -> SentBatch 
     """Return the batch of a run that the offer at this position of the file is in; None when it was not sent."""
     row = await (await tx.execute(_FIND_BATCH, {**key._asdict(), "run": run, "ordinal": ordinal})).fetchone()
     return None if row is None else SentBatch(*row)
+
+
+async def first_sent(tx: Tx, key: TaskKey, run: int) -> datetime | None:
+    """Return when the first batch of a run was sent; None when none was."""
+    row = await (await tx.execute(_FIRST_SENT, {**key._asdict(), "run": run})).fetchone()
+    return None if row is None else row[0]
 
 
 async def count_open(tx: Tx) -> int:

@@ -41,5 +41,11 @@ WHERE last_ordinal >= %(ordinal)s
 ORDER BY batch_id
 LIMIT 1
 
+-- name: first_sent
+SELECT sent_at FROM offer_batches
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run = %(run)s
+ORDER BY batch_id
+LIMIT 1
+
 -- name: count_open
 SELECT count(*) FROM tasks WHERE ended_at IS NULL AND status <> %(held)s

@@ -116,13 +116,15 @@ class OfferPlace(_message.Message):
     def __init__(self, ordinal: _Optional[int] = ..., line: _Optional[int] = ..., column: _Optional[int] = ..., excerpt: _Optional[str] = ...) -> None: ...
 
 class OfferLocation(_message.Message):
-    __slots__ = ("places", "batch_id", "send_time", "answer_time")
+    __slots__ = ("places", "batch_id", "send_time", "answer_time", "check_time")
     PLACES_FIELD_NUMBER: _ClassVar[int]
     BATCH_ID_FIELD_NUMBER: _ClassVar[int]
     SEND_TIME_FIELD_NUMBER: _ClassVar[int]
     ANSWER_TIME_FIELD_NUMBER: _ClassVar[int]
+    CHECK_TIME_FIELD_NUMBER: _ClassVar[int]
     places: _containers.RepeatedCompositeFieldContainer[OfferPlace]
     batch_id: int
     send_time: _timestamp_pb2.Timestamp
     answer_time: _timestamp_pb2.Timestamp
-    def __init__(self, places: _Optional[_Iterable[_Union[OfferPlace, _Mapping]]] = ..., batch_id: _Optional[int] = ..., send_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., answer_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    check_time: _timestamp_pb2.Timestamp
+    def __init__(self, places: _Optional[_Iterable[_Union[OfferPlace, _Mapping]]] = ..., batch_id: _Optional[int] = ..., send_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., answer_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., check_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...

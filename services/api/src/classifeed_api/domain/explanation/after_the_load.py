@@ -176,8 +176,7 @@ def _tell_kept(facts: Facts, offer: Offer) -> ExplanationStep:
         return step(_APPLIED, DONE, text, time=offer.update_time)
     if number > look.task.task_id:
         return step(_APPLIED, DONE, f"Load {number} has changed the offer since.", time=offer.update_time)
-    answered = look.location is not UNKNOWN and look.location.HasField("answer_time")
-    time = look.location.answer_time if answered and look.location is not UNKNOWN else look.task.end_time
+    time = None if look.location is UNKNOWN else look.location.answer_time
     return step(_APPLIED, DONE, f"As before: nothing of it has changed since load {number}.", time=time)
 
 

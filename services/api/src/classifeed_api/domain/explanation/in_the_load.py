@@ -53,8 +53,8 @@ def tell_file(facts: Facts) -> ExplanationStep:
     offers = f"{task.expected_total:,} offers" if task.expected_total else "its offers"
     text = f"The file was checked as a whole: {task.format or 'a known format'} with {offers}."
     if task.warnings:
-        return step(_FILE, WARNING, " ".join([text, *task.warnings]), time=sent_at(look))
-    return step(_FILE, DONE, text, time=sent_at(look))
+        return step(_FILE, WARNING, " ".join([text, *task.warnings]), time=_checked_at(look))
+    return step(_FILE, DONE, text, time=_checked_at(look))
 
 
 def tell_offer(facts: Facts) -> ExplanationStep:
@@ -113,10 +113,13 @@ def without_load(stage: ExplanationStage, facts: Facts) -> ExplanationStep:
 
 
 def sent_at(look: Look) -> Timestamp | None:
-    """Returns when the offer was sent, by when the file and the offer had been checked; else when the load ended."""
-    if look.location is not UNKNOWN and look.location.HasField("send_time"):
-        return look.location.send_time
-    return _set(look.task.end_time)
+    """Returns when the offer was sent, by when it had been found and checked; None when that is not known."""
+    return None if look.location is UNKNOWN else _set(look.location.send_time)
+
+
+def _checked_at(look: Look) -> Timestamp | None:
+    """Returns by when the whole file had been checked: one moment for all of its offers."""
+    return None if look.location is UNKNOWN else _set(look.location.check_time)
 
 
 def _tell_missing(facts: Facts, look: Look) -> ExplanationStep:

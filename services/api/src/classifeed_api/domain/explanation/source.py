@@ -137,7 +137,8 @@ def _tell_file(facts: Facts, look: Look) -> ExplanationStep:
             text = f"{name} ({upload.size_bytes:,} bytes) was uploaded; load {task.task_id} reads it."
             return step(_SOURCE, DONE, text, time=stamp(upload.created_at))
         case Fetch() as fetch:
-            time = fetch.download_time if fetch.HasField("download_time") else fetch.end_time
+            # A site that says that its file is as before sends none; by the end of the fetch the load is under way.
+            time = fetch.download_time if fetch.HasField("download_time") else fetch.start_time
             text = f"Fetch {fetch.fetch_id} brought the file ({fetch.bytes:,} bytes); load {task.task_id} reads it."
             return step(_SOURCE, DONE, text, time=time)
         case None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from classifeed.feeds.v1 import explanation_pb2 as stages
@@ -45,6 +45,7 @@ def walk(facts: Facts) -> list[ExplanationStep]:
     """Returns one step for each station, in their order.
 
     Behind one that stopped the offer all are skipped, but for the list of offers where that is why it was removed.
+    Their times are of one way and never run back: what an earlier load has passed has none.
     """
     steps: list[ExplanationStep] = []
     is_stopped = is_awaited = False
@@ -59,7 +60,18 @@ def walk(facts: Facts) -> list[ExplanationStep]:
         steps.append(told)
         is_stopped = told.state == STOPPED
         is_awaited = told.state == WAITING and _holds_back(stage, facts)
+    _drop_earlier_times(steps)
     return steps
+
+
+def _drop_earlier_times(steps: Iterable[ExplanationStep]) -> None:
+    latest = 0
+    for told in steps:
+        moment = told.time.ToNanoseconds()
+        if moment < latest:
+            told.ClearField("time")
+        else:
+            latest = moment
 
 
 def _holds_back(stage: ExplanationStage, facts: Facts) -> bool:
