@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from classifeed_cli.developer_hints import hint_of
 from classifeed_cli.options import feed_options
 from classifeed_client.errors import ApiError, FieldViolation
 
@@ -25,7 +26,7 @@ _OPTIONS: Final = {
 _WORDS: Final = {
     "job_id": "must be the id of a job, such as 0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b; `classifeed jobs list` has them",
 }
-_FAULT: Final = re.compile(r"^[A-Z][A-Z_]+: ")
+_FAULT: Final = re.compile(r"^([A-Z][A-Z_]+): ")
 _SECONDS: Final = re.compile(r"\b(\d+) s\b(?: \([^)]*\))?")
 _UNITS: Final = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 
@@ -36,7 +37,8 @@ def words_of(error: ApiError) -> str:
         return speak(*named.split("/")[1::2])
     if error.violations and all(_field(violation) in _OPTIONS for violation in error.violations):
         said = "; ".join(map(_said, error.violations))
-        return f"{said[:1].upper()}{said[1:]}."
+        hints = dict.fromkeys(hint_of(_code(violation)) for violation in error.violations)
+        return " ".join(filter(None, [f"{said[:1].upper()}{said[1:]}.", *hints]))
     return str(error)
 
 
@@ -69,6 +71,12 @@ def _said(violation: FieldViolation) -> str:
     field = _field(violation)
     words = _WORDS.get(field) or _SECONDS.sub(_typed, _FAULT.sub("", violation.description))
     return f"{_OPTIONS[field]}{' ' if words.startswith('must ') else ': '}{words.rstrip('.')}"
+
+
+def _code(violation: FieldViolation) -> str:
+    """The code of a download that a link would fail with; empty where there is none."""
+    found = _FAULT.match(violation.description)
+    return found[1] if found else ""
 
 
 def _typed(found: re.Match[str]) -> str:

@@ -16,6 +16,7 @@ from classifeed.feeds.v1.explanation_pb2 import (
     OfferExplanation,
 )
 from classifeed_cli.amounts import duration_words, local_time
+from classifeed_cli.developer_hints import hint_of
 from classifeed_cli.messages import enum_label
 from classifeed_cli.output import Output
 from classifeed_cli.wrapping import cut, one_line
@@ -46,9 +47,10 @@ def show_explanation(out: Output, explanation: OfferExplanation) -> None:
 
 
 def _changes(explanation: OfferExplanation) -> list[str]:
-    """What the seller can do, each said once: of the offer, then of stations that say more."""
+    """What can be done, each said once: of the offer, then of stations that say more, then by a developer."""
     changes: list[str] = []
-    for change in (explanation.suggestion, *(step.suggestion for step in explanation.steps)):
+    suggestions = (explanation.suggestion, *(step.suggestion for step in explanation.steps))
+    for change in (*suggestions, *(hint_of(step.code) for step in explanation.steps)):
         words = one_line(change)
         if words and not any(words in known for known in changes):
             changes.append(words)

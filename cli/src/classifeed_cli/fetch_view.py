@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from classifeed.feeds.v1 import feed_pb2
 from classifeed_cli.amounts import duration_words, size_words, time_words
+from classifeed_cli.developer_hints import hint_of
 from classifeed_cli.messages import enum_label
 from classifeed_cli.output import Output
 
@@ -57,7 +58,7 @@ def show_fetches(out: Output, fetches: Sequence[feed_pb2.Fetch]) -> None:
 
 
 def show_words(out: Output, fetch: feed_pb2.Fetch, *, indent: int) -> None:
-    """Prints code and words of a fetch."""
+    """Prints code and words of a fetch, and what a developer can do."""
     words = ": ".join(filter(None, (fetch.code, fetch.message)))
-    if words:
-        out.say(" " * indent + words, hang=indent)
+    for said in filter(None, (words, hint_of(fetch.code))):
+        out.say(" " * indent + said, hang=indent)

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from classifeed.feeds.v1 import feed_pb2, feed_source_service_pb2
+from classifeed.feeds.v1.explanation_pb2 import ExplanationStep, OfferExplanation
 from classifeed_cli.commands.status import print_status
 from classifeed_cli.output import Output
 from classifeed_cli.platform import installation
 from classifeed_cli.platform import settle as settle_module
+from classifeed_cli.platform.service_table import ServiceTable
 
 FEED = {"feed": "sellers/my-shop/feeds/summer"}
 ADD = ("feed", "add", "ftp://a.example/f", "--seller", "my-shop", "--namespace", "summer", "--every", "1s")
@@ -48,6 +51,29 @@ def test_options_are_named_in_place_of_fields(api: Any, terminal: Any, refusal: 
         "--user or --header: The value holds a line break."
     )
     assert terminal(*ADD, "--json").document["error"]["message"].startswith(said)
+
+
+REFUSED = "127.0.0.1 is not an address of the public internet. Give another link."
+HINT = "To try a link to this machine, start the suite with CLASSIFEED_FETCH_ALLOW_LOOPBACK=1 (for tests only)."
+
+
+def test_a_link_to_this_machine_is_refused_with_the_way_to_allow_it(api: Any, terminal: Any, refusal: Any) -> None:
+    wrong = {"settings.source.url": f"ADDRESS_REFUSED: {REFUSED}"}
+    api.answer("CreateFeed", refusal("INVALID_ARGUMENT", "FEED_SETTINGS_INVALID", REFUSED, {}, wrong))
+    assert words(terminal(*ADD)) == f"The URL: {REFUSED} {HINT}"
+    assert HINT not in terminal(*ADD, "--json").document["error"]["message"], "the service's own words for programs"
+    failed = feed_pb2.Fetch(outcome="FETCH_OUTCOME_FAILED", code="ADDRESS_REFUSED", message=REFUSED)
+    api.answer("ListFetches", feed_source_service_pb2.ListFetchesResponse(fetches=[failed]))
+    fetches = terminal("feed", "fetches", "--seller", "s").out
+    step = ExplanationStep(stage=1, state=3, text="No.", code="ADDRESS_REFUSED", suggestion="Give another link.")
+    api.answer("ExplainOffer", OfferExplanation(name="sellers/s/feeds/n/offers/1", steps=[step]))
+    explained = terminal("offer", "explain", "s", "n", "1").out
+    for said in (fetches, explained):
+        assert f"Give another link. {HINT}" in " ".join(said.split())
+
+
+def test_hints_name_variables_that_there_are() -> None:
+    assert "CLASSIFEED_FETCH_ALLOW_LOOPBACK" in ServiceTable.load().knobs
 
 
 def test_fields_that_no_option_gives_are_told_as_the_service_does(api: Any, terminal: Any, refusal: Any) -> None:
