@@ -6,7 +6,7 @@ them and a `Reaper` gives back what a dead process held. At least once; `JobCont
 
 from __future__ import annotations
 
-from classifeed_jobs.admin import AuditEntry, JobAdmin, JobPage
+from classifeed_jobs.admin import AuditEntry, JobAdmin, JobPage, SchedulePage
 from classifeed_jobs.backoff import Backoff, Exponential, Fixed, Linear
 from classifeed_jobs.context import JobContext
 from classifeed_jobs.job import TERMINAL, EnqueuedJob, HeldLock, Job, JobEvent, JobFilter, JobRequest, WorkerProcess
@@ -55,6 +55,7 @@ __all__ = [
     "Retention",
     "Retry",
     "Schedule",
+    "SchedulePage",
     "ScheduleState",
     "Scheduler",
     "Schedules",

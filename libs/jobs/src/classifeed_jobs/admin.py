@@ -41,6 +41,14 @@ class JobPage:
     next_after: UUID | None
 
 
+@dataclass(frozen=True, slots=True)
+class SchedulePage:
+    """A page of schedules, in order of their names; `next_after` begins the next one, None: this was the last."""
+
+    schedules: list[ScheduleState]
+    next_after: str | None
+
+
 def log_audit(entry: AuditEntry) -> None:
     """The default audit hook: a line of the log, `job.audit`."""
     _log.info(
@@ -122,10 +130,19 @@ class JobAdmin:
         self._audit(AuditEntry("retry", by, job_id, job.queue))
         return job
 
-    async def retry_failed(self, which: JobFilter, *, by: str, error: str | None = None) -> int:
+    async def retry_failed(
+        self, which: JobFilter, *, by: str, error: str | None = None, since: datetime | None = None
+    ) -> int:
         """Put all failed jobs that fit back into their queues, slice by slice; what fails again meanwhile stays.
 
-        A slice is a transaction: after a fault the rest is as it was, and another call goes on.
+        A slice is one statement and a transaction: no lock is held for longer, after a fault the rest is as it was, and
+        another call goes on.
+
+        Args:
+            which: which of them.
+            by: who asks; kept with the journal of each job.
+            error: only those whose error has this text in it.
+            since: only those that ended then or later, as after the begin of an outage.
 
         Returns:
             How many went back.
@@ -133,16 +150,23 @@ class JobAdmin:
         async with self._db.transaction() as tx:
             row = await (await tx.execute("SELECT clock_timestamp()")).fetchone()
         until: datetime | None = row[0] if row is not None else None
+        asked = asdict(which) | {"error": error, "since": since.isoformat() if since is not None else None}
+        given = {name: value for name, value in asked.items() if value is not None}
         count = 0
-        is_last = False
-        while not is_last:
-            async with self._db.transaction() as tx:
-                slice_size = await self._store.retry_failed(tx, which, error=error, until=until, limit=_SLICE, by=by)
-            count += slice_size
-            is_last = slice_size < _SLICE
-        asked = {name: value for name, value in asdict(which).items() if value is not None}
-        self._audit(AuditEntry("retry_failed", by, queue=which.queue, detail={"jobs": count, "which": asked}))
-        return count
+        after: UUID | None = None
+        try:
+            while True:
+                async with self._db.transaction() as tx:
+                    back = await self._store.retry_failed(
+                        tx, which, error=error, since=since, until=until, after=after, limit=_SLICE, by=by
+                    )
+                count += len(back)
+                if len(back) < _SLICE:
+                    return count
+                after = back[-1]
+        finally:
+            # What has gone back is durable, whatever became of the rest.
+            self._audit(AuditEntry("retry_failed", by, queue=which.queue, detail={"jobs": count, "which": given}))
 
     async def list_jobs(
         self, which: JobFilter, *, status: str | None = None, after: UUID | None = None, limit: int = 100
@@ -183,6 +207,11 @@ class JobAdmin:
         async with self._db.transaction() as tx:
             return await self._queues.stats(tx, queue=queue, window_s=window_s)
 
+    async def queue(self, queue: str) -> QueueStats:
+        """The figures of one queue; any name is one, with or without jobs."""
+        [stats] = await self.queues(queue=queue)
+        return stats
+
     async def pause_queue(self, queue: str, *, by: str) -> None:
         """Start no more jobs of a queue; what runs goes on. Idempotent."""
         async with self._db.transaction() as tx:
@@ -201,8 +230,9 @@ class JobAdmin:
             await self._queues.set_limits(tx, queue, limits)
         self._audit(AuditEntry("set_limits", by, queue=queue, detail=asdict(limits)))
 
-    async def list_locks(self, *, after: str = "", limit: int = 100) -> list[HeldLock]:
-        """A page of the lock keys that are held: by which job, in which process, since when."""
+    async def list_locks(self, *, after: HeldLock | None = None, limit: int = 100) -> list[HeldLock]:
+        """A page of the lock keys that are held, the longest held first: by which job, in which process, since when,
+        and how many jobs wait for it."""
         async with self._db.transaction() as tx:
             return await self._store.list_locks(tx, after=after, limit=limit)
 
@@ -211,39 +241,64 @@ class JobAdmin:
         async with self._db.transaction() as tx:
             return await self._store.list_workers(tx, after=after, limit=limit)
 
-    async def put_schedule(self, schedule: Schedule, *, by: str) -> None:
+    async def put_schedule(self, schedule: Schedule, *, by: str) -> ScheduleState:
         """Make or replace a schedule; see `Schedules.put`."""
         async with self._db.transaction() as tx:
             await self._schedules.put(tx, schedule)
+            state = self._known(schedule.name, await self._schedules.get(tx, schedule.name))
         self._audit(AuditEntry("put_schedule", by, queue=schedule.queue, detail={"schedule": schedule.name}))
+        return state
 
-    async def remove_schedule(self, name: str, *, by: str) -> None:
-        """Remove a schedule; its jobs stay.
+    async def get_schedule(self, name: str) -> ScheduleState:
+        """A schedule as it stands.
 
         Raises:
             NotFound: SCHEDULE_NOT_FOUND.
         """
         async with self._db.transaction() as tx:
-            if not await self._schedules.remove(tx, name):
-                raise NotFound("SCHEDULE_NOT_FOUND", f"there is no schedule {name!r}", metadata={"schedule": name})
-        self._audit(AuditEntry("remove_schedule", by, detail={"schedule": name}))
+            return self._known(name, await self._schedules.get(tx, name))
 
-    async def pause_schedule(self, name: str, *, by: str) -> None:
-        """Make no jobs of a schedule until it is resumed; its slots meanwhile do not count as missed. Idempotent."""
+    async def remove_schedule(self, name: str, *, by: str) -> ScheduleState:
+        """Remove a schedule, and return it as it was; its jobs stay.
+
+        Raises:
+            NotFound: SCHEDULE_NOT_FOUND.
+        """
+        async with self._db.transaction() as tx:
+            state = self._known(name, await self._schedules.remove(tx, name))
+        self._audit(AuditEntry("remove_schedule", by, queue=state.schedule.queue, detail={"schedule": name}))
+        return state
+
+    async def pause_schedule(self, name: str, *, by: str) -> ScheduleState:
+        """Make no jobs of a schedule until it is resumed; its slots meanwhile do not count as missed. Idempotent: the
+        first pause stays.
+
+        Raises:
+            NotFound: SCHEDULE_NOT_FOUND.
+        """
         async with self._db.transaction() as tx:
             await self._schedules.pause(tx, name, by=by)
-        self._audit(AuditEntry("pause_schedule", by, detail={"schedule": name}))
+            state = self._known(name, await self._schedules.get(tx, name))
+        self._audit(AuditEntry("pause_schedule", by, queue=state.schedule.queue, detail={"schedule": name}))
+        return state
 
-    async def resume_schedule(self, name: str, *, by: str) -> None:
-        """Let a paused schedule go on with its next slot from now. Idempotent."""
+    async def resume_schedule(self, name: str, *, by: str) -> ScheduleState:
+        """Let a paused schedule go on with its next slot from now. Idempotent.
+
+        Raises:
+            NotFound: SCHEDULE_NOT_FOUND.
+        """
         async with self._db.transaction() as tx:
             await self._schedules.resume(tx, name)
-        self._audit(AuditEntry("resume_schedule", by, detail={"schedule": name}))
+            state = self._known(name, await self._schedules.get(tx, name))
+        self._audit(AuditEntry("resume_schedule", by, queue=state.schedule.queue, detail={"schedule": name}))
+        return state
 
-    async def list_schedules(self, *, after: str = "", limit: int = 100) -> list[ScheduleState]:
+    async def list_schedules(self, *, after: str = "", limit: int = 100) -> SchedulePage:
         """A page of schedules, in order of their names."""
         async with self._db.transaction() as tx:
-            return await self._schedules.list(tx, after=after, limit=limit)
+            found = await self._schedules.list(tx, after=after, limit=limit + 1)
+        return SchedulePage(found[:limit], found[limit - 1].schedule.name if len(found) > limit else None)
 
     @staticmethod
     def _found(job_id: UUID, job: Job | None) -> Job:
@@ -251,6 +306,12 @@ class JobAdmin:
             message = f"there is no job {job_id}, or it ended long ago and was dropped from the archive"
             raise NotFound("JOB_NOT_FOUND", message, metadata={"job_id": str(job_id)})
         return job
+
+    @staticmethod
+    def _known(name: str, state: ScheduleState | None) -> ScheduleState:
+        if state is None:
+            raise NotFound("SCHEDULE_NOT_FOUND", f"there is no schedule {name!r}", metadata={"schedule": name})
+        return state
 
 
 def _looks(job: Job) -> tuple[Any, ...]:

@@ -108,12 +108,16 @@ class JobEvent:
 
 @dataclass(frozen=True, slots=True)
 class HeldLock:
-    """Which job holds a lock key, in which worker process, since when."""
+    """Which job holds a lock key, in which worker process, since when.
+
+    `waiting` counts the due jobs that a worker has met and passed over because of it.
+    """
 
     lock_key: str
     job_id: UUID
     worker_id: str
     acquired_at: datetime
+    waiting: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,7 @@ class QueueStats:
         running: jobs under way, in all processes.
         oldest_s: how long the oldest due job has been waiting, in seconds; None: there is none.
         succeeded_per_s: ends of each kind a second, over the window that was asked for.
+        failed_last_hour: jobs that failed in the last hour, whatever the window.
         workers: processes that work it and have renewed their lease within a minute.
         paused_at: since when it stands still; None: it does not.
     """
@@ -65,6 +66,7 @@ class QueueStats:
     succeeded_per_s: float
     failed_per_s: float
     canceled_per_s: float
+    failed_last_hour: int
     workers: int
     paused_at: datetime | None
     paused_by: str | None
@@ -105,12 +107,13 @@ class Queues:
         await self._settle(tx, queue)
 
     async def stats(self, tx: Tx, *, queue: str | None = None, window_s: float = 60.0) -> list[QueueStats]:
-        """The figures of all queues that have live jobs, recent ends, settings or workers; or of one.
+        """The figures of all queues that have live jobs, recent ends, settings or workers; or of one, whatever it has.
 
-        Reads every live job and every end within the window: ask a few times a minute, not a second.
+        Reads every live job, every end within the window and every failure of the hour: ask a few times a minute, not a
+        second.
         """
         cursor = await tx.execute(_STATS, {"queue": queue, "window_s": window_s})
-        return [QueueStats(*(*row[:12], QueueLimits(*row[12:]))) for row in await cursor.fetchall()]
+        return [QueueStats(*(*row[:13], QueueLimits(*row[13:]))) for row in await cursor.fetchall()]
 
     async def _settle(self, tx: Tx, queue: str) -> None:
         await tx.execute(_FORGET_FREE, {"queue": queue})

@@ -20,11 +20,24 @@ _REMOVE = _SQL["remove_schedule"]
 _PAUSE = _SQL["pause_schedule"]
 _LOCK = _SQL["lock_schedule"]
 _RESUME = _SQL["resume_schedule"]
+_GET = _SQL["get_schedule"]
 _LIST = _SQL["list_schedules"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Missed = Literal["skip", "run_once", "run_all"]
+
+
+def find_zone(name: str) -> ZoneInfo:
+    """The zone of an IANA name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:  # OSError: it names a folder of zones
+        raise ValueError(f"there is no time zone {name!r}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +78,9 @@ class Schedule:
         if self.missed not in {"skip", "run_once", "run_all"}:
             raise ValueError(f"schedule {self.name!r}: missed is skip, run_once or run_all, not {self.missed!r}")
         try:
-            ZoneInfo(self.time_zone)
-        except (ZoneInfoNotFoundError, ValueError) as error:
-            raise ValueError(f"schedule {self.name!r}: there is no time zone {self.time_zone!r}") from error
+            find_zone(self.time_zone)
+        except ValueError as error:
+            raise ValueError(f"schedule {self.name!r}: {error}") from error
         if self.cron is not None:
             Cron.parse(self.cron)
 
@@ -121,9 +134,10 @@ class Schedules:
             },
         )
 
-    async def remove(self, tx: Tx, name: str) -> bool:
-        """Remove a schedule; its jobs stay. Returns whether there was one."""
-        return (await tx.execute(_REMOVE, {"name": name})).rowcount == 1
+    async def remove(self, tx: Tx, name: str) -> ScheduleState | None:
+        """Remove a schedule; its jobs stay. Returns it as it was; None: there was none."""
+        row = await (await tx.execute(_REMOVE, {"name": name})).fetchone()
+        return read_state(row)[0] if row is not None else None
 
     async def pause(self, tx: Tx, name: str, *, by: str | None = None) -> bool:
         """Make no jobs of a schedule until it is resumed; False: there is none, or it is paused already."""
@@ -137,6 +151,11 @@ class Schedules:
         state, now = read_state(row)
         await tx.execute(_RESUME, {"name": name, "next_slot": state.schedule.next_after(now)})
         return True
+
+    async def get(self, tx: Tx, name: str) -> ScheduleState | None:
+        """A schedule as it stands; None: there is none."""
+        row = await (await tx.execute(_GET, {"name": name})).fetchone()
+        return read_state(row)[0] if row is not None else None
 
     async def list(self, tx: Tx, *, after: str = "", limit: int = 100) -> list[ScheduleState]:
         """A page of schedules, in order of their names."""

@@ -175,7 +175,7 @@ class JobStore:
         Returns:
             Whether it was one; false: it is unknown, live, has succeeded, or another retry has it in hand.
         """
-        return bool(await self._retry(tx, JobFilter(), job_id=job_id, statuses=_RETRYABLE, limit=1, by=by))
+        return bool(await self._retry(tx, JobFilter(), statuses=_RETRYABLE, limit=1, by=by, job_id=job_id))
 
     async def retry_failed(
         self,
@@ -183,22 +183,37 @@ class JobStore:
         which: JobFilter,
         *,
         error: str | None = None,
+        since: datetime | None = None,
         until: datetime | None = None,
+        after: UUID | None = None,
         limit: int = 500,
         by: str | None = None,
-    ) -> int:
-        """Put a slice of the failed jobs back into their queues, oldest first; call it until it answers 0.
+    ) -> list[UUID]:
+        """Put a slice of the failed jobs back into their queues, oldest first, in one statement; call it until its
+        answer is shorter than `limit`.
 
         Args:
             which: which of them.
             error: only those whose error has this text in it.
+            since: only those that ended then or later.
             until: only those that ended before; set it, so that what fails again meanwhile does not go round.
+            after: the last job of the slice before.
             limit: size of the slice.
 
         Returns:
-            How many went back.
+            Those that went back, in order.
         """
-        return len(await self._retry(tx, which, statuses=("failed",), error=error, until=until, limit=limit, by=by))
+        return await self._retry(
+            tx,
+            which,
+            statuses=("failed",),
+            limit=limit,
+            by=by,
+            error=error,
+            since=since,
+            until=until,
+            after=after,
+        )
 
     async def _retry(
         self,
@@ -210,13 +225,17 @@ class JobStore:
         by: str | None,
         job_id: UUID | None = None,
         error: str | None = None,
+        since: datetime | None = None,
         until: datetime | None = None,
+        after: UUID | None = None,
     ) -> list[UUID]:
         parameters = asdict(which) | {
             "statuses": list(statuses),
             "job_id": job_id,
             "error": error,
+            "since": since,
             "until": until,
+            "after": after,
             "limit": limit,
             "note": Jsonb({"by": by}) if by else None,
         }
@@ -265,9 +284,10 @@ class JobStore:
         cursor = await tx.execute(_EVENTS, {"job_id": job_id, "after": after, "limit": limit})
         return [JobEvent(*row) for row in await cursor.fetchall()]
 
-    async def list_locks(self, tx: Tx, *, after: str = "", limit: int = 100) -> list[HeldLock]:
-        """A page of the lock keys that are held, in their order."""
-        cursor = await tx.execute(_LOCKS, {"after": after, "limit": limit})
+    async def list_locks(self, tx: Tx, *, after: HeldLock | None = None, limit: int = 100) -> list[HeldLock]:
+        """A page of the lock keys that are held, the longest held first; the last one is `after` of the next page."""
+        after_at, after_key = (after.acquired_at, after.lock_key) if after is not None else (None, "")
+        cursor = await tx.execute(_LOCKS, {"after_at": after_at, "after_key": after_key, "limit": limit})
         return [HeldLock(*row) for row in await cursor.fetchall()]
 
     async def list_workers(self, tx: Tx, *, after: str = "", limit: int = 100) -> list[WorkerProcess]:

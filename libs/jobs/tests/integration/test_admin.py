@@ -132,8 +132,74 @@ async def test_failed_jobs_are_retried_in_bulk_by_filter(operated: Operated, mon
     assert await operated.admin.retry_failed(JobFilter(queue="nothing"), by="anna") == 0
     assert await operated.admin.retry_failed(JobFilter(), by="anna") == 27
     assert await bench.value("SELECT count(*) FROM dl_jobs") == 50
-    assert operated.audit[0].detail == {"jobs": 10, "which": {"task": "noop"}}
+    assert operated.audit[0].detail == {"jobs": 10, "which": {"task": "noop", "error": "TimeoutError"}}
     assert len(await operated.claim(100)) == 50
+
+
+async def test_bulk_retry_takes_what_failed_since_a_time_slice_by_slice(
+    operated: Operated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("classifeed_jobs.admin._SLICE", 7)
+    bench = operated.bench
+    early = [await bench.enqueue() for _ in range(3)]
+    await operated.end(*await operated.claim(3), outcome="failed")
+    since = await bench.value("SELECT clock_timestamp()")
+    async with bench.db.transaction() as tx:
+        answers = await bench.store.enqueue_many(tx, [JobRequest("q", "noop") for _ in range(20)])
+    late = [answer.job_id for answer in answers]
+    await operated.end(*await operated.claim(20), outcome="failed")
+    assert await operated.admin.retry_failed(JobFilter(queue="q"), since=since, by="anna") == 20
+    assert [(await bench.job(job_id)).status for job_id in early] == ["failed"] * 3
+    said = "SELECT job_id, payload FROM dl_job_events WHERE kind = 'retry_requested' ORDER BY job_id"
+    assert await bench.execute(said) == [(job_id, {"by": "anna"}) for job_id in sorted(late)]
+    statements = "SELECT count(DISTINCT xmin::text) FROM dl_job_events WHERE kind = 'retry_requested'"
+    assert await bench.value(statements) == 3, "one for 7, 7 and 6 jobs"
+    assert operated.audit[-1].detail == {"jobs": 20, "which": {"queue": "q", "since": since.isoformat()}}
+
+
+async def test_bulk_retry_keeps_idempotency_and_lock_keys(operated: Operated) -> None:
+    bench = operated.bench
+    ids = [await bench.enqueue(idempotency_key=f"i{n}", lock_key="bank") for n in range(3)]
+    for _ in ids:
+        await operated.end(*await operated.claim(), outcome="failed")
+    holder = await bench.enqueue(lock_key="bank")
+    (running,) = await operated.claim()
+    assert running.job_id == holder
+    assert await operated.admin.retry_failed(JobFilter(), by="anna") == 3
+    async with bench.db.transaction() as tx:
+        again = await bench.store.enqueue(tx, "q", "noop", {}, idempotency_key="i1", lock_key="bank")
+    assert (again.job_id, again.created, again.status) == (ids[1], False, "queued")
+    assert await operated.claim(10) == [], "their key is held"
+    await operated.end(running, outcome="succeeded")
+    seen = []
+    for _ in ids:
+        (claim,) = await operated.claim(10)
+        seen.append((claim.job_id, claim.claim_no, claim.attempt))
+        await operated.end(claim, outcome="succeeded")
+    assert sorted(seen) == [(job_id, 2, 1) for job_id in sorted(ids)]
+
+
+async def test_bulk_retry_that_breaks_off_tells_what_went_back(
+    operated: Operated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("classifeed_jobs.admin._SLICE", 2)
+    bench = operated.bench
+    for _ in range(5):
+        await bench.enqueue()
+    await operated.end(*await operated.claim(5), outcome="failed")
+    retry = bench.store.retry_failed
+
+    async def breaking(*arguments: Any, after: Any, **options: Any) -> Any:
+        if after is not None:
+            raise OSError("the database went away")
+        return await retry(*arguments, after=after, **options)
+
+    monkeypatch.setattr(bench.store, "retry_failed", breaking)
+    with pytest.raises(OSError, match="went away"):
+        await operated.admin.retry_failed(JobFilter(), by="anna")
+    assert operated.audit[-1].detail == {"jobs": 2, "which": {}}
+    monkeypatch.undo()
+    assert await operated.admin.retry_failed(JobFilter(), by="anna") == 3
 
 
 async def test_pages_go_over_live_and_done_jobs_by_every_filter(operated: Operated) -> None:
@@ -208,7 +274,7 @@ async def test_locks_workers_and_queues_are_shown(operated: Operated) -> None:
     job_id = await operated.bench.enqueue(lock_key="seller 7")
     await operated.claim()
     (lock,) = await operated.admin.list_locks()
-    assert (lock.lock_key, lock.job_id, lock.worker_id) == ("seller 7", job_id, "w1")
+    assert (lock.lock_key, lock.job_id, lock.worker_id, lock.waiting) == ("seller 7", job_id, "w1", 0)
     (worker,) = await operated.admin.list_workers()
     assert (worker.worker_id, worker.queues, worker.running) == ("w1", ["q"], 1)
     await operated.admin.pause_queue("q", by="anna")
@@ -218,6 +284,38 @@ async def test_locks_workers_and_queues_are_shown(operated: Operated) -> None:
     await operated.admin.resume_queue("q", by="boris")
     assert (await operated.admin.queues())[0].paused_at is None
     assert operated.actions == [("pause", "anna"), ("set_limits", "anna"), ("resume", "boris")]
+
+
+async def test_locks_come_in_pages_the_longest_held_first_with_who_waits(operated: Operated) -> None:
+    bench = operated.bench
+    for key in ("c", "a", "b"):
+        await bench.enqueue(lock_key=key)
+        await operated.claim()
+    for key in ("b", "c", "b"):
+        await bench.enqueue(lock_key=key)
+    assert await operated.claim(10) == []
+    first = await operated.admin.list_locks(limit=2)
+    rest = await operated.admin.list_locks(after=first[-1], limit=2)
+    assert [(lock.lock_key, lock.waiting) for lock in first + rest] == [("c", 1), ("a", 0), ("b", 2)]
+
+
+async def test_failures_of_the_hour_stand_beside_the_rates_of_the_window(operated: Operated) -> None:
+    bench = operated.bench
+    for queue in ("q", "q", "q", "other"):
+        await bench.enqueue(queue=queue)
+    claims = await operated.claim(3)
+    await operated.end(*claims[:2], outcome="failed")
+    await operated.end(claims[2], outcome="succeeded")
+    await bench.execute(
+        "UPDATE dl_jobs_done SET finished_at = finished_at - interval '50 min' WHERE job_id = %s", claims[0].job_id
+    )
+    stats = await operated.admin.queue("q")
+    assert (round(stats.failed_per_s * 60), round(stats.succeeded_per_s * 60), stats.failed_last_hour) == (1, 1, 2)
+    await bench.execute("UPDATE dl_jobs_done SET finished_at = finished_at - interval '15 min'")
+    assert (await operated.admin.queue("q")).failed_last_hour == 1
+    nothing = await operated.admin.queue("nothing")
+    assert (nothing.queue, nothing.ready, nothing.oldest_s, nothing.limits) == ("nothing", 0, None, QueueLimits())
+    assert [each.queue for each in await operated.admin.queues()] == ["other", "q"]
 
 
 async def test_copy_puts_in_what_enqueue_would(operated: Operated) -> None:

@@ -163,13 +163,14 @@ async def test_paused_schedule_makes_nothing_and_has_missed_nothing(bench: Bench
     assert (await scheduler.backlog(), await scheduler.make_due()) == ({"due_schedules": 0}, 0)
     await admin.resume_schedule("s", by="anna")
     assert await scheduler.make_due() == 0
-    (state,) = await admin.list_schedules()
+    (state,) = (await admin.list_schedules()).schedules
     assert state.paused_at is None
     assert await bench.value("SELECT next_slot > clock_timestamp() FROM dl_schedules")
-    await admin.remove_schedule("s", by="anna")
-    with pytest.raises(NotFound) as raised:
-        await admin.remove_schedule("s", by="anna")
-    assert raised.value.reason == "SCHEDULE_NOT_FOUND"
+    assert (await admin.remove_schedule("s", by="anna")).next_slot == state.next_slot
+    for call in (admin.remove_schedule, admin.pause_schedule, admin.resume_schedule):
+        with pytest.raises(NotFound) as raised:
+            await call("s", by="anna")
+        assert raised.value.reason == "SCHEDULE_NOT_FOUND"
 
 
 async def test_running_schedulers_keep_the_beat(bench: Bench) -> None:

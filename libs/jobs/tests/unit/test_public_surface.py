@@ -11,9 +11,9 @@ def test_public_names() -> None:
             "TERMINAL", "AuditEntry", "Backoff", "ClaimLost", "EnqueuedJob", "Exponential", "Fail", "Fixed",
             "HeldLock", "Job", "JobAdmin", "JobContext", "JobEvent", "JobFilter", "JobPage", "JobRequest",
             "JobStore", "JobSettings", "Linear", "PipelineError", "Progress", "QueueLimits", "QueueStats", "Queues",
-            "Reaper", "Registry", "Retention", "Retry", "Schedule", "ScheduleState", "Scheduler", "Schedules",
-            "Slice", "SliceJob", "Snooze", "StopRequested", "Task", "Waker", "Worker", "WorkerProcess", "ddl",
-            "load_pipelines", "register", "registry",
+            "Reaper", "Registry", "Retention", "Retry", "Schedule", "SchedulePage", "ScheduleState", "Scheduler",
+            "Schedules", "Slice", "SliceJob", "Snooze", "StopRequested", "Task", "Waker", "Worker", "WorkerProcess",
+            "ddl", "load_pipelines", "register", "registry",
         ]
     )  # fmt: skip
     assert all(hasattr(classifeed_jobs, name) for name in classifeed_jobs.__all__)

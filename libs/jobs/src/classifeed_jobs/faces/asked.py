@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Self, TypeVar
@@ -12,12 +13,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_jobs.faces.json_values import find_fault
-from classifeed_jobs.job import JobRequest
+from classifeed_jobs.job import JobFilter, JobRequest
 
 MAX_BATCH: Final = 1000
+MAX_LOCKS: Final = 1000
 _DEFAULT_PRIORITY: Final = 100
 _DEFAULT_MAX_ATTEMPTS: Final = 5
-_INT32: Final = 2**31
+INT32: Final = 2**31
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _YEARS: Final = (1970, 9998)  # every time zone can show them
 
@@ -27,6 +29,17 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 def _storable(value: Any) -> Any:
     if fault := find_fault(value):
         raise ValueError(fault)
+    return value
+
+
+def without_controls(value: str) -> str:
+    """Returns a name.
+
+    Raises:
+        ValueError: it has control characters.
+    """
+    if any(unicodedata.category(character) == "Cc" for character in value):
+        raise ValueError("must have no control characters")
     return value
 
 
@@ -40,7 +53,7 @@ _Storable = AfterValidator(_storable)
 QueueName = Annotated[
     str,
     StringConstraints(min_length=1, max_length=63),
-    _Storable,
+    AfterValidator(without_controls),
     Field(description="Queue to wait in; any name, a job of a queue without workers waits."),
 ]
 TaskName = Annotated[
@@ -54,10 +67,10 @@ Label = Annotated[str, StringConstraints(min_length=1, max_length=200), _Storabl
 Args = Annotated[dict[str, Any], _Storable]
 
 
-class AskedJob(BaseModel):
-    """One job to enqueue. Fields that are null are as left out, except max_attempts."""
+class AskedRun(BaseModel):
+    """What a job runs, and how: alike for one job and for those of a schedule."""
 
-    model_config = ConfigDict(title="TriggerRequest", extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     queue: QueueName
     task: TaskName
@@ -65,23 +78,43 @@ class AskedJob(BaseModel):
     args: Args | None = Field(
         default=None, description="Arguments of the pipeline, which checks them itself when it runs."
     )
-    idempotency_key: Key | None = Field(
-        default=None, description="Of several requests with one key only the first makes a job; the others answer it."
-    )
     partition_key: Label | None = Field(
         default=None, description="Label for limits and fairness between tenants; excludes nothing."
     )
-    priority: Annotated[int, Field(ge=-_INT32, lt=_INT32)] | None = Field(
+    priority: Annotated[int, Field(ge=-INT32, lt=INT32)] | None = Field(
         default=None, description="Smaller runs first; 100 when left out."
     )
-    available_at: Annotated[datetime, AfterValidator(_in_utc)] | None = Field(
-        default=None, description="Not before (RFC 3339; UTC unless it says otherwise); at once when left out."
-    )
-    max_attempts: Annotated[int, Field(ge=1, lt=_INT32)] | None = Field(
+    max_attempts: Annotated[int, Field(ge=1, lt=INT32)] | None = Field(
         default=_DEFAULT_MAX_ATTEMPTS, description="How often it may be tried; null: for ever."
     )
     lease_ttl_sec: Annotated[int, Field(ge=1, le=86_400)] | None = Field(
         default=None, description="Seconds of silence after which another worker gets it; the service's when left out."
+    )
+
+    def run_values(self) -> dict[str, Any]:
+        """The values as the engine calls them."""
+        return {
+            "queue": self.queue,
+            "task": self.task,
+            "args": self.args or {},
+            "lock_key": self.lock_key,
+            "partition_key": self.partition_key,
+            "priority": _DEFAULT_PRIORITY if self.priority is None else self.priority,
+            "max_attempts": self.max_attempts,
+            "lease_ttl_s": self.lease_ttl_sec,
+        }
+
+
+class AskedJob(AskedRun):
+    """One job to enqueue. Fields that are null are as left out, except max_attempts."""
+
+    model_config = ConfigDict(title="TriggerRequest")
+
+    idempotency_key: Key | None = Field(
+        default=None, description="Of several requests with one key only the first makes a job; the others answer it."
+    )
+    available_at: Annotated[datetime, AfterValidator(_in_utc)] | None = Field(
+        default=None, description="Not before (RFC 3339; UTC unless it says otherwise); at once when left out."
     )
     producer: Label | None = Field(default=None, description="Label: who enqueues it.")
     consumer_group: Label | None = Field(default=None, description="Label: who it is for.")
@@ -89,19 +122,30 @@ class AskedJob(BaseModel):
     def to_request(self) -> JobRequest:
         """The request as the engine takes it."""
         return JobRequest(
-            queue=self.queue,
-            task=self.task,
-            args=self.args or {},
-            lock_key=self.lock_key,
             idempotency_key=self.idempotency_key,
-            partition_key=self.partition_key,
-            priority=_DEFAULT_PRIORITY if self.priority is None else self.priority,
             available_at=self.available_at,
-            max_attempts=self.max_attempts,
-            lease_ttl_s=self.lease_ttl_sec,
             producer=self.producer,
             consumer_group=self.consumer_group,
+            **self.run_values(),
         )
+
+
+class AskedFilter(BaseModel):
+    """Which jobs: those that agree in everything that is set."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    queue: QueueName | None = Field(default=None, description="Only jobs of this queue.")
+    task: TaskName | None = Field(default=None, description="Only jobs of this task.")
+    lock_key: Key | None = Field(default=None, description="Only jobs with this lock key.")
+
+    def to_filter(self) -> JobFilter:
+        """The filter as the engine takes it."""
+        return JobFilter(queue=self.queue, task=self.task, lock_key=self.lock_key)
+
+
+class _NamedQueue(BaseModel):
+    queue: QueueName
 
 
 class AskedBatch(BaseModel):
@@ -141,6 +185,15 @@ def checked_job_id(text: str) -> UUID:
     if _UUID.fullmatch(text) is None:
         raise refusal([FieldViolation("job_id", "must be a UUID such as 0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b")])
     return UUID(text)
+
+
+def checked_queue(text: str) -> str:
+    """Returns the name of a queue: any of 1 to 63 characters, none of them a control character.
+
+    Raises:
+        InvalidArgument: REQUEST_INVALID, it is none.
+    """
+    return checked(_NamedQueue, {"queue": text}).queue
 
 
 def refusal(violations: list[FieldViolation]) -> InvalidArgument:

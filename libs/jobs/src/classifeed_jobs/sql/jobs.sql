@@ -102,8 +102,14 @@ ORDER BY event_id
 LIMIT %(limit)s
 
 -- name: list_locks
-SELECT l.lock_key, l.job_id, l.worker_id, l.acquired_at FROM dl_job_locks l
-WHERE l.lock_key > %(after)s ORDER BY l.lock_key LIMIT %(limit)s
+-- The longest held first; `after` is the last one of the page before. Of the jobs that wait, those count that a worker has
+-- met: they are parked until the key is free.
+SELECT l.lock_key, l.job_id, l.worker_id, l.acquired_at,
+       (SELECT count(*) FROM dl_jobs j WHERE j.lock_key = l.lock_key AND j.waits_for = 'key') AS waiting
+FROM (SELECT * FROM dl_job_locks h
+      WHERE (h.acquired_at, h.lock_key) > (coalesce(%(after_at)s::timestamptz, '-infinity'), %(after_key)s::text)
+      ORDER BY h.acquired_at, h.lock_key LIMIT %(limit)s) AS l
+ORDER BY l.acquired_at, l.lock_key
 
 -- name: list_workers
 SELECT w.worker_id, w.queues, w.started_at, w.renewed_at,
@@ -112,7 +118,8 @@ FROM dl_workers w WHERE w.worker_id > %(after)s ORDER BY w.worker_id LIMIT %(lim
 
 -- name: retry_jobs
 -- Ended jobs go back to their queues with all their attempts; the fence (claim_no) and the checkpoint go on. In order of
--- their ids; jobs that another retry has in hand are passed over.
+-- their ids, from `after` on, so that no slice walks over those before it; jobs that another retry has in hand are passed
+-- over.
 WITH picked AS MATERIALIZED (
     SELECT d.job_id, d.finished_at FROM dl_jobs_done d
     WHERE d.status = ANY (%(statuses)s::text[])
@@ -124,7 +131,9 @@ WITH picked AS MATERIALIZED (
       AND (%(producer)s::text IS NULL OR d.producer = %(producer)s)
       AND (%(consumer_group)s::text IS NULL OR d.consumer_group = %(consumer_group)s)
       AND (%(error)s::text IS NULL OR strpos(d.error, %(error)s) > 0)
+      AND (%(since)s::timestamptz IS NULL OR d.finished_at >= %(since)s)
       AND (%(until)s::timestamptz IS NULL OR d.finished_at <= %(until)s)
+      AND (%(after)s::uuid IS NULL OR d.job_id > %(after)s)
     ORDER BY d.job_id LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
 ), gone AS (
@@ -141,7 +150,7 @@ WITH picked AS MATERIALIZED (
     INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, payload)
     SELECT g.job_id, 'retry_requested', g.attempt, g.claim_no, %(note)s::jsonb FROM gone g
 )
-SELECT g.job_id, g.queue FROM gone g
+SELECT g.job_id, g.queue FROM gone g ORDER BY g.job_id
 
 -- name: count_live
 SELECT queue, count(*) FROM dl_jobs

@@ -26,8 +26,8 @@ WHERE q.queue = %(queue)s AND q.paused_at IS NULL
   AND num_nonnulls(q.max_running, q.max_running_per_partition, q.rate_per_s) = 0
 
 -- name: queue_stats
--- Of all queues that have live jobs, settings or a worker, in order of their names. Jobs whose time has come and that no
--- worker has let in yet count as ready.
+-- Of all queues that have live jobs, recent ends, settings or a worker, in order of their names; or of one, whatever it
+-- has. Jobs whose time has come and that no worker has let in yet count as ready.
 WITH live AS MATERIALIZED (
     SELECT j.queue,
            count(*) FILTER (WHERE j.status = 'queued' AND j.waits_for IS DISTINCT FROM 'key'
@@ -50,6 +50,11 @@ WITH live AS MATERIALIZED (
     WHERE d.finished_at > statement_timestamp() - %(window_s)s * interval '1 second'
       AND (%(queue)s::text IS NULL OR d.queue = %(queue)s)
     GROUP BY d.queue
+), failed AS MATERIALIZED (
+    SELECT d.queue, count(*) AS jobs FROM dl_jobs_done d
+    WHERE d.status = 'failed' AND d.finished_at > statement_timestamp() - interval '1 hour'
+      AND (%(queue)s::text IS NULL OR d.queue = %(queue)s)
+    GROUP BY d.queue
 ), served AS MATERIALIZED (
     SELECT w.queue, count(*) AS workers
     FROM (SELECT unnest(x.queues) AS queue FROM dl_workers x
@@ -59,12 +64,14 @@ WITH live AS MATERIALIZED (
 )
 SELECT n.queue, coalesce(l.ready, 0), coalesce(l.delayed, 0), coalesce(l.parked, 0), coalesce(l.running, 0), l.oldest_s,
        coalesce(e.succeeded, 0) / %(window_s)s::float8, coalesce(e.failed, 0) / %(window_s)s::float8,
-       coalesce(e.canceled, 0) / %(window_s)s::float8, coalesce(s.workers, 0),
+       coalesce(e.canceled, 0) / %(window_s)s::float8, coalesce(f.jobs, 0), coalesce(s.workers, 0),
        q.paused_at, q.paused_by, q.max_running, q.max_running_per_partition, q.rate_per_s, q.rate_burst
-FROM (SELECT queue FROM live UNION SELECT queue FROM ended UNION SELECT queue FROM served
-      UNION SELECT d.queue FROM dl_queues d WHERE %(queue)s::text IS NULL OR d.queue = %(queue)s) AS n
+FROM (SELECT queue FROM live UNION SELECT queue FROM ended UNION SELECT queue FROM failed UNION SELECT queue FROM served
+      UNION SELECT d.queue FROM dl_queues d WHERE %(queue)s::text IS NULL
+      UNION SELECT %(queue)s WHERE %(queue)s::text IS NOT NULL) AS n
 LEFT JOIN live l ON l.queue = n.queue
 LEFT JOIN ended e ON e.queue = n.queue
+LEFT JOIN failed f ON f.queue = n.queue
 LEFT JOIN served s ON s.queue = n.queue
 LEFT JOIN dl_queues q ON q.queue = n.queue
 ORDER BY n.queue

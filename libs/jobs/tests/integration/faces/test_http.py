@@ -394,7 +394,7 @@ async def test_the_openapi_document_is_valid_and_true(hosted) -> None:
         Draft202012Validator.check_schema(schema)
     assert references(document) == {f"#/components/schemas/{name}" for name in schemas}
     operations = [(path, verb, each) for path, item in document["paths"].items() for verb, each in item.items()]
-    assert len({each["operationId"] for _, _, each in operations}) == len(operations) == 13
+    assert len({each["operationId"] for _, _, each in operations}) == len(operations) == 19
     for path, _, each in operations:
         in_path = {parameter["name"] for parameter in each["parameters"] if parameter["in"] == "path"}
         assert in_path == {step.strip("{}") for step in path.split("/") if step.startswith("{")}
@@ -423,6 +423,17 @@ async def test_the_openapi_document_is_valid_and_true(hosted) -> None:
     check("/api/v1/queues/{queue}/resume", "post", await hosted.http.post("/api/v1/queues/q/resume"))
     for path in ("/api/v1/jobs", "/api/v1/queues", "/api/v1/locks", "/health", "/info"):
         check(path, "get", await hosted.http.get(path))
+    schedule = "/api/v1/schedules/{name}"
+    daily = {"queue": "q", "task": "noop", "lock_key": "k", "cron": "30 3 * * *"}
+    for name, body in (("s", daily), ("s", daily | {"cron": "x"}), ("s" * 201, daily)):
+        check(schedule, "put", await hosted.http.put(f"/api/v1/schedules/{name}", json=body))
+    assert "404" not in document["paths"][schedule]["put"]["responses"]
+    check("/api/v1/schedules", "get", await hosted.http.get("/api/v1/schedules"))
+    for name in ("s", "none", "%07"):
+        check(schedule, "get", await hosted.http.get(f"/api/v1/schedules/{name}"))
+        for verb in ("pause", "resume"):
+            check(f"{schedule}/{verb}", "post", await hosted.http.post(f"/api/v1/schedules/{name}/{verb}"))
+        check(schedule, "delete", await hosted.http.delete(f"/api/v1/schedules/{name}"))
     for each in (job_id, UNKNOWN, "x"):
         check(f"{job}/status", "get", await hosted.http.get(f"/api/v1/jobs/{each}/status"))
         check(f"{job}/cancel", "post", await hosted.http.post(f"/api/v1/jobs/{each}/cancel"))

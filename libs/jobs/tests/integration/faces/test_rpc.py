@@ -6,6 +6,7 @@ import asyncio
 import time
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
 from uuid import uuid4
 
 import grpc
@@ -20,6 +21,7 @@ from classifeed.jobs.v1 import job_service_pb2 as pb
 from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
 from classifeed_common.auth import KeyStore
 from classifeed_common.rpc.client import open_channel
+from classifeed_common.rpc.status import from_rpc_error
 from classifeed_jobs import Fail, Progress, QueueLimits, Queues
 
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
@@ -76,7 +78,9 @@ async def test_a_job_is_told_in_full(hosted, stub) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"queue": "Q"},
+        {"queue": ""},
+        {"queue": "a\nb"},
+        {"queue": "q" * 64},
         {"lock_key": ""},
         {"lock_key": "\0"},
         {"task": "a\0"},
@@ -173,6 +177,59 @@ async def test_queues_and_their_limits(bench, stub) -> None:
     assert paused.oldest_age_s >= 0
     assert not (await stub.ResumeQueue(pb.ResumeQueueRequest(queue="q"))).paused
     assert (await stub.ResumeQueue(pb.ResumeQueueRequest(queue="free"))).queue == "free"
+
+
+async def test_queues_are_listed_by_one_query(stub, monkeypatch: pytest.MonkeyPatch) -> None:
+    queries = []
+    stats = Queues.stats
+
+    async def counted(self: Queues, tx: Any, **options: Any) -> Any:
+        queries.append(options)
+        return await stats(self, tx, **options)
+
+    monkeypatch.setattr(Queues, "stats", counted)
+    await stub.TriggerJob(asked())
+    [queue] = (await stub.ListQueues(pb.ListQueuesRequest())).queues
+    assert (queue.queue, queue.ready, queue.workers, len(queries)) == ("q", 1, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("load.cbr", True),
+        ("Ночная Очередь №1", True),
+        ("a/b %41 ?", True),
+        (" ", True),
+        ("q" * 63, True),
+        ("ж" * 63, True),
+        ("q" * 64, False),
+        ("a\tb", False),
+        ("a\x7f", False),
+        ("a\x85", False),
+        ("", False),
+    ],
+)
+async def test_names_of_queues_are_the_same_over_both_faces(hosted, stub, name: str, is_one: bool) -> None:
+    answer = await hosted.http.post("/api/v1/jobs/trigger", json=hosted.asked | {"queue": name})
+    assert answer.status_code == (200 if is_one else 400), answer.text
+    in_path = await hosted.http.post(f"/api/v1/queues/{quote(name, safe='')}/pause")
+    assert in_path.status_code == (200 if is_one else 400), in_path.text
+    calls = (
+        stub.TriggerJob(asked(queue=name)),
+        stub.PauseQueue(pb.PauseQueueRequest(queue=name)),
+        stub.ResumeQueue(pb.ResumeQueueRequest(queue=name)),
+        stub.RetryJobs(pb.RetryJobsRequest(queue=name)),
+        stub.ListJobs(pb.ListJobsRequest(queue=name or "\0")),
+    )
+    for call in calls:
+        if is_one:
+            await call
+        else:
+            error = await refused(call)
+            assert error.code() is INVALID
+            assert [violation.field for violation in from_rpc_error(error).violations] == ["queue"]
+    found = (await hosted.http.get("/api/v1/jobs")).json()["jobs"]
+    assert [job["queue"] for job in found] == [name] * 2 * is_one
 
 
 async def test_watching_sends_changes_but_no_heartbeats_and_ends_with_the_job(host, bench) -> None:

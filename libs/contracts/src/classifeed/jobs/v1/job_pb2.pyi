@@ -110,7 +110,7 @@ class JobEvent(_message.Message):
     def __init__(self, job_id: _Optional[str] = ..., event_id: _Optional[int] = ..., kind: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempt: _Optional[int] = ..., claim_no: _Optional[int] = ..., worker_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
 
 class Queue(_message.Message):
-    __slots__ = ("queue", "paused", "ready", "delayed", "parked", "running", "oldest_age_s", "ended_last_minute", "failed_last_hour", "concurrency_limit", "partition_limit", "rate_limit")
+    __slots__ = ("queue", "paused", "ready", "delayed", "parked", "running", "oldest_age_s", "ended_last_minute", "failed_last_hour", "concurrency_limit", "partition_limit", "rate_limit", "workers")
     QUEUE_FIELD_NUMBER: _ClassVar[int]
     PAUSED_FIELD_NUMBER: _ClassVar[int]
     READY_FIELD_NUMBER: _ClassVar[int]
@@ -123,6 +123,7 @@ class Queue(_message.Message):
     CONCURRENCY_LIMIT_FIELD_NUMBER: _ClassVar[int]
     PARTITION_LIMIT_FIELD_NUMBER: _ClassVar[int]
     RATE_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    WORKERS_FIELD_NUMBER: _ClassVar[int]
     queue: str
     paused: bool
     ready: int
@@ -135,7 +136,8 @@ class Queue(_message.Message):
     concurrency_limit: int
     partition_limit: int
     rate_limit: float
-    def __init__(self, queue: _Optional[str] = ..., paused: _Optional[bool] = ..., ready: _Optional[int] = ..., delayed: _Optional[int] = ..., parked: _Optional[int] = ..., running: _Optional[int] = ..., oldest_age_s: _Optional[float] = ..., ended_last_minute: _Optional[int] = ..., failed_last_hour: _Optional[int] = ..., concurrency_limit: _Optional[int] = ..., partition_limit: _Optional[int] = ..., rate_limit: _Optional[float] = ...) -> None: ...
+    workers: int
+    def __init__(self, queue: _Optional[str] = ..., paused: _Optional[bool] = ..., ready: _Optional[int] = ..., delayed: _Optional[int] = ..., parked: _Optional[int] = ..., running: _Optional[int] = ..., oldest_age_s: _Optional[float] = ..., ended_last_minute: _Optional[int] = ..., failed_last_hour: _Optional[int] = ..., concurrency_limit: _Optional[int] = ..., partition_limit: _Optional[int] = ..., rate_limit: _Optional[float] = ..., workers: _Optional[int] = ...) -> None: ...
 
 class Lock(_message.Message):
     __slots__ = ("lock_key", "job_id", "worker_id", "acquire_time", "waiting")

@@ -5,6 +5,7 @@ import warnings
 
 from classifeed.jobs.v1 import job_pb2 as classifeed_dot_jobs_dot_v1_dot_job__pb2
 from classifeed.jobs.v1 import job_service_pb2 as classifeed_dot_jobs_dot_v1_dot_job__service__pb2
+from classifeed.jobs.v1 import schedule_pb2 as classifeed_dot_jobs_dot_v1_dot_schedule__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -100,6 +101,36 @@ class JobServiceStub:
                 '/classifeed.jobs.v1.JobService/GetLocks',
                 request_serializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.GetLocksRequest.SerializeToString,
                 response_deserializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.GetLocksResponse.FromString,
+                _registered_method=True)
+        self.ListSchedules = channel.unary_unary(
+                '/classifeed.jobs.v1.JobService/ListSchedules',
+                request_serializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.ListSchedulesRequest.SerializeToString,
+                response_deserializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.ListSchedulesResponse.FromString,
+                _registered_method=True)
+        self.GetSchedule = channel.unary_unary(
+                '/classifeed.jobs.v1.JobService/GetSchedule',
+                request_serializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.GetScheduleRequest.SerializeToString,
+                response_deserializer=classifeed_dot_jobs_dot_v1_dot_schedule__pb2.Schedule.FromString,
+                _registered_method=True)
+        self.PutSchedule = channel.unary_unary(
+                '/classifeed.jobs.v1.JobService/PutSchedule',
+                request_serializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.PutScheduleRequest.SerializeToString,
+                response_deserializer=classifeed_dot_jobs_dot_v1_dot_schedule__pb2.Schedule.FromString,
+                _registered_method=True)
+        self.DeleteSchedule = channel.unary_unary(
+                '/classifeed.jobs.v1.JobService/DeleteSchedule',
+                request_serializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.DeleteScheduleRequest.SerializeToString,
+                response_deserializer=classifeed_dot_jobs_dot_v1_dot_schedule__pb2.Schedule.FromString,
+                _registered_method=True)
+        self.PauseSchedule = channel.unary_unary(
+                '/classifeed.jobs.v1.JobService/PauseSchedule',
+                request_serializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.PauseScheduleRequest.SerializeToString,
+                response_deserializer=classifeed_dot_jobs_dot_v1_dot_schedule__pb2.Schedule.FromString,
+                _registered_method=True)
+        self.ResumeSchedule = channel.unary_unary(
+                '/classifeed.jobs.v1.JobService/ResumeSchedule',
+                request_serializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.ResumeScheduleRequest.SerializeToString,
+                response_deserializer=classifeed_dot_jobs_dot_v1_dot_schedule__pb2.Schedule.FromString,
                 _registered_method=True)
 
 
@@ -198,6 +229,48 @@ class JobServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListSchedules(self, request, context):
+        """Lists the schedules by name.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetSchedule(self, request, context):
+        """Returns one schedule. NOT_FOUND when there is none.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PutSchedule(self, request, context):
+        """Makes or replaces a schedule. As long as its timing stays, no slot is skipped or run again; a pause stays too.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteSchedule(self, request, context):
+        """Removes a schedule; its jobs stay. Answers it as it was. NOT_FOUND when there is none.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PauseSchedule(self, request, context):
+        """Makes no jobs of a schedule until it is resumed; its slots meanwhile do not count as missed.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ResumeSchedule(self, request, context):
+        """Lets a paused schedule go on with its next slot from now.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_JobServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -265,6 +338,36 @@ def add_JobServiceServicer_to_server(servicer, server):
                     servicer.GetLocks,
                     request_deserializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.GetLocksRequest.FromString,
                     response_serializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.GetLocksResponse.SerializeToString,
+            ),
+            'ListSchedules': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSchedules,
+                    request_deserializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.ListSchedulesRequest.FromString,
+                    response_serializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.ListSchedulesResponse.SerializeToString,
+            ),
+            'GetSchedule': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetSchedule,
+                    request_deserializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.GetScheduleRequest.FromString,
+                    response_serializer=classifeed_dot_jobs_dot_v1_dot_schedule__pb2.Schedule.SerializeToString,
+            ),
+            'PutSchedule': grpc.unary_unary_rpc_method_handler(
+                    servicer.PutSchedule,
+                    request_deserializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.PutScheduleRequest.FromString,
+                    response_serializer=classifeed_dot_jobs_dot_v1_dot_schedule__pb2.Schedule.SerializeToString,
+            ),
+            'DeleteSchedule': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteSchedule,
+                    request_deserializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.DeleteScheduleRequest.FromString,
+                    response_serializer=classifeed_dot_jobs_dot_v1_dot_schedule__pb2.Schedule.SerializeToString,
+            ),
+            'PauseSchedule': grpc.unary_unary_rpc_method_handler(
+                    servicer.PauseSchedule,
+                    request_deserializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.PauseScheduleRequest.FromString,
+                    response_serializer=classifeed_dot_jobs_dot_v1_dot_schedule__pb2.Schedule.SerializeToString,
+            ),
+            'ResumeSchedule': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResumeSchedule,
+                    request_deserializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.ResumeScheduleRequest.FromString,
+                    response_serializer=classifeed_dot_jobs_dot_v1_dot_schedule__pb2.Schedule.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -619,6 +722,168 @@ class JobService:
             '/classifeed.jobs.v1.JobService/GetLocks',
             classifeed_dot_jobs_dot_v1_dot_job__service__pb2.GetLocksRequest.SerializeToString,
             classifeed_dot_jobs_dot_v1_dot_job__service__pb2.GetLocksResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSchedules(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.jobs.v1.JobService/ListSchedules',
+            classifeed_dot_jobs_dot_v1_dot_job__service__pb2.ListSchedulesRequest.SerializeToString,
+            classifeed_dot_jobs_dot_v1_dot_job__service__pb2.ListSchedulesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetSchedule(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.jobs.v1.JobService/GetSchedule',
+            classifeed_dot_jobs_dot_v1_dot_job__service__pb2.GetScheduleRequest.SerializeToString,
+            classifeed_dot_jobs_dot_v1_dot_schedule__pb2.Schedule.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PutSchedule(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.jobs.v1.JobService/PutSchedule',
+            classifeed_dot_jobs_dot_v1_dot_job__service__pb2.PutScheduleRequest.SerializeToString,
+            classifeed_dot_jobs_dot_v1_dot_schedule__pb2.Schedule.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteSchedule(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.jobs.v1.JobService/DeleteSchedule',
+            classifeed_dot_jobs_dot_v1_dot_job__service__pb2.DeleteScheduleRequest.SerializeToString,
+            classifeed_dot_jobs_dot_v1_dot_schedule__pb2.Schedule.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PauseSchedule(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.jobs.v1.JobService/PauseSchedule',
+            classifeed_dot_jobs_dot_v1_dot_job__service__pb2.PauseScheduleRequest.SerializeToString,
+            classifeed_dot_jobs_dot_v1_dot_schedule__pb2.Schedule.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResumeSchedule(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.jobs.v1.JobService/ResumeSchedule',
+            classifeed_dot_jobs_dot_v1_dot_job__service__pb2.ResumeScheduleRequest.SerializeToString,
+            classifeed_dot_jobs_dot_v1_dot_schedule__pb2.Schedule.FromString,
             options,
             channel_credentials,
             insecure,

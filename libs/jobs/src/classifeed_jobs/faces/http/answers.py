@@ -8,6 +8,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
+from classifeed_jobs.schedules import Missed
+
 Status = Literal["queued", "running", "succeeded", "failed", "canceled"]
 
 
@@ -135,6 +137,7 @@ class QueueView(Answer):
     succeeded_per_s: float = Field(description="Ends of this kind a second, over the last minute.")
     failed_per_s: float
     canceled_per_s: float
+    failed_last_hour: int
     workers: int = Field(description="Processes that work the queue.")
 
 
@@ -158,6 +161,38 @@ class LockList(Answer):
     """The keys that are held, the longest held first; at most 1,000."""
 
     locks: list[LockView]
+
+
+class ScheduleView(Answer):
+    """A job that is enqueued at each slot of a clock, and how that goes."""
+
+    name: str
+    queue: str
+    task: str
+    args: dict[str, Any]
+    lock_key: str | None
+    partition_key: str | None
+    priority: int
+    max_attempts: int | None
+    lease_ttl_sec: int | None = Field(description="Null: the service's.")
+    cron: str | None
+    every_sec: int | None
+    time_zone: str = Field(description="Of the clocks that cron is read on.")
+    missed: Missed = Field(description="What becomes of slots that nobody was there for.")
+    grace_sec: int
+    paused: bool
+    paused_at: Time | None
+    paused_by: str | None
+    next_slot: Time | None = Field(description="Null while it is paused.")
+    last_slot: Time | None = Field(description="The slot of the last job made for it; null: none yet.")
+    last_job_id: UUID | None
+
+
+class ScheduleList(Answer):
+    """A page of schedules, by name."""
+
+    schedules: list[ScheduleView]
+    next_page_token: str | None = Field(description="Give it as page_token for the next page; null on the last one.")
 
 
 class Health(Answer):

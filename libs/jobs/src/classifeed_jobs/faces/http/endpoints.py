@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel
-
 from classifeed_common.errors import FieldViolation, InvalidArgument
-from classifeed_jobs.faces.asked import QueueName, checked, checked_job_id, refusal
+from classifeed_jobs.faces.asked import MAX_LOCKS, checked_job_id, checked_queue, refusal
 from classifeed_jobs.faces.http import answers
 from classifeed_jobs.faces.http.operations import Asked, EventsQuery, Hosted, JobsQuery
-from classifeed_jobs.faces.locks import list_lock_states
-from classifeed_jobs.job import EnqueuedJob, JobFilter
-from classifeed_jobs.queues import QueueLimits, QueueStats
+from classifeed_jobs.job import EnqueuedJob
+from classifeed_jobs.queues import QueueStats
 
 
 async def trigger_job(hosted: Hosted, asked: Asked) -> answers.TriggerAnswer:
@@ -49,8 +46,7 @@ async def list_jobs(hosted: Hosted, asked: Asked) -> answers.JobList:
         after = checked_job_id(query.page_token) if query.page_token is not None else None
     except InvalidArgument as error:
         raise refusal([FieldViolation("page_token", "must be the next_page_token of a page before")]) from error
-    which = JobFilter(queue=query.queue, task=query.task, lock_key=query.lock_key)
-    page = await hosted.admin.list_jobs(which, status=query.status, after=after, limit=query.page_size)
+    page = await hosted.admin.list_jobs(query.to_filter(), status=query.status, after=after, limit=query.page_size)
     return answers.JobList(
         jobs=[answers.JobView.model_validate(job) for job in page.jobs],
         next_page_token=str(page.next_after) if page.next_after is not None else None,
@@ -77,21 +73,22 @@ async def list_queues(hosted: Hosted, _: Asked) -> answers.QueueList:
 
 async def pause_queue(hosted: Hosted, asked: Asked) -> answers.QueueView:
     """Starts no more jobs of a queue; those that run go on."""
-    queue = _queue_name(asked)
+    queue = checked_queue(asked.path["queue"])
     await hosted.admin.pause_queue(queue, by=asked.by)
-    return await _queue_now(hosted, queue)
+    return _queue(await hosted.admin.queue(queue))
 
 
 async def resume_queue(hosted: Hosted, asked: Asked) -> answers.QueueView:
     """Lets a paused queue go on."""
-    queue = _queue_name(asked)
+    queue = checked_queue(asked.path["queue"])
     await hosted.admin.resume_queue(queue, by=asked.by)
-    return await _queue_now(hosted, queue)
+    return _queue(await hosted.admin.queue(queue))
 
 
 async def list_locks(hosted: Hosted, _: Asked) -> answers.LockList:
     """Lists who holds which lock key, since when."""
-    return answers.LockList(locks=[answers.LockView.model_validate(lock) for lock in await list_lock_states(hosted.db)])
+    locks = await hosted.admin.list_locks(limit=MAX_LOCKS)
+    return answers.LockList(locks=[answers.LockView.model_validate(lock) for lock in locks])
 
 
 async def get_health(_: Hosted, __: Asked) -> answers.Health:
@@ -104,29 +101,11 @@ async def get_info(hosted: Hosted, _: Asked) -> answers.Info:
     return hosted.info
 
 
-class _QueueInPath(BaseModel):
-    queue: QueueName
-
-
-def _queue_name(asked: Asked) -> str:
-    return checked(_QueueInPath, asked.path).queue
-
-
 def _enqueued(enqueued: EnqueuedJob) -> answers.TriggerAnswer:
     members = {"job_id": enqueued.job_id, "status": enqueued.status}
     return answers.TriggerAnswer.model_validate(
         members | ({"differs": list(enqueued.differs)} if enqueued.differs else {})
     )
-
-
-async def _queue_now(hosted: Hosted, queue: str) -> answers.QueueView:
-    found = await hosted.admin.queues(queue=queue)
-    return _queue(found[0] if found else _unknown(queue))
-
-
-def _unknown(queue: str) -> QueueStats:
-    """A queue that has nothing: any name is one."""
-    return QueueStats(queue, 0, 0, 0, 0, None, 0.0, 0.0, 0.0, 0, None, None, QueueLimits())
 
 
 def _queue(stats: QueueStats) -> answers.QueueView:
@@ -144,5 +123,6 @@ def _queue(stats: QueueStats) -> answers.QueueView:
         succeeded_per_s=stats.succeeded_per_s,
         failed_per_s=stats.failed_per_s,
         canceled_per_s=stats.canceled_per_s,
+        failed_last_hour=stats.failed_last_hour,
         workers=stats.workers,
     )

@@ -18,10 +18,11 @@ _CONVERTOR = re.compile(r"\{(\w+)(?::\w+)?\}")
 _PATH_SCHEMAS: Final = {
     "job_id": {"type": "string", "format": "uuid"},
     "queue": {"type": "string", "minLength": 1, "maxLength": 63},
+    "name": {"type": "string", "minLength": 1, "maxLength": 200},
 }
 _PROBLEMS: Final = {
     400: "The request is wrong.",
-    404: "There is no such job.",
+    404: "There is no such job, or no such schedule.",
     412: "The job does not stand so that this can be done.",
     500: "A fault of the service.",
     503: "The service starts, stops, or waits for its database: try again later.",
@@ -85,7 +86,7 @@ def _describe(operation: Operation, refs: Any, schemas: dict[str, Any], is_guard
 def _problems_of(operation: Operation, is_guarded: bool) -> dict[int, str]:
     problems = _PROBLEMS | (_REFUSALS if is_guarded else {})
     unused = set()
-    if "{job_id}" not in operation.path:
+    if "{job_id}" not in operation.path and ("{name:path}" not in operation.path or operation.method == "PUT"):
         unused.add(404)
     if operation.rpc != "RetryJob":
         unused.add(412)

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from classifeed_common.db import Database
 from classifeed_jobs.admin import JobAdmin
-from classifeed_jobs.faces.asked import Key, QueueName, TaskName
+from classifeed_jobs.faces.asked import AskedFilter
+from classifeed_jobs.faces.asked_schedule import ScheduleName
 from classifeed_jobs.faces.http.answers import Info, Status
 
 DEFAULT_PAGE: Final = 50
@@ -42,7 +42,6 @@ class Hosted:
     """What the operations work with."""
 
     admin: JobAdmin
-    db: Database
     info: Info
 
 
@@ -72,15 +71,10 @@ class Operation:
         return self.do.__name__
 
 
-class JobsQuery(BaseModel):
+class JobsQuery(AskedFilter):
     """Which jobs."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    queue: QueueName | None = Field(default=None, description="Only jobs of this queue.")
     status: Status | None = Field(default=None, description="Only jobs that stand so.")
-    task: TaskName | None = Field(default=None, description="Only jobs of this task.")
-    lock_key: Key | None = Field(default=None, description="Only jobs with this lock key.")
     page_size: PageSize = DEFAULT_PAGE
     page_token: str | None = Field(default=None, description="next_page_token of the page before.")
 
@@ -94,3 +88,12 @@ class EventsQuery(BaseModel):
     page_token: Annotated[int, Field(ge=0, lt=1 << 63)] | None = Field(
         default=None, description="next_page_token of the page before."
     )
+
+
+class SchedulesQuery(BaseModel):
+    """Which page."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    page_size: PageSize = DEFAULT_PAGE
+    page_token: ScheduleName | None = Field(default=None, description="next_page_token of the page before.")

@@ -44,5 +44,5 @@ def job_routes(
 
     # Whoever may see the jobs may read how to ask for them.
     own = Operation("GET", "/openapi.json", "This document", get_document, OpenApiDocument, rpc="ListJobs")
-    door = Door(Hosted(JobAdmin(db, store), db, info), keys=keys, policy=policy or Policy())
+    door = Door(Hosted(JobAdmin(db, store), info), keys=keys, policy=policy or Policy())
     return [Route(each.path, partial(door.answer, each), methods=[each.method]) for each in (*OPERATIONS, own)]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from classifeed_jobs.faces.asked import AskedBatch, AskedJob
-from classifeed_jobs.faces.http import answers, endpoints
-from classifeed_jobs.faces.http.operations import EventsQuery, JobsQuery, Operation
+from classifeed_jobs.faces.asked_schedule import AskedSchedule
+from classifeed_jobs.faces.http import answers, endpoints, schedule_endpoints
+from classifeed_jobs.faces.http.operations import EventsQuery, JobsQuery, Operation, SchedulesQuery
 
 OPERATIONS: Final = (
     Operation(
@@ -85,6 +86,56 @@ OPERATIONS: Final = (
     ),
     Operation(
         "GET", "/api/v1/locks", "Who holds which lock key", endpoints.list_locks, answers.LockList, rpc="GetLocks"
+    ),
+    Operation(
+        "GET",
+        "/api/v1/schedules",
+        "What is enqueued when",
+        schedule_endpoints.list_schedules,
+        answers.ScheduleList,
+        rpc="ListSchedules",
+        query=SchedulesQuery,
+    ),
+    Operation(
+        "GET",
+        "/api/v1/schedules/{name:path}",
+        "How a schedule stands",
+        schedule_endpoints.get_schedule,
+        answers.ScheduleView,
+        rpc="GetSchedule",
+    ),
+    Operation(
+        "PUT",
+        "/api/v1/schedules/{name:path}",
+        "Make or replace a schedule",
+        schedule_endpoints.put_schedule,
+        answers.ScheduleView,
+        rpc="PutSchedule",
+        body=AskedSchedule,
+    ),
+    Operation(
+        "DELETE",
+        "/api/v1/schedules/{name:path}",
+        "Remove a schedule",
+        schedule_endpoints.delete_schedule,
+        answers.ScheduleView,
+        rpc="DeleteSchedule",
+    ),
+    Operation(
+        "POST",
+        "/api/v1/schedules/{name:path}/pause",
+        "Hold back a schedule",
+        schedule_endpoints.pause_schedule,
+        answers.ScheduleView,
+        rpc="PauseSchedule",
+    ),
+    Operation(
+        "POST",
+        "/api/v1/schedules/{name:path}/resume",
+        "Let a schedule go on",
+        schedule_endpoints.resume_schedule,
+        answers.ScheduleView,
+        rpc="ResumeSchedule",
     ),
     Operation("GET", "/health", "Whether the process answers", endpoints.get_health, answers.Health, is_audited=False),
     Operation("GET", "/info", "What is running", endpoints.get_info, answers.Info),
