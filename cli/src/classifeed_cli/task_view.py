@@ -43,7 +43,8 @@ def show_task(out: Output, task: task_pb2.Task) -> None:
     if task.error_code:
         place = f" (line {task.error_line}, column {task.error_column})" if task.error_line else ""
         out.say(f"  fault     {task.error_code}{place}")
-        out.say(f"            {one_line(task.error_message)}", hang=12)
+        for line in task.error_message.split("\n"):
+            out.say(f"            {one_line(line)}", hang=14 if line.startswith("- ") else 12)
     for warning in task.warnings:
         out.say(f"  note      {one_line(warning)}", hang=12)
     if not numbers.total and task.error_code:

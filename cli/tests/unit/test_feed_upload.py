@@ -59,9 +59,10 @@ FAILED = {
     "status": "TASK_STATUS_FAILED",
     "phase": "TASK_PHASE_DONE",
     "error_code": "UNKNOWN_FORMAT",
-    "error_message": "The file is a picture; known is YML. It begins with “\x89PNG\r\n\x1a\n\x00\x07\x1b[2J\ufffd”",
-    "error_line": 1,
-    "error_column": 1,
+    "error_message": "The file is binary data. It begins with “\x89PNG\r\x1a\x00\x07\x1b[2J\ufffd”. Export the "
+    "offers in a known format. `classifeed feed formats` lists them.\nKnown formats, by NAME:\n"
+    "- yml: YML (Yandex Market Language); root <yml_catalog>\n"
+    "- google_rss: Google and Facebook products in RSS 2.0; root <rss> with the namespace of Google",
 }
 
 

@@ -597,6 +597,23 @@ def test_failed_fetch_has_its_time() -> None:
     assert told.time == known.state.last_fetch.end_time
 
 
+@pytest.mark.parametrize(
+    ("fetch", "words"),
+    [("sellers/shop/feeds/default/fetches/3", "Open the link in a browser"), ("", "Open the file you")],
+)
+def test_page_in_place_of_a_feed_is_remedied_where_it_came_from(fetch: str, words: str) -> None:
+    failed = task(7, "FAILED", error_code="NOT_A_FEED", error_message="It is a page.", error_line=1, fetch=fetch)
+    told = explain(facts(Look(failed, located(), []), None, None))
+    assert told.suggestion.startswith(words)
+    assert "line 1" not in told.suggestion
+
+
+def test_lists_below_a_fault_are_left_to_the_load() -> None:
+    failed = task(7, "FAILED", error_code="UNKNOWN_FORMAT", error_message="It is JSON. Export it.\nKnown:\n- yml")
+    told = step_of(explain(facts(Look(failed, located(), []), None, None)), "FILE")
+    assert told.text == "The file of load 7 cannot be loaded. It is JSON. Export it."
+
+
 def test_failed_load_names_place_and_words_of_the_fault() -> None:
     told = step_of(explain(CASES["failed load"].facts), "FILE")
     assert (told.code, told.line, told.column) == ("MALFORMED_XML", 5, 9)

@@ -27,7 +27,7 @@ from classifeed_processor.store import reading, tasks
 
 SUCCEEDED, FAILED = task_pb2.TASK_STATUS_SUCCEEDED, task_pb2.TASK_STATUS_FAILED
 SUPERSEDED, HELD = task_pb2.TASK_STATUS_SUPERSEDED, task_pb2.TASK_STATUS_HELD
-GOOD, BROKEN = "a" * 64, "b" * 64
+GOOD, BROKEN, PAGE = "a" * 64, "b" * 64, "c" * 64
 _sources = itertools.count(1)
 
 
@@ -121,7 +121,7 @@ class Runner:
 async def runner(migrated_database, yml, offer, tmp_path) -> Runner:
     database = await migrated_database("classifeed_processor", "processor")
     owner = Owner(database)
-    blobs = Blobs({GOOD: yml(offer("a"), offer("b")), BROKEN: b"<yml_catalog><shop>"})
+    blobs = Blobs({GOOD: yml(offer("a"), offer("b")), BROKEN: b"<yml_catalog><shop>", PAGE: b"<html>Log in</html>"})
     return Runner(database, owner, RunParts(blobs, owner, TaskSignals(), "requests", tmp_path / "spool", 10))
 
 
@@ -164,6 +164,14 @@ async def test_a_file_of_another_format_than_the_wanted_one_fails_in_words(runne
     assert "any format" in task.error_message
     assert runner.owner.log == []
     assert (await runner.run(await runner.fetch(1, 2, format="yml"))).status == SUCCEEDED
+
+
+async def test_a_page_in_place_of_a_feed_is_remedied_where_it_came_from(runner):
+    fetched = await runner.run(await runner.fetch(1, 1, source_sha256=PAGE))
+    sent = await runner.run(await runner.upload("u1", source_sha256=PAGE))
+    assert [task.error_code for task in (fetched, sent)] == ["NOT_A_FEED", "NOT_A_FEED"]
+    assert "Open the link in a browser" in fetched.error_message
+    assert "Open the file that you sent" in sent.error_message
 
 
 _UPLOADS = st.tuples(st.just("upload"))

@@ -64,7 +64,9 @@ def test_a_web_page_is_no_feed(scan, page):
     with pytest.raises(FeedFault) as caught:
         scan(page)
     assert (caught.value.code, caught.value.line) == ("NOT_A_FEED", 1)
-    assert "Open the link in a browser" in caught.value.message
+    by_link, by_upload = caught.value.tell(is_fetched=True), caught.value.tell(is_fetched=False)
+    assert ["Open the link in a browser" in by_link, "the file that you sent" in by_link] == [True, False]
+    assert ["Open the link in a browser" in by_upload, "the file that you sent" in by_upload] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -98,10 +100,14 @@ def test_what_cannot_be_read_is_refused_by_name(scan, content, code):
 def test_an_unknown_format_shows_its_beginning_and_what_is_known(scan):
     with pytest.raises(FeedFault) as caught:
         scan(b"id;name\n" + b"x" * 500)
-    assert "id;name" in caught.value.message
-    assert "x" * 193 not in caught.value.message
-    assert all(f"{each.title}: {each.recognised_by}" in caught.value.message for each in FORMATS)
-    assert "classifeed feed formats" in caught.value.message
+    words, *known = caught.value.message.split("\n")
+    assert words.startswith("The file is of no known format. It begins with “id;name ")
+    assert "x" * 193 not in words
+    assert words.endswith("`classifeed feed formats NAME --sample FILE` saves a sample.")
+    assert max(len(sentence.split()) for sentence in words.split(". ")) <= 12, "short sentences"
+    assert known == ["Known formats, by NAME:"] + [
+        f"- {each.name}: {each.title}; {each.recognised_by}" for each in FORMATS
+    ]
 
 
 def test_a_cut_off_archive_is_refused(scan, yml, offer):
@@ -139,5 +145,5 @@ def test_content_is_called_what_it_is_and_shown_in_printable_characters(scan, co
         scan(content)
     message = caught.value.message
     assert f"The file is {name}. " in message
-    assert message.isprintable()
+    assert all(line.isprintable() for line in message.split("\n"))
     assert "\ufffd" not in message

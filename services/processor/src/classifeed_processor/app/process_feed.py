@@ -64,7 +64,8 @@ async def process_feed(ctx: JobContext, parts: RunParts, key: TaskKey) -> None:
             except FeedFault as fault:
                 _log.info("feed.failed", task=key.name, run=step.run, code=fault.code, line=fault.line)
                 async with guarded(ctx) as tx:
-                    await tasks.end_task(tx, key, task_pb2.TASK_STATUS_FAILED, fault)
+                    is_fetched = step.state.feed_loader_result_id is not None
+                    await tasks.end_task(tx, key, task_pb2.TASK_STATUS_FAILED, fault, is_fetched=is_fetched)
             except RunOvertaken:
                 _log.info("feed.run.overtaken", task=key.name, run=step.run)
     finally:

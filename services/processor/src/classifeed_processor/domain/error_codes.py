@@ -50,12 +50,14 @@ class FaultCode:
         title: The code in words.
         cause: How files come to be so.
         suggestion: What to do.
+        upload_suggestion: What to do with a file that was not fetched by a link, where that is something else.
     """
 
     code: str
     title: str
     cause: str
     suggestion: str
+    upload_suggestion: str = ""
 
 
 def _issues(*rows: IssueCode) -> dict[str, IssueCode]:
@@ -281,12 +283,15 @@ FAULTS: Final = _faults(
         "The file is a web page or an error message, not a feed",
         "Instead of the feed the site gave a page for people: a login, an error page, or the error text of a script.",
         "Open the link in a browser, correct what the page says, and load again.",
+        "Open the file that you sent in a text editor: it holds a page, not the feed. Export the feed again, and send "
+        "that.",
     ),
     FaultCode(
         "UNKNOWN_FORMAT",
         "The format of the file is not known",
         "The file can be read, but it is none of the formats that can be loaded.",
-        "Export the offers in a known format; `classifeed feed formats` lists them and gives a sample of each.",
+        "Export the offers in a known format. `classifeed feed formats` lists them. "
+        "`classifeed feed formats NAME --sample FILE` saves a sample.",
     ),
     FaultCode(
         "FORMAT_DIFFERS",

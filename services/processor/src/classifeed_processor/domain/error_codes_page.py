@@ -52,10 +52,12 @@ _NAMES = {
 def render() -> str:
     """Returns the page as Markdown."""
     parts = [_HEAD]
-    parts += [
-        f"\n### {fault.code}\n\n{fault.title}.\n\n- Cause: {fault.cause}\n- What to do: {fault.suggestion}\n"
-        for fault in FAULTS.values()
-    ]
+    for fault in FAULTS.values():
+        parts.append(
+            f"\n### {fault.code}\n\n{fault.title}.\n\n- Cause: {fault.cause}\n- What to do: {fault.suggestion}\n"
+        )
+        if fault.upload_suggestion:
+            parts.append(f"- What to do with an uploaded file: {fault.upload_suggestion}\n")
     parts.append(_OFFERS)
     for issue in ISSUES.values():
         level = "ERROR" if issue.level == ERROR else "WARNING"

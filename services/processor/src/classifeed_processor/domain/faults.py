@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from classifeed_processor.domain.error_codes import FAULTS
 
 
@@ -13,18 +15,30 @@ class FeedFault(Exception):
         reason: What is wrong with this file, in words, without the remedy.
         line: Line in the file from 1, 0 when the fault has no place.
         column: Column in characters from 1, 0 when unknown.
+        notes: Lines below the words, such as those of a list.
     """
 
-    def __init__(self, code: str, reason: str, *, line: int = 0, column: int = 0) -> None:
+    def __init__(self, code: str, reason: str, *, line: int = 0, column: int = 0, notes: Sequence[str] = ()) -> None:
         self.code = FAULTS[code].code
         self.reason = reason
         self.line = line
         self.column = column
+        self.notes = tuple(notes)
         super().__init__(self.message)
 
     @property
     def message(self) -> str:
-        """What happened, where, and what to do, in one text for the seller."""
+        """The text for a file that was uploaded."""
+        return self.tell(is_fetched=False)
+
+    def tell(self, *, is_fetched: bool) -> str:
+        """Returns what happened, where, and what to do, in one text for the seller.
+
+        Args:
+            is_fetched: whether the file came by a link, or else by an upload.
+        """
         where = f" (line {self.line}, column {self.column})" if self.line and self.column else ""
         where = f" (line {self.line})" if self.line and not self.column else where
-        return f"{self.reason}{where}. {FAULTS[self.code].suggestion}"
+        fault = FAULTS[self.code]
+        remedy = fault.suggestion if is_fetched else fault.upload_suggestion or fault.suggestion
+        return "\n".join([f"{self.reason}{where}. {remedy}", *self.notes])

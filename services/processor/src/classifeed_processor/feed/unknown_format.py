@@ -30,9 +30,9 @@ def unknown_format(start: bytes, what: str = "", advice: str = "") -> FeedFault:
         advice: What would make a known format of it; a sentence, or nothing.
     """
     name = what or _guess(start)
-    known = "; ".join(f"{each.title}: {each.recognised_by}" for each in FORMATS)
-    sentences = [f"The file is {name}", *([advice] if advice else []), f"Known are: {known}"]
-    return FeedFault("UNKNOWN_FORMAT", f"{'. '.join(sentences)}. It begins with {show_bytes(start)}", line=1, column=1)
+    sentences = [f"The file is {name}", *([advice] if advice else []), f"It begins with {show_bytes(start)}"]
+    known = [f"- {each.name}: {each.title}; {each.recognised_by}" for each in FORMATS]
+    return FeedFault("UNKNOWN_FORMAT", ". ".join(sentences), notes=["Known formats, by NAME:", *known])
 
 
 def show_bytes(data: bytes) -> str:

@@ -162,13 +162,20 @@ async def note_sent(tx: Tx, key: TaskKey, run: int, *, batch_count: int, digest:
     await tx.execute(_NOTE_SENT, {**_key(key), **sent})
 
 
-async def end_task(tx: Tx, key: TaskKey, status: task_pb2.TaskStatus, fault: FeedFault | None = None) -> None:
-    """End the task for good, unless it has ended."""
+async def end_task(
+    tx: Tx,
+    key: TaskKey,
+    status: task_pb2.TaskStatus,
+    fault: FeedFault | None = None,
+    *,
+    is_fetched: bool = False,
+) -> None:
+    """End the task for good, unless it has ended; `is_fetched` chooses the words of the fault."""
     columns = {
         "status": status,
         "done": task_pb2.TASK_PHASE_DONE,
         "error_code": fault.code if fault else "",
-        "error_message": fault.message if fault else "",
+        "error_message": fault.tell(is_fetched=is_fetched) if fault else "",
         "error_line": fault.line if fault else 0,
         "error_column": fault.column if fault else 0,
     }

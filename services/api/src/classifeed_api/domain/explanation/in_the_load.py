@@ -6,7 +6,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from classifeed.feeds.v1 import explanation_pb2 as stages
 from classifeed.feeds.v1.explanation_pb2 import ExplanationStage, ExplanationStep
-from classifeed.feeds.v1.task_pb2 import TASK_STATUS_FAILED
+from classifeed.feeds.v1.task_pb2 import TASK_STATUS_FAILED, Task
 from classifeed.offers.v1.offer_pb2 import OFFER_ORIGIN_MANUAL
 from classifeed_api.domain.explanation.facts import LATE_FAULTS, Facts, Look
 from classifeed_api.domain.explanation.steps import (
@@ -25,6 +25,8 @@ from classifeed_api.domain.unknown import UNKNOWN
 _FILE = stages.EXPLANATION_STAGE_FILE
 _OFFER = stages.EXPLANATION_STAGE_OFFER
 _BATCH = stages.EXPLANATION_STAGE_BATCH
+# What came in place of a feed has no line that could be corrected.
+_PAGE = "NOT_A_FEED"
 
 
 def tell_file(facts: Facts) -> ExplanationStep:
@@ -36,13 +38,12 @@ def tell_file(facts: Facts) -> ExplanationStep:
     if look.is_delete:
         return step(_FILE, SKIPPED, "There is no file to be checked.")
     if task.status == TASK_STATUS_FAILED and task.error_code not in LATE_FAULTS:
-        place = f"line {task.error_line} of the file" if task.error_line else "the file as is said there"
         return step(
             _FILE,
             STOPPED,
-            f"The file of load {task.task_id} cannot be loaded. {task.error_message}",
+            f"The file of load {task.task_id} cannot be loaded. {_words_of(task)}",
             time=_set(task.end_time),
-            suggestion=f"Correct {place} and load it again: one such fault stops all offers of the file.",
+            suggestion=_remedy_of(task),
             code=task.error_code or "LOAD_FAILED",
             line=task.error_line,
             column=task.error_column,
@@ -88,7 +89,7 @@ def tell_batch(facts: Facts) -> ExplanationStep:
         return step(
             _BATCH,
             STOPPED,
-            f"Load {task.task_id} failed. {task.error_message}",
+            f"Load {task.task_id} failed. {_words_of(task)}",
             time=_set(task.end_time),
             code=task.error_code or "LOAD_FAILED",
             suggestion="Load the file again; if it fails again, tell the operator.",
@@ -120,6 +121,20 @@ def sent_at(look: Look) -> Timestamp | None:
 def _checked_at(look: Look) -> Timestamp | None:
     """Returns by when the whole file had been checked: one moment for all of its offers."""
     return None if look.location is UNKNOWN else _set(look.location.check_time)
+
+
+def _words_of(task: Task) -> str:
+    """Returns what is said of a failed load, without the lists below it."""
+    return task.error_message.partition("\n")[0]
+
+
+def _remedy_of(task: Task) -> str:
+    if task.error_code == _PAGE:
+        if task.fetch:
+            return "Open the link in a browser, put right what the page says, and run the feed again."
+        return "Open the file you sent: it is a page or an error text. Export the feed again, and send that."
+    place = f"line {task.error_line} of the file" if task.error_line else "the file as is said there"
+    return f"Correct {place} and load it again: one such fault stops all offers of the file."
 
 
 def _tell_missing(facts: Facts, look: Look) -> ExplanationStep:
