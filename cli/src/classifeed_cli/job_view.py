@@ -1,22 +1,26 @@
-"""Jobs, queues and locks for people: tables of 80 columns, and all of one job."""
+"""Jobs, queues, locks and schedules for people: tables of 80 columns, and all of one job."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from classifeed.jobs.v1 import job_pb2
-from classifeed_cli.amounts import duration_words, time_words
+from classifeed.jobs.v1 import job_pb2, schedule_pb2
+from classifeed_cli.amounts import duration_words, local_time, time_words
 from classifeed_cli.job_services import Asked
 from classifeed_cli.messages import document_of, enum_label
 from classifeed_cli.output import Output
+from classifeed_cli.wrapping import cut, one_line
 
 ENDED = frozenset({job_pb2.JOB_STATUS_SUCCEEDED, job_pb2.JOB_STATUS_FAILED, job_pb2.JOB_STATUS_CANCELED})
+_NAME_WIDTH: Final = 31
+_AGES: Final = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 def status_of(status: job_pb2.JobStatus) -> str:
@@ -37,10 +41,10 @@ def show_unreachable(out: Output, asked: Asked[Any]) -> dict[str, Any]:
 
 
 def show_jobs(out: Output, jobs: Iterable[tuple[str, job_pb2.Job]]) -> None:
-    """Prints a line for each job."""
+    """Prints a line for each job, with how long it has stood so."""
     out.table(
-        ("job", "service", "status", "try", "task"),
-        ((job.job_id, service, status_of(job.status), job.attempt, job.task) for service, job in jobs),
+        ("job", "service", "status", "for", "task"),
+        ((job.job_id, service, status_of(job.status), _age(_ago_s(_since(job))), job.task) for service, job in jobs),
     )
 
 
@@ -88,7 +92,7 @@ def show_events(out: Output, events: Iterable[job_pb2.JobEvent]) -> None:
 def show_queues(out: Output, queues: Mapping[str, Iterable[job_pb2.Queue]]) -> None:
     """Prints a line for each queue."""
     out.table(
-        ("service", "ready", "later", "locked", "running", "oldest", "per min", "queue"),
+        ("service", "ready", "later", "locked", "running", "workers", "oldest", "/min", "queue"),
         (
             (
                 service,
@@ -96,9 +100,10 @@ def show_queues(out: Output, queues: Mapping[str, Iterable[job_pb2.Queue]]) -> N
                 queue.delayed,
                 queue.parked,
                 queue.running,
-                duration_words(queue.oldest_age_s) if queue.ready or queue.parked else "",
+                f"{queue.workers}, paused" if queue.paused else queue.workers,
+                _age(queue.oldest_age_s) if queue.ready or queue.parked else "",
                 queue.ended_last_minute,
-                f"paused: {queue.queue}" if queue.paused else queue.queue,
+                queue.queue,
             )
             for service, found in queues.items()
             for queue in found
@@ -118,6 +123,24 @@ def show_locks(out: Output, locks: Mapping[str, Iterable[job_pb2.Lock]]) -> None
     )
 
 
+def show_schedules(out: Output, schedules: Iterable[tuple[str, schedule_pb2.Schedule]]) -> None:
+    """Prints a line for each schedule: its next slot, how long ago the last one was, and when they come."""
+    room = _NAME_WIDTH if out.people.is_terminal else sys.maxsize
+    out.table(
+        ("service", "next", "last", "schedule", "when"),
+        (
+            (
+                service,
+                "paused" if schedule.paused else f"{local_time(schedule.next_slot_time):%Y-%m-%d %H:%M}",
+                _age(_ago_s(schedule.last_slot_time)) if schedule.HasField("last_slot_time") else "",
+                cut(one_line(schedule.name), room),
+                _timing(schedule),
+            )
+            for service, schedule in schedules
+        ),
+    )
+
+
 def progress_words(job: job_pb2.Job) -> str:
     """Returns how far a job has come; empty when it has not said."""
     if not job.HasField("progress"):
@@ -126,6 +149,26 @@ def progress_words(job: job_pb2.Job) -> str:
     words = f"{progress.processed:,} of {progress.total:,}" if progress.total else f"{progress.processed:,}"
     details = MessageToDict(progress.details)
     return f"{words} {_json(details)}" if details else words
+
+
+def _since(job: job_pb2.Job) -> Timestamp:
+    if job.status in ENDED:
+        return job.end_time
+    return job.start_time if job.status == job_pb2.JOB_STATUS_RUNNING else job.create_time
+
+
+def _age(age_s: float) -> str:
+    """The largest part of it alone, so that a column of them is narrow."""
+    for unit, seconds in _AGES:
+        if age_s >= seconds:
+            return f"{age_s // seconds:.0f} {unit}"
+    return "0 s"
+
+
+def _timing(schedule: schedule_pb2.Schedule) -> str:
+    if schedule.WhichOneof("timing") == "every_sec":
+        return f"every {duration_words(schedule.every_sec)}"
+    return f"{schedule.cron} {schedule.time_zone}"
 
 
 def _ago_s(time: Timestamp) -> float:

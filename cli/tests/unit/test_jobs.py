@@ -13,7 +13,7 @@ import pytest
 from google.protobuf.json_format import ParseDict
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from classifeed.jobs.v1 import job_pb2, job_service_pb2
+from classifeed.jobs.v1 import job_pb2, job_service_pb2, schedule_pb2
 
 Snapshot = Callable[[str, Any], None]
 ID = "01a2008f-239e-7fba-aedf-7ec77d0f0aea"
@@ -48,6 +48,13 @@ def job(**changes: Any) -> job_pb2.Job:
 
 def done(status: str = "SUCCEEDED", **changes: Any) -> job_pb2.Job:
     return job(status=f"JOB_STATUS_{status}", worker_id="", end_time="2026-11-21T19:52:00Z", **changes)
+
+
+def ago(hours: float) -> str:
+    """A time, half an hour longer ago, so that a slow machine does not count one more."""
+    moment = Timestamp()
+    moment.FromSeconds(int(time.time() - (hours + 0.5) * 3600))
+    return moment.ToJsonString()
 
 
 def queue(name: str, **changes: Any) -> job_pb2.Queue:
@@ -179,8 +186,10 @@ def test_status_tells_the_journal(api: Any, terminal: Any, snapshot: Snapshot) -
 
 
 def test_lists_of_all_services_are_one(api: Any, processor: Any, terminal: Any, snapshot: Snapshot) -> None:
-    newer = job(job_id=OTHER, queue="feed.process", task="feed.process", create_time="2026-11-21T20:00:00Z")
-    api.answer("ListJobs", job_service_pb2.ListJobsResponse(jobs=[done()]))
+    newer = job(job_id=OTHER, queue="feed.process", task="feed.process", create_time=ago(5), start_time=ago(3))
+    older = done(create_time=ago(50), start_time=ago(49))
+    older.end_time.FromJsonString(ago(47))
+    api.answer("ListJobs", job_service_pb2.ListJobsResponse(jobs=[older]))
     processor.answer("ListJobs", job_service_pb2.ListJobsResponse(jobs=[newer]))
     snapshot("jobs-list", terminal("jobs", "list"))
     ended = terminal("jobs", "list", "--queue", "q", "--status", "failed", "--task", "t", "--lock-key", "k", "--json")
@@ -225,9 +234,13 @@ def test_failed_jobs_are_retried_in_bulk(api: Any, processor: Any, terminal: Any
 
 
 def test_queues_are_paused_where_they_are(api: Any, processor: Any, terminal: Any, snapshot: Snapshot) -> None:
-    busy = queue("etl.default", ready=1200, delayed=3, parked=4, running=8, oldest_age_s=4000, ended_last_minute=52000)
-    api.answer("ListQueues", job_service_pb2.ListQueuesResponse(queues=[busy, queue("feed.fetch", paused=True)]))
-    processor.answer("ListQueues", job_service_pb2.ListQueuesResponse(queues=[queue("feed.process", running=1)]))
+    busy = queue(
+        "etl.default", ready=1200, delayed=3, parked=4, running=8, workers=2, oldest_age_s=4000, ended_last_minute=52000
+    )
+    held = queue("feed.fetch", paused=True, workers=2)
+    api.answer("ListQueues", job_service_pb2.ListQueuesResponse(queues=[busy, held]))
+    own = queue("feed.process", running=1, workers=12)
+    processor.answer("ListQueues", job_service_pb2.ListQueuesResponse(queues=[own]))
     snapshot("jobs-queues", terminal("jobs", "queues"))
     processor.answer("PauseQueue", queue("feed.process", paused=True))
     api.answer("ResumeQueue", queue("feed.fetch"))
@@ -251,3 +264,56 @@ def test_locks(api: Any, terminal: Any, snapshot: Snapshot) -> None:
     assert terminal("jobs", "locks", "--json").document["locks"][0]["waiting"] == "2"
     api.answer("GetLocks", job_service_pb2.GetLocksResponse())
     assert terminal("jobs", "locks").out == "No lock key is held.\n"
+
+
+def schedule(name: str, **changes: Any) -> schedule_pb2.Schedule:
+    values = {"name": name, "queue": "q", "task": "t", "time_zone": "UTC", "next_slot_time": "2026-11-23T00:30:00Z"}
+    return ParseDict(values | changes, schedule_pb2.Schedule())
+
+
+def test_schedules_of_all_services_are_one(api: Any, processor: Any, terminal: Any, snapshot: Snapshot) -> None:
+    nightly = schedule("nightly", cron="30 3 * * *", time_zone="Europe/Moscow", last_slot_time=ago(21))
+    long = schedule(
+        "exchange with the accounts of all sellers", cron="*/15 9-17 1,15 * mon-fri", time_zone="America/Sao_Paulo"
+    )
+    held = schedule("sweep", every_sec=5400, paused=True, paused_by="operator")
+    held.ClearField("next_slot_time")
+    api.answer("ListSchedules", job_service_pb2.ListSchedulesResponse(schedules=[long, nightly]))
+    processor.answer("ListSchedules", job_service_pb2.ListSchedulesResponse(schedules=[held]))
+    snapshot("jobs-schedules-list", terminal("jobs", "schedules", "list"))
+    said = terminal("jobs", "schedules", "list", "--json").document["schedules"]
+    assert [(each["service"], each["name"]) for each in said if each["service"] != "offers"] == [
+        ("loader", long.name), ("loader", "nightly"), ("processor", "sweep"),
+    ]  # fmt: skip
+    assert (said[1]["cron"], said[1]["time_zone"], said[1]["paused"]) == ("30 3 * * *", "Europe/Moscow", False)
+    processor.stop()
+    partly = terminal("jobs", "schedules", "list", "--json")
+    assert (partly.exit_code, partly.document["unreachable"]) == (0, ["processor"])
+    api.answer("ListSchedules", job_service_pb2.ListSchedulesResponse())
+    assert terminal("jobs", "schedules", "list", "--service", "loader").out == "There are no schedules.\n"
+
+
+def test_schedules_are_listed_up_to_a_limit(api: Any, terminal: Any) -> None:
+    page = job_service_pb2.ListSchedulesResponse(schedules=[schedule("a", every_sec=60)], next_page_token="a")
+    api.answer("ListSchedules", page)
+    ended = terminal("jobs", "schedules", "list", "--service", "loader", "--limit", "1")
+    assert "more than 1 of a service" in ended.out
+    assert api.asked["ListSchedules"] == [job_service_pb2.ListSchedulesRequest(page_size=1)]
+
+
+def test_schedules_are_paused_where_they_are(api: Any, processor: Any, terminal: Any, refusal: Any) -> None:
+    missing = refusal("NOT_FOUND", "SCHEDULE_NOT_FOUND", "there is no schedule 'sweep'")
+    api.answer("PauseSchedule", missing)
+    api.answer("ResumeSchedule", missing)
+    processor.answer("PauseSchedule", schedule("sweep", every_sec=60, paused=True))
+    processor.answer("ResumeSchedule", schedule("sweep", every_sec=60))
+    assert terminal("jobs", "schedules", "pause", "sweep").out == "sweep of processor is paused.\n"
+    said = terminal("jobs", "schedules", "resume", "sweep", "--json").document["schedules"]
+    assert [(each["service"], each["name"], each["paused"]) for each in said] == [("processor", "sweep", False)]
+    assert processor.asked["PauseSchedule"] == [job_service_pb2.PauseScheduleRequest(name="sweep")]
+    processor.answer("PauseSchedule", missing)
+    none = terminal("jobs", "schedules", "pause", "sweep", "--json")
+    assert (none.exit_code, none.document["error"]["reason"]) == (1, "SCHEDULE_NOT_FOUND")
+    processor.stop()
+    away = terminal("jobs", "schedules", "pause", "sweep")
+    assert away.exit_code == 3, "it may be the schedule of the one that does not answer"

@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 import grpc
 
-from classifeed.jobs.v1 import job_pb2, job_service_pb2
+from classifeed.jobs.v1 import job_pb2, job_service_pb2, schedule_pb2
 from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
 from classifeed_client.aside import stream_aside
 from classifeed_client.connection import Caller, translated
@@ -98,3 +98,19 @@ class JobClient(Caller):
         """Returns who holds which lock key, the longest held first."""
         request = job_service_pb2.GetLocksRequest()
         return list(self._call(self._stubs[service].GetLocks, request, job_service_pb2.GetLocksResponse).locks)
+
+    def list_schedules(
+        self, service: str, request: job_service_pb2.ListSchedulesRequest
+    ) -> job_service_pb2.ListSchedulesResponse:
+        """Returns a page of schedules by name."""
+        return self._call(self._stubs[service].ListSchedules, request, job_service_pb2.ListSchedulesResponse)
+
+    def pause_schedule(self, service: str, name: str) -> schedule_pb2.Schedule:
+        """Makes no jobs of a schedule until it is resumed. Idempotent."""
+        request = job_service_pb2.PauseScheduleRequest(name=name)
+        return self._call(self._stubs[service].PauseSchedule, request, schedule_pb2.Schedule)
+
+    def resume_schedule(self, service: str, name: str) -> schedule_pb2.Schedule:
+        """Lets a paused schedule go on with its next slot from now. Idempotent."""
+        request = job_service_pb2.ResumeScheduleRequest(name=name)
+        return self._call(self._stubs[service].ResumeSchedule, request, schedule_pb2.Schedule)

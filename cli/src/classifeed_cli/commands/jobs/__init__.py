@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from classifeed_cli.commands.jobs import changing, queues, reading
+from classifeed_cli.commands.jobs import changing, queues, reading, schedules
 
 
 def register(app: typer.Typer) -> None:
     """Adds the group."""
     group = typer.Typer(help="Work in the background, of every service that has some.", no_args_is_help=True)
-    for module in (changing, reading, queues):
+    for module in (changing, reading, queues, schedules):
         module.register(group)
     app.add_typer(group, name="jobs")

@@ -24,7 +24,7 @@ def register(group: typer.Typer) -> None:
 def queues(
     service: ServiceOption = "", data: DataOption = None, address: AddressOption = None, as_json: JsonOption = False
 ) -> None:
-    """List the queues and how they do."""
+    """List the queues: what waits, what runs, and how many processes work them."""
     out = Output(as_json)
     with connect_jobs(data, address) as client:
         asked = ask_all(choose(client, service), client.list_queues)

@@ -1,0 +1,115 @@
+"""`classifeed jobs schedules list|pause|resume`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from classifeed.jobs.v1 import job_service_pb2, schedule_pb2
+from classifeed_cli.commands.jobs.options import ServiceOption, connect_jobs
+from classifeed_cli.job_services import Asked, ask_all, choose
+from classifeed_cli.job_view import show_schedules, show_unreachable
+from classifeed_cli.messages import document_of
+from classifeed_cli.options import AddressOption, DataOption
+from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.paging import collect
+from classifeed_client import Refused, Unreachable
+
+NameArgument = Annotated[str, typer.Argument(help="Name of the schedule.")]
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the group."""
+    schedules = typer.Typer(help="What is enqueued when.", no_args_is_help=True)
+    schedules.command("list")(list_schedules)
+    for command in (pause, resume):
+        schedules.command()(command)
+    group.add_typer(schedules, name="schedules")
+
+
+def list_schedules(
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Schedules of a service to print, by name.")] = 100,
+    service: ServiceOption = "",
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the schedules, and when their jobs come."""
+    out = Output(as_json)
+    with connect_jobs(data, address) as client:
+
+        def ask(name: str) -> job_service_pb2.ListSchedulesResponse:
+            def page(size: int, token: str) -> job_service_pb2.ListSchedulesResponse:
+                request = job_service_pb2.ListSchedulesRequest(page_size=size, page_token=token)
+                return client.list_schedules(name, request)
+
+            return collect(page, "schedules", limit)
+
+        asked = ask_all(choose(client, service), ask)
+    found = [(name, schedule) for name, page in asked.answers.items() for schedule in page.schedules]
+    if found:
+        show_schedules(out, found)
+        if any(page.next_page_token for page in asked.answers.values()):
+            out.say(f"… more than {limit} of a service; ask for more with --limit")
+    else:
+        out.say("There are no schedules.")
+    left_out = show_unreachable(out, asked)
+    out.document({"schedules": [_document(name, schedule) for name, schedule in found], **left_out})
+
+
+def pause(
+    name: NameArgument,
+    service: ServiceOption = "",
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make no jobs of a schedule until it is resumed; what it misses meanwhile is not made up for."""
+    out = Output(as_json)
+    with connect_jobs(data, address) as client:
+        _switch(out, choose(client, service), lambda owner: client.pause_schedule(owner, name))
+
+
+def resume(
+    name: NameArgument,
+    service: ServiceOption = "",
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let a paused schedule go on with its next slot."""
+    out = Output(as_json)
+    with connect_jobs(data, address) as client:
+        _switch(out, choose(client, service), lambda owner: client.resume_schedule(owner, name))
+
+
+def _switch(out: Output, services: list[str], switch: Callable[[str], schedule_pb2.Schedule]) -> None:
+    switched = Asked[schedule_pb2.Schedule]()
+    missing: Refused | None = None
+    away: Unreachable | None = None
+    for owner in services:
+        try:
+            switched.answers[owner] = switch(owner)
+        except Unreachable as error:
+            switched.unreachable[owner] = error.message
+            away = error
+        except Refused as error:
+            if error.reason != "SCHEDULE_NOT_FOUND":
+                raise
+            missing = error
+    if not switched.answers:
+        # It may be the schedule of the one that does not answer.
+        nobody = away or missing
+        assert nobody is not None
+        raise nobody
+    left_out = show_unreachable(out, switched)
+    for owner, schedule in switched.answers.items():
+        out.say(f"{schedule.name} of {owner} {'is paused' if schedule.paused else 'goes on'}.")
+    found = [_document(owner, schedule) for owner, schedule in switched.answers.items()]
+    out.document({"schedules": found, **left_out})
+
+
+def _document(service: str, schedule: schedule_pb2.Schedule) -> dict[str, object]:
+    return {"service": service, **document_of(schedule)}
