@@ -19,7 +19,7 @@ from classifeed_cli.amounts import duration_words, local_time
 from classifeed_cli.developer_hints import hint_of
 from classifeed_cli.messages import enum_label
 from classifeed_cli.output import Output
-from classifeed_cli.wrapping import cut, one_line
+from classifeed_cli.wrapping import cut, one_line, with_short_links
 
 MARKS: Final = {
     EXPLANATION_STATE_DONE: "✓",
@@ -31,6 +31,7 @@ MARKS: Final = {
 _UNKNOWN: Final = "?"
 _STAGE_WIDTH: Final = len("registered")
 _ELAPSED_WIDTH: Final = 9
+_LEAST_ROOM: Final = 20
 
 
 def show_explanation(out: Output, explanation: OfferExplanation) -> None:
@@ -84,7 +85,7 @@ class _Stations:
         stage = enum_label(explanation_pb2.ExplanationStage.DESCRIPTOR, step.stage).lower()
         head = f"{mark} {stage:<{_STAGE_WIDTH}}  {self._time(step)}  "
         code = f" ({step.code})" if step.code else ""
-        self._out.say(f"{head}{one_line(step.text)}{code}".rstrip(), hang=len(head))
+        self._out.say(f"{head}{self._fit(step.text, len(head))}{code}".rstrip(), hang=len(head))
         place = f"line {step.line}" + (f", column {step.column}" if step.column else "") if step.line else ""
         if step.stage == explanation_pb2.EXPLANATION_STAGE_OFFER and self._explanation.duplicate_lines:
             lines = ", ".join(map(str, self._explanation.duplicate_lines))
@@ -92,9 +93,18 @@ class _Stations:
         if place:
             self._out.say(" " * len(head) + place, hang=len(head))
         if step.excerpt:
-            # All of it in a pipe; on a terminal what the line has room for.
-            room = self._out.people.width - len(head) - 2 if self._out.people.is_terminal else len(step.excerpt) * 10
-            self._out.say(" " * len(head) + "│ " + cut(one_line(step.excerpt), room))
+            excerpt = one_line(step.excerpt)
+            room = self._room(len(head) + 2)
+            self._out.say(" " * len(head) + "│ " + (excerpt if room is None else cut(excerpt, room)))
+
+    def _room(self, indent: int) -> int | None:
+        """What a line has room for beside its indentation; None: everything, as it has no edge."""
+        return None if self._out.edge is None else max(self._out.edge - indent, _LEAST_ROOM)
+
+    def _fit(self, text: str, indent: int) -> str:
+        """The text in a line whose links fit the column; `feed show` has the feed's own link whole."""
+        room = self._room(indent)
+        return one_line(text) if room is None else with_short_links(one_line(text), room)
 
     def _time(self, step: ExplanationStep) -> str:
         if not step.HasField("time"):

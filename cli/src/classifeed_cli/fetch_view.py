@@ -36,29 +36,31 @@ def show_fetch(out: Output, fetch: feed_pb2.Fetch) -> None:
 
 def show_fetches(out: Output, fetches: Sequence[feed_pb2.Fetch]) -> None:
     """Prints a history, a line for each fetch, and below it the words of those that did not bring the file."""
-    rows = [("fetch", "when", "outcome", "http", "size", "task")]
-    rows += [
+    out.entries(
+        ("fetch", "when", "outcome", "http", "size", "task"),
         (
-            str(fetch.fetch_id),
-            time_words(fetch.start_time if fetch.HasField("start_time") else fetch.create_time),
-            outcome_of(fetch),
-            str(fetch.http_status or ""),
-            size_words(fetch.bytes) if fetch.bytes else "",
-            fetch.task.rpartition("/")[2],
-        )
-        for fetch in fetches
-    ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row, fetch in zip(rows, [None, *fetches], strict=True):
-        number, when, outcome, http, size, task = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        line = (number.strip().rjust(widths[0]), when, outcome, http, size.strip().rjust(widths[4]), task)
-        out.say("  ".join(line).rstrip())
-        if fetch is not None and fetch.outcome in _LOOKED_UP:
-            show_words(out, fetch, indent=widths[0] + 2)
+            (
+                (
+                    fetch.fetch_id,
+                    time_words(fetch.start_time if fetch.HasField("start_time") else fetch.create_time),
+                    outcome_of(fetch),
+                    fetch.http_status or "",
+                    size_words(fetch.bytes) if fetch.bytes else "",
+                    fetch.task.rpartition("/")[2],
+                ),
+                words_of(fetch) if fetch.outcome in _LOOKED_UP else (),
+            )
+            for fetch in fetches
+        ),
+    )
 
 
 def show_words(out: Output, fetch: feed_pb2.Fetch, *, indent: int) -> None:
     """Prints code and words of a fetch, and what a developer can do."""
-    words = ": ".join(filter(None, (fetch.code, fetch.message)))
-    for said in filter(None, (words, hint_of(fetch.code))):
-        out.say(" " * indent + said, hang=indent)
+    for line in words_of(fetch):
+        out.say(" " * indent + line, hang=indent)
+
+
+def words_of(fetch: feed_pb2.Fetch) -> list[str]:
+    """Returns code and words of a fetch, and what a developer can do; each in a line of its own."""
+    return [line for line in (": ".join(filter(None, (fetch.code, fetch.message))), hint_of(fetch.code)) if line]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
@@ -12,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 
-from classifeed_cli.wrapping import one_line, printable, wrapped
+from classifeed_cli.wrapping import cut, one_line, printable, wrapped
 
 _GAP = "  "
 _LEAST_WIDTH = 10
@@ -31,6 +32,11 @@ class Output:
         self.people = _console(stderr=as_json)
         self.errors = _console(stderr=True)
 
+    @property
+    def edge(self) -> int | None:
+        """Where lines for people end; None: nowhere, as a program reads them."""
+        return _edge(self.people)
+
     def document(self, document: Mapping[str, Any]) -> None:
         """Print the command's document, for programs only."""
         if self.as_json:
@@ -39,7 +45,8 @@ class Output:
     def say(self, text: str, hang: int | None = None) -> None:
         """Print sentences, for people only.
 
-        On a terminal each line is wrapped; what goes on below begins at `hang`, else two columns right of the line.
+        Where lines have an edge they are wrapped; what goes on below begins at `hang`, else two columns right of the
+        line.
         """
         if not self.as_json:
             _print_wrapped(self.people, text, hang)
@@ -56,37 +63,69 @@ class Output:
         """Print a table, for people only."""
         if self.as_json:
             return
-        lines = [["" if cell is None else one_line(str(cell)) for cell in row] for row in rows]
+        lines = [list(map(_cell, row)) for row in rows]
         widths = [max(map(cell_len, column)) for column in zip(columns, *lines, strict=True)]
-        if not self.people.is_terminal:  # a program reads: every character, and no padding behind the last
+        if self.edge is None:  # a program reads: every character, and no padding behind the last
             for line in (columns, *lines):
-                padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(line, widths, strict=True))
-                self.people.print(_GAP.join(padded).rstrip(), markup=False)
+                self.people.print(_padded(line, widths), markup=False)
             return
         table = Table(title=title, title_justify="left", box=None, pad_edge=False)
         for column, width in zip(columns[:-1], widths[:-1], strict=True):
             table.add_column(column, no_wrap=True, min_width=width)
-        room = self.people.width - sum(widths[:-1]) - len(_GAP) * (len(columns) - 1)
         # Of a long row the end is cut, never an id.
-        table.add_column(columns[-1], no_wrap=True, overflow="ellipsis", max_width=max(room, _LEAST_WIDTH))
+        table.add_column(columns[-1], no_wrap=True, overflow="ellipsis", max_width=self._room(widths))
         for line in lines:
             table.add_row(*line)
         self.people.print(table, markup=False, soft_wrap=False)
 
+    def entries(self, columns: Sequence[str], rows: Iterable[tuple[Sequence[object], Sequence[str]]]) -> None:
+        """Print a table in which lines may stand below a row, for people only; empty lines are left out."""
+        if self.as_json:
+            return
+        table = [(list(columns), list[str]()), *((list(map(_cell, cells)), list(below)) for cells, below in rows)]
+        widths = [max(map(cell_len, column)) for column in zip(*(cells for cells, _ in table), strict=True)]
+        for cells, below in table:
+            if self.edge is not None:
+                cells[-1] = cut(cells[-1], self._room(widths))
+            self.people.print(_padded(cells, widths), markup=False)
+            for line in filter(None, below):
+                indent = widths[0] + len(_GAP)
+                self.say(" " * indent + one_line(line), hang=indent)
+
+    def _room(self, widths: Sequence[int]) -> int:
+        """What a line has room for in the last column."""
+        return max(self.people.width - sum(widths[:-1]) - len(_GAP) * len(widths[1:]), _LEAST_WIDTH)
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else one_line(str(value))
+
+
+def _padded(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True))
+    return _GAP.join(padded).rstrip()
+
 
 def _console(*, stderr: bool) -> Console:
     console = Console(stderr=stderr, highlight=False, soft_wrap=True)
-    if not console.is_terminal:
+    if _edge(console) is None:
         console.width = 200  # a file or a pipe has no edge to cut addresses at
     return console
+
+
+def _edge(console: Console) -> int | None:
+    """Returns the width of the terminal, or what COLUMNS says of a pipe."""
+    said = os.environ.get("COLUMNS", "")
+    return console.width if console.is_terminal or (said.isdigit() and int(said) > 0) else None
 
 
 def _print_wrapped(console: Console, text: str, hang: int | None = None, style: str | None = None) -> None:
     for line in printable(text).split("\n"):
         lines = [line]
-        if console.is_terminal and cell_len(line) > console.width:
+        edge = _edge(console)
+        if edge is not None and cell_len(line) > edge:
             indent = len(line) - len(line.lstrip(" "))
-            lines = wrapped(line, console.width, indent + 2 if hang is None else hang)
+            lines = wrapped(line, edge, indent + 2 if hang is None else hang)
         for each in lines:
             console.print(each, style=style, markup=False)
 

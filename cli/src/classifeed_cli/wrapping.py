@@ -30,24 +30,44 @@ def cut(text: str, width: int) -> str:
 def wrapped(line: str, width: int, hang: int) -> list[str]:
     """The line in lines of so many cells, those after the first indented by `hang`.
 
-    A link that is longer than a line stays whole, so that it can be copied.
+    A link stays whole, so that it can be copied: one that is too long to be indented begins further left. Paths are
+    parted behind a slash.
     """
     lines: list[str] = []
     current = ""
     for blanks, word in re.findall(r"( *)([^ ]+)", line):
+        indent = min(hang, max(width - cell_len(word), 0)) if _is_link(word) else hang
         for number, piece in enumerate(_pieces(word, width - hang)):
             longer = current + ("" if number else blanks) + piece
             if number or (current.strip() and cell_len(longer) > width):
                 lines.append(current)
-                longer = " " * hang + piece
+                longer = " " * indent + piece
             current = longer
     return [*lines, current]
 
 
+def with_short_links(text: str, width: int) -> str:
+    """The text, with the middle of each link left out that is wider than so many cells."""
+    return " ".join(_short(word, width) if _is_link(word) else word for word in text.split(" "))
+
+
+def _short(link: str, width: int) -> str:
+    if cell_len(link) <= width:
+        return link
+    end = max((width - 1) // 3, 1)
+    return f"{set_cell_size(link, max(width - 1 - end, 1)).rstrip()}…{link[-end:]}"
+
+
+def _is_link(word: str) -> bool:
+    return "://" in word
+
+
 def _pieces(word: str, width: int) -> list[str]:
-    if cell_len(word) <= width or "://" in word:
+    if cell_len(word) <= width or _is_link(word):
         return [word]
-    return chop_cells(word, max(width, 2))
+    first = chop_cells(word, max(width, 2))[0]
+    parted = first[: first.rfind("/") + 1] or first
+    return [parted, *_pieces(word.removeprefix(parted), width)]
 
 
 def _is_obeyed(character: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from google.protobuf.json_format import ParseDict
 
 from classifeed.feeds.v1 import explanation_pb2
@@ -97,6 +98,26 @@ def test_time_counts_from_the_coming_of_the_file_and_from_nothing_else(api: Any,
     told = terminal("offer", "explain", "home-and-garden", "default", "S-016").out
     assert "Times of 2026-11-21\n" in told
     assert "+" not in told, "an offset from another moment would mean another thing"
+
+
+LINK = "https://shop.example/exports/of-the-year/2026/for-everybody/price-list-of-all-goods.yml"
+
+
+def test_long_links_fit_their_column(api: Any, terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"The file could not be fetched. {LINK} answered 404."
+    row = {**REJECTED, "steps": [step("SOURCE", "STOPPED", text, 1, code="HTTP_NOT_FOUND", excerpt="<a>" * 60)]}
+    api.answer("ExplainOffer", explanation(row))
+    command = ("offer", "explain", "home-and-garden", "default", "S-016")
+    told = terminal(*command).out
+    assert max(map(len, told.splitlines())) <= 80
+    assert "https://shop.example/exports/o…" in told
+    assert "goods.yml" in told
+    for name in ("TTY_COMPATIBLE", "COLUMNS"):
+        monkeypatch.delenv(name)
+    piped = terminal(*command).out
+    assert [LINK in piped, "<a>" * 60 in piped] == [True, True], "a program reads all of it"
+    monkeypatch.setenv("COLUMNS", "80")
+    assert terminal(*command).out == told
 
 
 def test_way_over_midnight_shows_the_days(api: Any, terminal: Any, snapshot: Snapshot) -> None:

@@ -24,9 +24,47 @@ def test_programs_get_one_document_and_no_sentences(capsys: pytest.CaptureFixtur
     assert (captured.out, captured.err) == ('{\n  "a": 1\n}\n', "")
 
 
-def test_a_pipe_gets_every_character_of_a_row(capsys: pytest.CaptureFixture[str]) -> None:
-    Output(as_json=False).table(("title",), [("х" * 300,)])
-    assert "х" * 300 in capsys.readouterr().out
+@pytest.fixture
+def pipe(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    for name in ("COLUMNS", "TTY_COMPATIBLE", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch
+
+
+@pytest.mark.parametrize("columns", [None, "", "0", "wide"])
+def test_a_pipe_gets_every_character_of_a_row(
+    capsys: pytest.CaptureFixture[str], pipe: pytest.MonkeyPatch, columns: str | None
+) -> None:
+    if columns is not None:
+        pipe.setenv("COLUMNS", columns)
+    out = Output(as_json=False)
+    out.table(("title",), [("х" * 300,)])
+    out.entries(("id", "title"), [((1, "х" * 301), ["ж" * 302])])
+    out.say("ъ " * 150)
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert lines == ["title", "х" * 300, "id  title", "1   " + "х" * 301, "ж" * 302, ("ъ " * 150).strip()]
+
+
+def test_a_pipe_ends_its_lines_where_columns_says(capsys: pytest.CaptureFixture[str], pipe: pytest.MonkeyPatch) -> None:
+    pipe.setenv("COLUMNS", "40")
+    out = Output(as_json=False)
+    assert out.edge == 40
+    out.table(("id", "title"), [("1", "х" * 300)])
+    out.entries(("id", "title"), [((1, "х" * 300), ["слово " * 20])])
+    out.say("слово " * 20)
+    out.fail("слово " * 20)
+    captured = capsys.readouterr()
+    assert max(map(len, (captured.out + captured.err).splitlines())) == 40
+    assert (captured.out + captured.err).count("слово") == 60
+
+
+def test_lines_below_an_entry_stand_under_its_second_column(
+    capsys: pytest.CaptureFixture[str], pipe: pytest.MonkeyPatch
+) -> None:
+    Output(as_json=False).entries(("task", "file"), [((7, None), ["", "a\nb"]), ((123456, "f"), [])])
+    assert capsys.readouterr().out == "task    file\n7\n        a b\n123456  f\n"
+    Output(as_json=True).entries(("task",), [((7,), ["b"])])
+    assert capsys.readouterr() == ("", "")
 
 
 def test_messages_become_json_as_documented() -> None:

@@ -18,13 +18,25 @@ TASKS = [
     {
         "task_id": 12, "status": "TASK_STATUS_SUCCEEDED", "kind": "TASK_KIND_LOAD", "source_bytes": 14310,
         "file_name": "a-price-list-with-a-name-that-is-longer-than-any-terminal-is-wide-and-then-some.yml",
-        "statistics": {"total": 1234567, "added": 1000000, "updated": 34567, "removed": 12, "errors": 3},
+        "create_time": "2026-11-21T19:50:03Z", "end_time": "2026-11-21T19:56:48.250Z",
+        "statistics": {
+            "total": 1234567, "added": 1000000, "updated": 34567, "unchanged": 199000, "rejected_validation": 900,
+            "rejected_moderation": 90, "skipped": 7, "duplicates": 3, "removed": 12, "made_manual": 4, "errors": 3,
+        },
     },
     {
         "task_id": 11, "status": "TASK_STATUS_IN_PROGRESS", "kind": "TASK_KIND_LOAD", "source_bytes": 512,
-        "fetch": "sellers/my-shop/feeds/default/fetches/14", "statistics": {},
+        "fetch": "sellers/my-shop/feeds/default/fetches/14", "statistics": {}, "create_time": "2026-11-21T19:49:00Z",
     },
-    {"task_id": 10, "status": "TASK_STATUS_SUCCEEDED", "kind": "TASK_KIND_DELETE", "statistics": {"removed": 30}},
+    {
+        "task_id": 10, "status": "TASK_STATUS_SUCCEEDED", "kind": "TASK_KIND_DELETE", "statistics": {"removed": 30},
+        "create_time": "2026-11-20T21:10:00Z", "end_time": "2026-11-20T21:10:00.120Z",
+    },
+    {
+        "task_id": 9, "status": "TASK_STATUS_FAILED", "kind": "TASK_KIND_LOAD", "error_code": "MALFORMED_XML",
+        "error_line": 5, "file_name": "price.yml", "create_time": "2026-11-20T20:00:00Z",
+        "end_time": "2026-11-20T20:00:01Z",
+    },
 ]  # fmt: skip
 ERROR = {
     "external_id": "S-016", "ordinal": 16, "line": 171, "column": 16, "level": "ISSUE_LEVEL_ERROR",

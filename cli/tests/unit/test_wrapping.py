@@ -10,17 +10,21 @@ from rich.cells import cell_len
 
 from classifeed_cli.amounts import duration_words, size_words
 from classifeed_cli.durations import parse_duration
-from classifeed_cli.wrapping import cut, one_line, printable, wrapped
+from classifeed_cli.wrapping import cut, one_line, printable, with_short_links, wrapped
 
 
 def test_lines_end_at_the_edge_and_hang() -> None:
     assert wrapped("  ab  cd efgh", 8, 4) == ["  ab  cd", "    efgh"]
     assert wrapped("ab S-001-x", 8, 2) == ["ab", "  S-001-", "  x"]
-    assert wrapped("see https://shop.example/a", 10, 2) == ["see", "  https://shop.example/a"]
+    assert wrapped("see https://shop.example/a", 30, 9) == ["see https://shop.example/a"]
+    assert wrapped("please see https://shop.example/a", 30, 6) == ["please see", "      https://shop.example/a"]
+    assert wrapped("please see https://shop.example/a", 30, 20) == ["please see", "        https://shop.example/a"]
+    assert wrapped("see https://shop.example/a", 10, 2) == ["see", "https://shop.example/a"]
+    assert wrapped("at /opt/java/bin/java there", 14, 2) == ["at /opt/java/", "  bin/java", "  there"]
     assert wrapped("日本語 日本語", 8, 0) == ["日本語", "日本語"]
 
 
-@given(st.text("ab é日-", max_size=80), st.integers(12, 40), st.integers(0, 8))
+@given(st.text("ab é日-/", max_size=80), st.integers(12, 40), st.integers(0, 8))
 def test_nothing_is_lost_and_nothing_is_too_wide(text: str, width: int, hang: int) -> None:
     lines = wrapped(text, width, hang)
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
@@ -31,6 +35,14 @@ def test_what_cannot_be_printed_is_escaped() -> None:
     assert one_line("a\n\t b\x00\ud800\ue000\u2028c") == "a b\\u0000\\ud800\\ue000 c"
     assert printable("\x1b[2J\nа́") == "\\u001b[2J\nа́"
     assert printable("\U0010ffff") == "\\U0010ffff"
+
+
+def test_long_links_lose_their_middle() -> None:
+    link = "https://shop.example/export/of/2026/price.yml"
+    assert with_short_links(f"It is {link} now.", 60) == f"It is {link} now."
+    short = with_short_links(f"It is {link} now.", 30)
+    assert short == "It is https://shop.example…price.yml now."
+    assert cell_len(short.split(" ")[2]) <= 30
 
 
 def test_cut_counts_cells() -> None:

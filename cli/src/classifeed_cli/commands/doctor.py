@@ -7,6 +7,7 @@ import typer
 from classifeed_cli.exit_codes import ExitCode
 from classifeed_cli.options import DataOption, data_folder
 from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.wrapping import one_line
 
 
 def register(app: typer.Typer) -> None:
@@ -24,6 +25,11 @@ def doctor(data: DataOption = None, as_json: JsonOption = False) -> None:
     healthy = all(finding.outcome != "failed" for finding in findings)
     checks = [{"check": f.check, "outcome": f.outcome, "text": f.text} for f in findings]
     output.document({"healthy": healthy, "checks": checks})
-    output.table(("check", "outcome", "particulars"), [(f.check, f.outcome, f.text) for f in findings])
+    rows = [("check", "outcome", "particulars"), *((f.check, f.outcome, f.text) for f in findings)]
+    check_width, outcome_width = (max(len(row[column]) for row in rows) for column in (0, 1))
+    for check, outcome, text in rows:
+        # Wrapped, never cut: what follows is the remedy.
+        head = f"{check:<{check_width}}  {outcome:<{outcome_width}}  "
+        output.say(head + one_line(text), hang=len(head))
     if not healthy:
         raise typer.Exit(ExitCode.REFUSED)

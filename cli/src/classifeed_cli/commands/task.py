@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated
 
 import typer
@@ -13,7 +12,8 @@ from classifeed_cli.options import AddressOption, DataOption, NamespaceArgument,
 from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.paging import collect
 from classifeed_cli.platform.installation import connect
-from classifeed_cli.task_view import show_errors, show_task, source_of, status_of
+from classifeed_cli.task_list import show_tasks
+from classifeed_cli.task_view import show_errors, show_task
 from classifeed_client import feed_name, task_name
 
 _app = typer.Typer(help="What became of loads.", no_args_is_help=True)
@@ -40,7 +40,7 @@ def list_tasks(
     with connect(data, address) as client:
         page = client.list_tasks(parent, page_size=limit)
     if page.tasks:
-        _show(out, page.tasks)
+        show_tasks(out, page.tasks)
     else:
         out.say(f"{seller} has no loads in {namespace}.")
     out.document(document_of(page))
@@ -96,25 +96,6 @@ def errors(
     elif not found.errors:
         out.say(_why_none(load, code=code, external_id=external_id))
     out.document(document_of(found))
-
-
-def _show(out: Output, tasks: Iterable[task_pb2.Task]) -> None:
-    out.table(
-        ("task", "status", "offers", "added", "updated", "removed", "errors", "file"),
-        (
-            (
-                task.task_id,
-                status_of(task),
-                task.statistics.total,
-                task.statistics.added,
-                task.statistics.updated,
-                task.statistics.removed,
-                task.statistics.errors,
-                source_of(task),
-            )
-            for task in tasks
-        ),
-    )
 
 
 def _why_none(load: task_pb2.Task, *, code: str, external_id: str) -> str:
