@@ -63,7 +63,7 @@ async def test_a_watch_sees_each_change_and_does_not_hold_up_the_stop(
     health: Health, server: tuple[grpc.aio.Server, str]
 ) -> None:
     seen: list[int] = []
-    async with grpc.aio.insecure_channel(server[1]) as channel, asyncio.timeout(10):
+    async with grpc.aio.insecure_channel(server[1]) as channel, asyncio.timeout(60):
         watch = HealthStub(channel).Watch(HealthCheckRequest(service=SERVICE))
         seen.append((await watch.read()).status)
         health.set_serving(True)
@@ -71,6 +71,6 @@ async def test_a_watch_sees_each_change_and_does_not_hold_up_the_stop(
         health.drain()
         seen.append((await watch.read()).status)
         # The grace is longer than the time-out of this test: a watch that stays open would use it up.
-        await server[0].stop(60)
+        await server[0].stop(600)
         assert await watch.read() is grpc.aio.EOF
     assert seen == [NOT_SERVING, SERVING, NOT_SERVING]

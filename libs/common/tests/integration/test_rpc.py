@@ -86,6 +86,14 @@ def calls_counted(code: str, method: str = GET) -> float:
     return REGISTRY.get_sample_value("rpc_server_call_duration_seconds_count", labels) or 0.0
 
 
+async def until_counted(code: str, count: float) -> None:
+    """The caller may have its answer a moment before the server counts it."""
+    async with asyncio.timeout(60):
+        while calls_counted(code) < count:
+            await asyncio.sleep(0.005)
+    assert calls_counted(code) == count
+
+
 async def test_a_ticket_of_a_listed_caller_lets_a_call_pass(rpc_server: StartServer, rpc_channel: OpenChannel) -> None:
     target = await rpc_server("offers", serve_offers())
     stub = OfferServiceStub(rpc_channel(target, caller="operator", audience="offers"))
@@ -107,7 +115,7 @@ async def test_without_a_ticket_nothing_else_is_looked_at(rpc_server: StartServe
         assert error.code() is grpc.StatusCode.UNAUTHENTICATED
         assert from_rpc_error(error).reason == "TICKET_MISSING"
     assert asked == []
-    assert calls_counted("UNAUTHENTICATED") == before + 2
+    await until_counted("UNAUTHENTICATED", before + 2)
 
 
 async def test_a_ticket_for_another_service_is_refused(rpc_server: StartServer, rpc_channel: OpenChannel) -> None:
@@ -176,7 +184,7 @@ async def test_a_stream_that_breaks_never_looks_finished(rpc_server: StartServer
     await call.write(batch)
     await call.read()
     call.cancel()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await receiver.ended.wait()
         while calls_counted("CANCELLED", method) == before:
             await asyncio.sleep(0.005)
@@ -216,7 +224,7 @@ async def test_a_fault_of_ours_does_not_leave_the_process(rpc_server: StartServe
     error = await refusal(stub.GetOffer(request()))
     assert error.code() is grpc.StatusCode.INTERNAL
     assert "hunter2" not in str(error)
-    assert calls_counted("INTERNAL") == before + 1
+    await until_counted("INTERNAL", before + 1)
 
 
 async def test_a_method_without_an_answer_is_unimplemented(rpc_server: StartServer, rpc_channel: OpenChannel) -> None:
@@ -250,7 +258,7 @@ async def test_a_service_waits_for_another_no_longer_than_its_own_caller(
     assert by_default is not None
     # gRPC rounds deadlines up on the wire, by some hundredths of a second at most.
     assert 0 < bounded < 3.5
-    assert 3.5 < by_default < 10.5
+    assert 3.5 < by_default < 60.5
 
 
 async def test_the_request_id_goes_along(rpc_server: StartServer, rpc_channel: OpenChannel) -> None:
@@ -284,8 +292,8 @@ async def test_time_that_runs_out_is_said_and_counted_so(rpc_server: StartServer
     started = time.monotonic()
     error = await refusal(stub.GetOffer(request(), timeout=0.1))
     assert error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-    assert time.monotonic() - started < 5
-    async with asyncio.timeout(5):
+    assert time.monotonic() - started < 50, "not only at the default of 60 s"
+    async with asyncio.timeout(60):
         while calls_counted("DEADLINE_EXCEEDED") == before:
             await asyncio.sleep(0.005)
 

@@ -72,7 +72,7 @@ def run(tmp_path: Path) -> tuple[list[dict[str, object]], list[dict[str, object]
         env={**os.environ, "PYTHONHASHSEED": "0"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

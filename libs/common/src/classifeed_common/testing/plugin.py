@@ -5,4 +5,5 @@ pytest_plugins = [
     "classifeed_common.testing.databases",
     "classifeed_common.testing.topics",
     "classifeed_common.testing.rpc",
+    "classifeed_common.testing.properties",
 ]

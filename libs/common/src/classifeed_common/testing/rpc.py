@@ -73,7 +73,7 @@ async def rpc_channel(keys: KeyStore) -> AsyncIterator[OpenChannel]:
     channels: list[grpc.aio.Channel] = []
 
     def connect(
-        target: str, *, caller: str, audience: str, signed: bool = True, default_timeout_s: float = 10.0
+        target: str, *, caller: str, audience: str, signed: bool = True, default_timeout_s: float = 60.0
     ) -> grpc.aio.Channel:
         channel = open_channel(
             target,

@@ -15,6 +15,8 @@ from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.embedded.postgres import EmbeddedPostgres
 from classifeed_common.embedded.s3 import EmbeddedS3
 
+_START_LIMIT_S = 300  # a machine may be busy with something else
+
 
 @contextmanager
 def server_folder(name: str) -> Iterator[Path]:
@@ -32,7 +34,7 @@ def postgres() -> Iterator[EmbeddedPostgres]:
     with server_folder("pg") as folder:
         server = EmbeddedPostgres(folder / "data", password=secrets.token_urlsafe(16), fast=True)
         try:
-            yield server.start()
+            yield server.start(_START_LIMIT_S)
         finally:
             server.stop()
 
@@ -46,7 +48,7 @@ def kafka() -> Iterator[EmbeddedKafka]:
     with server_folder("kafka") as folder:
         server = EmbeddedKafka(folder / "data")
         try:
-            yield server.start()
+            yield server.start(_START_LIMIT_S)
         finally:
             server.stop(timeout_s=10)
 
@@ -57,6 +59,6 @@ def s3() -> Iterator[EmbeddedS3]:
     with server_folder("s3") as folder:
         server = EmbeddedS3(folder / "data", access_key="test", secret_key=secrets.token_urlsafe(16))
         try:
-            yield server.start()
+            yield server.start(_START_LIMIT_S)
         finally:
             server.stop()

@@ -218,7 +218,7 @@ async def test_cancelled_sweep_keeps_its_lock_until_the_file_is_gone(
 
 
 async def until_a_session_waits_for_a_lock(db: Database) -> None:
-    async with asyncio.timeout(20), db.connection() as connection:
+    async with asyncio.timeout(60), db.connection() as connection:
         while True:
             found = await connection.execute(
                 "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -202,9 +203,11 @@ async def test_a_server_may_name_a_moment(fetcher: Fetcher, serve, tmp_path: Pat
     assert 3500 < failed.retry_after_s <= 3600
 
 
-async def test_a_port_where_nobody_listens(fetcher: Fetcher, serve, tmp_path: Path):
-    web = await serve(lambda asked: asked.answer(b"x"), host="127.0.0.2")
-    assert (await code_of(fetcher, web.url(), tmp_path / "feed")).code == "CONNECT_REFUSED"
+async def test_a_port_where_nobody_listens(fetcher: Fetcher, tmp_path: Path):
+    with socket.socket() as taken:  # so that nobody else can listen there
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/feed.xml"
+        assert (await code_of(fetcher, url, tmp_path / "feed")).code == "CONNECT_REFUSED"
 
 
 async def test_another_address_of_the_host_is_tried(serve, tmp_path: Path):

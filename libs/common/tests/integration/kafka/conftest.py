@@ -126,7 +126,7 @@ def send(producer: KafkaProducer):
 def eventually() -> Callable[..., Awaitable[None]]:
     """Wait until an asynchronous condition holds; fail after the deadline."""
 
-    async def eventually(condition: Callable[[], Awaitable[bool]], deadline_s: float = 30.0) -> None:
+    async def eventually(condition: Callable[[], Awaitable[bool]], deadline_s: float = 120.0) -> None:
         until = time.monotonic() + deadline_s
         while not await condition():
             assert time.monotonic() < until, f"not within {deadline_s} s"
@@ -151,7 +151,7 @@ class Running:
     async def __aexit__(self, *raised: object) -> None:
         if self._ends_with is None or raised[0] is not None:
             self._stop.set()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             await asyncio.wait({self._task})
         if self._ends_with is None:
             self._task.result()
@@ -188,7 +188,7 @@ def remove_records(kafka: EmbeddedKafka) -> Callable[..., None]:
 
     def remove(topic: str, *, before: int) -> None:
         place = TopicPartition(topic, 0, before)
-        admin.delete_records([place])[place].result(10)
+        admin.delete_records([place])[place].result(60)
 
     return remove
 

@@ -72,6 +72,6 @@ async def test_a_cluster_that_lived_through_a_restart_of_the_broker_still_knows_
     assert await cluster.ends([(topic, 0)]) == {(topic, 0): 3}
     kafka.kill()
     kafka.spawn()
-    await asyncio.to_thread(kafka.wait_ready)
+    await asyncio.to_thread(kafka.wait_ready, 300)
     assert await cluster.ends([(topic, 0)]) == {(topic, 0): 3}
     assert await cluster.starts([(topic, 0)]) == {(topic, 0): 0}

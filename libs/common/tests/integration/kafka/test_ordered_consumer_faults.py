@@ -22,7 +22,7 @@ pytestmark = pytest.mark.kafka
 async def recreate(cluster, topic: str) -> None:
     old = (await cluster.topics([topic]))[topic].topic_id
     await cluster.remove([topic])
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while True:
             await cluster.ensure([Topic(topic, 1, 3_600_000)])
             if (await cluster.topics([topic]))[topic].topic_id != old:
@@ -192,9 +192,9 @@ async def test_broker_killed_and_started_again(kafka, consumer, ledger, send, ma
         await eventually(ledger.holding(sent))
         kafka.kill()
         kafka.spawn()
-        await asyncio.to_thread(kafka.wait_ready)
+        await asyncio.to_thread(kafka.wait_ready, 300)
         sent += await send(topic, 20, keys=8)
-        await eventually(ledger.holding(sent), 60)
+        await eventually(ledger.holding(sent), 300)
     report = await ledger.report(sent)
     assert report == type(report)()
 
@@ -291,7 +291,7 @@ def read_all(kafka, topic: str, count: int) -> list:
     found = []
     try:
         while True:
-            message = consumer.poll(20)
+            message = consumer.poll(60)
             assert message is not None, f"{topic} has {len(found)} records"
             if message.error() is not None:
                 if len(found) >= count:

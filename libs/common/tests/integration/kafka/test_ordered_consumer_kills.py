@@ -156,7 +156,7 @@ async def start(kafka, ledger, make_topic):
 
 
 async def reach(process: asyncio.subprocess.Process, line: str) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(150):
         while True:
             read = (await process.stdout.readline()).decode()
             assert read, f"the process ended before {line!r}"
@@ -166,7 +166,7 @@ async def reach(process: asyncio.subprocess.Process, line: str) -> None:
 
 async def end(process: asyncio.subprocess.Process) -> None:
     process.terminate()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(150):
         assert await process.wait() == 0
 
 
@@ -189,7 +189,7 @@ async def test_sigkill_around_the_effect(start, ledger, send, eventually, way, p
             # Otherwise the next one is not stopped by the same record: it is handled already.
             assert GATE_VALUE not in await ledger.values()
     process = await start(way)
-    await eventually(lambda: _has(ledger, sent[-1]), 60)
+    await eventually(lambda: _has(ledger, sent[-1]), 150)
     await end(process)
     report = await ledger.report(sent)
     assert bool(report.lost) == (fault == "lost"), report
@@ -209,14 +209,14 @@ async def test_zombie_stopped_past_its_session(start, ledger, send, eventually, 
     await reach(zombie, f"at {point}")
     os.kill(zombie.pid, signal.SIGSTOP)
     heir = await start(way)
-    await eventually(lambda: _has(ledger, sent[-1]), 60)
+    await eventually(lambda: _has(ledger, sent[-1]), 150)
     zombie.stdin.write(b"\n")
     os.kill(zombie.pid, signal.SIGCONT)
     if fault == "doubled":
         await eventually(lambda: _doubled(ledger, sent))
     await end(heir)
     more = await send(start.topic, 5)
-    await eventually(lambda: _has(ledger, more[-1]), 60)  # the woken one works again, from the right place
+    await eventually(lambda: _has(ledger, more[-1]), 150)  # the woken one works again, from the right place
     await end(zombie)
     report = await ledger.report(sent + more)
     assert not report.lost

@@ -181,16 +181,16 @@ async def test_the_same_holder_is_refused_with_an_older_fence(db: Database) -> N
 
 
 async def test_renewals_and_further_guards_pass_a_guarded_transaction(db: Database) -> None:
-    leases = Leases(db, "ann", 2)
+    leases = Leases(db, "ann", 25)
     lease = await acquired(leases, "n")
-    async with db.transaction() as tx, asyncio.timeout(20):
+    async with db.transaction() as tx, asyncio.timeout(60):
         await leases.guard(tx, lease)
         assert await leases.renew([lease]) == {"n"}  # would end by its own time-out if it had to wait
         async with db.transaction() as other:
             await leases.guard(other, lease)
         await expire(db, "n")
-        assert await Leases(db, "bob", 2).acquire("n") is None  # renewed in between, and still locked for take-over
-    await acquired(Leases(db, "bob", 2), "n")
+        assert await Leases(db, "bob", 25).acquire("n") is None  # renewed in between, and still locked for take-over
+    await acquired(Leases(db, "bob", 25), "n")
 
 
 async def test_revoking_waits_for_guarded_work_and_fences_off_the_rest(db: Database) -> None:
@@ -218,7 +218,7 @@ async def test_revoking_waits_for_guarded_work_and_fences_off_the_rest(db: Datab
 
 
 async def until_a_session_waits_for_a_lock(db: Database) -> None:
-    async with asyncio.timeout(20), db.connection() as connection:
+    async with asyncio.timeout(60), db.connection() as connection:
         while True:
             found = await connection.execute(
                 "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"

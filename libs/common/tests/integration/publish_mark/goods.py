@@ -72,7 +72,7 @@ async def prices(db: Database) -> dict[str, int]:
         return dict(await (await connection.execute("SELECT id, price FROM goods")).fetchall())
 
 
-async def until(condition: Callable[[], Awaitable[bool]], within_s: float = 20) -> None:
+async def until(condition: Callable[[], Awaitable[bool]], within_s: float = 60) -> None:
     async with asyncio.timeout(within_s):
         while not await condition():
             await asyncio.sleep(0.01)

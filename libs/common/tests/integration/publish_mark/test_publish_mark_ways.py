@@ -56,7 +56,7 @@ class Mark:
         )
         stop = asyncio.Event()
         running = asyncio.create_task(pusher.run(stop))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while await pusher.backlog():
                 await asyncio.sleep(0.01)
         stop.set()
