@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from classifeed_jobs import QueueLimits, Queues, Worker
+from classifeed_jobs import QueueLimits, Queues, Schedule, Schedules, Worker
 from classifeed_jobs.claims import Ending, end_claims
 
 from .conftest import Bench, running, until
@@ -66,6 +66,10 @@ async def troubled(bench: Bench) -> dict[str, Any]:
     async with bench.db.transaction() as tx:
         await Queues().pause(tx, "paused", by="anna")
         await Queues().set_limits(tx, "slow", QueueLimits(max_running=1))
+        for name in ("held", "unseen", "fresh"):
+            await Schedules().put(tx, Schedule(name, "q", "noop", every_s=86_400))
+        await Schedules().pause(tx, "held", by="anna")
+    await bench.execute("UPDATE dl_schedules SET next_slot = next_slot - interval '2 d' WHERE name = 'unseen'")
     for queue in ("paused", "slow"):
         await bench.enqueue(queue=queue)
     await bench.execute("INSERT INTO dl_workers (worker_id, queues) VALUES ('w2', '{slow,paused}')")
@@ -93,9 +97,8 @@ async def test_queries_of_the_how_to_name_the_trouble(bench: Bench, troubled: di
     listener = Worker(bench.db, bench.store, bench.registry, queues={"another": 1})
     async with running(listener):
         await until(somebody_listens)
-        status, journal, queued, keys, failed, slow, old, dead, runs, sizes, listeners, triggers = await _answers(
-            bench, troubled["failed"]
-        )
+        answers = await _answers(bench, troubled["failed"])
+    status, journal, queued, scheduled, keys, failed, slow, old, dead, runs, sizes, listeners, triggers = answers
     assert status[0][0] == "failed"
     assert [row[1] for row in journal] == ["queued", "picked", "failed"]
     why = {(row[0], row[1]) for row in queued}
@@ -103,6 +106,11 @@ async def test_queries_of_the_how_to_name_the_trouble(bench: Bench, troubled: di
     assert ("paused", "the queue is paused by anna") in why
     assert ("slow", "the queue is limited") in why
     assert {("q", "its lock key is held"), ("q", "its time has not come")} <= why
+    assert [row[:2] for row in scheduled[:1]] == [("unseen", "no scheduler sees to it")]
+    assert {row[:2] for row in scheduled[1:]} == {
+        ("held", "it is paused by anna"),
+        ("fresh", "its first slot has not come"),
+    }
     assert (keys[0][0], keys[0][-1]) == ("hot", 2)
     assert [row[:4] for row in failed] == [("q", "fails", "TimeoutError: s3 away", 1)]
     assert slow[0][:3] == ("q", "fails", 1)
@@ -124,6 +132,9 @@ async def test_forgotten_transaction_is_found(bench: Bench) -> None:
 
 def test_every_page_that_is_promised_is_there() -> None:
     chapters = re.findall(r"^## (.*)$", _HOW_TO, re.MULTILINE)
-    assert chapters == ["A job stays queued", "Frequent back-off", "Many failed", "Slow", "Memory growth", "No wake-up"]
+    assert chapters == [
+        "A job stays queued", "A schedule makes no jobs", "Frequent back-off", "Many failed", "Slow", "Memory growth",
+        "No wake-up",
+    ]  # fmt: skip
     for event in ("worker.claim.backoff", "worker.complete.failed", "reaper.requeued"):
         assert event in _HOW_TO
