@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any, Literal, TypeVar
 from uuid import UUID
 
@@ -62,6 +63,17 @@ class JobContext:
             ClaimLost: the claim is not held any more; let it roll the transaction back.
         """
         await claims.guard_claim(tx, self.job_id, self.claim_no)
+
+    @asynccontextmanager
+    async def guarded_transaction(self) -> AsyncIterator[Tx]:
+        """A transaction on `db` that is tied to this claim, as by `guard`; what it must do is the body of the block.
+
+        Raises:
+            ClaimLost: the claim is not held any more; the block was not entered, and nothing is written.
+        """
+        async with self.db.transaction() as tx:
+            await self.guard(tx)
+            yield tx
 
     async def save_checkpoint(self, tx: Tx, checkpoint: Any) -> None:
         """Store where a later run goes on, in the transaction of the effects it stands for; guards like `guard`.

@@ -37,8 +37,8 @@ class Context:
     def __init__(self, db) -> None:
         self.db = db
 
-    async def guard(self, tx: Any) -> None:
-        pass
+    def guarded_transaction(self) -> Any:
+        return self.db.transaction()
 
     def report(self, progress: Any) -> None:
         pass

@@ -55,8 +55,7 @@ async def _begin(
     ctx: JobContext, parts: FetchParts, key: FetchKey, turn: ExitStack
 ) -> tuple[Source, FetchState] | None:
     """Notes that the fetch is under way, with its turn at the host; None: it has ended, or ended here."""
-    async with ctx.db.transaction() as tx:
-        await ctx.guard(tx)
+    async with ctx.guarded_transaction() as tx:
         source = await fetching.lock_source(tx, key)
         fetch = await fetching.read_fetch(tx, key)
         if source is None or fetch is None:
@@ -74,8 +73,7 @@ async def _begin(
 
 async def _hand_over(ctx: JobContext, parts: FetchParts, key: FetchKey, fetch: FetchState, file: StoredFile) -> Ending:
     """Has the file loaded, unless the feed has changed while it came."""
-    async with ctx.db.transaction() as tx:
-        await ctx.guard(tx)
+    async with ctx.guarded_transaction() as tx:
         source = await fetching.lock_source(tx, key)
     assert source is not None
     if source.feed_version != fetch.feed_version:
@@ -85,8 +83,7 @@ async def _hand_over(ctx: JobContext, parts: FetchParts, key: FetchKey, fetch: F
 
 
 async def _end(ctx: JobContext, parts: FetchParts, key: FetchKey, ending: Ending) -> None:
-    async with ctx.db.transaction() as tx:
-        await ctx.guard(tx)
+    async with ctx.guarded_transaction() as tx:
         source = await fetching.lock_source(tx, key)
         fetch = await fetching.read_fetch(tx, key)
         assert source is not None
@@ -115,7 +112,6 @@ async def _trim(ctx: JobContext, parts: FetchParts, key: FetchKey) -> None:
     async with ctx.db.transaction() as tx:
         old = await fetching.list_old(tx, key, kept=parts.history_fetches)
     for one in old:
-        async with ctx.db.transaction() as tx:
-            await ctx.guard(tx)
+        async with ctx.guarded_transaction() as tx:
             await parts.refs.drop(tx, one.blob_ref)
             await fetching.delete(tx, one)

@@ -39,8 +39,7 @@ async def store_file(
         path = folder / "feed"
         answer = await _download(parts, request, path)
         file = await _keep(ctx, parts, key, source, answer, path)
-    async with ctx.db.transaction() as tx:
-        await ctx.guard(tx)
+    async with ctx.guarded_transaction() as tx:
         await fetching.note_file(
             tx,
             key,
@@ -61,8 +60,7 @@ async def _keep(
         if isinstance(answer, NotModified)
         else StoredFile(answer.sha256, answer.size_bytes, is_as_before=False)
     )
-    async with ctx.db.transaction() as tx:
-        await ctx.guard(tx)
+    async with ctx.guarded_transaction() as tx:
         await parts.refs.add(tx, file.sha256, key.blob_ref)
     if not file.is_as_before:
         await parts.blobs.put_file(path, file.sha256)

@@ -14,7 +14,6 @@ from classifeed.feeds.v1.task_pb2 import FeedStatistics
 from classifeed_common.db import Tx
 from classifeed_common.kafka import message_of
 from classifeed_jobs import Fail, JobContext, Snooze
-from classifeed_processor.app.guarding import guarded
 from classifeed_processor.app.send_run import RunOvertaken, RunParts, send_nothing, send_run
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.feed_order import FINISHED, FetchOrder
@@ -63,7 +62,7 @@ async def process_feed(ctx: JobContext, parts: RunParts, key: TaskKey) -> None:
                     await send_run(ctx, parts, key, step.run, step.state)
             except FeedFault as fault:
                 _log.info("feed.failed", task=key.name, run=step.run, code=fault.code, line=fault.line)
-                async with guarded(ctx) as tx:
+                async with ctx.guarded_transaction() as tx:
                     is_fetched = step.state.feed_loader_result_id is not None
                     await tasks.end_task(tx, key, task_pb2.TASK_STATUS_FAILED, fault, is_fetched=is_fetched)
             except RunOvertaken:
@@ -73,7 +72,7 @@ async def process_feed(ctx: JobContext, parts: RunParts, key: TaskKey) -> None:
 
 
 async def _next_step(ctx: JobContext, key: TaskKey) -> _Step | None:
-    async with guarded(ctx) as tx:
+    async with ctx.guarded_transaction() as tx:
         state = await tasks.lock_task(tx, key)
         if state is None:
             raise Fail(f"there is no {key.name}")
@@ -125,7 +124,7 @@ async def _end_run(ctx: JobContext, parts: RunParts, key: TaskKey, step: _Step) 
         if (status, phase, run) != (task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_PHASE_SENT, step.run):
             break
         await parts.signals.wait(key, _POLL_S)
-    async with guarded(ctx) as tx:
+    async with ctx.guarded_transaction() as tx:
         statistics = await results.lock_statistics(tx, key, step.run)
         add_stage(statistics, "answer", time.monotonic() - started)
         await results.save_statistics(tx, key, statistics, answered=False)

@@ -16,7 +16,6 @@ from classifeed_common.blobs import BlobCorrupt, BlobMissing, BlobStore
 from classifeed_common.kafka import Message, message_of
 from classifeed_common.spool import run_folder
 from classifeed_jobs import JobContext, Progress
-from classifeed_processor.app.guarding import guarded
 from classifeed_processor.app.reading_thread import ReadingThread
 from classifeed_processor.app.task_signals import TaskSignals
 from classifeed_processor.domain.faults import FeedFault
@@ -90,14 +89,14 @@ async def send_run(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, sta
         fetched = time.monotonic()
         scan = await reading.call(lambda: _scan(path))
         stages = {"download": fetched - started, "check": time.monotonic() - fetched}
-        async with guarded(ctx) as tx:
+        async with ctx.guarded_transaction() as tx:
             await tasks.note_scan(
                 tx, key, run, format_name=scan.format, expected_total=scan.offer_count, warnings=scan.warnings
             )
         _require_format(scan, state.format_wanted)
         require_mode(scan, state.mode)
         sent = await _send_batches(ctx, parts, key, run, state, scan, reading)
-    async with guarded(ctx) as tx:
+    async with ctx.guarded_transaction() as tx:
         await tasks.note_sent(tx, key, run, batch_count=sent.batch_count, digest=sent.digest)
         statistics = await results.lock_statistics(tx, key, run)
         for stage, seconds in (stages | sent.stages).items():
@@ -110,7 +109,7 @@ async def send_nothing(ctx: JobContext, key: TaskKey, run: int) -> None:
 
     Guarded by the job's claim.
     """
-    async with guarded(ctx) as tx:
+    async with ctx.guarded_transaction() as tx:
         await tasks.note_sent(tx, key, run, batch_count=0, digest=RunDigest().value())
 
 
@@ -156,7 +155,7 @@ async def _send_batches(
         ahead = reading.begin(lambda: _take_chunk(batches, envelope, size))
         started = time.monotonic()
         await _await_room(ctx, parts, key, run, len(chunk.batches))
-        async with guarded(ctx) as tx:
+        async with ctx.guarded_transaction() as tx:
             # Before they leave, so that no answer finds its batch unknown.
             await tasks.insert_batches(tx, key, run, [(b.batch_id, b.records) for b in chunk.batches])
         await parts.sender.send(chunk.messages)
