@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import sys
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any, Literal, NoReturn, Self, TypeVar, cast
+from zoneinfo import ZoneInfo
 
 from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
+from classifeed_common.log_settings import LogFileSettings, ZoneName
+
 ADDRESS = r"^(unix:.+|(\[[0-9a-fA-F:]+\]|[^:\s]+):\d{1,5})$"
 
 
-class ServiceSettings(BaseSettings):
+class ServiceSettings(LogFileSettings):
     """What every service needs to know; a subclass sets `env_prefix` to CLASSIFEED_<SERVICE>_ and adds its fields."""
 
     model_config = SettingsConfigDict(frozen=True, env_ignore_empty=True, extra="ignore", hide_input_in_errors=True)
@@ -41,6 +45,12 @@ class ServiceSettings(BaseSettings):
         default="", pattern="^[a-z][a-z0-9_]{0,62}$", description="Schema of the tables; empty: name of the service."
     )
     db_pool_max: int = Field(default=4, ge=1, le=100, description="Connections to PostgreSQL, at most.")
+    db_use_pool: bool = Field(
+        default=True, description="Keep connections; otherwise each transaction has a new one, for transaction poolers."
+    )
+    db_pool_recycle_s: float = Field(
+        default=3600, gt=0, le=30 * 86400, description="Age at which a kept connection is replaced, in seconds."
+    )
     kafka_bootstrap: str = Field(default="", description="Kafka brokers, host:port, comma-separated.")
     s3_endpoint: str = Field(default="", description="S3, as http(s)://host:port.")
     s3_access_key: str = Field(default="", description="Access key of S3.")
@@ -52,6 +62,10 @@ class ServiceSettings(BaseSettings):
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")
     log_json: bool = Field(default=True, description="Logs as JSON; otherwise for reading on a terminal.")
+    time_zone: ZoneName = Field(default="UTC", description="Clock of logs and metrics in files, an IANA name.")
+    metric_interval_s: float = Field(
+        default=60, gt=0, le=86400, description="How often metrics go into their file, in seconds."
+    )
     telemetry_file: Path | None = Field(
         default=None, description="File that gets the spans, one JSON a line; unset: spans are dropped."
     )
@@ -68,6 +82,16 @@ class ServiceSettings(BaseSettings):
         if isinstance(values, dict) and not values.get("db_schema"):
             return {**values, "db_schema": cls.service_name()}
         return values
+
+    @property
+    def zone(self) -> tzinfo:
+        """Returns the clock of `time_zone`."""
+        return UTC if self.time_zone == "UTC" else ZoneInfo(self.time_zone)
+
+    @property
+    def further_schemas(self) -> tuple[str, ...]:
+        """Returns the schemas beside `db_schema` that have tables of the service."""
+        return ()
 
     @property
     def selected_roles(self) -> frozenset[str]:

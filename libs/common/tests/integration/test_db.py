@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+
 import psycopg
 import pytest
+from psycopg_pool import PoolClosed, PoolTimeout
 
 from classifeed_common.db import Database, is_passing_fault
 
@@ -87,3 +91,105 @@ async def test_a_pool_survives_the_end_of_its_connections(database: Database, da
 def test_a_schema_is_a_plain_name() -> None:
     with pytest.raises(ValueError, match="plain lower-case name"):
         Database("", schema="a; DROP TABLE x", application_name="test")
+
+
+async def test_a_pooled_connection_is_replaced_at_its_age(database_dsn: str) -> None:
+    database = Database(database_dsn, schema="public", application_name="aging", max_size=1, recycle_s=0.05)
+    await database.open()
+    try:
+        async with asyncio.timeout(60):
+            first = await backend_of(database)
+            while await backend_of(database) == first:
+                await asyncio.sleep(0.01)
+    finally:
+        await database.close()
+
+
+async def test_a_pooled_connection_stays_until_then(database: Database) -> None:
+    assert len({await backend_of(database) for _ in range(20)}) == 1
+
+
+async def backend_of(database: Database) -> int:
+    async with database.transaction() as tx:
+        return tx.info.backend_pid
+
+
+@pytest.fixture
+async def unpooled(database_dsn: str, database: Database) -> AsyncIterator[Database]:
+    unpooled = Database(
+        database_dsn, schema="test", application_name="unpooled", use_pool=False, max_size=2, acquire_timeout_s=0.1
+    )
+    await unpooled.open()
+    yield unpooled
+    await unpooled.close()
+
+
+async def sessions(database: Database, name: str) -> int:
+    async with database.connection() as connection:
+        query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s"
+        row = await (await connection.execute(query, [name])).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+async def test_without_a_pool_each_transaction_has_a_connection_of_its_own(
+    unpooled: Database, database: Database
+) -> None:
+    assert len({await backend_of(unpooled) for _ in range(5)}) == 5
+    async with unpooled.transaction() as tx:
+        await tx.execute("CREATE TABLE things (id int)")
+        await tx.execute("INSERT INTO test.things VALUES (1)")
+        assert await sessions(database, "unpooled") == 1
+        for _ in range(20):
+            await tx.execute("SELECT id FROM things")
+        prepared = await (await tx.execute("SELECT count(*) FROM pg_prepared_statements")).fetchone()
+    assert prepared == (0,)
+    async with asyncio.timeout(60):  # the server lets a session go after its client
+        while await sessions(database, "unpooled"):
+            await asyncio.sleep(0.01)
+
+
+async def test_without_a_pool_no_more_connections_are_made_than_allowed(unpooled: Database) -> None:
+    async with unpooled.connection(), unpooled.connection():
+        assert unpooled.pool_stats() == {"pool_max": 2, "pool_size": 2, "requests_waiting": 0}
+        with pytest.raises(PoolTimeout, match="no connection became free") as caught:
+            await backend_of(unpooled)
+        assert is_passing_fault(caught.value)
+    assert await backend_of(unpooled) > 0
+
+    async def make_and_fail() -> None:
+        async with unpooled.transaction() as tx:
+            await tx.execute("CREATE TABLE gone (id int)")
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        await make_and_fail()
+    async with unpooled.connection() as connection:
+        assert await (await connection.execute("SELECT to_regclass('gone')")).fetchone() == (None,)
+    await unpooled.close()
+    with pytest.raises(PoolClosed):
+        await backend_of(unpooled)
+
+
+async def test_without_a_pool_a_server_that_is_away_is_waited_for() -> None:
+    database = Database("host=/nowhere", schema="test", application_name="away", use_pool=False)
+    with pytest.raises(PoolTimeout, match=r"could not be reached within 0\.3 s"):
+        await database._pool.open(wait=True, timeout=0.3)
+
+
+async def test_names_are_looked_for_in_further_schemas_after_the_own(database: Database, database_dsn: str) -> None:
+    async with database.connection() as connection:
+        await connection.execute("CREATE SCHEMA beside")
+        for table in ("test.shared", "beside.shared", "beside.other"):
+            await connection.execute(f"CREATE TABLE {table} AS SELECT '{table}' AS place")
+    joined = Database(database_dsn, schema="test", further_schemas=["beside"], application_name="joined")
+    await joined.open()
+    async with joined.transaction() as tx:
+        found = [await (await tx.execute(f"SELECT place FROM {name}")).fetchone() for name in ("shared", "other")]
+        await tx.execute("CREATE TABLE test_or_beside ()")
+    await joined.close()
+    assert found == [("test.shared",), ("beside.other",)]
+    async with database.connection() as connection:
+        assert await (await connection.execute("SELECT to_regclass('test.test_or_beside')::text")).fetchone() != (None,)
+    with pytest.raises(ValueError, match="no plain lower-case name"):
+        Database(database_dsn, schema="test", further_schemas=["x; DROP"], application_name="joined")

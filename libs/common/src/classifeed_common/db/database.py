@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeAlias
 
-import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool
 
-Tx: TypeAlias = psycopg.AsyncConnection[tuple[Any, ...]]
-"""A connection inside BEGIN … COMMIT, its search path set to the service's schema, its rows tuples."""
+from classifeed_common.db.unpooled import Tx, Unpooled
 
+__all__ = ["Database", "Tx", "checked_schema", "session_dsn"]
 _IDENTIFIER = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 
@@ -28,10 +26,17 @@ def checked_schema(schema: str) -> str:
     return schema
 
 
-def session_dsn(dsn: str, schema: str, application_name: str, settings: dict[str, str] | None = None) -> str:
+def session_dsn(
+    dsn: str,
+    schema: str,
+    application_name: str,
+    settings: dict[str, str] | None = None,
+    further_schemas: Sequence[str] = (),
+) -> str:
     """The DSN with the search path and the given server settings as start-up options: no extra round trip."""
     options = [str(conninfo_to_dict(dsn).get("options") or "")]
-    wanted = {"search_path": checked_schema(schema), **(settings or {})}
+    search_path = ",".join(checked_schema(each) for each in (schema, *further_schemas))
+    wanted = {"search_path": search_path, **(settings or {})}
     options += [f"-c {name}={value}" for name, value in wanted.items()]
     return make_conninfo(dsn, options=" ".join(filter(None, options)), application_name=application_name)
 
@@ -51,6 +56,9 @@ class Database:
         max_size: upper bound; further callers wait for `acquire_timeout_s`, then get `psycopg_pool.PoolTimeout`.
         acquire_timeout_s: how long a caller waits for a free connection.
         idle_in_transaction_s: how long a transaction may send nothing.
+        further_schemas: where names are looked for that `schema` does not have.
+        use_pool: otherwise each transaction has a new connection, and nothing stays on the server between two of them.
+        recycle_s: a pooled connection that is older goes when it is given back, and another one takes its place.
     """
 
     def __init__(
@@ -63,21 +71,33 @@ class Database:
         max_size: int = 4,
         acquire_timeout_s: float = 30.0,
         idle_in_transaction_s: float = 30.0,
+        further_schemas: Sequence[str] = (),
+        use_pool: bool = True,
+        recycle_s: float = 3600.0,
     ) -> None:
         self.dsn = dsn
         self.schema = checked_schema(schema)
         idle_ms = int(idle_in_transaction_s * 1000)
         self._session_dsn = session_dsn(
-            dsn, schema, application_name, {"idle_in_transaction_session_timeout": str(idle_ms)}
+            dsn,
+            schema,
+            application_name,
+            {"idle_in_transaction_session_timeout": str(idle_ms)},
+            further_schemas,
         )
-        self._pool: AsyncConnectionPool[Tx] = AsyncConnectionPool(
-            self._session_dsn,
-            kwargs={"autocommit": True},
-            min_size=min_size,
-            max_size=max_size,
-            timeout=acquire_timeout_s,
-            name=application_name,
-            open=False,
+        self._pool: AsyncConnectionPool[Tx] | Unpooled = (
+            AsyncConnectionPool(
+                self._session_dsn,
+                kwargs={"autocommit": True},
+                min_size=min_size,
+                max_size=max_size,
+                max_lifetime=recycle_s,
+                timeout=acquire_timeout_s,
+                name=application_name,
+                open=False,
+            )
+            if use_pool
+            else Unpooled(self._session_dsn, max_size=max_size, timeout_s=acquire_timeout_s)
         )
 
     async def open(self) -> None:
@@ -121,7 +141,7 @@ class Database:
     @asynccontextmanager
     async def dedicated_connection(self) -> AsyncIterator[Tx]:
         """A connection of its own beside the pool, in autocommit: for LISTEN, session locks and long COPYs."""
-        connection = await psycopg.AsyncConnection.connect(self._session_dsn, autocommit=True)
+        connection = await Tx.connect(self._session_dsn, autocommit=True)
         async with connection:
             yield connection
 

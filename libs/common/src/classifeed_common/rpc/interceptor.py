@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
@@ -21,6 +22,7 @@ import structlog
 from classifeed_common.auth.policy import Policy
 from classifeed_common.auth.tickets import KeyStore
 from classifeed_common.errors import Unauthenticated, Unavailable
+from classifeed_common.logging import RPC_AUDIT
 from classifeed_common.metrics import RPC_SERVER_ACTIVE, RPC_SERVER_DURATION
 from classifeed_common.rpc.call import REQUEST_ID_KEY, enter_call
 from classifeed_common.rpc.faults import explain
@@ -29,6 +31,7 @@ from classifeed_common.rpc.validation import check_request, check_requests
 from classifeed_common.telemetry import server_span
 
 _UNSIGNED = "-"
+_audit = structlog.get_logger(RPC_AUDIT)
 Context = grpc.aio.ServicerContext[Any, Any]
 
 
@@ -109,10 +112,11 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         name = method.removeprefix("/")
         code = grpc.StatusCode.OK
         started = time.perf_counter()
+        is_audited = logging.getLogger(RPC_AUDIT).isEnabledFor(logging.INFO)
         RPC_SERVER_ACTIVE.labels(name).inc()
         with server_span(name, metadata) as span:
             try:
-                self._admit(method, metadata, context)
+                self._admit(method, metadata, context, is_audited=is_audited)
                 yield
                 code = _set_code(context) or code
             except grpc.aio.AbortError:
@@ -129,10 +133,13 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 await context.abort(code, status.message, ((DETAILS_KEY, status.SerializeToString()),))
             finally:
                 RPC_SERVER_ACTIVE.labels(name).dec()
-                RPC_SERVER_DURATION.labels(name, code.name).observe(time.perf_counter() - started)
+                took_s = time.perf_counter() - started
+                RPC_SERVER_DURATION.labels(name, code.name).observe(took_s)
+                if is_audited:
+                    _audit.info("rpc.request.ended", code=code.name, duration_ms=round(took_s * 1000, 2))
                 span.end(code.name)
 
-    def _admit(self, method: str, metadata: dict[str, Any], context: Context) -> None:
+    def _admit(self, method: str, metadata: dict[str, Any], context: Context, *, is_audited: bool) -> None:
         caller = _UNSIGNED
         try:
             caller = self._authenticate(metadata)
@@ -140,6 +147,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             request_id = str(metadata.get(REQUEST_ID_KEY) or uuid4().hex)[:64]
             call = enter_call(method, caller=caller, request_id=request_id, time_left_s=context.time_remaining())
             structlog.contextvars.bind_contextvars(rpc_method=method, caller=caller, request_id=call.request_id)
+            if is_audited:
+                _audit.info("rpc.request.started", client=context.peer())
         if self._keys is not None:
             self._policy.check(method, caller)
         if not self._is_started():

@@ -9,12 +9,17 @@ import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import NoReturn, TypeVar
 
 import structlog
 
+from classifeed_common.log_files import RotatedFile
+from classifeed_common.log_rotation import Rotation
 from classifeed_common.logging import configure_logging
+from classifeed_common.metric_file import MetricFile
 from classifeed_common.runner.listening import ListenError, StartError, say
 from classifeed_common.runner.service import SERVE, ServiceRunner
 from classifeed_common.settings import ServiceSettings, describe_settings, load_settings
@@ -60,13 +65,21 @@ def main(
         print(describe_settings(settings_cls))  # noqa: T201 that is what was asked for
         sys.exit(0)
     settings = load_settings(settings_cls)
-    configure_logging(service, level=settings.log_level, as_json=settings.log_json)
+    configure_logging(
+        service,
+        level=settings.log_level,
+        as_json=settings.log_json,
+        zone=settings.zone,
+        log_file=_file(settings, settings.log_path, settings.log_file_name or f"{service}.log"),
+        audit_file=_file(settings, settings.audit_log_path, settings.audit_log_file_name or f"{service}-audit.log"),
+    )
     tracing = configure_tracing(service, environment=settings.environment, file=settings.telemetry_file)
     try:
         if arguments.verb == "migrate":
             code = _migrate(settings, migrations_package, arguments.phase, prepare)
         else:
-            code = asyncio.run(_run(settings, bootstrap, arguments.verb, arguments.role))
+            with _metric_lines(service, settings):
+                code = asyncio.run(_run(settings, bootstrap, arguments.verb, arguments.role))
     except StartError as error:
         say(str(error))
         code = 2
@@ -85,6 +98,19 @@ def version_of(service: str) -> str:
         return "0"
 
 
+def _file(settings: ServiceSettings, folder: Path | None, name: str) -> RotatedFile | None:
+    if folder is None:
+        return None
+    return RotatedFile(folder / name, Rotation.parse(settings.log_rotation), settings.zone)
+
+
+def _metric_lines(service: str, settings: ServiceSettings) -> AbstractContextManager[object]:
+    file = _file(settings, settings.metric_path, settings.metric_file_name or f"{service}-metrics.jsonl")
+    if file is None:
+        return nullcontext()
+    return MetricFile(file, service=service, interval_s=settings.metric_interval_s, zone=settings.zone)
+
+
 def _migrate(
     settings: SettingsT,
     package: str | None,
@@ -94,7 +120,13 @@ def _migrate(
     if package is not None:
         from classifeed_common.db.migrations import migrate
 
-        migrate(package, settings.dsn.get_secret_value(), settings.db_schema, phase)  # type: ignore[arg-type]
+        migrate(
+            package,
+            settings.dsn.get_secret_value(),
+            settings.db_schema,
+            phase,  # type: ignore[arg-type]
+            further_schemas=settings.further_schemas,
+        )
     if prepare is not None:
         asyncio.run(_await(prepare(settings)))
     return 0

@@ -18,8 +18,11 @@ def database_of(settings: ServiceSettings) -> Database:
     return Database(
         settings.dsn.get_secret_value(),
         schema=settings.db_schema,
+        further_schemas=settings.further_schemas,
         application_name=settings.service_name(),
         max_size=settings.db_pool_max,
+        use_pool=settings.db_use_pool,
+        recycle_s=settings.db_pool_recycle_s,
     )
 
 

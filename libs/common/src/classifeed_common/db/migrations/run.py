@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -30,7 +30,7 @@ _WAIT_FOR_OTHER_RUN_S = 120.0
 _LOCK_SPACE = 0x636C6173  # first key of our advisory locks; the second is the schema's hash
 
 
-def migrate(package: str, dsn: str, schema: str, phase: Phase = "all") -> None:
+def migrate(package: str, dsn: str, schema: str, phase: Phase = "all", *, further_schemas: Sequence[str] = ()) -> None:
     """Bring `schema` to the newest revision of `package` that the phase allows; makes the schema when missing.
 
     Idempotent; blocks. One transaction per revision, so that a failure leaves whole revisions behind and the next run
@@ -42,6 +42,7 @@ def migrate(package: str, dsn: str, schema: str, phase: Phase = "all") -> None:
         dsn: any libpq connection string; the role may create the schema, or it exists.
         schema: the service's schema.
         phase: `pre` before the new version starts, `post` when nothing of the old one runs, `all` in one go.
+        further_schemas: where revisions find tables that `schema` does not have.
 
     Raises:
         MigrationError: the history does not fit the database; the message says what to do.
@@ -50,7 +51,7 @@ def migrate(package: str, dsn: str, schema: str, phase: Phase = "all") -> None:
     config = alembic_config(package)
     scripts = ScriptDirectory.from_config(config)
     _create_schema(dsn, schema)
-    with _connect(dsn, schema) as connection, _one_run_at_a_time(connection, schema):
+    with _connect(dsn, schema, further_schemas) as connection, _one_run_at_a_time(connection, schema):
         context = MigrationContext.configure(
             connection, opts={"version_table": VERSION_TABLE, "version_table_schema": schema}
         )
@@ -63,43 +64,65 @@ def migrate(package: str, dsn: str, schema: str, phase: Phase = "all") -> None:
         command.upgrade(config, target)
 
 
-def check_drift(package: str, dsn: str, schema: str, metadata: sqlalchemy.MetaData) -> list[str]:
+def check_drift(
+    package: str,
+    dsn: str,
+    schema: str,
+    metadata: sqlalchemy.MetaData,
+    *,
+    schema_translate_map: Mapping[str, str | None] | None = None,
+) -> list[str]:
     """What differs between the migrated schema and the models, one line each; [] when they agree.
 
     Compares tables, columns with types and nullability, indexes, unique and foreign keys; neither check constraints
     nor the predicates of partial indexes. `package` only names the models in the lines.
+
+    Args:
+        package: import name.
+        dsn: any libpq connection string.
+        schema: the service's schema.
+        metadata: its tables.
+        schema_translate_map: where the tables of logical schemas are; in the service's own unless it is said.
     """
+    actual = {logical: name for logical, name in (schema_translate_map or {}).items() if name not in {None, schema}}
+    found_in = {None, *actual.values()}
+
+    def is_ours(name: str | None, kind: str, _parents: object) -> bool:
+        return name in found_in if kind == "schema" else not (kind == "table" and name == VERSION_TABLE)
+
+    models = sqlalchemy.MetaData()
+    for table in metadata.tables.values():
+        table.to_metadata(models, schema=actual.get(table.schema or ""))  # type: ignore[arg-type]
     with _connect(dsn, schema) as connection:
         context = MigrationContext.configure(
             connection,
             opts={
                 "compare_type": True,
                 "version_table": VERSION_TABLE,
-                "include_object": _is_ours,
-                "target_metadata": metadata,
+                "include_schemas": len(found_in) > 1,
+                "include_name": is_ours,
+                "target_metadata": models,
             },
         )
-        return [f"{package}: {difference!r}" for difference in compare_metadata(context, metadata)]
-
-
-def _is_ours(_item: object, name: str | None, kind: str, _reflected: bool, _compared: object) -> bool:
-    return not (kind == "table" and name == VERSION_TABLE)
+        return [f"{package}: {difference!r}" for difference in compare_metadata(context, models)]
 
 
 def _create_schema(dsn: str, schema: str) -> None:
     with psycopg.connect(dsn, autocommit=True) as connection:
         # Asked first: CREATE SCHEMA IF NOT EXISTS wants the right to create even when the schema is there.
         if connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [schema]).fetchone() is None:
-            connection.execute(f"CREATE SCHEMA IF NOT EXISTS {checked_schema(schema)}")
+            # IF NOT EXISTS does not see what another run is making at this moment.
+            with suppress(psycopg.errors.UniqueViolation):
+                connection.execute(f"CREATE SCHEMA IF NOT EXISTS {checked_schema(schema)}")
 
 
 @contextmanager
-def _connect(dsn: str, schema: str) -> Iterator[sqlalchemy.Connection]:
+def _connect(dsn: str, schema: str, further_schemas: Sequence[str] = ()) -> Iterator[sqlalchemy.Connection]:
     """A SQLAlchemy connection whose default schema is `schema`, so that reflection sees that schema only."""
     timeouts = {"lock_timeout": f"{LOCK_TIMEOUT_S}s", "statement_timeout": f"{STATEMENT_TIMEOUT_S}s"}
 
     def connect() -> psycopg.Connection[Any]:
-        return psycopg.connect(session_dsn(dsn, schema, f"migrate-{schema}", timeouts))
+        return psycopg.connect(session_dsn(dsn, schema, f"migrate-{schema}", timeouts, further_schemas))
 
     engine = sqlalchemy.create_engine("postgresql+psycopg://", creator=connect, poolclass=sqlalchemy.NullPool)
     try:

@@ -1,0 +1,96 @@
+"""Unpooled: a new connection for each use, where a pool of its own would only be in the way of a pooler's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final, TypeAlias
+
+import psycopg
+from psycopg_pool import PoolClosed, PoolTimeout
+
+Tx: TypeAlias = psycopg.AsyncConnection[tuple[Any, ...]]
+"""A connection inside BEGIN … COMMIT, its search path set to the service's schema, its rows tuples."""
+
+_RETRY_S: Final = 0.2
+
+
+class Unpooled:
+    """Stands where `psycopg_pool.AsyncConnectionPool` does: at most `max_size` connections at once, none of them kept.
+
+    Nothing is prepared on the server: behind a transaction pooler it would be found there by somebody else.
+
+    Args:
+        dsn: any libpq connection string.
+        max_size: upper bound; further callers wait.
+        timeout_s: how long they wait, before they get `psycopg_pool.PoolTimeout`.
+    """
+
+    def __init__(self, dsn: str, *, max_size: int, timeout_s: float) -> None:
+        self._dsn = dsn
+        self._max_size = max_size
+        self._timeout_s = timeout_s
+        self._free = asyncio.Semaphore(max_size)
+        self._used = 0
+        self._waiting = 0
+        self._is_closed = True
+
+    async def open(self, wait: bool = True, timeout: float = 30.0) -> None:
+        """Connect once, to see whether the server can be reached; waits for it when it cannot.
+
+        Raises:
+            psycopg_pool.PoolTimeout: not within the time.
+        """
+        self._is_closed = False
+        try:
+            async with asyncio.timeout(timeout):
+                while wait and not await self._is_reachable():  # noqa: ASYNC110 the server tells nobody when it is there
+                    await asyncio.sleep(_RETRY_S)
+        except TimeoutError as error:
+            raise PoolTimeout(f"the server could not be reached within {timeout:g} s") from error
+
+    async def close(self) -> None:
+        """Give out no more connections; those in use end with their blocks."""
+        self._is_closed = True
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Tx]:
+        """A connection in autocommit, closed at the end of the block.
+
+        Raises:
+            psycopg_pool.PoolTimeout: too many are in use.
+            psycopg.OperationalError: the server cannot be reached.
+        """
+        await self._take()
+        try:
+            async with await Tx.connect(self._dsn, autocommit=True, prepare_threshold=None) as connection:
+                yield connection
+        finally:
+            self._used -= 1
+            self._free.release()
+
+    def get_stats(self) -> dict[str, int]:
+        """Figures by the names that psycopg_pool has for them."""
+        return {"pool_max": self._max_size, "pool_size": self._used, "requests_waiting": self._waiting}
+
+    async def _take(self) -> None:
+        if self._is_closed:
+            raise PoolClosed("the database is not open")
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                await self._free.acquire()
+        except TimeoutError as error:
+            raise PoolTimeout(f"no connection became free within {self._timeout_s:g} s") from error
+        finally:
+            self._waiting -= 1
+        self._used += 1
+
+    async def _is_reachable(self) -> bool:
+        try:
+            connection = await Tx.connect(self._dsn)
+        except psycopg.OperationalError:
+            return False
+        await connection.close()
+        return True
