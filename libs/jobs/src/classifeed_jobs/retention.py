@@ -15,7 +15,7 @@ from classifeed_common.db import Database, Tx, load_queries
 _log = structlog.get_logger("classifeed_jobs.retention")
 _SQL = load_queries("classifeed_jobs.sql", "housekeeping.sql")
 _LIST = _SQL["list_partitions"]
-_NOW = _SQL["now"]
+_PLACE_OF = _SQL["place_of"]
 _DELETE = {"dl_jobs_done": _SQL["delete_done"], "dl_job_events": _SQL["delete_events"]}
 
 _LOCK_TIMEOUT_MS: Final = 200
@@ -67,35 +67,35 @@ class Archive:
         """
         ages = {"dl_jobs_done": self._retention.done_days, "dl_job_events": self._retention.events_days}
         for parent, days in ages.items():
-            now, partitions = await self._partitions(parent)
+            now, schema, partitions = await self._partitions(parent)
             before = now - timedelta(days=days)
-            await self._make_ahead(parent, now, partitions)
+            await self._make_ahead(parent, schema, now, partitions)
             for partition in partitions:
                 if partition.upper <= before:
-                    drop = sql.SQL("DROP TABLE {}").format(sql.Identifier(partition.name))
+                    drop = sql.SQL("DROP TABLE {}").format(sql.Identifier(schema, partition.name))
                     await self._change(parent, f"drop {partition.name}", [drop])
             await self._delete(parent, before)
 
-    async def _partitions(self, parent: str) -> tuple[datetime, list[_Partition]]:
+    async def _partitions(self, parent: str) -> tuple[datetime, str, list[_Partition]]:
         async with self._db.transaction() as tx:
-            now = await (await tx.execute(_NOW)).fetchone()
+            place = await (await tx.execute(_PLACE_OF, {"parent": parent})).fetchone()
             rows = await (await tx.execute(_LIST, {"parent": parent})).fetchall()
-        assert now is not None
-        return now[0], [_Partition(*row) for row in rows]
+        if place is None:
+            raise LookupError(f"there is no table {parent}: have the migrations run?")
+        return place[0], place[1], [_Partition(*row) for row in rows]
 
-    async def _make_ahead(self, parent: str, now: datetime, partitions: list[_Partition]) -> None:
+    async def _make_ahead(self, parent: str, schema: str, now: datetime, partitions: list[_Partition]) -> None:
         width = timedelta(days=self._retention.partition_days)
         tomorrow = datetime.combine(now.astimezone(UTC).date() + timedelta(days=1), datetime.min.time(), UTC)
         # Never a time that has begun: its rows may lie in the default partition already.
         lower = max([tomorrow, *(partition.upper for partition in partitions)])
         while lower < now + 2 * width:
             name = f"{parent}_{lower.astimezone(UTC):%Y%m%d}"
+            whole, part = sql.Identifier(schema, parent), sql.Identifier(schema, name)
             statements = [
-                sql.SQL("CREATE TABLE {} (LIKE {} INCLUDING DEFAULTS INCLUDING CONSTRAINTS)").format(
-                    sql.Identifier(name), sql.Identifier(parent)
-                ),
+                sql.SQL("CREATE TABLE {} (LIKE {} INCLUDING DEFAULTS INCLUDING CONSTRAINTS)").format(part, whole),
                 sql.SQL("ALTER TABLE {} ATTACH PARTITION {} FOR VALUES FROM ({}) TO ({})").format(
-                    sql.Identifier(parent), sql.Identifier(name), sql.Literal(lower), sql.Literal(lower + width)
+                    whole, part, sql.Literal(lower), sql.Literal(lower + width)
                 ),
             ]
             if not await self._change(parent, f"make {name}", statements):

@@ -27,6 +27,21 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Missed = Literal["skip", "run_once", "run_all"]
 
+_default_zone = "UTC"
+
+
+def set_default_zone(name: str) -> None:
+    """Have schedules of this process that name no zone be read on this clock from now on; UTC before (TIMEZONE).
+
+    A schedule that was put keeps the zone that it was put with.
+
+    Raises:
+        ValueError: there is no such zone.
+    """
+    global _default_zone  # noqa: PLW0603 like the zone of a machine: one a process, set at its start
+    find_zone(name)
+    _default_zone = name
+
 
 def find_zone(name: str) -> ZoneInfo:
     """The zone of an IANA name.
@@ -48,7 +63,7 @@ class Schedule:
         name: unique in the service.
         cron: five fields (see `Cron`), in `time_zone`.
         every_s: whole seconds between two slots, counted from 1970: the same for all processes.
-        time_zone: IANA name of the clock that `cron` is read on.
+        time_zone: IANA name of the clock that `cron` is read on; that of the process (TIMEZONE) unless given.
         missed: what becomes of slots that nobody was there for. skip: nothing; run_once: one job, that of the newest
             slot; run_all: a job for each.
         grace_s: how late the newest slot may be and still not count as missed.
@@ -66,7 +81,7 @@ class Schedule:
     lease_ttl_s: int | None = None
     cron: str | None = None
     every_s: int | None = None
-    time_zone: str = "UTC"
+    time_zone: str = field(default_factory=lambda: _default_zone)
     missed: Missed = "run_once"
     grace_s: int = 60
 

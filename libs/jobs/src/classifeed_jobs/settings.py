@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from typing import Annotated, Any, NoReturn, Self
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from psycopg.conninfo import make_conninfo
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from classifeed_common.log_settings import ZoneName
 from classifeed_jobs.retention import Retention
+from classifeed_jobs.tables import QUEUE_SCHEMA
 
 
 class JobSettings(BaseSettings):
@@ -46,7 +47,7 @@ class JobSettings(BaseSettings):
     dl_events_days: int = Field(default=30, ge=1, description="How long the journal is kept, in days.")
     dl_partition_days: int = Field(default=7, ge=1, le=366, description="What is dropped at once, in days.")
     dl_key_ttl_days: int = Field(default=30, ge=1, description="How long idempotency keys are remembered, in days.")
-    timezone: str = Field(default="Europe/Moscow", description="Clock of logs, and of schedules that name none.")
+    timezone: ZoneName = Field(default="Europe/Moscow", description="Clock of logs, and of schedules that name none.")
     pg_dsn: SecretStr = Field(
         default=SecretStr(""), description="PostgreSQL as URI or keyword string; wins over PG_HOST."
     )
@@ -58,8 +59,14 @@ class JobSettings(BaseSettings):
     pg_schema_queue: str = Field(
         default="", pattern="^([a-z_][a-z0-9_]{0,62})?$", description="Schema of the job tables; empty: the service's."
     )
+    pg_use_pool: bool = Field(
+        default=True, description="Keep connections; false: each transaction has a new one, for transaction poolers."
+    )
     pg_pool_size: int = Field(default=4, ge=1, le=100, description="Pooled connections.")
     pg_max_overflow: int = Field(default=0, ge=0, le=100, description="Pooled connections above that, under load.")
+    pg_pool_recycle: int = Field(
+        default=3600, ge=1, le=30 * 86400, description="Age at which a pooled connection is replaced, in seconds."
+    )
     pg_connect_timeout: int = Field(default=10, ge=1, le=600, description="Bound of connecting, in seconds.")
     pg_command_timeout: float = Field(
         default=0, ge=0, le=86400, description="Bound of a statement, in seconds; 0: none."
@@ -75,15 +82,6 @@ class JobSettings(BaseSettings):
     def _split(cls, value: Any) -> Any:
         if isinstance(value, str):
             return tuple(name.strip() for name in value.split(",") if name.strip())
-        return value
-
-    @field_validator("timezone")
-    @classmethod
-    def _check_zone(cls, value: str) -> str:
-        try:
-            ZoneInfo(value)
-        except (ZoneInfoNotFoundError, ValueError) as error:
-            raise ValueError("there is no such time zone") from error
         return value
 
     @model_validator(mode="after")
@@ -127,6 +125,11 @@ class JobSettings(BaseSettings):
     def pool_max(self) -> int:
         """`max_size` for `Database`."""
         return self.pg_pool_size + self.pg_max_overflow
+
+    @property
+    def schema_translate_map(self) -> dict[str, str | None]:
+        """Where the tables of `add_jobs` are, for statements of SQLAlchemy; None: in the schema of the connection."""
+        return {QUEUE_SCHEMA: self.pg_schema_queue or None}
 
     @property
     def retention(self) -> Retention:

@@ -1,12 +1,16 @@
-"""The job tables for SQLAlchemy, so that a service's drift test knows them. They are made by `classifeed_jobs.ddl`."""
+"""The job tables for SQLAlchemy, so that a service's drift test knows them. They are made by `classifeed_jobs.ddl`.
+
+They have the logical schema `queue`: statements name the real one in `schema_translate_map`.
+"""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, LargeBinary, MetaData, Table, Text, text
 from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, JSONB, TIMESTAMP, UUID
 
+QUEUE_SCHEMA: Final = "queue"
 _Kind: TypeAlias = Any
 _TIME = TIMESTAMP(timezone=True)
 _CLAIMABLE = "status = 'queued' AND waits_for IS NULL"
@@ -74,6 +78,7 @@ def add_jobs(metadata: MetaData) -> None:
         _column("queues", ARRAY(Text)),
         _column("started_at", _TIME),
         _column("renewed_at", _TIME),
+        schema=QUEUE_SCHEMA,
     )
     Table(
         "dl_jobs",
@@ -100,6 +105,7 @@ def add_jobs(metadata: MetaData) -> None:
         Index("dl_jobs_due", "queue", "available_at", postgresql_where=text("waits_for = 'time'")),
         Index("dl_jobs_parked", "lock_key", "priority", "created_at", postgresql_where=text("waits_for = 'key'")),
         Index("dl_jobs_running", "claimed_by", "lease_ttl_sec", postgresql_where=text("status = 'running'")),
+        schema=QUEUE_SCHEMA,
     )
     Table(
         "dl_job_locks",
@@ -108,6 +114,7 @@ def add_jobs(metadata: MetaData) -> None:
         _column("job_id", UUID),
         _column("worker_id", Text),
         _column("acquired_at", _TIME),
+        schema=QUEUE_SCHEMA,
     )
     Table(
         "dl_job_keys",
@@ -117,6 +124,7 @@ def add_jobs(metadata: MetaData) -> None:
         _column("request_hash", LargeBinary),
         _column("expires_at", _TIME),
         Index("dl_job_keys_expiry", "expires_at"),
+        schema=QUEUE_SCHEMA,
     )
     _add_settings(metadata)
     # Of partitioned tables the drift test sees the first partition as a table of its own.
@@ -132,7 +140,8 @@ def add_jobs(metadata: MetaData) -> None:
         ("dl_job_events", "dl_job_events_at"),
         ("dl_job_events_default", "dl_job_events_default_at_idx"),
     ):
-        Table(name, metadata, *_event_columns(), Index(index, "at", postgresql_using="brin"))
+        columns = _event_columns()
+        Table(name, metadata, *columns, Index(index, "at", postgresql_using="brin"), schema=QUEUE_SCHEMA)
 
 
 def _add_done(metadata: MetaData, name: str, finished: str, dead: str, lock_key: str) -> None:
@@ -143,6 +152,7 @@ def _add_done(metadata: MetaData, name: str, finished: str, dead: str, lock_key:
         Index(finished, "finished_at", "job_id"),
         Index(dead, "status", "job_id", postgresql_where=text("status <> 'succeeded'")),
         Index(lock_key, "lock_key", "job_id", postgresql_where=text("lock_key IS NOT NULL")),
+        schema=QUEUE_SCHEMA,
     )
 
 
@@ -159,6 +169,7 @@ def _add_settings(metadata: MetaData) -> None:
         _column("rate_burst", Integer, null=True),
         _column("tokens", DOUBLE_PRECISION),
         _column("refilled_at", _TIME),
+        schema=QUEUE_SCHEMA,
     )
     Table(
         "dl_schedules",
@@ -185,4 +196,5 @@ def _add_settings(metadata: MetaData) -> None:
         _column("created_at", _TIME),
         _column("updated_at", _TIME),
         Index("dl_schedules_due", "next_slot", postgresql_where=text("paused_at IS NULL")),
+        schema=QUEUE_SCHEMA,
     )

@@ -8,8 +8,11 @@ FROM (SELECT c.relname AS name,
 WHERE p.bounds IS NOT NULL
 ORDER BY lower
 
--- name: now
-SELECT clock_timestamp()
+-- name: place_of
+-- The time, and the schema that a table is found in: its partitions go there too.
+SELECT clock_timestamp(), n.nspname
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.oid = to_regclass(%(parent)s)
 
 -- name: delete_done
 DELETE FROM dl_jobs_done_default WHERE (job_id, finished_at) IN (
@@ -22,7 +25,7 @@ DELETE FROM dl_job_events_default WHERE ctid = ANY (ARRAY(
 
 -- name: dead_rows
 SELECT t.relname, t.n_dead_tup FROM pg_stat_user_tables t
-WHERE t.schemaname = current_schema() AND t.relname = ANY (%(tables)s::text[])
+WHERE t.relid = ANY (ARRAY(SELECT to_regclass(name) FROM unnest(%(tables)s::text[]) AS name))
 
 -- name: forget_workers
 DELETE FROM dl_workers w
