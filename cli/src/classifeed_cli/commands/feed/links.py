@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -28,7 +29,7 @@ from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.paging import collect
 from classifeed_cli.platform.installation import connect
 from classifeed_cli.task_view import show_task
-from classifeed_client import feed_name, seller_name
+from classifeed_client import Client, feed_name, seller_name
 
 _CREDENTIALS = "settings.source.credentials"
 
@@ -37,10 +38,10 @@ def register(group: typer.Typer) -> None:
     """Adds the commands."""
     group.command()(add)
     group.command("list")(list_feeds)
-    group.command()(show)
+    group.command("show", help="Print a feed: its settings, and how fetching goes.")(_answering(Client.get_feed))
     group.command("set")(change)
-    group.command()(pause)
-    group.command()(resume)
+    group.command("pause", help="Stop fetching; the offers stay.")(_answering(Client.pause_feed))
+    group.command("resume", help="Go on fetching, at once.")(_answering(Client.resume_feed))
     group.command()(remove)
 
 
@@ -99,20 +100,6 @@ def list_feeds(
     out.document(document_of(found))
 
 
-def show(
-    seller: SellerOption,
-    namespace: NamespaceOption = "default",
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Print a feed: its settings, and how fetching goes."""
-    name = feed_name(seller, namespace)
-    with connect(data, address) as client:
-        feed = client.get_feed(name)
-    _print(feed, as_json)
-
-
 def change(
     seller: SellerOption,
     namespace: NamespaceOption = "default",
@@ -152,34 +139,6 @@ def change(
     _print(feed, as_json)
 
 
-def pause(
-    seller: SellerOption,
-    namespace: NamespaceOption = "default",
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Stop fetching; the offers stay."""
-    name = feed_name(seller, namespace)
-    with connect(data, address) as client:
-        feed = client.pause_feed(name)
-    _print(feed, as_json)
-
-
-def resume(
-    seller: SellerOption,
-    namespace: NamespaceOption = "default",
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Go on fetching, at once."""
-    name = feed_name(seller, namespace)
-    with connect(data, address) as client:
-        feed = client.resume_feed(name)
-    _print(feed, as_json)
-
-
 def remove(
     seller: SellerOption,
     namespace: NamespaceOption = "default",
@@ -203,6 +162,24 @@ def remove(
     show_task(out, task)
     out.document({"feed": document_of(feed), "task": document_of(task)})
     return ExitCode.DONE if task.status == task_pb2.TASK_STATUS_SUCCEEDED else ExitCode.REFUSED
+
+
+def _answering(call: Callable[[Client, str], feed_pb2.Feed]) -> Callable[..., None]:
+    """Returns a command that makes one call about one feed, and prints the feed that it is answered with."""
+
+    def command(
+        seller: SellerOption,
+        namespace: NamespaceOption = "default",
+        data: DataOption = None,
+        address: AddressOption = None,
+        as_json: JsonOption = False,
+    ) -> None:
+        name = feed_name(seller, namespace)
+        with connect(data, address) as client:
+            feed = call(client, name)
+        _print(feed, as_json)
+
+    return command
 
 
 def _print(feed: feed_pb2.Feed, as_json: bool) -> None:
