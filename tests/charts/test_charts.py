@@ -75,6 +75,13 @@ def test_migrations_run_before_the_pods_and_after(render: Render, chart: str) ->
     assert all("annotations" not in each["metadata"] for each in plain)
 
 
+def test_migrations_know_the_settings_without_a_prefix_too(render: Render) -> None:
+    manifests = render("loader", "environment.PG_SCHEMA_QUEUE=queue_of_jobs")
+    for job in (each for each in manifests if each["kind"] == "Job"):
+        [container] = containers(job)
+        assert {"name": "PG_SCHEMA_QUEUE", "value": "queue_of_jobs"} in container["env"]
+
+
 def test_searcher_keeps_its_index(render: Render) -> None:
     [searcher] = workloads(render("searcher"))
     assert searcher["kind"] == "StatefulSet"

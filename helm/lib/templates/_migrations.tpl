@@ -41,6 +41,10 @@ spec:
             - name: {{ include "classifeed.env" $root }}{{ $name }}
               value: {{ tpl (toString $value) $root | quote }}
             {{- end }}
+            {{- range $name, $value := $root.Values.environment }}
+            - name: {{ $name }}
+              value: {{ tpl (toString $value) $root | quote }}
+            {{- end }}
             {{- include "classifeed.environment" $root | nindent 12 }}
           resources:
             {{- toYaml $root.Values.migrations.resources | nindent 12 }}

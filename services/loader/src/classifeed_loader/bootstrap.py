@@ -7,6 +7,7 @@ import asyncio
 from classifeed.feeds.v1.feed_source_service_pb2_grpc import add_FeedSourceServiceServicer_to_server
 from classifeed_common.auth.sealing import Sealer
 from classifeed_common.blobs import BlobRefs
+from classifeed_common.db.migrations import MigrationError
 from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits
 from classifeed_common.ids import process_holder
 from classifeed_common.lease import Leases
@@ -21,6 +22,8 @@ from classifeed_jobs.faces.http import job_routes
 from classifeed_jobs.faces.http.answers import Info
 from classifeed_jobs.faces.rpc import job_servicer
 from classifeed_jobs.pipelines import PipelineError, load_pipelines
+from classifeed_jobs.placing import place_jobs
+from classifeed_jobs.schedules import set_default_zone
 from classifeed_loader.app.fetch_parts import FetchParts
 from classifeed_loader.app.host_turns import HostTurns
 from classifeed_loader.app.queue_fetches import QUEUE
@@ -31,6 +34,19 @@ from classifeed_loader.rpc.feed_source_service import FeedSourceService
 from classifeed_loader.settings import LoaderSettings
 
 SERVICE = "loader"
+
+
+async def place_tables(settings: LoaderSettings) -> None:
+    """Puts the job tables where PG_SCHEMA_QUEUE says; the last part of `migrate`.
+
+    Raises:
+        StartError: they cannot go there.
+    """
+    for queue_schema in settings.further_schemas:
+        try:
+            await place_jobs(settings.dsn.get_secret_value(), schema=settings.db_schema, queue_schema=queue_schema)
+        except MigrationError as error:
+            raise StartError(f"PG_SCHEMA_QUEUE={queue_schema}: {error}") from error
 
 
 def build(settings: LoaderSettings) -> ServiceRunner:
@@ -44,6 +60,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
         pipelines = load_pipelines(host.dl_pipeline_modules)
     except PipelineError as error:
         raise StartError(str(error)) from error
+    set_default_zone(settings.time_zone)
     keys = http_keys(settings, asked_by="CLASSIFEED_HTTP_AUTH=on" if host.classifeed_http_auth == "on" else "")
     queues = dict(host.workers_json)
     if "workers_json" not in host.model_fields_set:
@@ -118,7 +135,11 @@ def build(settings: LoaderSettings) -> ServiceRunner:
             info=Info(service=SERVICE, version=version_of(SERVICE), environment=settings.environment),
             keys=keys,
         ),
-        readiness={"postgres": check_table(database, "feed_loader_task"), "s3": blobs.check},
+        readiness={
+            "postgres": check_table(database, "feed_loader_task"),
+            "jobs": check_table(database, "dl_jobs"),
+            "s3": blobs.check,
+        },
         on_start=open_all,
         on_stop=close_all,
     )

@@ -9,13 +9,14 @@ from typing import Any, Final, Literal
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
+from classifeed_common.log_settings import LogFileSettings
 from classifeed_common.settings import ServiceSettings
 from classifeed_jobs.settings import JobSettings
 
 _HAND_BACK_S: Final = 15.0
 
 
-class Hosting(JobSettings):
+class Hosting(LogFileSettings, JobSettings):
     """The variables without a prefix: of the job engine, and of the process that hosts it."""
 
     app_host: str = Field(default="127.0.0.1", description="Where HTTP listens; elsewhere it wants tickets.")
@@ -94,14 +95,26 @@ class LoaderSettings(ServiceSettings):
         if not isinstance(values, dict):
             return values
         host = Hosting.model_validate(values["hosting"]) if "hosting" in values else Hosting.load()
-        taken = {"http_listen": host.http_listen, "dsn": host.dsn, "db_pool_max": host.pool_max}
+        taken = {
+            "http_listen": host.http_listen,
+            "dsn": host.dsn,
+            "db_pool_max": host.pool_max,
+            "db_use_pool": host.pg_use_pool,
+            "db_pool_recycle_s": host.pg_pool_recycle,
+            "time_zone": host.timezone,
+        }
+        taken |= host.model_dump(include=set(LogFileSettings.model_fields))
         if host.app_environment:
             taken["environment"] = host.app_environment
-        if host.pg_schema_queue:
-            taken["db_schema"] = host.pg_schema_queue
         if host.debug:
             taken["log_level"] = "debug"
         return taken | values | {"hosting": host}
+
+    @property
+    def further_schemas(self) -> tuple[str, ...]:
+        """The schema of the job tables, where it is not that of the others."""
+        queue_schema = self.hosting.pg_schema_queue
+        return (queue_schema,) if queue_schema not in {"", self.db_schema} else ()
 
     @property
     def default_lease_s(self) -> int:

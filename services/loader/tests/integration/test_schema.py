@@ -1,9 +1,42 @@
+"""The tables, in the service's schema or with those of the jobs in one of their own."""
+
 from __future__ import annotations
 
-from classifeed_common.db.migrations import check_drift
+import asyncio
+
+import pytest
+
+from classifeed_common.db.migrations import check_drift, migrate
+from classifeed_common.runner.listening import StartError
+from classifeed_loader.bootstrap import place_tables
+from classifeed_loader.settings import LoaderSettings
 from classifeed_loader.store.tables import metadata
 
 
 async def test_models_and_migrations_agree(migrated_database):
     database = await migrated_database("classifeed_loader", "loader")
     assert check_drift("classifeed_loader", database.dsn, "loader", metadata) == []
+
+
+def settings_of(dsn: str, **hosting: str) -> LoaderSettings:
+    return LoaderSettings(dsn=dsn, processor_address="127.0.0.1:1", hosting=hosting)
+
+
+async def test_models_and_migrations_agree_with_the_jobs_in_a_schema_of_their_own(database_dsn):
+    settings = settings_of(database_dsn, pg_schema_queue="queue_of_jobs")
+    for _ in range(2):
+        await asyncio.to_thread(
+            migrate, "classifeed_loader", database_dsn, "loader", further_schemas=settings.further_schemas
+        )
+        await place_tables(settings)
+    mapped = settings.hosting.schema_translate_map
+    assert check_drift("classifeed_loader", database_dsn, "loader", metadata, schema_translate_map=mapped) == []
+
+
+async def test_what_older_versions_kept_in_that_schema_is_not_touched(database_dsn):
+    await asyncio.to_thread(migrate, "classifeed_loader", database_dsn, "queue_of_jobs")
+    await asyncio.to_thread(migrate, "classifeed_loader", database_dsn, "loader")
+    with pytest.raises(
+        StartError, match=r"^PG_SCHEMA_QUEUE=queue_of_jobs: schema queue_of_jobs has job tables already"
+    ):
+        await place_tables(settings_of(database_dsn, pg_schema_queue="queue_of_jobs"))

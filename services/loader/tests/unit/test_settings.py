@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from classifeed_common.runner.listening import ListenError, StartError
 from classifeed_common.settings import describe_settings, load_settings
+from classifeed_jobs import Schedule
 from classifeed_loader.bootstrap import build
 from classifeed_loader.settings import Hosting, LoaderSettings
 
@@ -31,11 +34,15 @@ def test_alone_it_listens_on_8081_of_the_loopback(monkeypatch: pytest.MonkeyPatc
     settings = loaded(monkeypatch)
     assert settings.http_listen == "127.0.0.1:8081"
     assert (settings.db_schema, settings.environment, settings.log_level) == ("loader", "dev", "info")
+    assert (settings.further_schemas, settings.time_zone, settings.db_use_pool) == ((), "Europe/Moscow", True)
+    assert (settings.log_path, settings.metric_path, settings.audit_log_path) == (None, None, None)
     assert settings.hosting.workers_json == {"etl.default": 4, "feed.fetch": 4}
     assert (settings.default_lease_s, settings.beat_s, settings.run_grace_s) == (60, 10, 30)
 
 
-def test_variables_without_a_prefix_fill_what_the_others_leave_open(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_without_a_prefix_fill_what_the_others_leave_open(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     settings = loaded(
         monkeypatch,
         APP_HOST="::1",
@@ -48,12 +55,24 @@ def test_variables_without_a_prefix_fill_what_the_others_leave_open(monkeypatch:
         PG_DATABASE="d",
         PG_SCHEMA_QUEUE="queue",
         PG_POOL_SIZE="7",
+        PG_USE_POOL="false",
+        PG_POOL_RECYCLE="77",
+        TIMEZONE="Asia/Tokyo",
+        LOG_PATH=str(tmp_path / "made" / "logs"),
+        LOG_ROTATION="midnight",
+        AUDIT_LOG_FILE_NAME="who.log",
         DL_DEFAULT_LEASE_TTL_SEC="33",
         DL_HEARTBEAT_SEC="3",
     )
     assert (settings.http_listen, settings.environment, settings.log_level) == ("[::1]:9999", "prod", "debug")
     assert "host=db" in settings.dsn.get_secret_value()
-    assert (settings.db_schema, settings.db_pool_max) == ("queue", 7)
+    assert (settings.db_schema, settings.further_schemas) == ("loader", ("queue",))
+    assert (settings.db_pool_max, settings.db_use_pool, settings.db_pool_recycle_s) == (7, False, 77)
+    assert (settings.time_zone, settings.log_rotation, settings.audit_log_file_name) == (
+        "Asia/Tokyo", "midnight", "who.log",
+    )  # fmt: skip
+    assert settings.log_path == tmp_path / "made" / "logs"
+    assert settings.log_path.is_dir()
     assert (settings.default_lease_s, settings.beat_s) == (33, 3)
     own = loaded(
         monkeypatch,
@@ -61,12 +80,17 @@ def test_variables_without_a_prefix_fill_what_the_others_leave_open(monkeypatch:
         CLASSIFEED_LOADER_ENVIRONMENT="embedded",
         CLASSIFEED_LOADER_DSN="postgresql://one",
         CLASSIFEED_LOADER_DB_SCHEMA="own",
+        CLASSIFEED_LOADER_DB_USE_POOL="true",
+        CLASSIFEED_LOADER_TIME_ZONE="UTC",
+        CLASSIFEED_LOADER_LOG_PATH=str(tmp_path),
+        CLASSIFEED_LOADER_LOG_ROTATION="1 GB",
         CLASSIFEED_LOADER_JOBS_LEASE_S="4",
         CLASSIFEED_LOADER_HEARTBEAT_S="1",
         CLASSIFEED_LOADER_DRAIN_GRACE_S="3",
     )
     assert (own.http_listen, own.environment, own.db_schema) == ("127.0.0.1:1", "embedded", "own")
     assert own.dsn.get_secret_value() == "postgresql://one"
+    assert (own.db_use_pool, own.time_zone, own.log_path, own.log_rotation) == (True, "UTC", tmp_path, "1 GB")
     assert (own.default_lease_s, own.beat_s, own.run_grace_s) == (4, 1, 1.5)
 
 
@@ -78,6 +102,12 @@ def test_variables_without_a_prefix_fill_what_the_others_leave_open(monkeypatch:
         ("DL_HEARTBEAT_SEC", "soon"),
         ("CLASSIFEED_HTTP_AUTH", "maybe"),
         ("TIMEZONE", "Mars/Olympus"),
+        ("LOG_ROTATION", "10"),
+        ("LOG_FILE_NAME", "../elsewhere"),
+        ("PG_USE_POOL", "perhaps"),
+        ("PG_POOL_RECYCLE", "0"),
+        ("PG_SCHEMA_QUEUE", "Jobs; DROP"),
+        ("DEBUG", "much"),
     ],
 )
 def test_a_wrong_one_ends_the_start_with_a_line_that_names_it(
@@ -88,6 +118,37 @@ def test_a_wrong_one_ends_the_start_with_a_line_that_names_it(
     assert ended.value.code == 2
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith(f"{name}={value!r} is refused: ")
+
+
+@pytest.mark.parametrize("name", ["LOG_PATH", "METRIC_PATH", "AUDIT_LOG_PATH"])
+@pytest.mark.parametrize("prefix", ["", "CLASSIFEED_LOADER_"])
+def test_a_folder_that_cannot_be_written_ends_the_start_with_a_line_that_names_the_variable(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, prefix: str
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemExit) as ended:
+        loaded(monkeypatch, **{prefix + name: str(tmp_path / "file" / "logs")})
+    assert ended.value.code == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{prefix}{name}='{tmp_path}/file/logs' is refused: ")
+    assert "cannot be written: Not a directory" in line
+
+
+def test_the_schema_of_the_service_is_none_of_its_own_for_the_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert loaded(monkeypatch, PG_SCHEMA_QUEUE="loader").further_schemas == ()
+
+
+async def test_schedules_that_name_no_zone_are_read_on_the_clock_of_the_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    morning = datetime(2026, 11, 22, tzinfo=UTC)
+    monkeypatch.setattr("classifeed_jobs.schedules._default_zone", "UTC")
+    assert Schedule("s", "q", "noop", cron="30 9 * * *").next_after(morning) == morning.replace(hour=9, minute=30)
+    build(loaded(monkeypatch, TIMEZONE="Asia/Tokyo"))
+    schedule = Schedule("s", "q", "noop", cron="30 9 * * *")
+    assert schedule.time_zone == "Asia/Tokyo"
+    assert schedule.next_after(morning) == morning.replace(hour=0, minute=30)
+    assert Schedule("s", "q", "noop", cron="30 9 * * *", time_zone="UTC").time_zone == "UTC"
 
 
 async def test_what_cannot_be_hosted_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
