@@ -67,9 +67,9 @@ async def troubled(bench: Bench) -> dict[str, Any]:
         await Queues().pause(tx, "paused", by="anna")
         await Queues().set_limits(tx, "slow", QueueLimits(max_running=1))
         for name in ("held", "unseen", "fresh"):
-            await Schedules().put(tx, Schedule(name, "q", "noop", every_s=86_400))
+            await Schedules().put(tx, Schedule(name, "q", "noop", every_s=10**9))
         await Schedules().pause(tx, "held", by="anna")
-    await bench.execute("UPDATE dl_schedules SET next_slot = next_slot - interval '2 d' WHERE name = 'unseen'")
+    await bench.execute("UPDATE dl_schedules SET next_slot = now() - interval '2 d' WHERE name = 'unseen'")
     for queue in ("paused", "slow"):
         await bench.enqueue(queue=queue)
     await bench.execute("INSERT INTO dl_workers (worker_id, queues) VALUES ('w2', '{slow,paused}')")
