@@ -55,9 +55,18 @@ def _namespace_has_feed(seller: str, namespace: str) -> str:
     )
 
 
+def _another_site(seller: str, namespace: str) -> str:
+    return (
+        f"Nothing was changed: the new link of {seller}/{namespace} leads to another site than the one that the stored "
+        "name, password and headers were given for. Give those of the new site in the same command, with --user or "
+        "--header, or forget them with --no-credentials."
+    )
+
+
 _REASONS: Final[dict[str, Callable[[str, str], str]]] = {
     "FEED_EXISTS": _feed_exists,
     "NAMESPACE_HAS_FEED": _namespace_has_feed,
+    "FEED_CREDENTIALS_OF_ANOTHER_SITE": _another_site,
 }
 
 

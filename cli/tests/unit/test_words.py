@@ -38,6 +38,18 @@ def test_commands_are_named_in_place_of_methods(api: Any, terminal: Any, refusal
     assert "--force" in upload
 
 
+def test_credentials_of_another_site_are_asked_for_by_their_options(api: Any, terminal: Any, refusal: Any) -> None:
+    wrong = {"feed.settings.source.credentials": "must be given anew"}
+    said = "The link would lead elsewhere."
+    reason = "FEED_CREDENTIALS_OF_ANOTHER_SITE"
+    api.answer("UpdateFeed", refusal("INVALID_ARGUMENT", reason, said, FEED, wrong))
+    change = ("feed", "set", "--seller", "my-shop", "--namespace", "summer", "--url", "https://other.example/f")
+    told = words(terminal(*change))
+    assert told.startswith("Nothing was changed: the new link of my-shop/summer leads to another site")
+    assert all(option in told for option in ("--user", "--header", "--no-credentials"))
+    assert terminal(*change, "--json").document["error"]["reason"] == reason
+
+
 @pytest.mark.parametrize("prefix", ["", "feed."])
 def test_options_are_named_in_place_of_fields(api: Any, terminal: Any, refusal: Any, prefix: str) -> None:
     wrong = {

@@ -157,6 +157,38 @@ async def test_update_keeps_changes_or_removes_them_by_its_mask(api: Any) -> Non
     assert (feed.settings.source.has_credentials, feed.version > version) == (False, True)
 
 
+@pytest.mark.parametrize(
+    "url",
+    ["https://other.example/feed.yml", "http://shop.example/feed.yml", "https://shop.example:8443/feed.yml",
+     "https://www.shop.example/feed.yml"],
+    ids=["host", "scheme", "port", "subdomain"],
+)  # fmt: skip
+@pytest.mark.parametrize("path", ["settings.source.url", "settings.source", "settings"])
+async def test_kept_credentials_do_not_go_to_another_site(
+    api: Any, refusal: Callable[..., Awaitable[Any]], path: str, url: str
+) -> None:
+    feed = await create(api, GIVEN)
+    refused = await refusal(api.stub.UpdateFeed(update(feed, path, source=FeedSource(url=url))))
+    field = "feed.settings.source.credentials"
+    assert refused == (grpc.StatusCode.INVALID_ARGUMENT, "FEED_CREDENTIALS_OF_ANOTHER_SITE", [field])
+    assert await api.stub.GetFeed(GetFeedRequest(name=NAME)) == feed
+    assert await opened(api) == GIVEN
+    assert api.loader.sources[NAME].url == URL
+
+
+async def test_credentials_named_beside_the_link_go_to_the_new_site(api: Any) -> None:
+    feed = await create(api, GIVEN)
+    there = FeedSource(url="https://other.example/", credentials=FeedCredentials(headers={"X-Key": "new"}))
+    moved = await api.stub.UpdateFeed(update(feed, "settings.source.url", "settings.source.credentials", source=there))
+    assert (moved.settings.source.url, await opened(api)) == (there.url, there.credentials)
+    back = await api.stub.UpdateFeed(
+        update(moved, "settings.source.url", "settings.source.credentials", source=FeedSource(url=URL))
+    )
+    assert (back.settings.source, await opened(api)) == (FeedSource(url=URL), None)
+    free = await api.stub.UpdateFeed(update(back, "settings.source.url", source=FeedSource(url=there.url)))
+    assert free.settings.source.url == there.url, "there is nothing that could leak"
+
+
 async def test_removed_feed_loses_its_credentials_and_a_new_one_does_not_inherit_them(api: Any, db: Database) -> None:
     await create(api, GIVEN)
     removed = await api.stub.DeleteFeed(DeleteFeedRequest(name=NAME))

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Final
 
 from classifeed.feeds.v1.feed_pb2 import FeedSettings
 from classifeed_api.app.check_format import CheckFormat
 from classifeed_api.app.keep_credentials import KeepCredentials
-from classifeed_api.domain.credentials import check_credentials, credentials_asked
+from classifeed_api.domain.credentials import check_credentials, check_site, credentials_asked
 from classifeed_api.domain.feed_settings import Limits, change, check_mask, check_settings, complete, names
-from classifeed_api.domain.feeds import Feed
+from classifeed_api.domain.feeds import NO_CREDENTIALS, Feed
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.store import feeds, task_line
 from classifeed_common.db import Database
 from classifeed_common.errors import Aborted
+
+_CREDENTIALS: Final = "feed.settings.source.credentials"
 
 
 class UpdateFeed:
@@ -48,7 +51,8 @@ class UpdateFeed:
             timeout_s: of each statement, in seconds.
 
         Raises:
-            InvalidArgument: the mask, or a setting that it names, cannot be worked with.
+            InvalidArgument: the mask, or a setting that it names, cannot be worked with; or the link leads to another
+                site, and the mask leaves the credentials that are kept as they are.
             NotFound: the namespace never had a feed.
             FailedPrecondition: the feed was deleted, or there is no key to keep credentials with.
             Aborted: the feed has changed since that version.
@@ -58,7 +62,7 @@ class UpdateFeed:
         check_settings(wanted, paths, self._limits, field="feed.settings")
         credentials = credentials_asked(asked.source, paths)
         if credentials is not None:
-            check_credentials(credentials, field="feed.settings.source.credentials")
+            check_credentials(credentials, field=_CREDENTIALS)
         if names(paths, "settings.format"):
             await self._formats(wanted.format, field="feed.settings.format")
         async with self._db.transaction(timeout_s=timeout_s) as tx:
@@ -73,6 +77,8 @@ class UpdateFeed:
                     metadata={"feed": key.name, "version": str(feed.version)},
                 )
             changed = replace(feed, settings=change(feed.settings, wanted, paths))
+            if credentials is None and feed.sealed_credentials != NO_CREDENTIALS:
+                check_site(feed.settings.source.url, changed.settings.source.url, feed=key.name, field=_CREDENTIALS)
             if credentials is not None:
                 sealed = self._credentials.seal(key, credentials, kept=feed.sealed_credentials)
                 changed = replace(changed, sealed_credentials=sealed)

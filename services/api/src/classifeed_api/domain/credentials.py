@@ -7,7 +7,7 @@ from typing import Final
 
 from classifeed.feeds.v1.feed_pb2 import FeedCredentials, FeedSource
 from classifeed_common.errors import FieldViolation, InvalidArgument
-from classifeed_common.fetch import FetchFailed, FetchRequest
+from classifeed_common.fetch import FetchFailed, FetchRequest, check_url
 from classifeed_common.fetch.headers import check_secrets
 
 # What SourceRecord can carry, less what sealing adds.
@@ -27,6 +27,33 @@ def credentials_asked(source: FeedSource, paths: Collection[str]) -> FeedCredent
 def is_empty(credentials: FeedCredentials) -> bool:
     """Whether there is nothing in them."""
     return not credentials.HasField("basic_auth") and not credentials.headers
+
+
+def check_site(before: str, after: str, *, feed: str, field: str) -> None:
+    """Returns if kept credentials may go to a new link: its scheme, host and port are those of the one before.
+
+    Args:
+        before: the link that they were given for.
+        after: the link that the feed gets; both have passed the check of links.
+        feed: resource name of the feed.
+        field: path of the credentials in the request.
+
+    Raises:
+        InvalidArgument: they would go to a site that they were not given for; the error names `field`.
+    """
+    if before == after:
+        return
+    old, new = (check_url(url, allow_loopback=True) for url in (before, after))
+    if old.origin == new.origin:
+        return
+    words = "must be given anew, or named without a value to be forgotten, as the link leads to another site"
+    raise InvalidArgument(
+        "FEED_CREDENTIALS_OF_ANOTHER_SITE",
+        f"The link of {feed} would lead from {old.scheme}://{old.authority} to {new.scheme}://{new.authority}, and the "
+        f"credentials that are kept were given for the first: nothing was changed. {field} {words}.",
+        metadata={"feed": feed},
+        violations=[FieldViolation(field, words)],
+    )
 
 
 def check_credentials(credentials: FeedCredentials, *, field: str) -> None:
