@@ -47,7 +47,7 @@ class Bench:
         async with self.db.transaction() as tx:
             return [event.kind for event in await self.store.list_events(tx, job_id)]
 
-    async def ended(self, *job_ids: Any, within_s: float = 20.0) -> list[str]:
+    async def ended(self, *job_ids: Any, within_s: float = 90.0) -> list[str]:
         async def all_ended() -> bool:
             count = await self.value("SELECT count(*) FROM dl_jobs_done WHERE job_id = ANY(%s)", list(job_ids))
             return bool(count == len(job_ids))
@@ -77,7 +77,7 @@ async def running(role: Any) -> AsyncIterator[None]:
         await task
 
 
-async def until(condition: Condition, *, within_s: float = 20.0) -> None:
+async def until(condition: Condition, *, within_s: float = 90.0) -> None:
     deadline = time.monotonic() + within_s
     while not await condition():
         assert time.monotonic() < deadline, f"not within {within_s} s: {condition}"

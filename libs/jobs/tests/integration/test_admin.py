@@ -92,12 +92,12 @@ async def test_failed_job_is_tried_again_with_all_its_attempts_and_from_its_chec
                 await ctx.save_checkpoint(tx, "half")
             raise Fail("no disk")
 
-    async with bench.working(claim_backoff_s=60.0):
+    async with bench.working(claim_backoff_s=3600.0):
         job_id = await bench.enqueue("phases", idempotency_key="k")
         assert await bench.ended(job_id) == ["failed"]
         job = await operated.admin.retry(job_id, by="anna")
         assert (job.status, job.attempt, job.error) == ("queued", 0, "no disk")
-        assert await bench.ended(job_id, within_s=5) == ["succeeded"]
+        assert await bench.ended(job_id) == ["succeeded"]
     assert seen == [(None, 1, 1), ("half", 1, 2)]
     assert (await bench.job(job_id)).error is None
     assert await bench.kinds(job_id) == ["queued", "picked", "failed", "retry_requested", "picked", "succeeded"]
@@ -348,7 +348,7 @@ async def test_copy_of_many_wakes_the_worker_once_and_runs_each_job_once(operate
     async def note(ctx: JobContext, args: dict[str, Any]) -> None:
         ran.append(args["n"])
 
-    async with bench.db.dedicated_connection() as listener, bench.working(claim_backoff_s=60.0):
+    async with bench.db.dedicated_connection() as listener, bench.working(claim_backoff_s=3600.0):
         await listener.execute("LISTEN dl_jobs")
         async with bench.db.transaction() as tx:
             count = await bench.store.copy_many(tx, (JobRequest("q", "note", {"n": n}) for n in range(12_000)))
@@ -357,9 +357,10 @@ async def test_copy_of_many_wakes_the_worker_once_and_runs_each_job_once(operate
         async def all_ran() -> bool:
             return len(ran) == 12_000
 
-        await until(all_ran, within_s=60)
-        heard = [notification.payload async for notification in listener.notifies(timeout=0.5)]
-    assert heard == ["q"]
+        await until(all_ran, within_s=300)
+        await bench.execute("SELECT pg_notify('dl_jobs', 'the last word')")
+        heard = [notification.payload async for notification in listener.notifies(timeout=90, stop_after=2)]
+    assert heard == ["q", "the last word"]
     assert sorted(ran) == list(range(12_000))
 
 
@@ -374,5 +375,5 @@ async def test_copy_refuses_idempotency_keys_and_leaves_the_next_enqueue_loud(op
         async with bench.db.transaction() as tx:
             await bench.store.copy_many(tx, [JobRequest("copied", "noop")])
             await bench.store.enqueue(tx, "enqueued", "noop", {})
-        heard = {notification.payload async for notification in listener.notifies(timeout=5, stop_after=2)}
+        heard = {notification.payload async for notification in listener.notifies(timeout=60, stop_after=2)}
     assert heard == {"copied", "enqueued"}

@@ -173,7 +173,7 @@ async def test_guard_holds_off_the_reaper_until_the_effect_is_in(bench: Bench) -
         await _silence(bench)
         assert await Reaper(bench.db).reap() == []
         # Neither progress nor a cancellation has to wait for the effect.
-        async with bench.db.transaction(timeout_s=2) as other:
+        async with bench.db.transaction(timeout_s=20) as other:
             assert (await bench.store.cancel(other, claim.job_id)).cancel_requested
     assert [one.outcome for one in await Reaper(bench.db).reap()] == ["canceled"]
 
@@ -245,14 +245,14 @@ async def test_raw_insert_wakes_workers_and_delayed_one_waits(bench: Bench) -> N
     @bench.registry.register("noop")
     async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
 
-    async with bench.working(claim_backoff_s=60.0):
+    async with bench.working(claim_backoff_s=3600.0):
         now = await bench.value("INSERT INTO dl_jobs (queue, task) VALUES ('q', 'noop') RETURNING job_id")
-        assert await bench.ended(now, within_s=5) == ["succeeded"]
+        assert await bench.ended(now) == ["succeeded"]
         later = await bench.value(
             "INSERT INTO dl_jobs (queue, task, available_at) "
             "VALUES ('q', 'noop', clock_timestamp() + interval '0.5 s') RETURNING job_id"
         )
-        assert await bench.ended(later, within_s=5) == ["succeeded"]
+        assert await bench.ended(later) == ["succeeded"]
 
 
 async def test_notify_can_be_left_to_the_producer(bench: Bench) -> None:
@@ -263,5 +263,5 @@ async def test_notify_can_be_left_to_the_producer(bench: Bench) -> None:
             await bench.store.enqueue(tx, "quiet", "noop", {})
         async with bench.db.transaction() as tx:
             await bench.store.enqueue_many(tx, [JobRequest("loud", "noop") for _ in range(50)])
-        heard = [notification.payload async for notification in listener.notifies(timeout=5, stop_after=1)]
+        heard = [notification.payload async for notification in listener.notifies(timeout=60, stop_after=1)]
     assert heard == ["loud"]

@@ -42,7 +42,7 @@ async def test_readme_runs_as_it_stands(database_dsn: str, tmp_path: Path) -> No
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-    output, _ = await asyncio.wait_for(process.communicate(), 60)
+    output, _ = await asyncio.wait_for(process.communicate(), 300)
     lines = output.decode().splitlines()
     assert process.returncode == 0, output.decode()
     assert "succeeded Hello, Anna!" in lines

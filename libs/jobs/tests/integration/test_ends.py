@@ -24,7 +24,7 @@ async def test_ends_are_written_while_handlers_hold_every_pooled_connection(benc
 
     async with bench.db.dedicated_connection() as own, bench.working(concurrency=2):
         ids = [await bench.enqueue("hold"), await bench.enqueue("noop"), await bench.enqueue("noop", lock_key="k")]
-        async with AsyncExitStack() as held, asyncio.timeout(10):
+        async with AsyncExitStack() as held, asyncio.timeout(90):
             for _ in range(size):
                 await held.enter_async_context(bench.db.connection())
             ended = 0

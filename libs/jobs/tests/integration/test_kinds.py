@@ -24,7 +24,7 @@ async def test_sync_generator_runs_in_a_thread_shows_progress_and_has_a_result(b
         threads.append(threading.current_thread().name)
         for done in range(3):
             yield Progress(processed=done, total=3)
-        shown.wait(10)
+        shown.wait(120)
         return "all"
 
     async with bench.working(heartbeat_s=0.1):

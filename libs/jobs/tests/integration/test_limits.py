@@ -158,12 +158,16 @@ async def test_max_running_holds_over_all_processes(bench: Bench) -> None:
     await _limit(bench, max_running=3)
     async with bench.db.transaction() as tx:
         await bench.store.enqueue_many(tx, [JobRequest("q", "noop") for _ in range(60)])
+    claimants = [Claimant(bench, f"w{n}") for n in range(4)]
+    together = [answer.claims for answer in await asyncio.gather(*(one.claim_within(2) for one in claimants))]
+    assert sum(map(len, together)) == 3, "four at once have as many as the limit allows"
+    for claimant, claims in zip(claimants, together, strict=True):
+        await claimant.end(*claims)
     most = 0
-    done = 0
+    done = 3
 
-    async def work(worker_id: str) -> None:
+    async def work(claimant: Claimant) -> None:
         nonlocal most, done
-        claimant = Claimant(bench, worker_id)
         while done < 60:
             answer = await claimant.claim_within(2)
             running = await bench.value("SELECT count(*) FROM dl_jobs WHERE status = 'running'")
@@ -171,8 +175,8 @@ async def test_max_running_holds_over_all_processes(bench: Bench) -> None:
             await claimant.end(*answer.claims)
             done += len(answer.claims)
 
-    await asyncio.gather(*(work(f"w{n}") for n in range(4)))
-    assert most == 3
+    await asyncio.gather(*map(work, claimants))
+    assert most <= 3
 
 
 async def test_plain_claim_of_a_limited_queue_takes_nothing(bench: Bench) -> None:
@@ -242,7 +246,7 @@ async def test_workers_keep_the_limit_and_wake_each_other(bench: Bench) -> None:
 
     await _limit(bench, max_running=2)
     ids = [await bench.enqueue("short") for _ in range(20)]
-    async with bench.working(claim_backoff_s=60.0), bench.working(claim_backoff_s=60.0):
+    async with bench.working(claim_backoff_s=3600.0), bench.working(claim_backoff_s=3600.0):
         assert set(await bench.ended(*ids)) == {"succeeded"}
     assert most <= 2
 
@@ -253,7 +257,7 @@ async def test_worker_keeps_the_rate(bench: Bench) -> None:
 
     await _limit(bench, rate_per_s=20.0, rate_burst=1)
     ids = [await bench.enqueue() for _ in range(11)]
-    async with bench.working(claim_backoff_s=60.0):
+    async with bench.working(claim_backoff_s=3600.0):
         await bench.ended(*ids)
     took_s = await bench.value("SELECT extract(epoch FROM max(started_at) - min(started_at))::float8 FROM dl_jobs_done")
     assert took_s >= 10 / 20 * 0.95
@@ -263,7 +267,7 @@ async def test_paused_queue_starts_nothing_until_it_is_resumed(bench: Bench) -> 
     @bench.registry.register("noop")
     async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
 
-    async with bench.working(claim_backoff_s=60.0):
+    async with bench.working(claim_backoff_s=3600.0):
         warm = await bench.enqueue()
         await bench.ended(warm)
         async with bench.db.transaction() as tx:
@@ -276,7 +280,7 @@ async def test_paused_queue_starts_nothing_until_it_is_resumed(bench: Bench) -> 
         assert (stats.paused_by, stats.ready, stats.running) == ("operator", 1, 0)
         async with bench.db.transaction() as tx:
             await QUEUES.resume(tx, "q")
-        assert await bench.ended(held, within_s=5) == ["succeeded"]
+        assert await bench.ended(held) == ["succeeded"]
     assert await bench.value("SELECT count(*) FROM dl_queues") == 0
     assert (await bench.job(other)).status == "queued"
 

@@ -141,7 +141,7 @@ async def test_worker_goes_on_claiming_after_faults(bench: Bench, hasty: Databas
     @bench.registry.register("noop")
     async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
 
-    beside = Beside(Worker(hasty, bench.store, bench.registry, queues={"q": 2}, claim_backoff_s=60.0))
+    beside = Beside(Worker(hasty, bench.store, bench.registry, queues={"q": 2}, claim_backoff_s=3600.0))
     job_id = await bench.enqueue()
     with capture_logs() as logs:
         await _through_faults(bench, logs, "dl_jobs", "worker.claim.failed", beside.begin)
@@ -155,7 +155,7 @@ async def test_heartbeat_that_fails_is_tried_again_long_before_the_next_one(benc
     session, lease = Session(hasty), LeaseRow("w1", ["q"])
     async with bench.db.connection() as connection:
         await lease.register(connection)
-    heartbeat = Heartbeat(session, lease, {}, Completions(bench.db, Waker(bench.db)), heartbeat_s=600.0)
+    heartbeat = Heartbeat(session, lease, {}, Completions(bench.db, Waker(bench.db)), heartbeat_s=36000.0)
     renewed = "SELECT renewed_at FROM dl_workers"
     before = await bench.value(renewed)
 
@@ -167,7 +167,7 @@ async def test_heartbeat_that_fails_is_tried_again_long_before_the_next_one(benc
             await locking.execute("LOCK TABLE dl_workers IN SHARE MODE")
             beating = asyncio.create_task(heartbeat.run())
             await _told(logs, "worker.heartbeat.failed", "warning")
-        await until(is_renewed, within_s=10)
+        await until(is_renewed)
     beating.cancel()
     await asyncio.wait([beating])
     await session.close()
@@ -179,10 +179,10 @@ async def _write(db: Database, bench: Bench, *endings: Ending) -> None:
     writing = asyncio.create_task(completions.run())
     for ending in endings:
         completions.put(ending)
-        assert completions.is_pending((ending.job_id, ending.claim_no))
-    async with asyncio.timeout(20):
+        assert completions.is_pending(ending.key)
+    async with asyncio.timeout(90):
         await completions.drained()
-    assert not any(completions.is_pending((ending.job_id, ending.claim_no)) for ending in endings)
+    assert not any(completions.is_pending(ending.key) for ending in endings)
     writing.cancel()
     await asyncio.wait([writing])
 
@@ -242,14 +242,14 @@ async def test_wake_that_fails_is_told_and_the_next_one_leaves(bench: Bench, has
     async with bench.db.dedicated_connection() as listener:
         await listener.execute("LISTEN dl_jobs")
         await bench.execute(
-            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+            "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity "
             "WHERE application_name = 'hasty' AND datname = current_database()"
         )
         with capture_logs() as logs:
             for queue in ("first", "second"):
                 waker.wake({queue})
                 await waker.settled()
-        heard = [notification.payload async for notification in listener.notifies(timeout=5, stop_after=1)]
+        heard = [notification.payload async for notification in listener.notifies(timeout=60, stop_after=1)]
     assert [(line["event"], line["queues"]) for line in logs] == [("waker.failed", ["first"])]
     assert heard == ["second"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import statistics
 import time
 from contextlib import suppress
 from typing import Any
@@ -19,28 +18,27 @@ from .conftest import Bench, until
 from .test_limits import Claimant
 
 
-async def _heard(listener: Any, timeout_s: float = 0.5) -> list[str]:
-    return [notification.payload async for notification in listener.notifies(timeout=timeout_s)]
+async def _heard(bench: Bench, listener: Any) -> list[str]:
+    """What was notified so far: notifications come in the order of their commits, none behind the last word."""
+    await bench.execute("SELECT pg_notify('dl_jobs', 'the last word')")
+    heard = []
+    async for notification in listener.notifies(timeout=90):
+        if notification.payload == "the last word":
+            return heard
+        heard.append(notification.payload)
+    raise AssertionError(f"the last word was not heard after {heard}")
 
 
 async def test_idle_worker_starts_a_job_promptly(bench: Bench) -> None:
-    """Not at its next poll, a minute later; the median bears a busy machine."""
-    started: list[float] = []
+    """When it is told, not at its next poll, an hour later. How promptly is measured, not asserted."""
 
     @bench.registry.register("noop")
-    async def noop(ctx: JobContext, args: dict[str, Any]) -> None:
-        started.append(time.perf_counter())
+    async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
 
-    waits = []
-    async with bench.working(claim_backoff_s=60.0):
+    async with bench.working(claim_backoff_s=3600.0):
         await bench.ended(await bench.enqueue())
         for _ in range(15):
-            job_id = await bench.enqueue()
-            committed = time.perf_counter()
-            await bench.ended(job_id)
-            waits.append(started[-1] - committed)
-    assert statistics.median(waits) < 0.1
-    assert max(waits) < 5
+            assert await bench.ended(await bench.enqueue()) == ["succeeded"]
 
 
 async def test_burst_of_commits_wakes_by_few_notifies_after_them(bench: Bench) -> None:
@@ -54,13 +52,13 @@ async def test_burst_of_commits_wakes_by_few_notifies_after_them(bench: Bench) -
                 await store.enqueue(tx, "q", "noop", {})
         await waker.settled()
         took_s = time.monotonic() - began
-        heard = await _heard(listener)
+        heard = await _heard(bench, listener)
         assert 1 <= len(heard) <= took_s / 0.005 + 2
         # The naive way: one with each commit.
         for _ in range(5):
             async with bench.db.transaction() as tx:
                 await store.enqueue(tx, "q", "noop", {})
-        assert len(await _heard(listener)) == 5
+        assert len(await _heard(bench, listener)) == 5
 
 
 async def test_first_wake_leaves_at_once_and_those_just_after_it_as_one(bench: Bench) -> None:
@@ -71,7 +69,7 @@ async def test_first_wake_leaves_at_once_and_those_just_after_it_as_one(bench: B
         for _ in range(100):
             waker.wake(["a", "b"])
         await waker.settled()
-        assert sorted(await _heard(listener)) in (["a", "b"], ["a", "a", "b"])
+        assert sorted(await _heard(bench, listener)) in (["a", "b"], ["a", "a", "b"])
 
 
 async def test_rolled_back_enqueue_wakes_nobody(bench: Bench) -> None:
@@ -84,7 +82,7 @@ async def test_rolled_back_enqueue_wakes_nobody(bench: Bench) -> None:
                 await store.enqueue(tx, "q", "noop", {})
                 raise LookupError
         await waker.settled()
-        assert await _heard(listener) == []
+        assert await _heard(bench, listener) == []
 
 
 async def test_worker_hears_of_what_is_enqueued_under_a_waker(bench: Bench) -> None:
@@ -93,13 +91,13 @@ async def test_worker_hears_of_what_is_enqueued_under_a_waker(bench: Bench) -> N
 
     waker = Waker(bench.db)
     store = JobStore(waker=waker)
-    async with bench.working(claim_backoff_s=60.0):
+    async with bench.working(claim_backoff_s=3600.0):
         await bench.ended(await bench.enqueue())
         async with waker.transaction() as tx:
             await store.enqueue(tx, "q", "noop", {})
             await store.copy_many(tx, [JobRequest("q", "noop") for _ in range(3)])
         rows = await bench.execute("SELECT job_id FROM dl_jobs_all")
-        assert set(await bench.ended(*(row[0] for row in rows), within_s=5)) == {"succeeded"}
+        assert set(await bench.ended(*(row[0] for row in rows))) == {"succeeded"}
 
 
 async def test_ends_notify_nobody_inside_their_transaction(bench: Bench) -> None:
@@ -117,7 +115,7 @@ async def test_ends_notify_nobody_inside_their_transaction(bench: Bench) -> None
         async with bench.db.transaction() as tx:
             endings = [Ending(claim.job_id, claim.claim_no, "retry", delay_s=9.0) for claim in claims]
             await end_claims(tx, endings, wake=woken.add)
-        assert (woken, await _heard(listener)) == ({"q"}, [])
+        assert (woken, await _heard(bench, listener)) == ({"q"}, [])
 
 
 async def test_held_key_is_told_once_a_while(bench: Bench) -> None:
@@ -168,4 +166,4 @@ async def test_worker_without_a_listener_polls(bench: Bench, monkeypatch: pytest
 
     monkeypatch.setattr("classifeed_jobs.wakeups.CHANNEL", "another_channel")
     async with bench.working(claim_backoff_s=0.2):
-        assert await bench.ended(await bench.enqueue(), within_s=10) == ["succeeded"]
+        assert await bench.ended(await bench.enqueue()) == ["succeeded"]

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from opentelemetry import context as otel_context
 from opentelemetry import propagate, trace
 from pydantic import BaseModel
@@ -188,14 +189,13 @@ async def test_delayed_job_starts_when_it_is_due_not_at_the_next_poll(bench: Ben
     @bench.registry.register("noop")
     async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
 
-    async with bench.working(claim_backoff_s=60.0):
+    async with bench.working(claim_backoff_s=3600.0):
         first = await bench.enqueue()
         await bench.ended(first)
         due = datetime.now(UTC) + timedelta(seconds=0.7)
         job_id = await bench.enqueue(available_at=due)
-        assert await bench.ended(job_id, within_s=5) == ["succeeded"]
-    started = (await bench.job(job_id)).started_at
-    assert 0 <= (started - due).total_seconds() < 0.5
+        assert await bench.ended(job_id) == ["succeeded"]
+    assert (await bench.job(job_id)).started_at >= due
 
 
 async def test_jobs_run_by_priority_then_age(bench: Bench) -> None:
@@ -227,12 +227,12 @@ async def test_cancel_of_queued_running_and_ended_jobs(bench: Bench) -> None:
     assert (await cancel(queued)).status == "canceled"
     assert (await cancel(queued)).status == "canceled"
     assert await bench.kinds(queued) == ["queued", "canceled"]
-    async with bench.working(heartbeat_s=30.0):
-        running = await bench.enqueue("wait")
+    async with bench.working(heartbeat_s=3600.0):
+        running = await bench.enqueue("wait", lease_ttl_s=86400)
         await started.wait()
         answer = await cancel(running)
         assert (answer.status, answer.cancel_requested) == ("running", True)
-        assert await bench.ended(running, within_s=3) == ["canceled"]
+        assert await bench.ended(running) == ["canceled"]
     assert await bench.kinds(running) == ["queued", "picked", "cancel_requested", "canceled"]
 
 
@@ -278,7 +278,7 @@ async def test_claim_whose_answer_was_lost_is_handed_back_and_run(bench: Bench) 
         async with bench.db.transaction() as tx:
             job_id = (await bench.store.enqueue(tx, "q", "noop", {})).job_id
             # What the worker does, in a way that it never hears of.
-            answer = await claim_jobs(tx, worker_id=worker.worker_id, queue="q", wanted=1, fresh_s=10)
+            answer = await claim_jobs(tx, worker_id=worker.worker_id, queue="q", wanted=1, fresh_s=3600)
         assert [claim.job_id for claim in answer.claims] == [job_id]
         assert await bench.ended(job_id) == ["succeeded"]
     assert runs == [1, 2]
@@ -401,7 +401,11 @@ async def test_run_belongs_to_the_trace_of_its_producer(bench: Bench) -> None:
     assert seen == [trace_id] * 2
 
 
-async def test_claim_given_twice_by_a_server_that_forgot_is_run_once(bench: Bench) -> None:
+async def test_claim_given_twice_by_a_server_that_forgot_is_run_once(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A heartbeat between the loss and the second claim would find the first one lost.
+    monkeypatch.setattr("classifeed_jobs.heartbeat.Heartbeat.beat_soon", lambda _: None)
     runs = 0
     go_on = asyncio.Event()
 
@@ -411,8 +415,8 @@ async def test_claim_given_twice_by_a_server_that_forgot_is_run_once(bench: Benc
         runs += 1
         await go_on.wait()
 
-    async with bench.working(concurrency=2):
-        job_id = await bench.enqueue("wait")
+    async with bench.working(concurrency=2, heartbeat_s=3600.0):
+        job_id = await bench.enqueue("wait", lease_ttl_s=86400)
 
         async def picked() -> bool:
             return (await bench.kinds(job_id)).count("picked") == 1

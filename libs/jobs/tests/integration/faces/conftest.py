@@ -55,11 +55,11 @@ class Hosted:
         said: dict[str, Any] = answer.json()
         return said
 
-    async def ended(self, job_id: str, *, within_s: float = 15.0) -> dict[str, Any]:
+    async def ended(self, job_id: str, *, within_s: float = 90.0) -> dict[str, Any]:
         return await self.until(job_id, lambda said: said["status"] in ENDED, within_s=within_s)
 
     async def until(
-        self, job_id: str, condition: Callable[[dict[str, Any]], bool], *, within_s: float = 15.0
+        self, job_id: str, condition: Callable[[dict[str, Any]], bool], *, within_s: float = 90.0
     ) -> dict[str, Any]:
         deadline = time.monotonic() + within_s
         while not condition(said := await self.status(job_id)):
@@ -105,11 +105,12 @@ def host(bench: Bench) -> Host:
         stop = asyncio.Event()
         task = asyncio.create_task(runner.run(stop))
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(90):
                 while not runner.is_ready:
                     assert not task.done(), task.result()
                     await asyncio.sleep(0.01)
-            async with httpx.AsyncClient(base_url=f"http://{runner.http_address}", trust_env=False) as client:
+            base_url = f"http://{runner.http_address}"
+            async with httpx.AsyncClient(base_url=base_url, trust_env=False, timeout=60) as client:
                 yield Hosted(bench, client, runner.grpc_address, runner, stop, task)
         finally:
             stop.set()

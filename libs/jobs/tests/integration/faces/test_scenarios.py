@@ -86,16 +86,23 @@ async def test_all_three_kinds_of_pipelines_run(host, bench) -> None:
 
 async def test_failing_it_is_tried_again_later_and_later_then_fails(host, bench) -> None:
     began: list[float] = []
+    began_once, go_on = asyncio.Event(), asyncio.Event()
 
     @bench.registry.register("broken", backoff=Linear(0.2))
     async def broken(ctx: Any, args: dict[str, Any]) -> None:
         began.append(time.monotonic())
+        began_once.set()
+        await go_on.wait()
         raise RuntimeError(f"fault {ctx.attempt}")
 
     async with host(work=WORK) as hosted:
         job_id = (await hosted.trigger(task="broken", max_attempts=3))["job_id"]
+        await began_once.wait()
+        await hosted.http.post("/api/v1/queues/q/pause")  # so that what lies between two tries is seen, however short
+        go_on.set()
         between = await hosted.until(job_id, lambda said: said["attempt"] == 1 and said["error"] is not None)
         assert (between["status"], between["finished_at"]) == ("queued", None)
+        await hosted.http.post("/api/v1/queues/q/resume")
         ended = await hosted.ended(job_id)
         assert (ended["status"], ended["attempt"], ended["error"]) == ("failed", 3, "RuntimeError: fault 3")
         assert ended["started_at"] == between["started_at"]
@@ -119,13 +126,15 @@ async def test_success_clears_the_error_of_a_failed_try(host, bench) -> None:
 async def test_two_jobs_on_one_lock_key_run_one_after_the_other(host, bench) -> None:
     inside: list[int] = []
     most = 0
+    go_on = asyncio.Event()
 
     @bench.registry.register("exclusive")
     async def exclusive(ctx: Any, args: dict[str, Any]) -> None:
         nonlocal most
         inside.append(1)
         most = max(most, len(inside))
-        await asyncio.sleep(0.05)
+        await go_on.wait()
+        await asyncio.sleep(0.01)
         inside.pop()
 
     async with host(work={"q": 8}) as hosted:
@@ -134,12 +143,15 @@ async def test_two_jobs_on_one_lock_key_run_one_after_the_other(host, bench) -> 
         second = asyncio.create_task(other.run(stop))
         with capture_logs() as lines:
             ids = [(await hosted.trigger(task="exclusive", lock_key="bank"))["job_id"] for _ in range(8)]
+            async with asyncio.timeout(90):  # the first one holds the key until another one was kept from it
+                while not any(line["event"] == "worker.claim.backoff" for line in lines):
+                    await asyncio.sleep(0.01)
+            go_on.set()
             ended = [await hosted.ended(job_id) for job_id in ids]
         stop.set()
         await second
     assert {(each["status"], each["attempt"]) for each in ended} == {("succeeded", 1)}, "waiting uses up no attempt"
     assert most == 1
-    assert any(line["event"] == "worker.claim.backoff" for line in lines)
 
 
 async def test_canceled_queued_running_and_ended(host, bench) -> None:
@@ -165,7 +177,7 @@ async def test_canceled_queued_running_and_ended(host, bench) -> None:
         assert set(said) == {"job_id", "status", "attempt", "started_at", "heartbeat_at"}
         assert (said["status"], said["attempt"]) == ("running", 1)
         assert said["heartbeat_at"].endswith("Z")
-        assert (await hosted.ended(running, within_s=5))["status"] == "canceled"
+        assert (await hosted.ended(running))["status"] == "canceled"
         assert await hosted.kinds(running) == ["queued", "picked", "cancel_requested", "canceled"]
         done = (await hosted.trigger(task="quick", lock_key="c"))["job_id"]
         before = await hosted.ended(done)
@@ -178,14 +190,13 @@ async def test_delayed_it_starts_when_it_is_due(host, bench) -> None:
     async def quick(ctx: Any, args: dict[str, Any]) -> None:
         return None
 
-    async with host(work=WORK, claim_backoff_s=60.0) as hosted:
+    async with host(work=WORK, claim_backoff_s=3600.0) as hosted:
         # Without a zone it is UTC.
         due_at = datetime.now(UTC) + timedelta(seconds=1)
         said = await hosted.trigger(task="quick", available_at=due_at.replace(tzinfo=None).isoformat())
-        assert (await hosted.status(said["job_id"]))["status"] == "queued"
-        ended = await hosted.ended(said["job_id"])
-        waited_s = (datetime.fromisoformat(ended["started_at"]) - due_at).total_seconds()
-        assert 0 <= waited_s < 5, "when it is due, not at the next look after 60 s"
+        assert said["status"] == "queued"
+        ended = await hosted.ended(said["job_id"])  # when it is due, not at the next look after an hour
+        assert datetime.fromisoformat(ended["started_at"]) >= due_at
 
 
 async def test_the_smaller_priority_runs_first(host, bench) -> None:
@@ -220,11 +231,12 @@ async def test_a_queue_without_workers_waits_and_bad_args_fail_at_once(host, ben
 @pytest.mark.slow
 async def test_asked_to_stop_what_runs_ends_and_the_rest_is_handed_back(host, bench) -> None:
     started: list[str] = []
+    go_on = asyncio.Event()
 
     @bench.registry.register("short")
     async def short(ctx: Any, args: dict[str, Any]) -> None:
         started.append("short")
-        await asyncio.sleep(1)
+        await go_on.wait()
 
     @bench.registry.register("long")
     async def long(ctx: Any, args: dict[str, Any]) -> Any:
@@ -236,19 +248,20 @@ async def test_asked_to_stop_what_runs_ends_and_the_rest_is_handed_back(host, be
     async with host(work=WORK, drain_grace_s=3.0) as hosted:
         first = (await hosted.trigger(task="short", lock_key="a"))["job_id"]
         second = (await hosted.trigger(task="long", lock_key="b"))["job_id"]
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(90):
             while len(started) < 2:
                 await asyncio.sleep(0.01)
         asked_at = time.monotonic()
         hosted.stop.set()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(90):
             while (answer := await hosted.http.post("/api/v1/jobs/trigger", json=hosted.asked)).status_code == 200:
                 await asyncio.sleep(0.01)
         assert (answer.status_code, answer.json()["reason"]) == (503, "DRAINING")
+        go_on.set()
         assert (await hosted.http.get("/health")).json() == {"status": "healthy"}
         assert await hosted.task == 0
         took_s = time.monotonic() - asked_at
-    assert 3 <= took_s < 8
+    assert 3 <= took_s < 30, "the grace of the jobs, not that of the process"
     rows = dict(await bench.execute("SELECT job_id::text, (status, attempt, claimed_by)::text FROM dl_jobs_all"))
     assert rows[first] == "(succeeded,1,)"
     assert rows[second] == "(queued,0,)", "handed back, and the attempt with it"
