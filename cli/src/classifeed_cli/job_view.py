@@ -20,6 +20,7 @@ from classifeed_cli.wrapping import cut, one_line
 
 ENDED = frozenset({job_pb2.JOB_STATUS_SUCCEEDED, job_pb2.JOB_STATUS_FAILED, job_pb2.JOB_STATUS_CANCELED})
 _NAME_WIDTH: Final = 31
+_FAILURE_WIDTH: Final = 84
 _AGES: Final = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
@@ -41,10 +42,17 @@ def show_unreachable(out: Output, asked: Asked[Any]) -> dict[str, Any]:
 
 
 def show_jobs(out: Output, jobs: Iterable[tuple[str, job_pb2.Job]]) -> None:
-    """Prints a line for each job, with how long it has stood so."""
-    out.table(
+    """Prints a line for each job, with how long it has stood so; below it the begin of what failed."""
+    room = _FAILURE_WIDTH if out.edge is not None else sys.maxsize
+    out.entries(
         ("job", "service", "status", "for", "task"),
-        ((job.job_id, service, status_of(job.status), _age(_ago_s(_since(job))), job.task) for service, job in jobs),
+        (
+            (
+                (job.job_id, service, status_of(job.status), _age(_ago_s(_since(job))), job.task),
+                [cut(_failure(job), room)],
+            )
+            for service, job in jobs
+        ),
     )
 
 
@@ -52,10 +60,9 @@ def show_job(out: Output, service: str, job: job_pb2.Job) -> None:
     """Prints all of a job."""
     stopping = ", asked to stop" if job.cancel_requested and job.status == job_pb2.JOB_STATUS_RUNNING else ""
     out.say(f"{job.task} in {job.queue} of {service}: {status_of(job.status)}{stopping}")
-    tries = f"{job.attempt} of {job.max_attempts}" if job.max_attempts else f"{job.attempt}, without limit"
     lines = (
         ("job", job.job_id),
-        ("tries", tries),
+        ("tries", _tries(job)),
         ("progress", progress_words(job)),
         ("error", job.error),
         ("result", _json(MessageToDict(job)["result"]) if job.HasField("result") else ""),
@@ -96,13 +103,13 @@ def show_queues(out: Output, queues: Mapping[str, Iterable[job_pb2.Queue]]) -> N
         (
             (
                 service,
-                queue.ready,
-                queue.delayed,
-                queue.parked,
-                queue.running,
+                _count(queue.ready),
+                _count(queue.delayed),
+                _count(queue.parked),
+                _count(queue.running),
                 f"{queue.workers}, paused" if queue.paused else queue.workers,
                 _age(queue.oldest_age_s) if queue.ready or queue.parked else "",
-                queue.ended_last_minute,
+                _count(queue.ended_last_minute),
                 queue.queue,
             )
             for service, found in queues.items()
@@ -125,7 +132,7 @@ def show_locks(out: Output, locks: Mapping[str, Iterable[job_pb2.Lock]]) -> None
 
 def show_schedules(out: Output, schedules: Iterable[tuple[str, schedule_pb2.Schedule]]) -> None:
     """Prints a line for each schedule: its next slot, how long ago the last one was, and when they come."""
-    room = _NAME_WIDTH if out.people.is_terminal else sys.maxsize
+    room = _NAME_WIDTH if out.edge is not None else sys.maxsize
     out.table(
         ("service", "next", "last", "schedule", "when"),
         (
@@ -149,6 +156,21 @@ def progress_words(job: job_pb2.Job) -> str:
     words = f"{progress.processed:,} of {progress.total:,}" if progress.total else f"{progress.processed:,}"
     details = MessageToDict(progress.details)
     return f"{words} {_json(details)}" if details else words
+
+
+def _tries(job: job_pb2.Job) -> str:
+    return f"{job.attempt} of {job.max_attempts}" if job.max_attempts else f"{job.attempt}, without limit"
+
+
+def _failure(job: job_pb2.Job) -> str:
+    return f"tries {_tries(job)}: {one_line(job.error)}" if job.error else ""
+
+
+def _count(count: int) -> str:
+    """Five characters at most, so that the names beside it have room."""
+    if count < 100_000:
+        return str(count)
+    return f"{count // 1000}k" if count < 10_000_000 else f"{count // 1_000_000}M"
 
 
 def _since(job: job_pb2.Job) -> Timestamp:

@@ -187,7 +187,8 @@ def test_status_tells_the_journal(api: Any, terminal: Any, snapshot: Snapshot) -
 
 def test_lists_of_all_services_are_one(api: Any, processor: Any, terminal: Any, snapshot: Snapshot) -> None:
     newer = job(job_id=OTHER, queue="feed.process", task="feed.process", create_time=ago(5), start_time=ago(3))
-    older = done(create_time=ago(50), start_time=ago(49))
+    older = done("FAILED", create_time=ago(50), start_time=ago(49), error="ValueError: " + "row 7 has no name, " * 20)
+    newer.error = ""
     older.end_time.FromJsonString(ago(47))
     api.answer("ListJobs", job_service_pb2.ListJobsResponse(jobs=[older]))
     processor.answer("ListJobs", job_service_pb2.ListJobsResponse(jobs=[newer]))
@@ -235,8 +236,9 @@ def test_failed_jobs_are_retried_in_bulk(api: Any, processor: Any, terminal: Any
 
 def test_queues_are_paused_where_they_are(api: Any, processor: Any, terminal: Any, snapshot: Snapshot) -> None:
     busy = queue(
-        "etl.default", ready=1200, delayed=3, parked=4, running=8, workers=2, oldest_age_s=4000, ended_last_minute=52000
-    )
+        "etl.default", ready=1_234_567, delayed=99_999, parked=45_000_000, running=800, workers=2, oldest_age_s=4000,
+        ended_last_minute=520_000,
+    )  # fmt: skip
     held = queue("feed.fetch", paused=True, workers=2)
     api.answer("ListQueues", job_service_pb2.ListQueuesResponse(queues=[busy, held]))
     own = queue("feed.process", running=1, workers=12)

@@ -63,7 +63,7 @@ def list_jobs(
     address: AddressOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List jobs, the newest first, and for how long each has stood so."""
+    """List jobs, the newest first, for how long each has stood so, and what failed."""
     out = Output(as_json)
     wanted = job_service_pb2.ListJobsRequest(queue=queue, task=task, lock_key=lock_key)
     if state is not None:
