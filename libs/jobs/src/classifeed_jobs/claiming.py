@@ -9,13 +9,26 @@ from classifeed_common.db import Tx, load_queries
 from classifeed_jobs.claims import Claim
 
 _SQL = load_queries("classifeed_jobs.sql", "claiming.sql")
-_CLAIM = _SQL["claim_jobs"].replace("{candidate}", _SQL["plain_candidate"])
-_CLAIM_FAIRLY = _SQL["claim_jobs"].replace("{candidate}", _SQL["fair_candidate"])
+
+
+def _statement(name: str, candidate: str, chosen: str) -> str:
+    claimed = _SQL["claimed"].replace("{chosen}", _SQL[chosen])
+    parts = {"{head}": _SQL["head"], "{candidate}": _SQL[candidate], "{claimed}": claimed}
+    statement = _SQL[name]
+    for placeholder, part in parts.items():
+        statement = statement.replace(placeholder, part)
+    return statement
+
+
+_CLAIM_PLAIN = _statement("claim_plain_jobs", "plain_candidate", "plain_chosen")
+_CLAIM = _statement("claim_jobs", "plain_candidate", "chosen")
+_CLAIM_FAIRLY = _statement("claim_jobs", "fair_candidate", "chosen")
 
 _LOOK_FACTOR: Final = 10
 _LOOK_MAX: Final = 5000
 _ABOVE_ALL: Final = -(2**31) - 1
-_HEAD: Final = 9
+_HEAD: Final = 10
+_PLAIN_HEAD: Final = 4
 
 
 @dataclass(slots=True)
@@ -25,9 +38,11 @@ class Turn:
     Attributes:
         is_fair: the queue had partition keys when it was last looked at.
         after_lane: the partition key that was served last.
+        is_plain: the jobs last met were due and had no keys.
     """
 
     is_fair: bool = False
+    is_plain: bool = True
     after_lane: str = ""
 
 
@@ -79,19 +94,34 @@ async def claim_jobs(
     asked = {"worker": worker_id, "queue": queue, "fresh_s": fresh_s, "is_permitted": is_permitted}
     turn = turn or Turn()
     answer = ClaimAnswer()
+    if not turn.is_fair and turn.is_plain and await _claim_plain(connection, asked, wanted, turn, answer):
+        return answer
     if not turn.is_fair:
-        await _claim_plainly(connection, asked, wanted, turn, answer)
+        await _claim_in_order(connection, asked, wanted, turn, answer)
     if turn.is_fair and answer.is_registered and not answer.is_shut and len(answer.claims) < wanted:
         await _claim_fairly(connection, asked | {"per_lane": per_lane}, wanted, turn, answer)
     return answer
 
 
-async def _claim_plainly(connection: Tx, asked: dict[str, Any], wanted: int, turn: Turn, answer: ClaimAnswer) -> None:
+async def _claim_plain(connection: Tx, asked: dict[str, Any], wanted: int, turn: Turn, answer: ClaimAnswer) -> bool:
+    """Claim jobs without keys; False: the first ones of the queue are not so plain, and nothing was claimed."""
+    parameters = asked | {"look": wanted}
+    rows = await (await connection.execute(_CLAIM_PLAIN, parameters)).fetchall()
+    registered, answer.is_shut, turn.is_fair, is_odd = rows[0][:_PLAIN_HEAD]
+    answer.is_registered = bool(registered)
+    turn.is_plain = not is_odd
+    if rows[0][_PLAIN_HEAD] is not None:
+        answer.claims += [_claim_of(row[_PLAIN_HEAD:], asked["queue"]) for row in rows]
+    return not (turn.is_fair or is_odd)
+
+
+async def _claim_in_order(connection: Tx, asked: dict[str, Any], wanted: int, turn: Turn, answer: ClaimAnswer) -> None:
     look = wanted
     while True:
         parameters = asked | {"look": look, "wanted": wanted - len(answer.claims)}
         seen = await _look(connection, _CLAIM, parameters, answer)
         turn.is_fair = seen.has_lanes
+        turn.is_plain = not seen.is_odd
         if not seen.has_more or len(answer.claims) >= wanted or seen.contended >= look:
             return
         look = min(look * _LOOK_FACTOR, _LOOK_MAX)
@@ -127,17 +157,22 @@ class _Seen:
     last_lane: str | None
     contended: int
     deferred: int
+    is_odd: bool
     taken: int
 
 
 async def _look(connection: Tx, statement: str, parameters: dict[str, Any], answer: ClaimAnswer) -> _Seen:
     """One statement; what it took and met is added to the answer."""
     rows = await (await connection.execute(statement, parameters)).fetchall()
-    registered, is_shut, has_lanes, level, has_more, last_lane, keys, contended, deferred = rows[0][:_HEAD]
+    registered, is_shut, has_lanes, level, has_more, last_lane, keys, contended, deferred, is_odd = rows[0][:_HEAD]
     taken = [row[_HEAD:] for row in rows if row[_HEAD] is not None]
     answer.is_registered = bool(registered)
     answer.is_shut = is_shut
-    answer.claims += [Claim(row[0], row[1], parameters["queue"], *row[2:]) for row in taken]
+    answer.claims += [_claim_of(row, parameters["queue"]) for row in taken]
     answer.contended = contended
     answer.parked_keys.update(keys)
-    return _Seen(bool(has_lanes), level, bool(has_more), last_lane, contended, deferred, len(taken))
+    return _Seen(bool(has_lanes), level, bool(has_more), last_lane, contended, deferred, is_odd, len(taken))
+
+
+def _claim_of(row: tuple[Any, ...], queue: str) -> Claim:
+    return Claim(row[0], row[1], queue, *row[2:])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -15,7 +15,10 @@ from classifeed_jobs.signals import ClaimLost, Progress
 _SQL = load_queries("classifeed_jobs.sql", "claims.sql")
 _ADMIT_DUE = _SQL["admit_due"]
 _NEXT_DUE = _SQL["next_due"]
-_END = _SQL["end_claims"]
+_END, _FINISH = (
+    _SQL[name].replace("{ended}", _SQL["ended"]).replace("{archived}", _SQL["archived"])
+    for name in ("end_claims", "finish_claims")
+)
 _ADMIT_NEXT = _SQL["admit_next"]
 _GUARD = _SQL["guard_claim"]
 _SAVE_CHECKPOINT = _SQL["save_checkpoint"]
@@ -31,6 +34,9 @@ RETRY: Final = "retry"
 SNOOZED: Final = "snoozed"
 RETURNED: Final = "returned"
 LOST: Final = "lost"
+
+ClaimKey: TypeAlias = tuple[int, int]
+"""A job's id as a number, and the claim_no: unlike a UUID's, its hash costs no call in Python."""
 
 
 class Claim(NamedTuple):
@@ -48,6 +54,11 @@ class Claim(NamedTuple):
     checkpoint: Any
     trace_context: dict[str, str] | None
     waited_s: float
+
+    @property
+    def key(self) -> ClaimKey:
+        """What names it in this process."""
+        return self.job_id.int, self.claim_no
 
     def ending(self, outcome: str, message: str | None = None, *, result: Any = None, delay_s: float = 0.0) -> Ending:
         """This claim's end."""
@@ -72,6 +83,16 @@ class Ending(NamedTuple):
     delay_s: float = 0.0
     may_hold_key: bool = True
 
+    @property
+    def key(self) -> ClaimKey:
+        """The claim's."""
+        return self.job_id.int, self.claim_no
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it ends the job for good and frees no key."""
+        return not self.may_hold_key and self.outcome in TERMINAL
+
 
 class Ended(NamedTuple):
     """What became of a claim that was still held; not always what was asked (attempts used up, canceled)."""
@@ -83,6 +104,18 @@ class Ended(NamedTuple):
     task: str
     queue: str
     attempt: int
+
+
+class Finished(NamedTuple):
+    """What `finish_claims` could not do, and whom to tell.
+
+    Attributes:
+        refused: ends of claims that were not held any more.
+        limited: queues with limits on what runs at once, which have room now.
+    """
+
+    refused: list[Ending]
+    limited: list[str]
 
 
 async def admit_due(connection: Tx, queues: Sequence[str]) -> int:
@@ -109,15 +142,7 @@ async def end_claims(tx: Tx, endings: Sequence[Ending], *, wake: Callable[[str],
     """
     if not endings:
         return []
-    parameters = {
-        "job_ids": _literal(ending.job_id.hex for ending in endings),
-        "claim_nos": _literal(str(ending.claim_no) for ending in endings),
-        "outcomes": _literal(ending.outcome for ending in endings),
-        "messages": _optional([ending.message for ending in endings]),
-        "results": _optional([Jsonb(ending.result) if ending.result is not None else None for ending in endings]),
-        "delays_s": _literal(str(ending.delay_s) for ending in endings),
-        "notify": "on" if wake is None else "off",
-    }
+    parameters = _parameters(endings) | {"notify": "on" if wake is None else "off"}
     rows = await (await tx.execute(_END, parameters)).fetchall()
     ended = [Ended(*row[:7]) for row in rows]
     has_room = {row[5] for row in rows if row[7]}
@@ -131,6 +156,21 @@ async def end_claims(tx: Tx, endings: Sequence[Ending], *, wake: Callable[[str],
     elif has_room:  # the triggers have told of the others
         await tx.execute(_NOTIFY, {"queues": sorted(has_room)})
     return ended
+
+
+async def finish_claims(tx: Tx, endings: Sequence[Ending]) -> Finished:
+    """End claims that are still held, as `end_claims` does, for less: one statement that frees and requeues nothing.
+
+    Args:
+        endings: plain ones only (`Ending.is_plain`).
+    """
+    row = await (await tx.execute(_FINISH, _parameters(endings))).fetchone()
+    assert row is not None
+    job_ids, claim_nos, held, limited = row
+    if held == len(endings):
+        return Finished([], limited)
+    kept = set(zip(job_ids or (), claim_nos or (), strict=True))
+    return Finished([ending for ending in endings if (ending.job_id, ending.claim_no) not in kept], limited)
 
 
 async def guard_claim(tx: Tx, job_id: UUID, claim_no: int) -> None:
@@ -163,6 +203,17 @@ async def save_progress(tx: Tx, reports: Mapping[tuple[UUID, int], Progress]) ->
         "progress": [Jsonb(progress.to_json()) for progress in reports.values()],
     }
     await tx.execute(_SAVE_PROGRESS, parameters)
+
+
+def _parameters(endings: Sequence[Ending]) -> dict[str, Any]:
+    return {
+        "job_ids": _literal(ending.job_id.hex for ending in endings),
+        "claim_nos": _literal(str(ending.claim_no) for ending in endings),
+        "outcomes": _literal(ending.outcome for ending in endings),
+        "messages": _optional([ending.message for ending in endings]),
+        "results": _optional([Jsonb(ending.result) if ending.result is not None else None for ending in endings]),
+        "delays_s": _literal(str(ending.delay_s) for ending in endings),
+    }
 
 
 def _literal(values: Iterable[str]) -> str:

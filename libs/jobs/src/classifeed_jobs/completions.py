@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from uuid import UUID
 
 import structlog
 
 from classifeed_common.db import Database, is_passing_fault
-from classifeed_jobs.claims import FAILED, Ended, Ending, end_claims
+from classifeed_jobs.claims import FAILED, ClaimKey, Ending, end_claims, finish_claims
 from classifeed_jobs.metrics import ENDS_REFUSED
 from classifeed_jobs.session import Session
 from classifeed_jobs.waker import Waker
@@ -34,7 +33,7 @@ class Completions:
         self._session = Session(db)
         self._waker = waker
         self._pending: list[Ending] = []
-        self._unwritten: set[tuple[UUID, int]] = set()
+        self._unwritten: set[ClaimKey] = set()
         self._changed = asyncio.Event()
         self._empty = asyncio.Event()
         self._empty.set()
@@ -42,11 +41,11 @@ class Completions:
     def put(self, ending: Ending) -> None:
         """Have an ending written soon."""
         self._pending.append(ending)
-        self._unwritten.add((ending.job_id, ending.claim_no))
+        self._unwritten.add(ending.key)
         self._empty.clear()
         self._changed.set()
 
-    def is_pending(self, key: tuple[UUID, int]) -> bool:
+    def is_pending(self, key: ClaimKey) -> bool:
         """Whether the end of a claim is known here and not yet written."""
         return key in self._unwritten
 
@@ -64,7 +63,7 @@ class Completions:
                     batch = self._pending[:_BATCH]
                     del self._pending[: len(batch)]
                     await self._write(batch)
-                    self._unwritten.difference_update((ending.job_id, ending.claim_no) for ending in batch)
+                    self._unwritten.difference_update([ending.key for ending in batch])
                 self._empty.set()
         finally:
             await self._session.close()
@@ -75,13 +74,7 @@ class Completions:
         while True:
             attempts += 1
             try:
-                woken: set[str] = set()
-                async with self._session.use() as connection:
-                    if any(ending.may_hold_key for ending in batch):
-                        async with connection.transaction():
-                            ended = await end_claims(connection, batch, wake=woken.add)
-                    else:  # one statement, so no round trips for BEGIN and COMMIT
-                        ended = await end_claims(connection, batch, wake=woken.add)
+                refused, woken = await self._try(batch)
                 self._waker.wake(woken)
                 break
             except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
@@ -91,7 +84,22 @@ class Completions:
                 _log.warning("worker.complete.failed", jobs=len(batch), error=str(error), retry_in_s=wait_s)
             await asyncio.sleep(wait_s)
             wait_s = min(_LONGEST_WAIT_S, wait_s * 2)
-        _report_lost(batch, ended, is_repeated=attempts > 1)
+        _report(refused, is_repeated=attempts > 1)
+
+    async def _try(self, batch: list[Ending]) -> tuple[list[Ending], set[str]]:
+        """Write a batch; returns the ends that were refused, and the queues whose workers should look."""
+        woken: set[str] = set()
+        async with self._session.use() as connection:
+            if all(ending.is_plain for ending in batch):
+                refused, limited = await finish_claims(connection, batch)
+                return refused, set(limited)
+            if any(ending.may_hold_key for ending in batch):
+                async with connection.transaction():
+                    ended = await end_claims(connection, batch, wake=woken.add)
+            else:  # one statement, so no round trips for BEGIN and COMMIT
+                ended = await end_claims(connection, batch, wake=woken.add)
+        held = {(one.job_id, one.claim_no) for one in ended}
+        return [ending for ending in batch if (ending.job_id, ending.claim_no) not in held], woken
 
     async def _write_apart(self, batch: list[Ending], error: Exception) -> None:
         """One ending spoils its batch: write each alone; the one that cannot be written fails its job."""
@@ -106,16 +114,14 @@ class Completions:
             await self._write([Ending(spoiled.job_id, spoiled.claim_no, FAILED, message)])
 
 
-def _report_lost(batch: list[Ending], ended: list[Ended], *, is_repeated: bool) -> None:
-    held = {(one.job_id, one.claim_no) for one in ended}
-    for ending in batch:
-        if (ending.job_id, ending.claim_no) not in held:
-            ENDS_REFUSED.inc()
-            _log.warning(
-                "worker.complete.failed",
-                job_id=str(ending.job_id),
-                claim_no=ending.claim_no,
-                outcome=ending.outcome,
-                # After a broken commit it may have been written by the first try.
-                error="the claim is not held any more" + (" (or was ended by the try before)" if is_repeated else ""),
-            )
+def _report(refused: list[Ending], *, is_repeated: bool) -> None:
+    for ending in refused:
+        ENDS_REFUSED.inc()
+        _log.warning(
+            "worker.complete.failed",
+            job_id=str(ending.job_id),
+            claim_no=ending.claim_no,
+            outcome=ending.outcome,
+            # After a broken commit it may have been written by the first try.
+            error="the claim is not held any more" + (" (or was ended by the try before)" if is_repeated else ""),
+        )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 from uuid import UUID
 
 import structlog
 
-from classifeed_jobs.claims import RETURNED, Ending, save_progress
+from classifeed_jobs.claims import RETURNED, ClaimKey, Ending, save_progress
 from classifeed_jobs.completions import Completions
 from classifeed_jobs.lease_row import LeaseRow
 from classifeed_jobs.run import Run
@@ -19,8 +19,6 @@ _log = structlog.get_logger("classifeed_jobs.heartbeat")
 _RETRY_S = 0.5
 _BEAT_TIMEOUT_S = 10.0
 _BEATS_PER_LEASE = 3
-
-ClaimKey: TypeAlias = tuple[UUID, int]
 
 
 class Heartbeat:
@@ -90,7 +88,9 @@ class Heartbeat:
                 await self._lease.register(connection)
             held = await self._lease.held(connection)
             reports = {key: run.context.unsaved_progress for key, run in before.items()}
-            unsaved: dict[Any, Any] = {key: report for key, report in reports.items() if report is not None}
+            unsaved: dict[Any, Any] = {
+                (before[key].claim.job_id, key[1]): report for key, report in reports.items() if report is not None
+            }
             if unsaved:
                 await save_progress(connection, unsaved)
         for key, run in before.items():
@@ -99,7 +99,7 @@ class Heartbeat:
             if key not in self._runs:
                 continue  # it ended meanwhile
             if key not in held:
-                _log.warning("worker.claim.lost", job_id=str(key[0]), claim_no=key[1], task=run.claim.task)
+                _log.warning("worker.claim.lost", job_id=str(run.claim.job_id), claim_no=key[1], task=run.claim.task)
                 run.stop("lost")
             elif held[key]:
                 run.stop("cancel")
@@ -109,7 +109,8 @@ class Heartbeat:
         # A claim whose answer was lost with its connection is ours by the database, is renewed with all the others, and
         # nobody runs it. At one beat the answer may still be under way, at two in a row it is not.
         unknown = {key for key in held if key not in self._runs and not self._completions.is_pending(key)}
-        for job_id, claim_no in unknown & self._unknown:
+        for number, claim_no in unknown & self._unknown:
+            job_id = UUID(int=number)
             _log.warning("worker.claim.unknown", job_id=str(job_id), claim_no=claim_no)
             self._completions.put(Ending(job_id, claim_no, RETURNED))
         self._unknown = unknown

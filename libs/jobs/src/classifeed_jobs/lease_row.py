@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from uuid import UUID
 
 from classifeed_common.db import Tx, load_queries
+from classifeed_jobs.claims import ClaimKey
 
 _SQL = load_queries("classifeed_jobs.sql", "claims.sql")
 _REGISTER = _SQL["register_worker"]
@@ -30,10 +30,10 @@ class LeaseRow:
         cursor = await tx.execute(_RENEW, {"worker": self.worker_id})
         return cursor.rowcount == 1
 
-    async def held(self, tx: Tx) -> dict[tuple[UUID, int], bool]:
+    async def held(self, tx: Tx) -> dict[ClaimKey, bool]:
         """The claims that this process holds by the database, each with whether it is asked to stop."""
         rows = await (await tx.execute(_HELD, {"worker": self.worker_id})).fetchall()
-        return {(job_id, claim_no): cancel_requested for job_id, claim_no, cancel_requested in rows}
+        return {(job_id.int, claim_no): cancel_requested for job_id, claim_no, cancel_requested in rows}
 
     async def leave(self, tx: Tx) -> None:
         """Remove the row, unless something is still running under it. Idempotent."""

@@ -8,18 +8,17 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from prometheus_client import Counter, Gauge, Histogram
+from prometheus_client import Counter, Gauge
 
-_SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200)
+from classifeed_jobs.durations import Durations
 
-RUN_DURATION: Final = Histogram(
+RUN_DURATION: Final = Durations(
     "job_run_seconds",
     "Time from the start of a run to its end, by queue, task and outcome asked for.",
     ("queue", "task", "outcome"),
-    buckets=_SECONDS,
 )
-WAIT_DURATION: Final = Histogram(
-    "job_wait_seconds", "Time from when a job was ready to its claim, by queue.", ("queue",), buckets=_SECONDS
+WAIT_DURATION: Final = Durations(
+    "job_wait_seconds", "Time from when a job was ready to its claim, by queue.", ("queue",)
 )
 RUNNING: Final = Gauge("jobs_running", "Runs under way in this process, by queue.", ("queue",))
 ENDS_REFUSED: Final = Counter("job_ends_refused_total", "Ends that came too late: the claim was not held any more.")
@@ -32,7 +31,5 @@ JOBS: Final = Gauge(
 OLDEST: Final = Gauge("jobs_oldest_seconds", "How long the oldest ready job has been waiting, by queue.", ("queue",))
 WORKERS: Final = Gauge("job_workers", "Worker processes that have renewed their lease within a minute.")
 
-# Looking a child up by its labels costs more than counting; queues and registered tasks are few.
-run_duration = cache(RUN_DURATION.labels)
-wait_duration = cache(WAIT_DURATION.labels)
+# Looking a child up by its labels costs more than counting; queues are few.
 running = cache(RUNNING.labels)

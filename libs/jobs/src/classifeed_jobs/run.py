@@ -34,17 +34,13 @@ class Run:
         self, claim: Claim, tasks: Mapping[str, Task], db: Database, resources: Any, threads: Executor
     ) -> None:
         self.claim = claim
+        self.key = claim.key
         self.task = tasks.get(claim.task)
         self._known_tasks = tasks
         self._threads = threads
         self._loop = asyncio.get_running_loop()
         self.context = JobContext(claim, db, resources, self._loop)
         self._running: asyncio.Task[Any] | None = None
-
-    @property
-    def key(self) -> tuple[Any, int]:
-        """(job_id, claim_no)."""
-        return self.claim.job_id, self.claim.claim_no
 
     def stop(self, reason: StopReason, *, now: bool = False) -> None:
         """Ask the run to end; the first reason stays, except that a lost claim overrides it.

@@ -5,12 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from json import JSONDecoder
+from typing import Any, Final
+
+from psycopg.types.json import set_json_loads
 
 from classifeed_common.db import Database, Tx
 
 # Every statement names its index by its shape (= ANY (ARRAY(…)), ORDER BY … LIMIT), so one plan serves all sizes:
 # planning anew costs as much as running it, and statistics of a queue that was just empty are always wrong.
 _SETTINGS: tuple[str, ...] = ("SET plan_cache_mode = force_generic_plan", "SET enable_seqscan = off")
+
+_DECODE: Final = JSONDecoder().decode
 
 
 class Session:
@@ -58,5 +64,11 @@ class Session:
             for setting in self._settings:
                 await connection.execute(setting)
             connection.prepare_threshold = 0
+            set_json_loads(_loads, connection)
             self._connection = connection
         return self._connection
+
+
+def _loads(data: str | bytes) -> Any:
+    """As json.loads, which would look for the encoding of each small document."""
+    return _DECODE(str(data, "utf-8") if isinstance(data, bytes) else data)

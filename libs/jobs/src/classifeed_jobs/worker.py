@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import secrets
 import socket
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
-from uuid import UUID
 
 import structlog
 from opentelemetry import propagate, trace
@@ -19,15 +19,15 @@ from opentelemetry.util.types import AttributeValue
 
 from classifeed_common.db import Database
 from classifeed_jobs.claimer import Claimer
-from classifeed_jobs.claims import RETURNED, Claim, Ending
+from classifeed_jobs.claims import RETURNED, Claim, ClaimKey, Ending
 from classifeed_jobs.completions import Completions
 from classifeed_jobs.heartbeat import Heartbeat
 from classifeed_jobs.lease_row import LeaseRow
-from classifeed_jobs.metrics import run_duration, running, wait_duration
+from classifeed_jobs.metrics import RUN_DURATION, WAIT_DURATION, running
 from classifeed_jobs.registry import Task
 from classifeed_jobs.run import Run
+from classifeed_jobs.runners import Runners
 from classifeed_jobs.session import Session
-from classifeed_jobs.slots import Slots
 from classifeed_jobs.store import JobStore
 from classifeed_jobs.waker import Waker
 from classifeed_jobs.wakeups import CANCEL_PREFIX, Wakeups
@@ -85,9 +85,13 @@ class Worker:
         self._queues = dict(queues)
         self._resources = resources
         self._drain_grace_s = drain_grace_s
-        self._runs: dict[tuple[UUID, int], Run] = {}
-        self._tasks: dict[tuple[UUID, int], asyncio.Task[None]] = {}
-        self._slots = {queue: Slots(concurrency, prefetch) for queue, concurrency in self._queues.items()}
+        self._runs: dict[ClaimKey, Run] = {}
+        self._are_over = asyncio.Event()
+        self._are_over.set()
+        self._runners = {
+            queue: Runners(concurrency, prefetch, handle=self._handle, give_back=self._give_back)
+            for queue, concurrency in self._queues.items()
+        }
         self._is_draining = False
         self._session = Session(db)
         self._limits = Session(db, idle_in_transaction_s=_LIMITS_STILL_S)
@@ -100,7 +104,7 @@ class Worker:
             self._limits,
             self._lease,
             sorted(self._queues),
-            room=lambda queue: self._slots[queue].room,
+            room=lambda queue: self._runners[queue].room,
             start=self._start,
             claim_backoff_s=claim_backoff_s,
             fresh_s=2 * heartbeat_s,
@@ -126,10 +130,11 @@ class Worker:
             await asyncio.wait([claiming, stopping, *others], return_when=asyncio.FIRST_COMPLETED)
             await self._drain(claiming)
         finally:
-            background = [claiming, stopping, *others, *self._tasks.values()]
+            background = [claiming, stopping, *others]
             for task in background:
                 task.cancel()
             outcomes = await asyncio.gather(*background, return_exceptions=True)
+            await asyncio.gather(*(runners.close() for runners in self._runners.values()))
             self._threads.shutdown(wait=False, cancel_futures=True)
             await self._session.close()
             await self._limits.close()
@@ -146,35 +151,32 @@ class Worker:
         if self._is_draining:
             self._completions.put(claim.ending(RETURNED))
             return
-        if (claim.job_id, claim.claim_no) in self._runs:
+        if claim.key in self._runs:
             # The server forgot a commit (synchronous_commit off) and gave the claim again: it is being run already.
             _log.error("worker.claim.repeated", job_id=str(claim.job_id), claim_no=claim.claim_no)
             return
         run = Run(claim, self._registry, self._db, self._resources, self._threads)
         self._runs[run.key] = run
-        self._slots[claim.queue].claimed()
-        wait_duration(claim.queue).observe(claim.waited_s)
-        self._tasks[run.key] = asyncio.create_task(self._handle(run), name=f"job-{claim.task}")
+        self._are_over.clear()
+        WAIT_DURATION.observe(claim.waited_s, claim.queue)
+        self._runners[claim.queue].put(run)
         self._heartbeat.started(claim.lease_ttl_s)
 
     async def _handle(self, run: Run) -> None:
-        claim = run.claim
-        slots = self._slots[claim.queue]
-        ending: Ending | None = claim.ending(RETURNED)
-        if await slots.enter():
-            began = time.perf_counter()
-            try:
-                if not self._is_draining:
-                    ending = await self._run(run)
-            finally:
-                slots.leave(time.perf_counter() - began)
+        self._end(run, await self._run(run))
+
+    def _give_back(self, run: Run) -> None:
+        self._end(run, run.claim.ending(RETURNED))
+
+    def _end(self, run: Run, ending: Ending | None) -> None:
         if self._runs.pop(run.key, None) is None:
             return  # handed back without waiting for it
-        del self._tasks[run.key]
-        slots.ended()
+        if not self._runs:
+            self._are_over.set()
+        self._runners[run.claim.queue].ended()
         if ending is not None:
             self._completions.put(ending)
-        self._claimer.freed(claim.queue)
+        self._claimer.freed(run.claim.queue)
 
     async def _run(self, run: Run) -> Ending | None:
         claim = run.claim
@@ -191,13 +193,16 @@ class Worker:
         running(claim.queue).dec()
         # The name of an unknown task is anyone's text: no label of its own for each.
         task = claim.task if run.task is not None else "unknown"
-        run_duration(claim.queue, task, outcome).observe(time.perf_counter() - began)
+        RUN_DURATION.observe(time.perf_counter() - began, claim.queue, task, outcome)
         return ending
 
     async def _drain(self, claiming: asyncio.Task[None]) -> None:
         self._is_draining = True
         self._claimer.close()
         await asyncio.wait([claiming], timeout=_STOP_WAIT_S)
+        for runners in self._runners.values():
+            for run in runners.clear():
+                self._give_back(run)
         for run in list(self._runs.values()):
             if run.task is not None and run.task.resumes:
                 run.stop("drain")
@@ -217,9 +222,9 @@ class Worker:
             _log.warning("worker.drain.incomplete", error=f"{type(error).__name__}: {error}", worker_id=self.worker_id)
 
     async def _wait_for_runs(self, timeout_s: float) -> None:
-        waiting: Collection[asyncio.Task[None]] = list(self._tasks.values())
-        if waiting:
-            await asyncio.wait(waiting, timeout=timeout_s)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._are_over.wait()
 
     def _hand_back(self, runs: list[Run]) -> None:
         """Threads that do not stop: their jobs go back, what they still write is fenced off by `guard`."""

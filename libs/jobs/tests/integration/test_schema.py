@@ -113,6 +113,7 @@ async def test_no_hot_statement_scans_a_table(bench: Bench) -> None:
         fairly = {"above": claiming._ABOVE_ALL, "after_lane": "t 500", "per_lane": 3}
         by_worker = {
             "claim": (claiming._CLAIM, claim, 4000),
+            "claim_plain": (claiming._CLAIM_PLAIN, claim, 4000),
             "claim_fairly": (claiming._CLAIM_FAIRLY, claim | fairly | {"queue": "lanes"}, 5000),
             "admit_due": (claims._ADMIT_DUE, {"queues": ["q"], "limit": 1000}, 50),
             "next_due": (claims._NEXT_DUE, {"queues": ["q"]}, 50),
@@ -121,6 +122,7 @@ async def test_no_hot_statement_scans_a_table(bench: Bench) -> None:
         }
         by_pool = {
             "end": (claims._END, ends, 3500),
+            "finish": (claims._FINISH, ends | {"outcomes": ["succeeded"] * count}, 3500),
             "admit_next": (claims._ADMIT_NEXT, {"lock_keys": ["hot", "k1"]}, 100),
             "guard": (claims._GUARD, {"job_id": running[0], "claim_no": 1}, 50),
             "lock_lost": (reaper._LOCK_LOST, {"limit": 500}, 200),

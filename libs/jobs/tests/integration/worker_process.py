@@ -9,6 +9,7 @@ import asyncio
 import signal
 import sys
 import time
+from types import ModuleType
 from typing import Any
 
 import psycopg
@@ -64,6 +65,12 @@ async def load(ctx: JobContext, args: dict[str, Any]) -> None:
             await ctx.save_checkpoint(tx, "done")
 
 
+def _replace(module: ModuleType, statement: str, old: str, new: str) -> None:
+    broken = getattr(module, statement).replace(old, new)
+    assert broken != getattr(module, statement)
+    setattr(module, statement, broken)
+
+
 def break_part(part: str) -> None:
     """Make the engine as naive as others are, to show that the tests see it."""
     if part == "guard":
@@ -72,15 +79,11 @@ def break_part(part: str) -> None:
 
         context.claims.guard_claim = no_guard  # type: ignore[assignment]
     elif part == "finish":
-        by_id = claims._END.replace("AND j.claim_no = e.claim_no", "")
-        assert by_id != claims._END
-        claims._END = by_id
+        for name in ("_END", "_FINISH"):
+            _replace(claims, name, "AND j.claim_no = e.claim_no", "")
     elif part == "keys":
-        keyless = claiming._CLAIM.replace(
-            "SELECT j.job_id, j.lock_key, j.partition_key", "SELECT j.job_id, NULL AS lock_key, j.partition_key"
-        )
-        assert keyless != claiming._CLAIM
-        claiming._CLAIM = keyless
+        for name in ("_CLAIM", "_CLAIM_PLAIN"):
+            _replace(claiming, name, "SELECT j.job_id, j.lock_key,", "SELECT j.job_id, NULL AS lock_key,")
     else:
         raise SystemExit(f"nothing called {part!r} to break")
 

@@ -1,23 +1,10 @@
 -- name: claim_jobs
 -- Takes up to `wanted` due jobs of a queue, never two of one lock_key. Jobs met on the way whose key is held leave the
--- claim index (waits_for = 'key') and come back when the key is freed (admit_next). {candidate} is one of the two below.
+-- claim index (waits_for = 'key') and come back when the key is freed (admit_next). {candidate} is one of the two below;
+-- {head} and {claimed} are shared with claim_plain_jobs.
 -- A park and the free of its key cannot miss each other: the parker holds the key's row FOR KEY SHARE until it commits,
 -- the finisher deletes that row before it looks for parked jobs.
-WITH RECURSIVE me AS MATERIALIZED (
-    -- Against the removal of the row: a claim without a lease row would never be reaped.
-    -- Against a stale one: a claim by a process that has just stood still would be lost at once.
-    SELECT w.worker_id FROM dl_workers w
-    WHERE w.worker_id = %(worker)s AND w.renewed_at > clock_timestamp() - %(fresh_s)s * interval '1 second'
-    FOR KEY SHARE
-), gate AS MATERIALIZED (
-    -- Shut while the queue is paused; a limited one is opened by who holds its row (claim_within_limits).
-    SELECT EXISTS (
-        SELECT FROM dl_queues q
-        WHERE q.queue = %(queue)s
-          AND (q.paused_at IS NOT NULL
-               OR num_nonnulls(q.max_running, q.max_running_per_partition, q.rate_per_s) > 0 AND NOT %(is_permitted)s)
-    ) AS is_shut
-), {candidate}, seen_lock AS MATERIALIZED (
+WITH RECURSIVE {head}, {candidate}, seen_lock AS MATERIALIZED (
     SELECT l.lock_key FROM dl_job_locks l
     WHERE l.lock_key = ANY (ARRAY(SELECT c.lock_key FROM candidate c WHERE c.lock_key IS NOT NULL))
 ), held AS MATERIALIZED (
@@ -52,18 +39,7 @@ WITH RECURSIVE me AS MATERIALIZED (
     UPDATE dl_jobs j SET waits_for = d.waits_for
     FROM deferral d
     WHERE j.job_id = d.job_id AND j.job_id = ANY (ARRAY(SELECT d2.job_id FROM deferral d2))
-), claimed AS (
-    UPDATE dl_jobs j
-    SET status = 'running', attempt = j.attempt + 1, claim_no = j.claim_no + 1, claimed_by = %(worker)s,
-        started_at = coalesce(j.started_at, clock_timestamp())
-    WHERE j.job_id = ANY (ARRAY(SELECT c.job_id FROM chosen c WHERE c.lock_key IS NULL UNION ALL SELECT t.job_id FROM taken t))
-    RETURNING j.job_id, j.claim_no, j.task, j.args, j.lock_key, j.attempt, j.max_attempts, j.lease_ttl_sec, j.checkpoint,
-              j.trace_context, j.priority, j.created_at,
-              extract(epoch FROM clock_timestamp() - greatest(j.available_at, j.created_at))::float8 AS waited_s
-), picked AS (
-    INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id)
-    SELECT c.job_id, 'picked', c.attempt, c.claim_no, %(worker)s FROM claimed c
-)
+), {claimed}
 SELECT (SELECT count(*) FROM me) AS registered,
        (SELECT g.is_shut FROM gate g) AS is_shut,
        (SELECT s.has_lanes FROM scan s) AS has_lanes,
@@ -79,10 +55,63 @@ SELECT (SELECT count(*) FROM me) AS registered,
           AND (c.lock_key IN (SELECT s.lock_key FROM seen_lock s) OR c.job_id IN (SELECT x.job_id FROM chosen x))
        ) + (SELECT s.passed_over FROM scan s) AS contended,
        (SELECT count(*) FROM deferral) AS deferred,
+       EXISTS (SELECT FROM candidate c WHERE c.lock_key IS NOT NULL OR NOT c.due) AS is_odd,
        c.job_id, c.claim_no, c.task, c.args, c.lock_key, c.attempt, c.max_attempts, c.lease_ttl_sec, c.checkpoint,
        c.trace_context, c.waited_s
 FROM (VALUES (1)) AS one LEFT JOIN claimed c ON true
 ORDER BY c.priority, c.created_at
+
+-- name: chosen
+SELECT c.job_id FROM chosen c WHERE c.lock_key IS NULL UNION ALL SELECT t.job_id FROM taken t
+
+-- name: claim_plain_jobs
+-- The same for the plainest case, at half the cost of a small claim: the first jobs of the queue are due and have no keys
+-- of any kind. When one of them is not so, none is taken.
+WITH {head}, {candidate}, odd AS MATERIALIZED (
+    SELECT EXISTS (SELECT FROM candidate c WHERE c.lock_key IS NOT NULL OR NOT c.due) AS is_met
+), {claimed}
+SELECT (SELECT count(*) FROM me) AS registered,
+       (SELECT g.is_shut FROM gate g) AS is_shut,
+       (SELECT s.has_lanes FROM scan s) AS has_lanes,
+       (SELECT o.is_met FROM odd o) AS is_odd,
+       c.job_id, c.claim_no, c.task, c.args, c.lock_key, c.attempt, c.max_attempts, c.lease_ttl_sec, c.checkpoint,
+       c.trace_context, c.waited_s
+FROM (VALUES (1)) AS one LEFT JOIN claimed c ON true
+ORDER BY c.priority, c.created_at
+
+-- name: plain_chosen
+SELECT c.job_id FROM candidate c WHERE NOT (SELECT o.is_met FROM odd o)
+
+-- name: head
+me AS MATERIALIZED (
+    -- Against the removal of the row: a claim without a lease row would never be reaped.
+    -- Against a stale one: a claim by a process that has just stood still would be lost at once.
+    SELECT w.worker_id FROM dl_workers w
+    WHERE w.worker_id = %(worker)s AND w.renewed_at > clock_timestamp() - %(fresh_s)s * interval '1 second'
+    FOR KEY SHARE
+), gate AS MATERIALIZED (
+    -- Shut while the queue is paused; a limited one is opened by who holds its row (claim_within_limits).
+    SELECT EXISTS (
+        SELECT FROM dl_queues q
+        WHERE q.queue = %(queue)s
+          AND (q.paused_at IS NOT NULL
+               OR num_nonnulls(q.max_running, q.max_running_per_partition, q.rate_per_s) > 0 AND NOT %(is_permitted)s)
+    ) AS is_shut
+)
+
+-- name: claimed
+claimed AS (
+    UPDATE dl_jobs j
+    SET status = 'running', attempt = j.attempt + 1, claim_no = j.claim_no + 1, claimed_by = %(worker)s,
+        started_at = coalesce(j.started_at, clock_timestamp())
+    WHERE j.job_id = ANY (ARRAY({chosen}))
+    RETURNING j.job_id, j.claim_no, j.task, j.args, j.lock_key, j.attempt, j.max_attempts, j.lease_ttl_sec, j.checkpoint,
+              j.trace_context, j.priority, j.created_at,
+              extract(epoch FROM clock_timestamp() - greatest(j.available_at, j.created_at))::float8 AS waited_s
+), picked AS (
+    INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id)
+    SELECT c.job_id, 'picked', c.attempt, c.claim_no, %(worker)s FROM claimed c
+)
 
 -- name: plain_candidate
 -- For queues without partition keys: in order of (priority, created_at). Takes nothing when there is a partition key.

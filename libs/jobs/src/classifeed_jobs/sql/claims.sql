@@ -47,39 +47,14 @@ RETURNING queue
 -- name: end_claims
 -- Ends claims that are still held, in one statement for any number of them: to the archive, or back to the queue. Claims
 -- that are not held any more (claim_no is the fence) are left out of the answer.
-WITH ended AS MATERIALIZED (
-    SELECT j.*, e.outcome AS asked, e.message, e.result, e.delay_s,
-           CASE WHEN e.outcome IN ('succeeded', 'failed', 'canceled') THEN e.outcome
-                WHEN j.cancel_requested THEN 'canceled'
-                WHEN e.outcome IN ('retry', 'lost') AND j.attempt >= j.max_attempts THEN 'failed'
-                ELSE e.outcome END AS outcome
-    FROM unnest(%(job_ids)s::uuid[], %(claim_nos)s::integer[], %(outcomes)s::text[], %(messages)s::text[],
-                %(results)s::jsonb[], %(delays_s)s::float8[]) AS e(job_id, claim_no, outcome, message, result, delay_s)
-    JOIN dl_jobs j ON j.job_id = e.job_id AND j.claim_no = e.claim_no
-    WHERE j.claimed_by IS NOT NULL AND j.job_id = ANY (%(job_ids)s::uuid[])
-    ORDER BY j.job_id
-    FOR UPDATE OF j
-), final AS MATERIALIZED (
-    SELECT e.*, e.outcome IN ('succeeded', 'failed', 'canceled') AS is_final FROM ended e
-), released AS (
+WITH {ended}, released AS (
     -- A running job holds its key, so the key alone names the row. In key order, as claims take them.
     DELETE FROM dl_job_locks WHERE lock_key = ANY (ARRAY(
         SELECT l.lock_key FROM dl_job_locks l
         WHERE l.lock_key = ANY (ARRAY(SELECT e.lock_key FROM ended e WHERE e.lock_key IS NOT NULL))
         ORDER BY l.lock_key
         FOR UPDATE))
-), gone AS (
-    DELETE FROM dl_jobs WHERE job_id = ANY (ARRAY(SELECT f.job_id FROM final f WHERE f.is_final))
-), archived AS (
-    INSERT INTO dl_jobs_done (job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, available_at,
-        status, attempt, claim_no, max_attempts, lease_ttl_sec, cancel_requested, progress, checkpoint, error, result,
-        producer, consumer_group, trace_context, created_at, started_at, finished_at)
-    SELECT f.job_id, f.queue, f.task, f.args, f.idempotency_key, f.lock_key, f.partition_key, f.priority, f.available_at,
-        f.outcome, f.attempt, f.claim_no, f.max_attempts, f.lease_ttl_sec, f.cancel_requested, f.progress, f.checkpoint,
-        CASE WHEN f.outcome = 'succeeded' THEN NULL ELSE coalesce(f.message, f.error) END, f.result,
-        f.producer, f.consumer_group, f.trace_context, f.created_at, f.started_at, clock_timestamp()
-    FROM final f WHERE f.is_final
-), returned AS (
+), {archived}, returned AS (
     UPDATE dl_jobs j
     SET status = 'queued', claimed_by = NULL,
         waits_for = CASE WHEN f.delay_s > 0 THEN 'time' END,
@@ -106,6 +81,55 @@ SELECT f.job_id, f.claim_no, f.outcome, f.lock_key, f.task, f.queue, f.attempt,
                             WHERE num_nonnulls(q.max_running, q.max_running_per_partition) > 0)) AS is_limited,
        set_config('dl_jobs.notify', %(notify)s, true)
 FROM final f
+
+-- name: finish_claims
+-- The same for claims that end for good and hold no lock key, at less cost: nothing goes back, no key is freed. Answers in
+-- one row: which claims were held, where not all of them were.
+WITH {ended}, {archived}, told AS (
+    INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id, payload)
+    SELECT f.job_id, f.outcome, f.attempt, f.claim_no, f.claimed_by,
+           CASE WHEN f.message IS NOT NULL THEN jsonb_build_object('message', f.message) END
+    FROM final f
+)
+SELECT CASE WHEN count(*) < cardinality(%(job_ids)s::uuid[]) THEN array_agg(f.job_id) END AS job_ids,
+       CASE WHEN count(*) < cardinality(%(job_ids)s::uuid[]) THEN array_agg(f.claim_no) END AS claim_nos,
+       count(*) AS held,
+       -- Whoever could not claim for a limit has to hear that there is room.
+       ARRAY(SELECT q.queue FROM dl_queues q
+             WHERE num_nonnulls(q.max_running, q.max_running_per_partition) > 0
+               AND q.queue IN (SELECT l.queue FROM final l)) AS limited
+FROM final f
+
+-- name: ended
+ended AS MATERIALIZED (
+    SELECT j.*, e.outcome AS asked, e.message, e.result, e.delay_s,
+           CASE WHEN e.outcome IN ('succeeded', 'failed', 'canceled') THEN e.outcome
+                WHEN j.cancel_requested THEN 'canceled'
+                WHEN e.outcome IN ('retry', 'lost') AND j.attempt >= j.max_attempts THEN 'failed'
+                ELSE e.outcome END AS outcome
+    FROM unnest(%(job_ids)s::uuid[], %(claim_nos)s::integer[], %(outcomes)s::text[], %(messages)s::text[],
+                %(results)s::jsonb[], %(delays_s)s::float8[]) AS e(job_id, claim_no, outcome, message, result, delay_s)
+    JOIN dl_jobs j ON j.job_id = e.job_id AND j.claim_no = e.claim_no
+    WHERE j.claimed_by IS NOT NULL AND j.job_id = ANY (%(job_ids)s::uuid[])
+    ORDER BY j.job_id
+    FOR UPDATE OF j
+), final AS MATERIALIZED (
+    SELECT e.*, e.outcome IN ('succeeded', 'failed', 'canceled') AS is_final FROM ended e
+)
+
+-- name: archived
+gone AS (
+    DELETE FROM dl_jobs WHERE job_id = ANY (ARRAY(SELECT f.job_id FROM final f WHERE f.is_final))
+), archived AS (
+    INSERT INTO dl_jobs_done (job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, available_at,
+        status, attempt, claim_no, max_attempts, lease_ttl_sec, cancel_requested, progress, checkpoint, error, result,
+        producer, consumer_group, trace_context, created_at, started_at, finished_at)
+    SELECT f.job_id, f.queue, f.task, f.args, f.idempotency_key, f.lock_key, f.partition_key, f.priority, f.available_at,
+        f.outcome, f.attempt, f.claim_no, f.max_attempts, f.lease_ttl_sec, f.cancel_requested, f.progress, f.checkpoint,
+        CASE WHEN f.outcome = 'succeeded' THEN NULL ELSE coalesce(f.message, f.error) END, f.result,
+        f.producer, f.consumer_group, f.trace_context, f.created_at, f.started_at, clock_timestamp()
+    FROM final f WHERE f.is_final
+)
 
 -- name: lock_lost
 -- Running jobs whose process has not renewed within the job's own lease, locked for end_claims in this transaction.

@@ -1,0 +1,61 @@
+"""Durations: a histogram for what happens thousands of times a second."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Final
+
+from prometheus_client import REGISTRY
+from prometheus_client.core import HistogramMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector, CollectorRegistry
+
+_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, 7200.0)
+_NAMES: Final = (*map(str, _BOUNDS), "+Inf")
+
+
+class _Series:
+    __slots__ = ("counts", "total_s")
+
+    def __init__(self) -> None:
+        self.counts = [0] * len(_NAMES)
+        self.total_s = 0.0
+
+
+class Durations(Collector):
+    """A Prometheus histogram of seconds, 5 ms to two hours, that one thread fills.
+
+    prometheus_client's own takes a lock for each of its counts and walks its buckets in Python; this one costs a tenth.
+
+    Args:
+        name: of the metric.
+        documentation: its help text.
+        labels: their names.
+    """
+
+    def __init__(
+        self, name: str, documentation: str, labels: Sequence[str], *, registry: CollectorRegistry = REGISTRY
+    ) -> None:
+        self._name = name
+        self._documentation = documentation
+        self._labels = labels
+        self._series: dict[tuple[str, ...], _Series] = {}
+        registry.register(self)
+
+    def observe(self, seconds: float, *labels: str) -> None:
+        """Count one, under the values of the labels."""
+        series = self._series.get(labels)
+        if series is None:
+            series = self._series[labels] = _Series()
+        series.counts[bisect_left(_BOUNDS, seconds)] += 1
+        series.total_s += seconds
+
+    def collect(self) -> Iterator[Metric]:
+        """For the registry."""
+        family = HistogramMetricFamily(self._name, self._documentation, labels=self._labels)
+        for labels, series in list(self._series.items()):
+            at_most = accumulate(series.counts)
+            family.add_metric(labels, list(zip(_NAMES, at_most, strict=True)), series.total_s)
+        yield family
