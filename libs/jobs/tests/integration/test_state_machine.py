@@ -34,7 +34,8 @@ from classifeed_jobs.limits import claim_within_limits
 from classifeed_jobs.reaper import _LOCK_LOST
 from classifeed_jobs.schema import VERSIONS
 
-_EXAMPLES = 17_000 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 50
+_IS_LONG = os.environ.get("CLASSIFEED_CAMPAIGN") == "long"
+_EXAMPLES = 17_000 if _IS_LONG else 50
 _WORKERS = ("w1", "w2")
 _OUTCOMES = ("succeeded", "failed", "canceled", "retry", "snoozed", "returned")
 
@@ -397,6 +398,7 @@ class JobMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(0 if _IS_LONG else 1800)
 def test_job_state_machine(database_server: DatabaseServer) -> None:
     dsn = database_server.create()
     with psycopg.connect(dsn, autocommit=True) as connection:
@@ -416,7 +418,7 @@ def test_job_state_machine(database_server: DatabaseServer) -> None:
                 stateful_step_count=60,
                 deadline=None,
                 suppress_health_check=list(HealthCheck),
-                derandomize=False,
+                derandomize=not _IS_LONG,
                 database=None,
             ),
         )
