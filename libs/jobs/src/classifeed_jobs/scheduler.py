@@ -41,12 +41,14 @@ class Scheduler:
         self._db = db
         self._store = store
         self._period_s = period_s
+        self._unreadable: set[str] = set()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Enqueue what is due until `stop` is set. Faults of the database are retried."""
         while not stop.is_set():
             wait_s = self._period_s
             try:
+                self._unreadable.clear()
                 while await self.make_due():
                     continue
                 wait_s = await self._wait_s()
@@ -61,9 +63,14 @@ class Scheduler:
                 continue
 
     async def make_due(self) -> int:
-        """Enqueue the jobs of at most 50 due schedules; returns how many schedules were moved on."""
+        """Enqueue the jobs of at most 50 due schedules; returns how many schedules were seen to.
+
+        One whose timing this process cannot read, such as a zone that its tz database lacks, is left to the others: it
+        must not stop the rest.
+        """
         async with self._db.transaction() as tx:
-            rows = await (await tx.execute(_LOCK_DUE, {"limit": _BATCH})).fetchall()
+            asked = {"limit": _BATCH, "unreadable": list(self._unreadable)}
+            rows = await (await tx.execute(_LOCK_DUE, asked)).fetchall()
             for row in rows:
                 await self._make(tx, *read_state(row))
         return len(rows)
@@ -76,7 +83,12 @@ class Scheduler:
 
     async def _make(self, tx: Tx, state: ScheduleState, now: datetime) -> None:
         schedule = state.schedule
-        slots, next_slot = _due_slots(state, now)
+        try:
+            slots, next_slot = _due_slots(state, now)
+        except ValueError as error:
+            _log.error("scheduler.unreadable", schedule=schedule.name, error=str(error))
+            self._unreadable.add(schedule.name)
+            return
         job_id = None
         for slot in slots:
             request = JobRequest(
@@ -103,7 +115,7 @@ class Scheduler:
 
     async def _wait_s(self) -> float:
         async with self._db.connection() as connection:
-            row = await (await connection.execute(_NEXT_SLOT)).fetchone()
+            row = await (await connection.execute(_NEXT_SLOT, {"unreadable": list(self._unreadable)})).fetchone()
         if row is None or row[0] is None:
             return self._period_s
         return min(self._period_s, max(_SHORTEST_WAIT_S, float(row[0])))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal
 from uuid import UUID
@@ -100,9 +100,13 @@ class Schedule:
             Cron.parse(self.cron)
 
     def next_after(self, moment: datetime) -> datetime:
-        """The first slot after a moment, in UTC."""
+        """The first slot after a moment, in UTC.
+
+        Raises:
+            ValueError: this process cannot read the timing, which another one has put.
+        """
         if self.cron is not None:
-            return Cron.parse(self.cron).next_after(moment, ZoneInfo(self.time_zone))
+            return Cron.parse(self.cron).next_after(moment, find_zone(self.time_zone))
         every = timedelta(seconds=self.every_s or 1)
         return _EPOCH + ((moment - _EPOCH) // every + 1) * every
 
@@ -179,5 +183,12 @@ class Schedules:
 
 
 def read_state(row: tuple[Any, ...]) -> tuple[ScheduleState, datetime]:
-    """A schedule and the database's time, from a row of the statements above."""
-    return ScheduleState(Schedule(*row[:14]), *row[14:19]), row[19]
+    """A schedule and the database's time, from a row of the statements above.
+
+    Not checked again: what this process cannot read, such as a zone that its tz database lacks, can still be shown and
+    removed.
+    """
+    schedule = object.__new__(Schedule)
+    for each, value in zip(fields(Schedule), row[:14], strict=True):
+        object.__setattr__(schedule, each.name, value)
+    return ScheduleState(schedule, *row[14:19]), row[19]

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from classifeed_common.errors import NotFound
 from classifeed_jobs import JobAdmin, Schedule, Scheduler, Schedules
@@ -174,6 +175,33 @@ async def test_put_again_keeps_the_slot_and_the_pause_new_timing_moves_it(bench:
     await _put(bench, every_s=60)
     in_bounds = "SELECT next_slot > %s AND next_slot <= clock_timestamp() + interval '1 minute' FROM dl_schedules"
     assert await bench.value(in_bounds, since)
+
+
+async def test_what_cannot_be_read_stops_no_other_and_can_be_shown_and_removed(bench: Bench) -> None:
+    for name in ("bad", "good"):
+        await _put(bench, name=name, cron="30 3 29 2 *", time_zone="UTC")
+    await bench.execute("UPDATE dl_schedules SET next_slot = next_slot - interval '5 years'")
+    await bench.execute("UPDATE dl_schedules SET time_zone = 'Europe/Nowhere' WHERE name = 'bad'")
+    scheduler = Scheduler(bench.db, bench.store)
+    with capture_logs() as lines:
+        assert [await scheduler.make_due() for _ in range(2)] == [2, 0]
+    assert [(line["event"], line["schedule"]) for line in lines] == [("scheduler.unreadable", "bad")]
+    assert await bench.execute("SELECT payload ->> 'schedule' FROM dl_job_events") == [("good",)]
+    assert await scheduler._wait_s() == 10, "not at once again"
+    assert await scheduler.backlog() == {"due_schedules": 1}
+    admin = JobAdmin(bench.db, bench.store)
+    bad, good = (await admin.list_schedules()).schedules
+    assert (bad.schedule.time_zone, good.schedule.time_zone) == ("Europe/Nowhere", "UTC")
+    assert bad.next_slot < good.next_slot
+
+    async def is_made() -> bool:
+        return bool(await bench.value("SELECT count(*) = 2 FROM dl_jobs"))
+
+    async with running(Scheduler(bench.db, bench.store, period_s=0.05)):
+        await bench.execute("UPDATE dl_schedules SET time_zone = 'UTC' WHERE name = 'bad'")
+        await until(is_made)
+    await bench.execute("UPDATE dl_schedules SET time_zone = 'Europe/Nowhere' WHERE name = 'bad'")
+    assert (await admin.remove_schedule("bad", by="anna")).schedule.time_zone == "Europe/Nowhere"
 
 
 async def test_paused_schedule_makes_nothing_and_has_missed_nothing(bench: Bench, hour_s: int) -> None:

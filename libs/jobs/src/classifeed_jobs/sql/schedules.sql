@@ -48,7 +48,7 @@ FROM dl_schedules WHERE name > %(after)s ORDER BY name LIMIT %(limit)s
 SELECT name, queue, task, args, lock_key, partition_key, priority, max_attempts, lease_ttl_sec, cron, every_sec, time_zone,
        missed, grace_sec, paused_at, paused_by, next_slot, last_slot, last_job_id, clock_timestamp()
 FROM dl_schedules
-WHERE paused_at IS NULL AND next_slot <= statement_timestamp()
+WHERE paused_at IS NULL AND next_slot <= statement_timestamp() AND name <> ALL (%(unreadable)s::text[])
 ORDER BY next_slot LIMIT %(limit)s
 FOR UPDATE SKIP LOCKED
 
@@ -58,7 +58,8 @@ SET next_slot = %(next_slot)s, last_slot = coalesce(%(last_slot)s, last_slot), l
 WHERE name = %(name)s
 
 -- name: next_slot
-SELECT extract(epoch FROM min(next_slot) - clock_timestamp())::float8 AS in_s FROM dl_schedules WHERE paused_at IS NULL
+SELECT extract(epoch FROM min(next_slot) - clock_timestamp())::float8 AS in_s FROM dl_schedules
+WHERE paused_at IS NULL AND name <> ALL (%(unreadable)s::text[])
 
 -- name: count_due
 SELECT count(*) FROM dl_schedules WHERE paused_at IS NULL AND next_slot <= statement_timestamp()
