@@ -93,6 +93,7 @@ class Worker:
             for queue, concurrency in self._queues.items()
         }
         self._is_draining = False
+        self._is_traced = False
         self._session = Session(db)
         self._limits = Session(db, idle_in_transaction_s=_LIMITS_STILL_S)
         self._lease = LeaseRow(self.worker_id, sorted(self._queues))
@@ -119,6 +120,7 @@ class Worker:
         Faults of the database are waited out; nothing is lost by cancelling this, but its jobs come back only when
         their leases run out.
         """
+        self._is_traced = not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
         claiming = asyncio.create_task(self._claimer.run(), name="jobs-claimer")
         others = [
             asyncio.create_task(self._heartbeat.run(), name="jobs-heartbeat"),
@@ -185,7 +187,7 @@ class Worker:
             job_id=str(claim.job_id), queue=claim.queue, task=claim.task, attempt=claim.attempt
         )
         began = time.perf_counter()
-        if claim.trace_context or not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+        if claim.trace_context or self._is_traced:
             ending = await _traced(run)
         else:
             ending = await run.handle()  # nobody records a span, and none has to be handed on
