@@ -126,6 +126,17 @@ def test_time_that_runs_out(api: Any, terminal: Any, snapshot: Snapshot, file: s
     stop.set()
 
 
+def test_a_service_that_stops_is_waited_for(api: Any, terminal: Any, refusal: Any, file: str) -> None:
+    api.answer("UploadFeed", UPLOAD)
+    stopping = refusal("UNAVAILABLE", "DRAINING", "The service is stopping; the load goes on. Watch it again.")
+    api.answer("WatchTask", [running("PARSING", 10, 33)], stopping, [task(DONE)])
+    ended = terminal("feed", "upload", file, "--seller", "my-shop")
+    assert (ended.exit_code, len(api.asked["WatchTask"])) == (0, 3)
+    stages = ended.err.splitlines()
+    assert stages == ["sending price.yml", "waiting for the load", "loading", "waiting for the service"]
+    assert ended.out.startswith("Task 7 of my-shop/default: SUCCEEDED\n")
+
+
 def test_nothing_listens(terminal: Any, file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = terminal("feed", "upload", file, "--seller", "s", "--address", "127.0.0.1:1", "--json")
     assert (ended.exit_code, ended.document["error"]["reason"]) == (3, "UNAVAILABLE")

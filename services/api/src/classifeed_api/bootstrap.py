@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from classifeed.feeds.v1.feed_service_pb2_grpc import add_FeedServiceServicer_to_server
 from classifeed_api.app.check_format import CheckFormat
 from classifeed_api.app.create_feed import CreateFeed
 from classifeed_api.app.create_tasks import CreateTasks
@@ -21,7 +20,7 @@ from classifeed_api.clients.offers import OffersClient
 from classifeed_api.clients.processor import ProcessorClient
 from classifeed_api.clients.searcher import SearcherClient
 from classifeed_api.domain.feed_settings import Limits
-from classifeed_api.rpc.feed_service import FeedService
+from classifeed_api.rpc.feed_service import feed_servicer
 from classifeed_api.rpc.methods import FeedCases, Parts
 from classifeed_api.settings import ApiSettings
 from classifeed_api.store import feeds, task_line
@@ -31,7 +30,7 @@ from classifeed_common.db import Database
 from classifeed_common.ids import process_holder
 from classifeed_common.lease import Leases
 from classifeed_common.publish_mark import MarkPusher
-from classifeed_common.runner import Role, Servicer, ServiceRunner
+from classifeed_common.runner import Role, ServiceRunner
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import blobs_of, channel_to, check_table, database_of
 
@@ -105,7 +104,7 @@ def build(settings: ApiSettings) -> ServiceRunner:
         _SERVICE,
         version_of(_SERVICE),
         roles=[Role("uploads", tasks.run, without_task), Role("feeds", sources.run, unpublished)],
-        servicers=[Servicer.of(add_FeedServiceServicer_to_server, FeedService(parts))],
+        servicers=[feed_servicer(parts)],
         readiness={"postgres": check_table(db, "feed"), "s3": blobs.check},
         on_start=start,
         on_stop=stop,

@@ -58,6 +58,8 @@ class Processor(TaskServiceServicer):
         self.tasks: dict[tuple[str, str], list[Made]] = {}
         self.looks = 0
         self.formats_away = False
+        self.hangs: asyncio.Event | None = None
+        """Once there, GetTask sets it and is never answered."""
 
     async def CreateTask(self, request: task_service_pb2.CreateTaskRequest, context: Any) -> task_pb2.Task:
         if self.refuses(request):
@@ -71,6 +73,9 @@ class Processor(TaskServiceServicer):
 
     async def GetTask(self, request: task_service_pb2.GetTaskRequest, context: Any) -> task_pb2.Task:
         self.looks += 1
+        if self.hangs is not None:
+            self.hangs.set()
+            await asyncio.Event().wait()
         ended = self.looks >= 5
         task = task_pb2.Task(name=request.name, status="TASK_STATUS_SUCCEEDED" if ended else "TASK_STATUS_IN_PROGRESS")
         task.statistics.total = self.looks // 2

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 import grpc
 import pytest
@@ -80,6 +82,28 @@ async def test_watch_sends_each_change_once_and_ends_with_the_task(feeds: FeedSe
     running, ended = task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_STATUS_SUCCEEDED
     assert seen == [(running, 0), (running, 1), (running, 2), (ended, 2)]
     assert len(set(seen)) == len(seen)
+
+
+@pytest.mark.parametrize("processor_hangs", [False, True], ids=["between two looks", "while the processor is asked"])
+async def test_watch_ends_when_the_api_begins_to_stop(
+    start_api: Callable[..., Awaitable[Any]], refusal: Refusal, processor_hangs: bool
+) -> None:
+    """The grace is longer than any test, so a watch that waited for it would never end."""
+    api = await start_api(roles={"serve"}, drain_grace_s=600, watch_interval_s=0.25 if processor_hangs else 3600)
+    api.processor.looks = -1_000_000_000
+    watch = api.stub.WatchTask(task_service_pb2.GetTaskRequest(name="sellers/shop/feeds/default/tasks/1"))
+    assert (await watch.read()).status == task_pb2.TASK_STATUS_IN_PROGRESS
+    if processor_hangs:
+        api.processor.hangs = asyncio.Event()
+        await api.processor.hangs.wait()
+
+    async def rest() -> None:
+        while (task := await watch.read()) is not grpc.aio.EOF:
+            assert task.status == task_pb2.TASK_STATUS_IN_PROGRESS
+
+    api.stop.set()
+    async with asyncio.timeout(60):
+        assert await refusal(rest()) == (grpc.StatusCode.UNAVAILABLE, "DRAINING", [])
 
 
 async def test_unknown_upload_is_not_found(feeds: FeedServiceStub, refusal: Refusal) -> None:

@@ -96,7 +96,7 @@ def follow_task(
     seller_id, namespace, number = name.split("/")[1::2]
     look = f"classifeed task show {seller_id} {namespace} {number}"
     interruption.words = f"load {number} goes on; look: {look}"
-    for task in _watch(client, name, deadline):
+    for task in _watch(client, progress, name, deadline):
         if task.status != task_pb2.TASK_STATUS_IN_PROGRESS:
             return task
         progress.task(task)
@@ -158,12 +158,13 @@ def follow_removal(client: Client, out: Output, feed: feed_pb2.Feed, timeout_s: 
     )
 
 
-def _watch(client: Client, name: str, deadline: Deadline) -> Iterator[task_pb2.Task]:
+def _watch(client: Client, progress: LoadProgress, name: str, deadline: Deadline) -> Iterator[task_pb2.Task]:
     """Yields the task at each change until the time is over; a service that restarts is waited for."""
     while (left_s := deadline.left_s) > 0:
         try:
             yield from client.watch_task(name, timeout_s=left_s)
         except Unreachable:
-            time.sleep(_RETRY_S)
+            progress.waiting("waiting for the service")
+            time.sleep(min(_RETRY_S, deadline.left_s))
         except DeadlineExceeded:
             return
