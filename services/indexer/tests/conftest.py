@@ -145,7 +145,7 @@ class Indexer:
         self.receiver = Receiver(channel, client)
         self.offsets = Offsets(database, self.settings.group, client)
         self.deliverer = Deliverer(self.receiver, self.offsets, producer, SystemClock(), self.settings)
-        self.leases = Leases(database, holder, ttl_s=5)
+        self.leases = Leases(database, holder, ttl_s=600)
 
     async def take(self, *shards: int) -> list[Lease]:
         """Takes shards, as a LeaseKeeper would."""
@@ -209,7 +209,7 @@ def read_topic(kafka: EmbeddedKafka, topic: str) -> Callable[[], list[tuple[int,
     def read() -> list[tuple[int, IndexDocument]]:
         consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "test", "enable.auto.commit": False})
         partitions = [TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(64)]
-        ends = {p.partition: consumer.get_watermark_offsets(p, timeout=20)[1] for p in partitions}
+        ends = {p.partition: consumer.get_watermark_offsets(p, timeout=60)[1] for p in partitions}
         left = sum(ends.values())
         consumer.assign(partitions)
         found: list[tuple[int, IndexDocument]] = []

@@ -149,7 +149,7 @@ async def test_offsets_never_skip_or_run_back_while_shards_change_hands(
         )
     sent: list[tuple[int, IndexDocument]] = []
     rng = random.Random(5)
-    rounds = 0
+    rounds = newest = 0
 
     async def let_others_send(until: int) -> None:
         # With patience, not for ever: one process may hold every shard and have sent all there is in one round.
@@ -175,9 +175,12 @@ async def test_offsets_never_skip_or_run_back_while_shards_change_hands(
     done = asyncio.Event()
 
     async def write() -> None:
-        for version in range(1, 31):
+        nonlocal newest
+        # Thirty versions at least, and as many more as it takes until something came late or twice.
+        while newest < 30 or not apply(sent)[1]:
+            newest += 1
             before = rounds
-            await registry.push(*[document(f"k{number}", version) for number in range(30)])
+            await registry.push(*[document(f"k{number}", newest) for number in range(30)])
             await let_others_send(before + 2)
         done.set()
 
@@ -196,7 +199,7 @@ async def test_offsets_never_skip_or_run_back_while_shards_change_hands(
     await last.deliver_all()
     assert await last.stored_offsets() == dict(await registry.fetch("SELECT shard, last_idx FROM shards"))
     index, dropped = apply(sent)
-    assert {pk: delivered.version for pk, delivered in index.items()} == {f"k{n}": 30 for n in range(30)}
+    assert {pk: delivered.version for pk, delivered in index.items()} == {f"k{n}": newest for n in range(30)}
     assert dropped > 0
 
 
@@ -319,7 +322,7 @@ async def test_shard_whose_place_is_trimmed_is_left_out_and_the_others_go_on(
     stop = asyncio.Event()
     running = asyncio.create_task(indexer.deliverer.run(stop))
     others = {f"k{number}" for number in range(40) if shard_of_pk(f"k{number}") != stuck}
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         while {delivered.pk for delivered in indexer.producer.sent} != others:
             await asyncio.sleep(0.01)
     stop.set()
@@ -335,22 +338,32 @@ async def test_progress_is_reported_for_what_is_held(registry: Any, make_indexer
     progress = 'SELECT "group", queue, shard, idx FROM progress ORDER BY queue'
     assert await registry.fetch(progress) == [("search", 1, shard, 0), ("search", 2, shard, 0)]
     await registry.push(document("a"))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         while await registry.fetch(progress) != [("search", 1, shard, 1), ("search", 2, shard, 0)]:
             await indexer.deliverer.deliver_once()
             await asyncio.sleep(0.01)
 
 
-async def test_lease_that_goes_during_a_wait_ends_the_wait(make_indexer: Any):
+async def test_lease_that_goes_during_a_wait_ends_the_wait(make_indexer: Any, monkeypatch: pytest.MonkeyPatch):
     indexer = make_indexer()
+    read, waits, is_cut_off = indexer.receiver.read, asyncio.Event(), asyncio.Event()
+
+    async def noted_read(*given: Any, **named: Any) -> Any:
+        waits.set()
+        try:
+            return await read(*given, **named)
+        except asyncio.CancelledError:
+            is_cut_off.set()
+            raise
+
+    monkeypatch.setattr(indexer.receiver, "read", noted_read)
     indexer.settings = indexer.deliverer._settings = indexer.settings.model_copy(update={"read_wait_s": 10})
     lease: Lease = (await indexer.take(3))[0]
     round_ = asyncio.create_task(indexer.deliverer.deliver_once())
-    await asyncio.sleep(0.1)
-    assert not round_.done()
-    async with asyncio.timeout(5):
-        await indexer.deliverer.lose(lease)
-        assert await round_ == 0
+    await waits.wait()
+    await indexer.deliverer.lose(lease)
+    assert await round_ == 0
+    assert is_cut_off.is_set(), "it was not waited to its end"
 
 
 async def test_backlog_is_nothing_exactly_when_everything_is_delivered(

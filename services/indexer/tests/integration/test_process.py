@@ -18,9 +18,9 @@ from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed_common.db import Database
 from classifeed_indexer.store.offsets import Offsets
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(1200)]
 
-DEADLINE_S = 120
+DEADLINE_S = 180
 Start = Callable[[], subprocess.Popen[bytes]]
 
 

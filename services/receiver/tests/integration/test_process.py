@@ -27,7 +27,7 @@ from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceStub
 
 pytestmark = pytest.mark.slow
 
-DEADLINE_S = 90
+DEADLINE_S = 180
 
 
 class Process:
@@ -95,7 +95,7 @@ async def test_serves_and_drains(environment: dict[str, str], start: Callable[..
         await SchemaServiceStub(channel).PutSchema(PutSchemaRequest(schema=build.schema()))
         receiver = ReceiverServiceStub(channel)
         await receiver.PushBatch(pb.PushBatchRequest(client="offers", documents=[build.upsert("a")]))
-        with urllib.request.urlopen(f"http://{addresses['http']}/backlog", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://{addresses['http']}/backlog", timeout=60) as answer:
             assert json.load(answer)["total"] == 0
         # A reader waits for elements while the process is asked to end: it gets its answer.
         cursors = [queue_pb.QueueCursor(queue=queue_pb.INDEX_QUEUE_EMERGENCY, shard=1)]

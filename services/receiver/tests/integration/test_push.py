@@ -118,7 +118,7 @@ async def test_epoch_put_at_another_replica_is_known_at_once(
     other = make_receiver(epochs_refresh_s=3600)
     await other.push(build.upsert("a"))
     await receiver.put(build.schema(2))
-    deadline = asyncio.get_running_loop().time() + 5
+    deadline = asyncio.get_running_loop().time() + 60
     while isinstance((await other.push(build.upsert("a", epoch=2)))[0], Invalid):
         assert asyncio.get_running_loop().time() < deadline
         await asyncio.sleep(0.01)
@@ -160,7 +160,7 @@ async def race(push: Callable[[RawDocument], Any], build: Any, *, keys: int, ver
 
 async def test_racing_writers(receiver: Any, make_receiver: Callable[..., Any], build: Any):
     """Two replicas, eight writers: at rest each key has its freshest version, whose writer was told ACK."""
-    replicas = [receiver, make_receiver()]
+    replicas = [make_receiver(write_limit_s=300) for _ in range(2)]
     rng = random.Random(1)
 
     async def push(document: RawDocument) -> Any:
@@ -177,7 +177,8 @@ async def test_racing_writers(receiver: Any, make_receiver: Callable[..., Any], 
         written = [version for _, version in await elements_of(receiver, f"k{key}")]
         assert written == sorted(set(written))
         assert written[-1] == 40
-    await replicas[1].pusher.close()
+    for replica in replicas:
+        await replica.pusher.close()
 
 
 async def test_the_naive_way_lets_an_older_one_win(receiver: Any, build: Any):
@@ -196,7 +197,7 @@ async def test_the_naive_way_lets_an_older_one_win(receiver: Any, build: Any):
                 await newest_is_written.wait()
             await tx.execute("UPDATE documents SET version = %s WHERE pk = 'k0'", [version])
 
-    async with asyncio.timeout(30), asyncio.TaskGroup() as writers:
+    async with asyncio.timeout(120), asyncio.TaskGroup() as writers:
         writers.create_task(read_then_write(2))
         await older_has_read.wait()
         await read_then_write(40)
@@ -214,10 +215,12 @@ async def test_concurrent_pushes_share_transactions(receiver: Any, build: Any):
 
 
 async def test_small_push_waits_for_others(make_receiver: Callable[..., Any], build: Any):
-    receiver = make_receiver(coalesce_s=0.1)
+    receiver = make_receiver(coalesce_documents=2)
     await receiver.put(build.schema())
+    receiver.pusher._coalescer._coalesce_s = 3600.0  # so that nothing but the second one ends the wait of the first
     first = asyncio.create_task(receiver.push(build.upsert("a")))
     await asyncio.sleep(0.02)
+    assert not first.done()
     await asyncio.gather(first, receiver.push(build.upsert("b")))
     assert await receiver.fetch("SELECT count(DISTINCT xmin::text) FROM documents") == [(1,)]
     await receiver.pusher.close()
@@ -248,15 +251,16 @@ async def test_a_push_that_fails_does_not_fail_those_it_shares_a_transaction_wit
 async def test_passing_failure_is_told_as_retry(
     make_receiver: Callable[..., Any], receiver_database: Database, build: Any
 ):
-    receiver = make_receiver(write_limit_s=0.2)
+    receiver, hasty = make_receiver(write_limit_s=300), make_receiver(write_limit_s=0.2)
     await receiver.put(build.schema())
     await receiver.push(build.upsert("a", 1))
     async with receiver_database.transaction() as tx:
         await tx.execute("SELECT FROM documents WHERE pk = 'a' FOR UPDATE")
-        assert await receiver.push(build.upsert("a", 2)) == [Retry()]
+        assert await hasty.push(build.upsert("a", 2)) == [Retry()]
     [outcome] = await receiver.push(build.upsert("a", 2))
     assert isinstance(outcome, Acknowledged)
-    await receiver.pusher.close()
+    for each in (receiver, hasty):
+        await each.pusher.close()
 
 
 async def test_large_document_is_kept_compressed(receiver: Any, build: Any):

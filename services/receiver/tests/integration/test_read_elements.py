@@ -9,7 +9,7 @@ import pytest
 
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE
 from classifeed_common.errors import FailedPrecondition
-from classifeed_receiver.app.read_elements import ReadResult
+from classifeed_receiver.app.read_elements import ElementReader, ReadResult
 from classifeed_receiver.app.report_progress import report_progress
 from classifeed_receiver.app.trim_queues import QueueTrimmer
 from classifeed_receiver.store.queues import Failure, ShardKey, append_failed
@@ -79,22 +79,21 @@ async def test_busy_shard_does_not_starve_the_others(receiver: Any, build: Any):
 
 
 async def test_waits_for_a_commit_of_this_process(make_receiver: Callable[..., Any], build: Any):
-    receiver = make_receiver(queue_poll_s=10)
+    receiver = make_receiver()
+    receiver.reader = ElementReader(receiver.database, receiver.signal, receiver.clock, poll_s=3600)
     await receiver.put(build.schema())
-    reading = asyncio.create_task(read(receiver, wait_s=10))
+    reading = asyncio.create_task(read(receiver, wait_s=3600))
     await asyncio.sleep(0.05)
     assert not reading.done()
-    started = time.monotonic()
     await receiver.push(build.upsert("a"))
-    result = await reading
-    assert len(result.elements) == 1
-    assert time.monotonic() - started < 5
+    async with asyncio.timeout(90):  # told, not found at the next look after an hour
+        assert len((await reading).elements) == 1
     await receiver.pusher.close()
 
 
 async def test_waits_for_a_commit_of_another_replica(receiver: Any, make_receiver: Callable[..., Any], build: Any):
     other = make_receiver(queue_poll_s=0.02)
-    reading = asyncio.create_task(read(other, wait_s=10))
+    reading = asyncio.create_task(read(other, wait_s=90))
     await asyncio.sleep(0.05)
     assert not reading.done()
     await receiver.push(build.upsert("a"))
@@ -104,7 +103,7 @@ async def test_waits_for_a_commit_of_another_replica(receiver: Any, make_receive
 async def test_wait_ends_without_anything(receiver: Any):
     started = time.monotonic()
     assert await read(receiver, wait_s=0.2) == ReadResult()
-    assert 0.2 <= time.monotonic() - started < 5
+    assert time.monotonic() - started >= 0.2
 
 
 async def test_trimmed_cursor_is_refused_never_moved_on(receiver: Any, build: Any):

@@ -125,9 +125,9 @@ async def test_sender_that_does_not_read_is_held_up(receiver: Any, stubs: Any, b
             sent += 1
 
     call = stubs.receiver.PushStream(requests())
-    deadline = asyncio.get_running_loop().time() + 30
+    deadline = asyncio.get_running_loop().time() + 120
     before = -1
-    while sent != before:  # until nothing moves any more for a while
+    while sent != before or not sent:  # until nothing moves any more for a while
         assert asyncio.get_running_loop().time() < deadline
         before = sent
         await asyncio.sleep(1)

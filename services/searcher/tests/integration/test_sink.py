@@ -113,14 +113,14 @@ class Replica:
         hits = [active.get(pk) if active else None for pk in pks]
         return [hit.version if hit else 0 for hit in hits]
 
-    async def until(self, condition: Callable[[], bool], timeout_s: float = 20) -> None:
+    async def until(self, condition: Callable[[], bool], timeout_s: float = 120) -> None:
         async with asyncio.timeout(timeout_s):
             while not condition():
                 if self._task.done():
                     self._task.result()
                 await asyncio.sleep(0.02)
 
-    async def drained(self, timeout_s: float = 20) -> None:
+    async def drained(self, timeout_s: float = 120) -> None:
         async with asyncio.timeout(timeout_s):
             while any((await self.consumer.backlog()).values()):
                 await asyncio.sleep(0.02)
@@ -210,7 +210,7 @@ async def test_crash_between_index_and_state(
     else:
         monkeypatch.setattr(IndexCatalogue, "commit", state_first)
     await feeder.send(feeder.document("a", 2, 2), feeder.document("b", 2, 1, shard=1))
-    await asyncio.wait_for(crashed.wait(), 20)
+    await asyncio.wait_for(crashed.wait(), 120)
     await replica.stop()
     monkeypatch.setattr(catalogue_module, "write_state", real_write)
     monkeypatch.setattr(IndexCatalogue, "commit", real_commit)
