@@ -335,7 +335,7 @@ def play(database_server, records, new_load, new_owner):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 def test_histories(play):
     play(EXAMPLES, Phase.generate, Phase.shrink)
 
@@ -399,7 +399,7 @@ def write_what_did_not_change(patch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     "naive",
     [

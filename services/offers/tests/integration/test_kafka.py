@@ -32,7 +32,7 @@ from classifeed_offers.consumers.requests import RequestHandler, WakingPositions
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs.sweep import QUEUE, SweepJobs, sweep_registry
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
 async def own(settings: dict[str, str]) -> None:
@@ -150,7 +150,7 @@ async def world(kafka, db, make_topic):
                 [it if isinstance(it, Message) else message_of(requests, it.seller_id.encode(), it) for it in messages]
             )
 
-        async def until(self, condition, limit_s: float = 90) -> None:
+        async def until(self, condition, limit_s: float = 300) -> None:
             async with asyncio.timeout(limit_s):
                 while not condition():
                     assert not reading.done(), reading

@@ -92,11 +92,11 @@ async def test_the_pusher_publishes_all_and_an_unpublishable_one_blocks_nobody(
         select_due=publishing.SELECT_DUE,
         advance=publishing.ADVANCE,
         push=partial(publish_offers, documents=receiver),
-        leases=Leases(owner.db, process_holder("test"), 10),
+        leases=Leases(owner.db, process_holder("test"), 60),
     )
     stop = asyncio.Event()
     running = asyncio.create_task(pusher.run(stop))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while await pusher.backlog() > 1:
             await asyncio.sleep(0.05)
         assert len(fake.documents) == 700
@@ -116,7 +116,7 @@ async def test_the_mark_does_not_wait_for_a_load(owner, records, new_load):
     await owner.load(new_load([records.good(name) for name in "abc"]))
     rows = await due(owner)
     marks = {"offer_ids": [row[0] for row in rows], "versions": [row[1] for row in rows]}
-    async with owner.db.transaction() as load, owner.db.transaction(timeout_s=5) as mark:
+    async with owner.db.transaction() as load, owner.db.transaction(timeout_s=25) as mark:
         await load.execute("UPDATE offers SET version = version + 1 WHERE external_id = 'b'")
         await mark.execute(publishing.ADVANCE, marks)
     assert [row[4] for row in await due(owner)] == ["b"]
@@ -148,7 +148,7 @@ async def test_each_outcome_settles_or_stays(owner, receiver, fake, records, new
 
 async def test_the_schema_is_put_again_until_it_is_taken(receiver, fake):
     fake.refusals = 2
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(90):
         assert await put_schema(receiver, asyncio.Event())
     assert fake.schemas == [schema()]
 
@@ -157,7 +157,7 @@ async def test_stopping_ends_the_wait_for_the_receiver(receiver, fake):
     fake.refusals = 1000
     stop = asyncio.Event()
     waiting = asyncio.create_task(put_schema(receiver, stop))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(90):
         while fake.refusals == 1000:
             await asyncio.sleep(0.01)
         stop.set()

@@ -30,7 +30,7 @@ def environment(tmp_path) -> dict[str, str]:
 
 def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "classifeed_offers", *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.mark.parametrize("value", [None, "false"])
@@ -62,7 +62,7 @@ async def test_a_load_goes_through_while_the_receiver_is_away(
     producer = KafkaProducer(kafka.bootstrap, client_id="test")
     await producer.start()
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while not (tmp_path / "run.json").exists():
                 assert process.returncode is None
                 await asyncio.sleep(0.05)
