@@ -197,9 +197,14 @@ async def test_what_cannot_be_read_stops_no_other_and_can_be_shown_and_removed(b
     async def is_made() -> bool:
         return bool(await bench.value("SELECT count(*) = 2 FROM dl_jobs"))
 
-    async with running(Scheduler(bench.db, bench.store, period_s=0.05)):
-        await bench.execute("UPDATE dl_schedules SET time_zone = 'UTC' WHERE name = 'bad'")
-        await until(is_made)
+    async def is_met() -> bool:
+        return any(line["event"] == "scheduler.unreadable" for line in met)
+
+    with capture_logs() as met:
+        async with running(Scheduler(bench.db, bench.store, period_s=0.05)):
+            await until(is_met)
+            await bench.execute("UPDATE dl_schedules SET time_zone = 'UTC' WHERE name = 'bad'")
+            await until(is_made)
     await bench.execute("UPDATE dl_schedules SET time_zone = 'Europe/Nowhere' WHERE name = 'bad'")
     assert (await admin.remove_schedule("bad", by="anna")).schedule.time_zone == "Europe/Nowhere"
 
