@@ -26,6 +26,10 @@ _OPTIONS: Final = {
 _WORDS: Final = {
     "job_id": "must be the id of a job, such as 0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b; `classifeed jobs list` has them",
 }
+# Their message says all that their fields do.
+_WHOLE: Final = frozenset({"NAMESPACE_RESERVED"})
+# Names that the client itself refuses, as it would be a pattern otherwise.
+_NAMED: Final = {"seller": "a seller", "namespace": "a namespace", "id": "an offer", "format": "a format"}
 _FAULT: Final = re.compile(r"^([A-Z][A-Z_]+): ")
 _SECONDS: Final = re.compile(r"\b(\d+) s\b(?: \([^)]*\))?")
 _UNITS: Final = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
@@ -33,6 +37,10 @@ _UNITS: Final = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 
 def words_of(error: ApiError) -> str:
     """Returns what people are told of an error; the server's own words where they name nothing of the API."""
+    if error.reason in _WHOLE:
+        return error.message
+    if error.reason == "REQUEST_INVALID" and (whose := _NAMED.get(error.metadata.get("field", ""))):
+        return _bad_name(error, whose)
     if (named := error.metadata.get("feed")) and (speak := _REASONS.get(error.reason)):
         return speak(*named.split("/")[1::2])
     if error.violations and all(_field(violation) in _OPTIONS for violation in error.violations):
@@ -40,6 +48,12 @@ def words_of(error: ApiError) -> str:
         hints = dict.fromkeys(hint_of(_code(violation)) for violation in error.violations)
         return " ".join(filter(None, [f"{said[:1].upper()}{said[1:]}.", *hints]))
     return str(error)
+
+
+def _bad_name(error: ApiError, whose: str) -> str:
+    [violation] = error.violations
+    shown = error.message.removeprefix(f"The {violation.field} ").removesuffix(f" {violation.description}.")
+    return f"{shown} cannot be the name of {whose}: it {violation.description}."
 
 
 def _feed_exists(seller: str, namespace: str) -> str:

@@ -25,4 +25,4 @@ class Interruption:
     ) -> None:
         inner = isinstance(error, CommandError) and error.exit_code is ExitCode.INTERRUPTED
         if inner or isinstance(error, KeyboardInterrupt):
-            raise CommandError(ExitCode.INTERRUPTED, "INTERRUPTED", f"stopped: {self.words}") from None
+            raise CommandError(ExitCode.INTERRUPTED, "INTERRUPTED", f"interrupted: {self.words}") from None

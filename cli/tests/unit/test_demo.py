@@ -165,7 +165,7 @@ def test_what_goes_wrong_ends_the_demo(
 
 def test_of_two_interruptions_the_outer_one_speaks() -> None:
     with (
-        pytest.raises(CommandError, match="stopped: the demo ends") as caught,
+        pytest.raises(CommandError, match="interrupted: the demo ends") as caught,
         Interruption("the demo ends"),
         Interruption("the load goes on"),
     ):

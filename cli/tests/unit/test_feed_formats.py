@@ -43,6 +43,15 @@ def test_list(formats: Any, terminal: Any, snapshot: Snapshot) -> None:
     assert "yml, native" in unknown.document["error"]["message"]
 
 
+def test_without_a_suite_the_way_to_start_one_is_told(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CLASSIFEED_ADDRESS")
+    ended = terminal("feed", "formats", "--data", "nowhere")
+    assert ended.exit_code == 3
+    said = " ".join(ended.err.split())
+    assert said.startswith("classifeed: no suite runs in ")
+    assert said.endswith("nowhere: start one with `classifeed up --detach`")
+
+
 def test_files_are_saved_as_they_are(formats: Any, terminal: Any, tmp_path: Path) -> None:
     sample, schema = tmp_path / "s.xml", tmp_path / "s.xsd"
     ended = terminal("feed", "formats", "yml", "--sample", str(sample), "--schema", str(schema), "--json")

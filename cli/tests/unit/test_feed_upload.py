@@ -142,7 +142,7 @@ def test_nothing_listens(terminal: Any, file: str, monkeypatch: pytest.MonkeyPat
     assert (ended.exit_code, ended.document["error"]["reason"]) == (3, "UNAVAILABLE")
     monkeypatch.delenv("CLASSIFEED_ADDRESS")
     ended = terminal("feed", "upload", file, "--seller", "s", "--data", "nowhere")
-    assert (ended.exit_code, "start it with" in " ".join(ended.err.split())) == (3, True)
+    assert (ended.exit_code, "start one with" in " ".join(ended.err.split())) == (3, True)
 
 
 # Whoever runs the tests in the background may have them ignore Ctrl-C, and so would their children.
@@ -206,7 +206,8 @@ def test_ctrl_c_while_sending_says_that_nothing_was_stored(
 
     api.answer("UploadFeed", take_a_little)
     code, out, words = interrupted(api, reached, "feed", "upload", str(large), "--seller", "my-shop")
-    assert (code, out, words) == (130, "", ["classifeed: stopped: nothing was stored"])
+    said = "interrupted: the file was not sent to its end, so nothing was stored and no offer has changed"
+    assert (code, out, words) == (130, "", [f"classifeed: {said}"])
 
 
 def test_ctrl_c_while_loading_says_that_the_load_goes_on(
@@ -221,7 +222,8 @@ def test_ctrl_c_while_loading_says_that_the_load_goes_on(
     api.answer("WatchTask", load)
     code, out, words = interrupted(api, reached, "feed", "upload", file, "--seller", "my-shop")
     look = "classifeed task show my-shop default 7"
-    assert (code, out, words) == (130, "", [f"classifeed: stopped: load 7 goes on; look: {look}"])
+    said = f"interrupted: only the waiting has ended, load 7 goes on; see {look}"
+    assert (code, out, words) == (130, "", [f"classifeed: {said}"])
 
 
 def test_ctrl_c_while_fetching_says_that_the_fetch_goes_on(api: Any, reached: threading.Event) -> None:
@@ -239,7 +241,7 @@ def test_ctrl_c_while_fetching_says_that_the_fetch_goes_on(api: Any, reached: th
     code, out, words = interrupted(api, reached, "feed", "run", "--seller", "my-shop", "--json")
     assert (code, words) == (130, [])
     assert '"reason": "INTERRUPTED"' in out
-    assert "fetch 4 goes on; look: classifeed feed fetches --seller my-shop --namespace default" in out
+    assert "fetch 4 goes on; see classifeed feed fetches --seller my-shop --namespace default" in out
 
 
 def test_ctrl_c_ends_a_call_that_is_not_answered(api: Any, reached: threading.Event, released: threading.Event) -> None:

@@ -94,6 +94,32 @@ def test_fields_that_no_option_gives_are_told_as_the_service_does(api: Any, term
     assert words(terminal(*ADD)) == "x: bad."
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("--seller", "my shop"),
+            "'my shop' cannot be the name of a seller: it must begin with a letter",
+        ),
+        (
+            ("--seller", "s", "--namespace", "Лето"),
+            "'Лето' cannot be the name of a namespace: it may have small",
+        ),
+    ],
+)
+def test_names_that_cannot_be_are_quoted_with_their_rule(terminal: Any, arguments: tuple[str, ...], said: str) -> None:
+    told = words(terminal("feed", "show", *arguments))
+    assert told.startswith(said)
+    assert told.endswith("64 characters.")
+
+
+def test_reserved_namespaces_are_told_by_their_message_alone(api: Any, terminal: Any, refusal: Any) -> None:
+    wrong = {"namespace": "must not be `manual` or begin with `parsed.`"}
+    message = "The namespace 'manual' is reserved. Choose another."
+    api.answer("CreateFeed", refusal("INVALID_ARGUMENT", "NAMESPACE_RESERVED", message, {}, wrong))
+    assert words(terminal(*ADD)) == message
+
+
 def test_no_job_id_is_said_in_words(api: Any, terminal: Any, refusal: Any) -> None:
     message = "GetJobRequest.job_id: must be a valid UUID."
     wrong = {"job_id": "must be a valid UUID"}

@@ -33,4 +33,4 @@ def down(
     elif stopped.supervisor:
         output.say(f"stopped what ran in {layout.root}")
     else:
-        output.say(f"nothing runs in {layout.root}")
+        output.say(f"no suite runs in {layout.root}")

@@ -7,7 +7,6 @@ from typing import Any
 
 import typer
 
-from classifeed_cli.exit_codes import unavailable
 from classifeed_cli.options import DataOption, data_folder
 from classifeed_cli.output import JsonOption, Output
 
@@ -20,12 +19,13 @@ def register(app: typer.Typer) -> None:
 def status(data: DataOption = None, as_json: JsonOption = False) -> None:
     """Show the running installation; exit code 3 when none runs in the folder."""
     from classifeed_cli.platform.description import describe_status, read_running
+    from classifeed_cli.platform.installation import not_running
     from classifeed_cli.platform.layout import Layout
 
     layout = Layout(data_folder(data))
     document = read_running(layout)
     if document is None:
-        raise unavailable("NOT_RUNNING", f"nothing runs in {layout.root}: start it with `classifeed up --detach`")
+        raise not_running(layout)
     print_status(Output(as_json), asyncio.run(describe_status(document)))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from classifeed_cli.exit_codes import unavailable
+from classifeed_cli.exit_codes import CommandError, unavailable
 from classifeed_cli.options import data_folder
 from classifeed_cli.platform.description import read_running
 from classifeed_cli.platform.layout import Layout
@@ -42,7 +42,7 @@ class Installation:
         layout = Layout(data_folder(data))
         document = read_running(layout)
         if document is None:
-            raise unavailable("NOT_RUNNING", f"nothing runs in {layout.root}: start it with `classifeed up --detach`")
+            raise not_running(layout)
         services = document["services"]
         return cls(
             grpc={name: service["grpc"] for name, service in services.items()},
@@ -113,3 +113,8 @@ def connect(data: Path | None = None, address: str | None = None) -> Client:
         CommandError: UNAVAILABLE, nothing runs there.
     """
     return Installation.find(data, address).client()
+
+
+def not_running(layout: Layout) -> CommandError:
+    """The error of a command that needs a suite in a folder where none runs."""
+    return unavailable("NOT_RUNNING", f"no suite runs in {layout.root}: start one with `classifeed up --detach`")

@@ -19,6 +19,7 @@ from classifeed_client import Client, DeadlineExceeded, Unreachable
 _RETRY_S = 0.5
 _POLL_S = 0.2
 _NEWEST = 50
+_UNSENT = "the file was not sent to its end, so nothing was stored and no offer has changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +61,12 @@ def load_file(
     deadline = Deadline.after(timeout_s)
     size_bytes = file.stat().st_size
     look = f"classifeed task list {seller_id} {namespace}"
-    with Interruption("nothing was stored") as interruption, LoadProgress(out) as progress:
+    with Interruption(_UNSENT) as interruption, LoadProgress(out) as progress:
 
         def on_sent(sent: int) -> None:
             progress.sending(file.name, sent, size_bytes)
             if sent == size_bytes:
-                interruption.words = f"the file was sent whole and may be loaded; look: {look}"
+                interruption.words = f"the file was sent whole, so it may be loaded all the same; see {look}"
 
         progress.sending(file.name, 0, size_bytes)
         stored = client.upload_feed(
@@ -79,7 +80,7 @@ def load_file(
             timeout_s=timeout_s,
             on_sent=on_sent,
         )
-        interruption.words = f"the file is stored, and its load goes on; look: {look}"
+        interruption.words = _waited(f"the file is stored, and its load goes on; see {look}")
         progress.waiting("waiting for the load")
         name = client.wait_for_task(stored, timeout_s=max(1.0, deadline.left_s))
         return follow_task(client, progress, interruption, name, deadline)
@@ -95,7 +96,7 @@ def follow_task(
     """
     seller_id, namespace, number = name.split("/")[1::2]
     look = f"classifeed task show {seller_id} {namespace} {number}"
-    interruption.words = f"load {number} goes on; look: {look}"
+    interruption.words = _waited(f"load {number} goes on; see {look}")
     for task in _watch(client, progress, name, deadline):
         if task.status != task_pb2.TASK_STATUS_IN_PROGRESS:
             return task
@@ -120,7 +121,7 @@ def fetch_feed(
     deadline = Deadline.after(timeout_s)
     look = f"classifeed feed fetches --seller {asked.seller_id} --namespace {asked.namespace}"
     with (
-        Interruption(f"fetch {asked.fetch_id} goes on; look: {look}") as interruption,
+        Interruption(_waited(f"fetch {asked.fetch_id} goes on; see {look}")) as interruption,
         LoadProgress(out) as progress,
     ):
         fetch = client.wait_for_fetch(asked, timeout_s=timeout_s, on_change=progress.fetch)
@@ -139,7 +140,7 @@ def follow_removal(client: Client, out: Output, feed: feed_pb2.Feed, timeout_s: 
     deadline = Deadline.after(timeout_s)
     look = f"classifeed task list {feed.seller_id} {feed.namespace}"
     with (
-        Interruption(f"the feed is removed, and its offers follow; look: {look}") as interruption,
+        Interruption(_waited(f"the feed is removed, and its offers follow; see {look}")) as interruption,
         LoadProgress(out) as progress,
     ):
         progress.waiting("waiting for loads before it")
@@ -156,6 +157,10 @@ def follow_removal(client: Client, out: Output, feed: feed_pb2.Feed, timeout_s: 
         f"Look again: {look}",
         {"feed": feed.name},
     )
+
+
+def _waited(goes_on: str) -> str:
+    return f"only the waiting has ended, {goes_on}"
 
 
 def _watch(client: Client, progress: LoadProgress, name: str, deadline: Deadline) -> Iterator[task_pb2.Task]:

@@ -50,7 +50,8 @@ def namespace_to_load(asked: str, *, field: str) -> str:
     if _RESERVED.fullmatch(namespace):
         raise InvalidArgument(
             "NAMESPACE_RESERVED",
-            f"The namespace {namespace!r} is reserved: its offers do not come from a seller's files. Choose another.",
+            f"The namespace {namespace!r} is reserved: `manual`, and all names that begin with `parsed.`, are for "
+            "offers that no file of a seller brings. Choose another.",
             violations=[FieldViolation(field, "must not be `manual` or begin with `parsed.`")],
         )
     return namespace
