@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
 
 from classifeed_jobs import ClaimLost, JobContext, JobRequest, Reaper
-from classifeed_jobs.claiming import claim_jobs
+from classifeed_jobs.claiming import Turn, claim_jobs
 from classifeed_jobs.claims import Claim, Ending, end_claims, guard_claim, save_checkpoint
 from classifeed_jobs.housekeeping import Housekeeping
 from classifeed_jobs.lease_row import LeaseRow
@@ -58,6 +59,32 @@ async def test_one_claim_takes_one_job_of_a_key_in_order(bench: Bench) -> None:
         taken.append([claim.job_id for claim in claims])
         await _end(bench, *claims)
     assert taken == [[ids[1], ids[3]], [ids[2]], [ids[0]]]
+
+
+async def test_jobs_with_and_without_keys_are_claimed_in_one_order(bench: Bench) -> None:
+    turn = Turn()
+
+    async def take(*ids: UUID) -> list[Claim]:
+        async with bench.db.connection() as connection:
+            answer = await claim_jobs(connection, worker_id="w1", queue="q", wanted=2, fresh_s=60, turn=turn)
+        assert [claim.job_id for claim in answer.claims] == list(ids)
+        return answer.claims
+
+    async with bench.db.connection() as connection:
+        await LeaseRow("w1", ["q"]).register(connection)
+    ids = [await bench.enqueue(lock_key=key) for key in (None, "a", None, "a", None)]
+    first = await take(ids[0], ids[1])
+    assert not turn.is_plain
+    second = await take(ids[2], ids[4])  # the other one of the key is held up by the first
+    await _end(bench, *first, *second)
+    await _end(bench, *await take(ids[3]))
+    # Where nothing has a key any more, the short statement is used again, and meets a key again.
+    for _ in range(2):
+        await take(await bench.enqueue())
+        assert turn.is_plain
+    late = [await bench.enqueue(lock_key=key) for key in (None, "b")]
+    await take(*late)
+    assert not turn.is_plain
 
 
 async def test_concurrent_claims_share_the_jobs_and_never_a_key(bench: Bench) -> None:
