@@ -84,7 +84,7 @@ class _Stations:
         mark = MARKS.get(step.state, _UNKNOWN)
         stage = enum_label(explanation_pb2.ExplanationStage.DESCRIPTOR, step.stage).lower()
         head = f"{mark} {stage:<{_STAGE_WIDTH}}  {self._time(step)}  "
-        code = f" ({step.code})" if step.code else ""
+        code = f" ({step.code})" if step.code and f"({step.code})" not in step.text else ""
         self._out.say(f"{head}{self._fit(step.text, len(head))}{code}".rstrip(), hang=len(head))
         place = f"line {step.line}" + (f", column {step.column}" if step.column else "") if step.line else ""
         if step.stage == explanation_pb2.EXPLANATION_STAGE_OFFER and self._explanation.duplicate_lines:

@@ -104,7 +104,7 @@ LINK = "https://shop.example/exports/of-the-year/2026/for-everybody/price-list-o
 
 
 def test_long_links_fit_their_column(api: Any, terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = f"The file could not be fetched. {LINK} answered 404."
+    text = f"The file could not be fetched (HTTP_NOT_FOUND). {LINK} answered 404."
     row = {**REJECTED, "steps": [step("SOURCE", "STOPPED", text, 1, code="HTTP_NOT_FOUND", excerpt="<a>" * 60)]}
     api.answer("ExplainOffer", explanation(row))
     command = ("offer", "explain", "home-and-garden", "default", "S-016")
@@ -112,6 +112,7 @@ def test_long_links_fit_their_column(api: Any, terminal: Any, monkeypatch: pytes
     assert max(map(len, told.splitlines())) <= 80
     assert "https://shop.example/exports/o…" in told
     assert "goods.yml" in told
+    assert told.count("(HTTP_NOT_FOUND)") == 1
     for name in ("TTY_COMPATIBLE", "COLUMNS"):
         monkeypatch.delenv(name)
     piped = terminal(*command).out

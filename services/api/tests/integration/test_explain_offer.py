@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -106,7 +105,7 @@ class World(TaskServiceServicer, FeedSourceServiceServicer, OfferServiceServicer
 
     async def _be_asked(self, what: str) -> None:
         if what in self.hanging:
-            await asyncio.sleep(60)
+            await asyncio.sleep(3600)
         if what in self.away:
             raise Unavailable("AWAY", "not now")
 
@@ -169,7 +168,13 @@ Explain = Callable[..., Awaitable[explanation_pb2.OfferExplanation]]
 
 
 @pytest.fixture
-async def explain(db: Database, world: World, rpc_server: StartServer, rpc_channel: OpenChannel) -> Explain:
+async def explain(
+    request: pytest.FixtureRequest, db: Database, world: World, rpc_server: StartServer, rpc_channel: OpenChannel
+) -> Explain:
+    # Short where somebody is waited for in vain; else no answer comes too late, however slow the machine is.
+    callspec = getattr(request.node, "callspec", None)
+    wait_s = 1.5 if callspec is not None and callspec.params.get("how") == "hanging" else 60.0
+
     async def reach(service: str, add: Callable[..., None]) -> grpc.aio.Channel:
         return rpc_channel(await rpc_server(service, Servicer.of(add, world)), caller="api", audience=service)
 
@@ -177,18 +182,18 @@ async def explain(db: Database, world: World, rpc_server: StartServer, rpc_chann
         db,
         LoadsClient(
             TaskServiceStub(await reach("processor", add_TaskServiceServicer_to_server)),
-            timeout_s=1,
+            timeout_s=wait_s,
         ),
         FeedSourceServiceStub(await reach("loader", add_FeedSourceServiceServicer_to_server)),
         OffersClient(await reach("offers", add_OfferServiceServicer_to_server)),
         SearcherClient(await reach("searcher", add_SearchServiceServicer_to_server)),
-        timeout_s=1,
+        timeout_s=wait_s,
     )
     service = ExplainMethods(cast("Parts", SimpleNamespace(explain_offer=explain_offer)))
     own = await rpc_server("api", Servicer.of(add_FeedServiceServicer_to_server, service))
     stub = FeedServiceStub(rpc_channel(own, caller="operator", audience="api"))
 
-    async def ask(external_id: str, timeout_s: float = 5) -> explanation_pb2.OfferExplanation:
+    async def ask(external_id: str, timeout_s: float = 120) -> explanation_pb2.OfferExplanation:
         return await stub.ExplainOffer(ExplainOfferRequest(name=f"{PARENT}/offers/{external_id}"), timeout=timeout_s)
 
     return ask
@@ -287,7 +292,7 @@ async def test_link_that_fails_since_the_load_is_told_beside_it(explain: Explain
 async def test_link_that_cannot_be_asked_for_is_unknown(explain: Explain, world: World, db: Database, how: str) -> None:
     await make_feed(db)
     getattr(world, how).add("loader")
-    told = await explain("A", timeout_s=3)
+    told = await explain("A", timeout_s=5)
     assert state_of(told, "SOURCE") == "UNKNOWN"
     assert "The fetches of the feed could not be asked" in told.summary
 
@@ -399,9 +404,7 @@ async def test_who_cannot_be_asked_leaves_his_stations_unknown(
     world.load(1, lines={"A": [4]})
     world.keep("A", 1)
     getattr(world, how).add(away)
-    began = time.monotonic()
-    told = await explain("A", timeout_s=3)
-    assert time.monotonic() - began < 3
+    told = await explain("A", timeout_s=5)
     states = {stage: state_of(told, stage) for stage in unknown}
     assert states == dict.fromkeys(unknown, "UNKNOWN")
     assert [step.state for step in told.steps].count(explanation_pb2.EXPLANATION_STATE_UNKNOWN) == len(unknown)
@@ -426,5 +429,5 @@ async def test_removed_offer_of_a_file_too_long_to_be_read(explain: Explain, wor
 
 async def test_api_as_it_runs_asks_everyone(api: Any, refusal: Callable[..., Any]) -> None:
     request = ExplainOfferRequest(name=f"{PARENT}/offers/A")
-    code, reason, _ = await refusal(api.stub.ExplainOffer(request, timeout=4))
+    code, reason, _ = await refusal(api.stub.ExplainOffer(request, timeout=60))
     assert (code, reason) == (grpc.StatusCode.UNAVAILABLE, "EXPLANATION_UNAVAILABLE")

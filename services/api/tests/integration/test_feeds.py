@@ -230,7 +230,10 @@ async def test_change_waits_for_the_one_under_way_and_sees_it(api: Any, db: Data
 
     async def is_waiting() -> bool:
         async with db.connection() as connection:
-            cursor = await connection.execute("SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+            cursor = await connection.execute(
+                "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+                " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+            )
             return await cursor.fetchone() is not None
 
     async with db.transaction() as tx:
@@ -292,8 +295,8 @@ async def test_state_is_the_loaders_and_its_absence_fails_no_read(api: Any) -> N
     await api.stub.RunFeed(RunFeedRequest(name=NAME))
     assert (await api.stub.GetFeed(GetFeedRequest(name=NAME))).state.feed_version == made.version
     api.loader.away = True
-    assert await api.stub.GetFeed(GetFeedRequest(name=NAME), timeout=4) == made
-    answer = await api.stub.ListFeeds(ListFeedsRequest(parent="sellers/shop"), timeout=4)
+    assert await api.stub.GetFeed(GetFeedRequest(name=NAME), timeout=60) == made
+    answer = await api.stub.ListFeeds(ListFeedsRequest(parent="sellers/shop"), timeout=60)
     assert list(answer.feeds) == [made]
 
 

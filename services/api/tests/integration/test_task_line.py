@@ -203,6 +203,7 @@ async def test_upload_waits_for_a_removal_under_way_and_stands_behind_it(
         async with db.connection() as connection:
             cursor = await connection.execute(
                 "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+                " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
             )
             return (await cursor.fetchone())[0] > 0
 

@@ -61,9 +61,9 @@ async def test_upload_is_refused_before_its_bytes_while_there_is_a_feed(
     api: Any, refusal: Refusal, db: Database
 ) -> None:
     await create(api)
-    assert await refusal(api.stub.UploadFeed(parts([]), timeout=10)) == REFUSED
+    assert await refusal(api.stub.UploadFeed(parts([]), timeout=90)) == REFUSED
     await api.stub.PauseFeed(PauseFeedRequest(name=NAME))
-    assert await refusal(api.stub.UploadFeed(parts([]), timeout=10)) == REFUSED
+    assert await refusal(api.stub.UploadFeed(parts([]), timeout=90)) == REFUSED
     assert await count(db, "uploads") == 0
     await api.stub.UploadFeed(parts(namespace="other"))
     await api.stub.UploadFeed(parts(force=True))

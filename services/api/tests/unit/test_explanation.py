@@ -612,6 +612,7 @@ def test_lists_below_a_fault_are_left_to_the_load() -> None:
     failed = task(7, "FAILED", error_code="UNKNOWN_FORMAT", error_message="It is JSON. Export it.\nKnown:\n- yml")
     told = step_of(explain(facts(Look(failed, located(), []), None, None)), "FILE")
     assert told.text == "The file of load 7 cannot be loaded. It is JSON. Export it."
+    assert told.suggestion.startswith("Do as is said of the file and load it again")
 
 
 def test_failed_load_names_place_and_words_of_the_fault() -> None:

@@ -133,8 +133,8 @@ def _remedy_of(task: Task) -> str:
         if task.fetch:
             return "Open the link in a browser, put right what the page says, and run the feed again."
         return "Open the file you sent: it is a page or an error text. Export the feed again, and send that."
-    place = f"line {task.error_line} of the file" if task.error_line else "the file as is said there"
-    return f"Correct {place} and load it again: one such fault stops all offers of the file."
+    how = f"Correct line {task.error_line} of the file" if task.error_line else "Do as is said of the file"
+    return f"{how} and load it again: one such fault stops all offers of the file."
 
 
 def _tell_missing(facts: Facts, look: Look) -> ExplanationStep:
