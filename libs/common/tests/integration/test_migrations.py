@@ -3,6 +3,7 @@ from __future__ import annotations
 import secrets
 import sys
 import threading
+import time
 from pathlib import Path
 from textwrap import dedent
 
@@ -171,6 +172,30 @@ def test_concurrent_runs_wait_for_each_other_even_with_an_index_built_concurrent
         thread.join()
     assert faults == []
     assert shop.version() == "0002"
+
+
+def test_a_schema_that_another_run_makes_at_the_same_moment_is_used(shop: Shop) -> None:
+    shop.add("0001", "op.execute('CREATE TABLE a (id int)')")
+    faults: list[Exception] = []
+
+    def run() -> None:
+        try:
+            shop.migrate()
+        except Exception as error:  # noqa: BLE001 - shown by the assertion
+            faults.append(error)
+
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'CREATE SCHEMA%' AND wait_event_type = 'Lock'"
+    with psycopg.connect(shop.dsn) as other:
+        other.execute("CREATE SCHEMA shop")
+        thread = threading.Thread(target=run)
+        thread.start()
+        deadline = time.monotonic() + 60
+        while shop.query(waiting) == [(0,)] and time.monotonic() < deadline:
+            time.sleep(0.01)
+        other.commit()
+        thread.join()
+    assert faults == []
+    assert shop.version() == "0001"
 
 
 def test_a_migration_gives_up_on_a_locked_table_instead_of_queueing_traffic(
