@@ -134,7 +134,7 @@ def source() -> Callable[..., SourceRecord]:
 @pytest.fixture
 async def loader(migrated_database, rpc_server, rpc_channel) -> Loader:
     database = await migrated_database("classifeed_loader", "loader", max_size=8)
-    jobs = JobStore(default_lease_ttl_s=3)
+    jobs = JobStore()
     wakes: list[None] = []
     service = FeedSourceService(database, jobs, min_interval_s=MIN_INTERVAL_S, on_change=lambda: wakes.append(None))
     target = await rpc_server("loader", Servicer.of(add_FeedSourceServiceServicer_to_server, service))
@@ -173,7 +173,7 @@ class Fetching:
         running, self._running = self._running, []
         await asyncio.gather(*running)
 
-    async def wait(self, name: str, limit_s: float = 20) -> Fetch:
+    async def wait(self, name: str, limit_s: float = 120) -> Fetch:
         """The fetch once it has ended."""
         async with asyncio.timeout(limit_s):
             while True:
@@ -194,7 +194,7 @@ class Fetching:
 
     async def settled(self) -> None:
         """Returns when no job is left."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while await self.loader.queued():
                 await asyncio.sleep(0.02)
 
@@ -217,7 +217,7 @@ async def fetching(loader, tasks, blobs, rpc_server, rpc_channel, tmp_path: Path
     target = await rpc_server("processor", Servicer.of(add_TaskServiceServicer_to_server, tasks))
     fetcher = Fetcher(
         guard=AddressGuard(allow_loopback=True),
-        limits=FetchLimits(max_bytes=1 << 20, connect_s=1, read_s=0.5, total_s=5, disk_reserve_bytes=0),
+        limits=FetchLimits(max_bytes=1 << 20, connect_s=60, read_s=60, total_s=120, disk_reserve_bytes=0),
     )
     sealer = Sealer([secrets.token_bytes(32)])
     parts = FetchParts(

@@ -30,7 +30,7 @@ async def validators(loader) -> tuple[str, str, str, int]:
 async def test_a_new_source_is_due_at_once(loader, source):
     assert await loader.put(source()) == [1]
     assert len(loader.wakes) == 1
-    assert await loader.due_in_s() == pytest.approx(0, abs=5)
+    assert await loader.due_in_s() == pytest.approx(0, abs=120)
     assert await loader.put(source(namespace="b", status=PAUSED), source(namespace="c", status=REMOVED)) == [1, 1]
     assert [await loader.due_in_s(name) for name in ("b", "c")] == [None, None]
 
@@ -75,14 +75,14 @@ async def test_what_a_site_said_is_kept_as_long_as_the_file_is_the_same(loader, 
     await loader.put(source(feed_version=2, **change))
     assert await validators(loader) == (("e", "m", "h", 5) if kept else ("", "", "", 0))
     at_once = change.keys() != {"interval_s"}
-    assert await loader.due_in_s() == pytest.approx(0 if at_once else 3000, abs=5)
+    assert await loader.due_in_s() == pytest.approx(0 if at_once else 3000, abs=120)
 
 
 async def test_a_shorter_interval_holds_at_once_but_never_below_the_least(loader, source):
     await loader.put(source(interval_s=36_000))
     await loader.sql("UPDATE feed_loader_task SET next_due_at = clock_timestamp() + interval '30000 s'")
     await loader.put(source(feed_version=2, interval_s=1))
-    assert await loader.due_in_s() == pytest.approx(600, abs=5)
+    assert await loader.due_in_s() == pytest.approx(600, abs=120)
 
 
 async def test_another_link_begins_without_failures(loader, source):
@@ -101,7 +101,7 @@ async def test_paused_is_not_due_and_resumed_is_at_once(loader, source):
     assert not (await loader.state()).HasField("next_fetch_time")
     assert await loader.schedule() == 0
     await loader.put(source(feed_version=3))
-    assert await loader.due_in_s() == pytest.approx(0, abs=5)
+    assert await loader.due_in_s() == pytest.approx(0, abs=120)
     assert await loader.schedule() == 1
 
 

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from classifeed_common.rpc.server import Servicer
 pytestmark = pytest.mark.slow
 LOADED = feed_pb2.FETCH_OUTCOME_LOADED
 FEED = b"<yml_catalog/>"
-LEASE_S = 3
 Start = Callable[..., Awaitable[subprocess.Popen[bytes]]]
 
 
@@ -40,7 +38,7 @@ async def start(loader, tasks, s3, blobs, bucket, keys, rpc_server, tmp_path: Pa
         "SPOOL_DIR": str(tmp_path / "spool"),
         "ALLOW_LOOPBACK": "true",
         "HEARTBEAT_S": "0.5",
-        "JOBS_LEASE_S": str(LEASE_S),
+        "JOBS_LEASE_S": "600",
         "LEASE_TTL_S": "2",
         "DRAIN_GRACE_S": "3",
         "LOG_LEVEL": "warning",
@@ -50,7 +48,9 @@ async def start(loader, tasks, s3, blobs, bucket, keys, rpc_server, tmp_path: Pa
     async def begin(**settings: str) -> subprocess.Popen[bytes]:
         named = {f"CLASSIFEED_LOADER_{name}": value for name, value in (environment | settings).items()}
         process = subprocess.Popen(
-            [sys.executable, "-m", "classifeed_loader"], env={**os.environ, **named}, stdin=subprocess.DEVNULL
+            [sys.executable, "-m", "classifeed_loader"],
+            env={**os.environ, "DL_REAPER_PERIOD_SEC": "0.5", **named},
+            stdin=subprocess.DEVNULL,
         )
         running.append(process)
 
@@ -65,13 +65,21 @@ async def start(loader, tasks, s3, blobs, bucket, keys, rpc_server, tmp_path: Pa
     for process in running:
         if process.poll() is None:
             process.kill()
-        await asyncio.to_thread(process.wait, 10)
+        await asyncio.to_thread(process.wait, 120)
 
 
-async def until(condition: Callable[[], Awaitable[bool]], limit_s: float = 30) -> None:
+async def until(condition: Callable[[], Awaitable[bool]], limit_s: float = 150) -> None:
     async with asyncio.timeout(limit_s):
         while not await condition():
             await asyncio.sleep(0.02)
+
+
+async def lose_lease(loader, process: subprocess.Popen[bytes]) -> None:
+    """What waiting for the end of the lease does, without waiting."""
+    await loader.sql(
+        "UPDATE dl_workers SET renewed_at = renewed_at - interval '1 day' WHERE worker_id LIKE %s RETURNING 1",
+        f"%:{process.pid}:%",
+    )
 
 
 async def wait_ended(loader, namespace: str = "default"):
@@ -118,9 +126,9 @@ async def test_killed_while_downloading_the_other_one_takes_over(start, loader, 
     await start()
     site.came.clear()
     first.kill()
-    killed_at = time.monotonic()
+    await asyncio.to_thread(first.wait, 120)
+    await lose_lease(loader, first)
     await site.came.wait()
-    assert time.monotonic() - killed_at <= LEASE_S + 2
     site.released.set()
     fetch = await wait_ended(loader)
     assert (fetch.outcome, tasks.count(), len(site.asked)) == (LOADED, 1, 2)
@@ -131,20 +139,20 @@ async def test_killed_while_downloading_the_other_one_takes_over(start, loader, 
     async def is_fetched_again() -> bool:
         return len(await loader.fetches()) == 2
 
-    await until(is_fetched_again, 10)
+    await until(is_fetched_again)
     assert (await wait_ended(loader)).outcome == feed_pb2.FETCH_OUTCOME_SAME_CONTENT
 
 
 async def test_asked_to_stop_it_hands_the_download_back(start, loader, site, tasks, source, page, tmp_path):
     site.pages["/feed.xml"] = page(FEED, held=True)
     await loader.put(source(url=site.url()))
-    first = await start(JOBS_LEASE_S="60", DRAIN_GRACE_S="20")
+    first = await start(DRAIN_GRACE_S="600")
     await site.came.wait()
-    await start(JOBS_LEASE_S="60")
+    await start()
     site.came.clear()
     first.terminate()
-    await asyncio.wait_for(site.came.wait(), 6)  # long before the lease or the grace is over
-    assert await asyncio.to_thread(first.wait, 20) == 0
+    await asyncio.wait_for(site.came.wait(), 120)  # long before the lease or the grace is over
+    assert await asyncio.to_thread(first.wait, 120) == 0
     assert len(list((tmp_path / "spool").iterdir())) == 1
     site.released.set()
     fetch = await wait_ended(loader)
@@ -159,6 +167,7 @@ async def test_one_that_was_paused_past_its_lease_changes_nothing(start, loader,
     await start()
     site.came.clear()
     os.kill(first.pid, signal.SIGSTOP)
+    await lose_lease(loader, first)
     await site.came.wait()
     site.released.set()
     ended = await wait_ended(loader)
@@ -178,6 +187,7 @@ async def test_one_that_was_paused_before_the_end_does_not_write_it_again(start,
     await until(is_asked)
     await start()
     os.kill(first.pid, signal.SIGSTOP)
+    await lose_lease(loader, first)
 
     async def is_asked_again() -> bool:
         return len(tasks.requests) == 2

@@ -41,9 +41,9 @@ async def test_the_next_slot_is_an_interval_away_more_or_less(loader, source):
     )
     assert await loader.schedule() == 61
     due = [await loader.due_in_s(name) for name in names]
-    assert all(3235 <= seconds <= 3965 for seconds in due)
+    assert all(3120 <= seconds <= 3965 for seconds in due)
     assert max(due) - min(due) > 200
-    assert await loader.due_in_s("fast") == pytest.approx(600, abs=5)
+    assert await loader.due_in_s("fast") == pytest.approx(600, abs=120)
 
 
 async def test_a_source_has_one_scheduled_fetch_at_a_time(loader, source):
@@ -95,7 +95,7 @@ async def test_a_source_that_somebody_holds_keeps_no_other_waiting(loader, sourc
     await loader.put(source(namespace="held"), source(namespace="free"))
     async with loader.database.transaction() as tx:
         await tx.execute("SELECT FROM feed_loader_task WHERE namespace = 'held' FOR UPDATE")
-        assert await asyncio.wait_for(loader.schedule(), 5) == 1
+        assert await asyncio.wait_for(loader.schedule(), 25) == 1
     assert await loader.schedule() == 1
 
 
@@ -125,17 +125,17 @@ async def test_fetch_and_job_are_there_together_or_not_at_all(loader, source, mo
 
 
 async def test_the_schedule_wakes_when_a_source_comes_and_when_one_is_due(loader, source, monkeypatch):
-    monkeypatch.setattr("classifeed_loader.app.schedule_fetches._LONGEST_PAUSE_S", 60.0)
-    scheduler = Scheduler(loader.database, loader.jobs, Leases(loader.database, "a", 10), min_interval_s=600)
+    monkeypatch.setattr("classifeed_loader.app.schedule_fetches._LONGEST_PAUSE_S", 3600.0)
+    scheduler = Scheduler(loader.database, loader.jobs, Leases(loader.database, "a", 60), min_interval_s=600)
     stop = asyncio.Event()
     running = asyncio.create_task(scheduler.run(stop))
 
     async def until_queued(count: int) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             while len(await loader.queued()) < count:
                 await asyncio.sleep(0.02)
 
-    async with asyncio.timeout(10):  # it sleeps, with the lease
+    async with asyncio.timeout(120):  # it sleeps, with the lease
         while not await loader.sql("SELECT 1 FROM leases WHERE fence > 0"):
             await asyncio.sleep(0.02)
     await loader.put(source())
@@ -143,9 +143,11 @@ async def test_the_schedule_wakes_when_a_source_comes_and_when_one_is_due(loader
     await until_queued(1)
     await loader.put(source(namespace="soon"))
     await loader.make_due("soon", ago_s=-1)
+    [[due_at]] = await loader.sql("SELECT next_due_at FROM feed_loader_task WHERE namespace = 'soon'")
     scheduler.wake()
-    assert (await scheduler.backlog())["sources_due"] == 0
     await until_queued(2)
+    [[queued_at]] = await loader.sql("SELECT max(created_at) FROM dl_jobs")
+    assert queued_at >= due_at
     stop.set()
     await running
     assert await loader.sql("SELECT expires_at < clock_timestamp() FROM leases") == [(True,)]
@@ -153,7 +155,7 @@ async def test_the_schedule_wakes_when_a_source_comes_and_when_one_is_due(loader
 
 async def test_the_schedule_goes_on_after_a_lease_that_ran_out_is_renewed(loader, source, monkeypatch):
     monkeypatch.setattr("classifeed_loader.app.schedule_fetches._FAULT_PAUSE_S", 0.05)
-    leases = Leases(loader.database, "a", 10)
+    leases = Leases(loader.database, "a", 60)
     guard, faults = leases.guard, [LeaseLost, ConnectionError]
 
     async def fails_first(tx, lease):
@@ -168,7 +170,7 @@ async def test_the_schedule_goes_on_after_a_lease_that_ran_out_is_renewed(loader
     running = asyncio.create_task(scheduler.run(stop))
     await loader.put(source())
     scheduler.wake()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         while not await loader.queued():
             await asyncio.sleep(0.02)
     stop.set()
