@@ -60,7 +60,7 @@ class ScriptedOwner:
         producer = KafkaProducer(self.bootstrap, client_id="owner")
         await producer.start()
         consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "owner", "enable.auto.commit": False})
-        partitions = consumer.list_topics(self.requests, 10).topics[self.requests].partitions
+        partitions = consumer.list_topics(self.requests, 60).topics[self.requests].partitions
         consumer.assign([TopicPartition(self.requests, number, OFFSET_BEGINNING) for number in partitions])
         try:
             while not stop.is_set():
@@ -184,7 +184,7 @@ class Processor:
 
     async def make(self, **fields: Any) -> TaskKey:
         request = CreateTaskRequest(seller_id=self.owner.seller, namespace="default", **fields)
-        return await create_task(self.database, self.jobs, request, timeout_s=10)
+        return await create_task(self.database, self.jobs, request, timeout_s=60)
 
     def start(self, *, work: bool = True, results: bool = True, owner: bool = True) -> None:
         self._stop = asyncio.Event()
@@ -218,7 +218,7 @@ class Processor:
         )  # fmt: skip
         return task
 
-    async def wait(self, key: TaskKey, until: Callable[[Task], bool], limit_s: float = 30) -> Task:
+    async def wait(self, key: TaskKey, until: Callable[[Task], bool], limit_s: float = 150) -> Task:
         async with asyncio.timeout(limit_s):
             while not until(task := await self.task(key)):
                 for running in self._tasks:
@@ -227,7 +227,7 @@ class Processor:
                 await asyncio.sleep(0.05)
         return task
 
-    async def wait_end(self, key: TaskKey, limit_s: float = 30) -> Task:
+    async def wait_end(self, key: TaskKey, limit_s: float = 150) -> Task:
         return await self.wait(key, lambda task: task.phase == task_pb2.TASK_PHASE_DONE, limit_s)
 
 
@@ -262,7 +262,7 @@ async def make_processor(migrated_database, kafka, make_topic, s3, tmp_path: Pat
             )
 
         owner = ScriptedOwner(kafka.bootstrap, requests, results)
-        processor = Processor(database, blobs, owner, parts, JobStore(default_lease_ttl_s=3), consumer)
+        processor = Processor(database, blobs, owner, parts, JobStore(), consumer)
         closing.extend((processor.stop, producer.close, blobs.close))
         return processor
 

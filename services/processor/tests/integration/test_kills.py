@@ -43,7 +43,7 @@ async def processes(make_processor, kafka, s3, tmp_path: Path) -> AsyncIterator[
         "SPOOL_DIR": str(tmp_path / "spool"),
         "WINDOW_BATCHES": "8",
         "HEARTBEAT_S": "0.5",
-        "JOBS_LEASE_S": "3",
+        "JOBS_LEASE_S": "600",
         "DRAIN_GRACE_S": "3",
         "LOG_LEVEL": "warning",
     }
@@ -65,7 +65,7 @@ async def processes(make_processor, kafka, s3, tmp_path: Path) -> AsyncIterator[
     for process in running:
         if process.poll() is None:
             process.kill()
-        await asyncio.to_thread(process.wait, 10)
+        await asyncio.to_thread(process.wait, 120)
 
 
 async def begin(processor, yml, offer, tmp_path):
@@ -79,14 +79,24 @@ async def sent_batches(processor, run: int) -> int:
     return row[0]
 
 
-async def until(condition, limit_s: float = 40) -> None:
+async def until(condition, limit_s: float = 150) -> None:
     async with asyncio.timeout(limit_s):
         while not await condition():
             await asyncio.sleep(0.05)
 
 
+async def lose_lease(processor, process: subprocess.Popen[bytes]) -> None:
+    """What waiting for the end of the lease does, without waiting; whoever starts then takes the jobs over."""
+    async with processor.database.transaction() as tx:
+        lost = await tx.execute(
+            "UPDATE dl_workers SET renewed_at = renewed_at - interval '1 day' WHERE worker_id LIKE %s",
+            [f"%:{process.pid}:%"],
+        )
+    assert lost.rowcount == 1
+
+
 async def check_ended(processor, key, *, run: int) -> None:
-    task = await processor.wait_end(key, 60)
+    task = await processor.wait_end(key, 300)
     assert (task.status, task.run) == (SUCCEEDED, run)
     statistics = task.statistics
     # What an unfinished run had applied is unchanged in the next one.
@@ -107,6 +117,8 @@ async def test_killed_while_sending_the_next_process_sends_a_new_run(processes, 
 
     await until(window_is_full)
     first.kill()
+    await asyncio.to_thread(first.wait, 120)
+    await lose_lease(processor, first)
     assert len(list((tmp_path / "spool").iterdir())) == 1
     processor.owner.paused.clear()
     start()
@@ -119,8 +131,10 @@ async def test_killed_after_the_last_batch_only_the_end_is_said_again(processes,
     processor.owner.ignores_ends.set()
     key = await begin(processor, yml, offer, tmp_path)
     first = start()
-    await processor.wait(key, lambda task: task.phase == task_pb2.TASK_PHASE_SENT, 40)
+    await processor.wait(key, lambda task: task.phase == task_pb2.TASK_PHASE_SENT, 150)
     first.kill()
+    await asyncio.to_thread(first.wait, 120)
+    await lose_lease(processor, first)
     processor.owner.ignores_ends.clear()
     start()
     await check_ended(processor, key, run=1)
@@ -139,7 +153,7 @@ async def test_asked_to_stop_it_hands_the_task_back(processes, yml, offer, tmp_p
 
     await until(window_is_full)
     first.terminate()
-    assert await asyncio.to_thread(first.wait, 20) == 0
+    assert await asyncio.to_thread(first.wait, 120) == 0
     assert list((tmp_path / "spool").iterdir()) == []
     processor.owner.paused.clear()
     start()
@@ -157,6 +171,7 @@ async def test_a_process_that_was_paused_past_its_lease_changes_nothing(processe
 
     await until(window_is_full)
     os.kill(first.pid, signal.SIGSTOP)
+    await lose_lease(processor, first)
     start()
 
     async def second_run() -> bool:

@@ -179,7 +179,7 @@ async def test_the_window_bounds_what_waits_for_answers(make_processor, yml, off
             row = await (await tx.execute("SELECT count(*) FROM offer_batches")).fetchone()
             return row[0]
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while await sent() < 5:
             await asyncio.sleep(0.05)
     # Nothing is answered, so nothing more may leave; two polls of the waiting run are time enough to do wrong.

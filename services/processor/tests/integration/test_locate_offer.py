@@ -57,6 +57,7 @@ class Service:
     counting: CountingBlobs
     stub: TaskServiceStub
     folder: object
+    locator: OfferLocator
 
     async def load(self, content: bytes, **fields) -> TaskKey:
         sha256 = hashlib.sha256(content).hexdigest()
@@ -67,9 +68,9 @@ class Service:
 
     async def task(self, **fields) -> TaskKey:
         request = CreateTaskRequest(seller_id="shop", namespace="default", **fields)
-        return await create_task(self.database, JobStore(), request, timeout_s=10)
+        return await create_task(self.database, JobStore(), request, timeout_s=60)
 
-    async def locate(self, key: TaskKey, external_id: str, timeout_s: float = 10) -> OfferLocation:
+    async def locate(self, key: TaskKey, external_id: str, timeout_s: float = 60) -> OfferLocation:
         request = LocateOfferRequest(parent=key.name, external_id=external_id)
         return await self.stub.LocateOffer(request, timeout=timeout_s)
 
@@ -86,7 +87,7 @@ async def service(migrated_database, rpc_server, rpc_channel, s3, tmp_path):
     locator = OfferLocator(database, counting, tmp_path / "spool")
     servicer = Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, JobStore(), locator))
     stub = TaskServiceStub(rpc_channel(await rpc_server("processor", servicer), caller="api", audience="processor"))
-    yield Service(database, blobs, counting, stub, tmp_path)
+    yield Service(database, blobs, counting, stub, tmp_path, locator)
     await blobs.close()
 
 
@@ -170,12 +171,15 @@ async def test_one_file_is_read_at_a_time_and_the_others_wait_till_their_deadlin
     key = await service.load(yml(offer("a")))
     service.counting.gate.clear()
     first = asyncio.create_task(service.locate(key, "a"))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(90):
         while not service.counting.asked:
             await asyncio.sleep(0.01)
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await service.locate(key, "a", timeout_s=0.3)
     assert caught.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+    async with asyncio.timeout(90):  # the server gives the call up a moment later than the caller
+        while any(not waiter.done() for waiter in service.locator._turn._waiters or ()):
+            await asyncio.sleep(0.01)
     patient = asyncio.create_task(service.locate(key, "a"))
     service.counting.gate.set()
     assert len((await first).places) == len((await patient).places) == 1
@@ -200,10 +204,10 @@ async def test_a_cancelled_call_stops_reading_and_gives_its_turn_away(service, y
         patch.setattr(locating, "locate_offer", read_for_ever)
         call = service.stub.LocateOffer(LocateOfferRequest(parent=key.name, external_id="a"))
         waiting = asyncio.ensure_future(call)
-        assert await asyncio.to_thread(started.wait, 10)
+        assert await asyncio.to_thread(started.wait, 90)
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        assert await asyncio.to_thread(ended.wait, 10)
+        assert await asyncio.to_thread(ended.wait, 90)
     assert len((await service.locate(key, "a")).places) == 1
     assert service.spooled() == []

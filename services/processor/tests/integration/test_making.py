@@ -31,7 +31,7 @@ class Maker:
 
     async def make(self, **fields) -> int:
         fields = {"seller_id": "shop", "namespace": "default"} | fields
-        return (await create_task(self.db, self.jobs, CreateTaskRequest(**fields), timeout_s=10)).task_id
+        return (await create_task(self.db, self.jobs, CreateTaskRequest(**fields), timeout_s=60)).task_id
 
     async def upload(self, upload_id: str, **fields) -> int:
         return await self.make(**{"upload_id": upload_id, "source_sha256": "a" * 64} | fields)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from classifeed.feeds.v1 import load_pb2, offer_results_pb2, task_pb2
@@ -92,7 +92,7 @@ class Runner:
 
     async def make(self, **fields) -> TaskKey:
         request = CreateTaskRequest(seller_id=self.seller, namespace="default", **fields)
-        return await create_task(self.db, JobStore(), request, timeout_s=10)
+        return await create_task(self.db, JobStore(), request, timeout_s=60)
 
     async def upload(self, upload_id: str, **fields) -> TaskKey:
         return await self.make(**{"upload_id": upload_id, "source_sha256": GOOD} | fields)
@@ -180,7 +180,7 @@ _REMOVALS = st.tuples(st.just("remove"), st.integers(1, 3))
 _STEPS = st.lists(st.one_of(_UPLOADS, _FETCHES, _FETCHES, _REMOVALS, st.tuples(st.just("run"))), max_size=12)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(steps=_STEPS)
 async def test_no_fetch_runs_after_a_newer_one_or_a_later_removal_and_all_else_does(runner, steps):
     runner = Runner(runner.db, runner.owner, runner.parts, f"shop-{runner.source}-{next(_sources)}")
