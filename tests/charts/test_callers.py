@@ -16,8 +16,9 @@ _LABELS = {OPERATOR: "operator-tools"}
 
 
 def served_by(service: str) -> set[str]:
-    """The gRPC services that the bootstrap of a service joins to its server."""
-    text = (ROOT / f"services/{service}/src/classifeed_{service}/bootstrap.py").read_text("utf-8")
+    """The gRPC services that a service joins to its server."""
+    sources = (ROOT / f"services/{service}/src/classifeed_{service}").rglob("*.py")
+    text = "\n".join(source.read_text("utf-8") for source in sources)
     return set(_ADDED.findall(text)) | ({"JobService"} if "job_servicer(" in text else set())
 
 

@@ -12,6 +12,7 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from classifeed_client.jobs import JOB_SERVICES
 from tests.e2e.suite import Suite
 from tests.requirements import go_tool
 
@@ -20,7 +21,7 @@ _OPEN = ("grpc.health.", "grpc.reflection.")
 
 
 def call(tool: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([tool, "-plaintext", *arguments], capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run([tool, "-plaintext", *arguments], capture_output=True, text=True, timeout=150, check=False)
 
 
 def test_grpcurl_lists_and_calls_every_service(suite: Suite) -> None:
@@ -56,11 +57,31 @@ def test_wrong_request_names_the_field(suite: Suite) -> None:
     assert "name" in answer.stderr
 
 
+@pytest.mark.parametrize("service", JOB_SERVICES)
+def test_every_service_with_jobs_keeps_schedules(suite: Suite, service: str) -> None:
+    grpcurl = go_tool("grpcurl")
+    status = suite.status()
+    token = Path(status["tokens"]["operator"]).read_text().strip()
+
+    def ask(method: str, **request: object) -> dict[str, object]:
+        answer = call(
+            grpcurl, "-H", f"authorization: Bearer {token}", "-d", json.dumps(request),
+            status["services"][service]["grpc"], f"classifeed.jobs.v1.JobService/{method}",
+        )  # fmt: skip
+        assert answer.returncode == 0, answer.stderr
+        found: dict[str, object] = json.loads(answer.stdout)
+        return found
+
+    ask("PutSchedule", name="e2e", queue="nobody works it", task="noop", lock_key="e2e", every_sec=1)
+    suite.wait(lambda: "last_job_id" in ask("GetSchedule", name="e2e"), 60, "a slot made a job")
+    ask("DeleteSchedule", name="e2e")
+
+
 def test_drain_is_seen_before_calls_are_refused(suite: Suite) -> None:
     service = suite.status()["services"]["searcher"]
     [pid] = set(service["pids"].values())
     with grpc.insecure_channel(service["grpc"]) as channel:
-        watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(service=""), timeout=30)
+        watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(service=""), timeout=150)
         seen = [next(watch).status]
         os.kill(pid, signal.SIGTERM)
         seen.append(next(watch).status)
@@ -71,7 +92,7 @@ def test_drain_is_seen_before_calls_are_refused(suite: Suite) -> None:
             suite.status()["services"]["searcher"]["state"] == "SERVING"
             and pid not in suite.status()["services"]["searcher"]["pids"].values()
         ),
-        30,
+        300,
         "the searcher was started again",
     )
 

@@ -21,7 +21,7 @@ from classifeed_common.publish_mark import MarkPusher
 from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import channel_to, check_table, database_of
-from classifeed_jobs import JobStore, Reaper, Worker
+from classifeed_jobs import JobStore, Reaper, Scheduler, Worker
 from classifeed_jobs.faces.rpc import job_servicer
 from classifeed_offers.app.publish_offers import publish_offers
 from classifeed_offers.app.put_schema import put_schema
@@ -107,6 +107,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
             Role("relay", relay.run, unsent),
             Role("sweep", worker.run, worker.backlog),
             Role("reaper", reaper.run, reaper.backlog),
+            Role("cron", Scheduler(db, jobs).run),
             Role("publish", publish, unpublished),
         ],
         servicers=[Servicer.of(add_OfferServiceServicer_to_server, OfferService(db)), job_servicer(db, jobs)],

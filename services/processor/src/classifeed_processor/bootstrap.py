@@ -21,7 +21,7 @@ from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import blobs_of, check_table, database_of
 from classifeed_common.spool import sweep_spool
-from classifeed_jobs import JobStore, Reaper, Worker
+from classifeed_jobs import JobStore, Reaper, Scheduler, Worker
 from classifeed_jobs.faces.rpc import job_servicer
 from classifeed_processor.app.create_task import QUEUE
 from classifeed_processor.app.locate_offer import OfferLocator
@@ -104,6 +104,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         roles=[
             Role("work", worker.run, open_tasks),
             Role("reap", reaper.run),
+            Role("cron", Scheduler(database, jobs).run),
             Role("results", consumer.run, consumer.backlog),
         ],
         servicers=[
