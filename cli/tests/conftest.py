@@ -43,7 +43,7 @@ class Cli:
 
     def run(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
         with self.start(*arguments, **more) as process:
-            out, err = process.communicate(timeout=120)
+            out, err = process.communicate(timeout=300)
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
     def json(self, *arguments: str, code: int = 0, **more: str) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def cli() -> Iterator[Cli]:
         assert tool.run("down").returncode == 0
 
 
-def wait_until(condition: Callable[[], bool], timeout_s: float = 15) -> None:
+def wait_until(condition: Callable[[], bool], timeout_s: float = 120) -> None:
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, "the condition did not come true in time"

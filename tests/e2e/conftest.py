@@ -18,7 +18,7 @@ _KNOBS = {
     "CLASSIFEED_LOADER_MIN_INTERVAL_S": "2",
     # What a test awaits in vain of a site must not take it minutes.
     "CLASSIFEED_LOADER_FETCH_TOTAL_S": "10",
-    "CLASSIFEED_LOADER_FETCH_MAX_BYTES": str(64 << 20),
+    "CLASSIFEED_LOADER_FETCH_MAX_BYTES": str(16 << 20),
     "CLASSIFEED_LOADER_BACKOFF_BASE_S": "5",
 }
 

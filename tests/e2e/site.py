@@ -57,7 +57,7 @@ class Site:
                 handler.send_header("Content-Length", "0")
                 handler.end_headers()
             case ("silent",):
-                self.stopping.wait(60)
+                self.stopping.wait(600)
             case ("endless",):
                 handler.send_response(200)
                 handler.end_headers()
@@ -99,7 +99,7 @@ def serve_site() -> Iterator[Site]:
     """Gives a running site on a free port; its threads end with the block."""
 
     class Handler(BaseHTTPRequestHandler):
-        timeout = 60
+        timeout = 600
 
         def do_GET(self) -> None:
             try:

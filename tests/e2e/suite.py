@@ -32,7 +32,7 @@ class Suite:
         self.data = data
         self._environment = {**os.environ, "CLASSIFEED_DATA": str(data), **(knobs or {})}
 
-    def run(self, *arguments: str | Path, timeout_s: float = 180) -> Answer:
+    def run(self, *arguments: str | Path, timeout_s: float = 600) -> Answer:
         """Runs `classifeed … --json` and returns how it ended."""
         process = subprocess.run(
             [sys.executable, "-m", "classifeed_cli.main", *map(str, arguments), "--json"],
@@ -60,7 +60,7 @@ class Suite:
 
     def up(self) -> None:
         """Starts everything and waits for health."""
-        answer = self.run("up", "--detach", "--timeout", "150", timeout_s=200)
+        answer = self.run("up", "--detach", "--timeout", "600", timeout_s=700)
         assert answer.exit_code == 0, (answer.document, answer.stderr)
 
     def down(self) -> None:
@@ -71,7 +71,7 @@ class Suite:
         """Returns `status --json`."""
         return self.run("status").document
 
-    def settle(self, timeout_s: float = 120) -> None:
+    def settle(self, timeout_s: float = 400) -> None:
         """Waits until nothing is on its way any more."""
         answer = self.run("settle", "--timeout", str(timeout_s), timeout_s=timeout_s + 30)
         assert answer.exit_code == 0, answer.document

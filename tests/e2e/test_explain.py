@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from tests.e2e.suite import Suite
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1800)]
 _OFFER = (
     '<offer id="{id}"><name>{name}</name><price>{price}</price><currencyId>RUB</currencyId>'
     "<categoryId>1</categoryId></offer>\n"
@@ -46,7 +47,7 @@ def test_found_offer(suite: Suite, seller: str, tmp_path: Path) -> None:
     assert int(steps["OFFER"]["line"]) == 5
     assert "Стул B" in steps["OFFER"]["excerpt"]
     reached = [step for step in document["steps"] if step["state"] in {"DONE", "WARNING"}]
-    times = [step["time"] for step in reached if step.get("time")]
+    times = [datetime.fromisoformat(step["time"]) for step in reached if step.get("time")]
     assert {"SOURCE", "FILE", "BATCH", "APPLIED", "REGISTERED", "SEARCHABLE"} <= {
         step["stage"] for step in reached if step.get("time")
     }

@@ -14,7 +14,7 @@ from tests.e2e.site import Site, serve_site, wait_until
 from tests.e2e.suite import Suite
 from tests.e2e.test_loads import counts_of
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1800)]
 _OFFERS = 50
 _EVERY_S = 2
 
@@ -57,8 +57,17 @@ class Feed:
     def await_fetches(self, count: int) -> list[dict[str, Any]]:
         """Waits until so many fetches have ended."""
         return wait_until(
-            lambda: len(found := self.fetches()) >= count and found, 60, f"{count} fetches have ended", 0.5
+            lambda: len(found := self.fetches()) >= count and found, 300, f"{count} fetches have ended", 0.5
         )
+
+    def await_silence(self) -> int:
+        """Waits until no fetch is under way, as one may be when the feed is paused, and returns how many have ended."""
+
+        def ended() -> int:
+            history = self.do("fetches", "--limit", "1000")["fetches"]
+            return 0 if any(fetch["outcome"] in {"QUEUED", "RUNNING"} for fetch in history) else len(history)
+
+        return wait_until(ended, 300, "no fetch is under way", 0.5)
 
     def tasks(self) -> list[dict[str, Any]]:
         """Returns the tasks of the namespace, the newest first."""
@@ -71,7 +80,7 @@ class Feed:
             tasks = self.tasks()
             return tasks if len(tasks) == count and all(t["status"] != "IN_PROGRESS" for t in tasks) else []
 
-        return wait_until(ended, 60, f"{count} tasks have ended", 0.5)[0]
+        return wait_until(ended, 300, f"{count} tasks have ended", 0.5)[0]
 
 
 @pytest.fixture
@@ -166,7 +175,7 @@ def test_pause_resume_and_run_now(site: Site, feed: Feed, content: bytes) -> Non
     feed.add(link)
     feed.await_task(1)
     assert feed.do("pause")["status"] == "PAUSED"
-    before = len(feed.fetches())
+    before = feed.await_silence()
     assert "next_fetch_time" not in feed.do("show")["state"] or not feed.do("show")["state"]["next_fetch_time"]
     run = feed.do("run", "--force")
     assert run["fetch"]["outcome"] == "LOADED"

@@ -29,7 +29,7 @@ def requests_of(bootstrap: str, seller: str) -> list[Sent]:
     )
     found: list[Sent] = []
     try:
-        partitions = consumer.list_topics(TOPIC, timeout=10).topics[TOPIC].partitions
+        partitions = consumer.list_topics(TOPIC, timeout=60).topics[TOPIC].partitions
         consumer.assign([TopicPartition(TOPIC, partition, 0) for partition in partitions])
         open_partitions = set(partitions)
         while open_partitions:

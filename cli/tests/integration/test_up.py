@@ -14,7 +14,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from classifeed_common.embedded.ports import pick_free_port
 from classifeed_common.embedded.process import ProcessIdentity
 
 Cli = Any
@@ -117,7 +116,7 @@ def test_everything_dies_with_a_killed_supervisor(cli: Cli) -> None:
     status = cli.json("up", "--detach", "--only", "beta")
     running = processes(status)
     os.kill(status["supervisor"]["pid"], signal.SIGKILL)
-    assert all(identity.wait_gone(10) for identity in running)
+    assert all(identity.wait_gone(60) for identity in running)
     assert cli.json("status", code=3)["error"]["reason"] == "NOT_RUNNING"
     assert cli.json("up", "--detach", "--only", "beta")["ready"] is True
 
@@ -128,7 +127,7 @@ def test_down_leaves_a_stranger_with_the_same_pid_alone(cli: Cli) -> None:
     run_file = cli.data / "run" / "supervisor.json"
     document = json.loads(run_file.read_text())
     os.kill(status["supervisor"]["pid"], signal.SIGKILL)
-    assert all(identity.wait_gone(10) for identity in processes_of(document))
+    assert all(identity.wait_gone(60) for identity in processes_of(document))
     document["services"]["beta"] |= {"pid": os.getpid(), "started": "1"}
     run_file.write_text(json.dumps(document))
     assert cli.json("down") == {"stopped": False, "leftovers": []}  # and we live
@@ -140,7 +139,7 @@ def test_ctrl_c_stops_a_foreground_start(cli: Cli, eventually: Eventually) -> No
         eventually(lambda: cli.run("status").returncode == 0 and cli.json("status")["ready"])
         running = processes(cli.json("status"))
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=150)
     assert process.returncode == 0, err
     assert "beta" in out
     assert "Ctrl-C stops it" in out
@@ -157,8 +156,8 @@ def test_a_missing_package_is_one_line(cli: Cli) -> None:
 
 
 def test_a_used_port_is_one_line(cli: Cli) -> None:
-    port = pick_free_port()
-    with socket.create_server(("127.0.0.1", port)):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
         error = cli.json("up", "--detach", "--only", "beta", code=3, CLASSIFEED_POSTGRES_PORT=str(port))["error"]
     assert error["reason"] == "PORT_IN_USE"
     assert error["metadata"] == {"port": str(port)}
@@ -181,7 +180,7 @@ def test_a_service_that_keeps_dying_ends_the_start_with_its_log(cli: Cli) -> Non
 
 @pytest.mark.slow
 def test_a_time_out_shows_the_log_of_what_is_not_healthy_and_leaves_nothing(cli: Cli) -> None:
-    error = cli.json("up", "--detach", "--only", "beta", "--timeout", "15", code=4, CLASSIFEED_BETA_SICK="1")["error"]
+    error = cli.json("up", "--detach", "--only", "beta", "--timeout", "30", code=4, CLASSIFEED_BETA_SICK="1")["error"]
     assert error["metadata"] == {"services": "beta"}
     assert "beta serves" in error["message"]
     assert cli.json("status", code=3)["error"]["reason"] == "NOT_RUNNING"
@@ -195,10 +194,10 @@ def test_settle_waits_for_every_backlog(cli: Cli) -> None:
     busy = cli.json("settle", "--timeout", "1", code=4)
     assert busy["left"] == {"beta": {"outbox": 3}}
     assert busy["error"]["metadata"] == {"beta.outbox": "3"}
-    with cli.start("settle", "--timeout", "30", "--json") as waiting:
+    with cli.start("settle", "--timeout", "120", "--json") as waiting:
         assert waiting.poll() is None
         cli.service_file("beta", "backlog.json").write_text("{}")
-        out, _ = waiting.communicate(timeout=30)
+        out, _ = waiting.communicate(timeout=150)
     assert waiting.returncode == 0
     assert json.loads(out)["settled"] is True
 

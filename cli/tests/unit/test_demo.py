@@ -46,7 +46,7 @@ def test_titles_of_the_sample_stand_at_their_offers() -> None:
 
 def ask(link: str, **headers: str) -> tuple[int, bytes, str]:
     try:
-        with urllib.request.urlopen(urllib.request.Request(link, headers=headers), timeout=10) as answer:
+        with urllib.request.urlopen(urllib.request.Request(link, headers=headers), timeout=60) as answer:
             return answer.status, answer.read(), answer.headers["ETag"]
     except urllib.error.HTTPError as error:
         with error:
@@ -60,7 +60,7 @@ def test_site_knows_who_has_the_newest_state() -> None:
         assert ask(link, **{"If-None-Match": etag}) == (304, b"", etag)
         assert ask(link, **{"If-None-Match": '"older"'})[0] == 200
     with pytest.raises(urllib.error.URLError):
-        urllib.request.urlopen(link, timeout=10)
+        urllib.request.urlopen(link, timeout=60)
 
 
 def test_variables_are_for_the_suite_alone(monkeypatch: pytest.MonkeyPatch) -> None:

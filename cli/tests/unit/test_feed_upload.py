@@ -119,7 +119,7 @@ def test_time_that_runs_out(api: Any, terminal: Any, snapshot: Snapshot, file: s
 
     def for_ever(_: Any) -> Iterator[task_pb2.Task]:
         yield running("PARSING", 1, 33)
-        stop.wait(30)
+        stop.wait(120)
 
     api.answer("WatchTask", for_ever)
     snapshot("feed-upload-time-out", terminal("feed", "upload", file, "--seller", "my-shop", "--timeout", "1"))
@@ -169,9 +169,9 @@ def interrupted(api: Any, reached: threading.Event, *arguments: str) -> tuple[in
     """Presses Ctrl-C once the service says so; exit code, stdout, and what was said instead of the result."""
     process = start(api, *arguments)
     try:
-        assert reached.wait(30)
+        assert reached.wait(120)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
     finally:
         process.kill()
         process.wait()
@@ -201,7 +201,7 @@ def test_ctrl_c_while_sending_says_that_nothing_was_stored(
         for _ in range(3):
             next(requests)
         reached.set()
-        released.wait(30)
+        released.wait(120)
         return UPLOAD
 
     api.answer("UploadFeed", take_a_little)
@@ -216,7 +216,7 @@ def test_ctrl_c_while_loading_says_that_the_load_goes_on(
     def load(_: Any) -> Iterator[task_pb2.Task]:
         yield running("PARSING", 1, 33)
         reached.set()
-        released.wait(30)
+        released.wait(120)
 
     api.answer("UploadFeed", UPLOAD)
     api.answer("WatchTask", load)
@@ -247,7 +247,7 @@ def test_ctrl_c_while_fetching_says_that_the_fetch_goes_on(api: Any, reached: th
 def test_ctrl_c_ends_a_call_that_is_not_answered(api: Any, reached: threading.Event, released: threading.Event) -> None:
     def hang(_: Any) -> feed_pb2.Feed:
         reached.set()
-        released.wait(30)
+        released.wait(120)
         return feed_pb2.Feed()
 
     api.answer("GetFeed", hang)
@@ -276,7 +276,7 @@ def test_bar_has_count_rate_and_time_left_and_stays_on_stderr(api: Any, file: st
             pass
         assert process.stdout is not None
         out = process.stdout.read().decode()
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
     os.close(ours)
     frames = [frame for frame in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen.decode()).split("\r") if frame.strip()]
     assert all(cell_len(frame) <= 80 for frame in frames), frames

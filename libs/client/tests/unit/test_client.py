@@ -59,7 +59,7 @@ def refuse(
 
 
 def error_of(future: Future[object]) -> ApiError:
-    error = future.exception(timeout=10)
+    error = future.exception(timeout=90)
     assert isinstance(error, ApiError)
     return error
 
@@ -114,13 +114,13 @@ def test_status_without_details_has_its_kind(
 def test_wait_for_a_task_outlives_a_restart(
     client: Client, channel: grpc_testing.Channel, caller: ThreadPoolExecutor
 ) -> None:
-    call = caller.submit(client.wait_for_task, UPLOAD, timeout_s=20)
+    call = caller.submit(client.wait_for_task, UPLOAD, timeout_s=120)
     method = FEEDS.methods_by_name["GetUpload"]
     first = refuse(channel, method, grpc.StatusCode.UNAVAILABLE, "connection refused")
     metadata, request, rpc = channel.take_unary_unary(method)
     rpc.send_initial_metadata(())
     rpc.terminate(feed_service_pb2.Upload(name=request.name, task="tasks/7"), (), grpc.StatusCode.OK, "")
-    assert call.result(timeout=10) == "tasks/7"
+    assert call.result(timeout=90) == "tasks/7"
     assert dict(metadata)["authorization"] != first["authorization"], "the token is asked for each call"
 
 

@@ -25,7 +25,7 @@ def test_identity_is_of_one_process_only() -> None:
 
 def test_a_zombie_is_gone() -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 90
         while ProcessIdentity.of(child.pid) is not None:
             assert time.monotonic() < deadline
             time.sleep(0.01)
@@ -43,11 +43,11 @@ def test_output_and_a_failed_start_go_to_the_private_log(tmp_path: Path) -> None
 
 def test_a_child_that_ignores_the_request_is_killed(tmp_path: Path) -> None:
     script = (
-        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
     )
     log = tmp_path / "child.log"
     child = spawn_bound([sys.executable, "-c", script], log=log)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 90
     while tail(log) != "up":
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -13,7 +13,7 @@ from classifeed_common.spool import run_folder
 with run_folder(Path(sys.argv[1])) as folder:
     (folder / "source").write_bytes(b"x")
     print("held", flush=True)
-    time.sleep(60)
+    time.sleep(600)
 """
 
 
@@ -24,7 +24,7 @@ def test_what_a_killed_process_left_is_swept_and_what_runs_is_not(tmp_path):
         with run_folder(tmp_path) as ours:
             assert sweep_spool(tmp_path) == 0
             process.send_signal(signal.SIGKILL)
-            process.wait(10)
+            process.wait(90)
             assert sweep_spool(tmp_path) == 1
             assert list(tmp_path.iterdir()) == [ours]
     assert list(tmp_path.iterdir()) == []

@@ -243,7 +243,7 @@ async def _running(run: Any, stop: asyncio.Event) -> AsyncIterator[None]:
     assert await task == 0
 
 
-async def eventually(happened: Callable[[], object], limit_s: float = 20) -> None:
+async def eventually(happened: Callable[[], object], limit_s: float = 120) -> None:
     """Waits until it has happened."""
     async with asyncio.timeout(limit_s):
         while not happened():
