@@ -37,7 +37,7 @@ async def test_a_timeout_ends_the_statement_and_does_not_outlive_the_transaction
 
 
 async def test_a_transaction_that_stands_still_loses_its_locks(database_dsn: str, database: Database) -> None:
-    impatient = Database(database_dsn, schema="test", application_name="paused", idle_in_transaction_s=0.1)
+    impatient = Database(database_dsn, schema="test", application_name="paused", idle_in_transaction_s=1)
     await impatient.open()
     async with database.connection() as connection:
         await connection.execute("CREATE TABLE things (id int)")
@@ -63,7 +63,7 @@ async def test_a_dedicated_connection_hears_notifications_while_the_pool_is_used
         await listener.execute("LISTEN news")
         async with database.transaction() as tx:
             await tx.execute("NOTIFY news, 'hello'")
-        heard = [note.payload async for note in listener.notifies(timeout=10, stop_after=1)]
+        heard = [note.payload async for note in listener.notifies(timeout=60, stop_after=1)]
     assert heard == ["hello"]
 
 
@@ -79,7 +79,7 @@ async def test_a_pool_survives_the_end_of_its_connections(database: Database, da
     async with database.connection() as connection:
         pid = connection.info.backend_pid
     with psycopg.connect(database_dsn, autocommit=True) as killer:
-        killer.execute("SELECT pg_terminate_backend(%s, 5000)", [pid])
+        killer.execute("SELECT pg_terminate_backend(%s, 60000)", [pid])
     with pytest.raises(psycopg.OperationalError) as caught:
         async with database.transaction() as tx:
             await tx.execute("SELECT 1")

@@ -86,14 +86,14 @@ async def test_jobs_run_in_it_and_are_joined_with_the_other_tables(placed: Bench
     async with placed.working(claim_backoff_s=60), running(Reaper(placed.db)):
         assert await placed.ended(job.job_id) == ["succeeded"]
         # Woken by the trigger of the moved table: the worker itself looks again after a minute only.
-        assert await placed.ended(await placed.enqueue("note", {"number": 4}), within_s=30) == ["succeeded"]
+        assert await placed.ended(await placed.enqueue("note", {"number": 4})) == ["succeeded"]
     assert held == [("k",)]
     assert await placed.execute("SELECT number FROM orders ORDER BY 1") == [(1,), (2,), (4,)]
     joined = "SELECT o.number FROM orders o JOIN dl_jobs_done d ON (d.args ->> 'number')::int = o.number ORDER BY 1"
     assert await placed.execute(joined) == [(2,), (4,)]
     async with placed.db.transaction() as tx:
         assert await placed.store.copy_many(tx, [JobRequest("q", "note") for _ in range(3)]) == 3
-        await Schedules().put(tx, Schedule("s", "q", "note", every_s=3600))
+        await Schedules().put(tx, Schedule("s", "q", "note", every_s=86400))
     await Scheduler(placed.db, placed.store).make_due()
     assert await placed.value("SELECT count(*) FROM jobs.dl_jobs") == 3
     assert await placed.value("SELECT count(*) FROM jobs.dl_schedules") == 1

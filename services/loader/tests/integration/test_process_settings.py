@@ -40,14 +40,14 @@ class Running:
         return str(answer.json()["job_id"])
 
     async def succeeded(self, job_id: str) -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(150):
             while (said := (await self.http.get(f"/api/v1/jobs/{job_id}/status")).json())["status"] != "succeeded":
                 assert said["status"] in {"queued", "running"}, said
                 await asyncio.sleep(0.05)
 
     async def stop(self) -> None:
         self.process.send_signal(signal.SIGTERM)
-        assert await asyncio.to_thread(self.process.wait, 60) == 0
+        assert await asyncio.to_thread(self.process.wait, 150) == 0
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Loaders:
         """A verb that ends by itself."""
         command = [sys.executable, "-m", "classifeed_loader", *verb]
         return subprocess.run(
-            command, env=self.environment | settings, capture_output=True, text=True, timeout=120, check=False
+            command, env=self.environment | settings, capture_output=True, text=True, timeout=300, check=False
         )
 
     async def start(self, **settings: str) -> Running:
@@ -73,9 +73,9 @@ class Loaders:
             process = subprocess.Popen(
                 [sys.executable, "-m", "classifeed_loader"], env=environment, stdin=subprocess.DEVNULL, stderr=stream
             )
-        made = Running(process, httpx.AsyncClient(trust_env=False), stderr)
+        made = Running(process, httpx.AsyncClient(trust_env=False, timeout=60), stderr)
         self.running.append(made)
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(240):
             while not run_file.exists():
                 assert process.poll() is None, stderr.read_text()
                 await asyncio.sleep(0.05)
@@ -106,7 +106,7 @@ async def loaders(database_dsn: str, s3, tmp_path: Path) -> AsyncIterator[Loader
         await each.http.aclose()
         if each.process.poll() is None:
             each.process.kill()
-        await asyncio.to_thread(each.process.wait, 10)
+        await asyncio.to_thread(each.process.wait, 120)
 
 
 def read(path: Path) -> list[dict[str, Any]]:
