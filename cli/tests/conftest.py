@@ -30,7 +30,8 @@ class Cli:
             "CLASSIFEED_SERVICE_TABLE": str(FAKES / "services.toml"),
             "PYTHONPATH": str(FAKES),
         }
-        return {**os.environ, **own, **self.env, **more}
+        given = {name: value for name, value in os.environ.items() if name != "COLUMNS"}  # it wraps what a pipe gets
+        return {**given, **own, **self.env, **more}
 
     def start(self, *arguments: str, **more: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
