@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ class Suite:
     def __init__(self, data: Path, knobs: dict[str, str] | None = None) -> None:
         self.data = data
         self._environment = {**os.environ, "CLASSIFEED_DATA": str(data), **(knobs or {})}
+        self._dsns: dict[str, str] = {}
 
     def run(self, *arguments: str | Path, timeout_s: float = 600) -> Answer:
         """Runs `classifeed … --json` and returns how it ended."""
@@ -102,13 +103,19 @@ class Suite:
 
     def query(self, service: str, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
         """Reads a service's own tables."""
-        dsn = self.status()["postgres"][service]
-        with psycopg.connect(dsn, options=f"-c search_path={service}") as connection:
+        if not self._dsns:  # they stay the same, and asking takes a second
+            self._dsns = self.status()["postgres"]
+        with psycopg.connect(self._dsns[service], options=f"-c search_path={service}") as connection:
             return connection.execute(sql, parameters).fetchall()
 
-    def kill(self, service: str) -> None:
-        """Kills the processes of a service, as a machine that loses power would."""
-        for pid in self.status()["services"][service]["pids"].values():
+    def kill(self, service: str, pids: Mapping[str, int] | None = None) -> None:
+        """Kills the processes of a service, as a machine that loses power would.
+
+        Args:
+            service: which.
+            pids: they, where there is no time to ask for them.
+        """
+        for pid in (pids or self.status()["services"][service]["pids"]).values():
             os.kill(pid, signal.SIGKILL)
 
     def wait(self, condition: Callable[[], bool], timeout_s: float, what: str) -> None:

@@ -18,6 +18,8 @@ _OFFERS = 50_000
 
 def test_every_service_is_killed_during_a_load(suite: Suite, seller: str, tmp_path: Path) -> None:
     file = write_feed(tmp_path / "many.yml", _OFFERS)
+    pids = {name: service["pids"] for name, service in suite.status()["services"].items()}
+    suite.query("offers", "SELECT 1")
     command = suite.start_command("feed", "upload", file, "--seller", seller, "--timeout", "2000")
 
     def applied() -> int:
@@ -29,16 +31,13 @@ def test_every_service_is_killed_during_a_load(suite: Suite, seller: str, tmp_pa
     for depth, service in enumerate(("processor", "offers", "receiver", "indexer", "searcher", "api")):
         goal = max(1, depth * 40)
         suite.wait(lambda goal=goal: applied() >= goal, 900, f"{goal} batches are applied")
-        restarts = suite.status()["services"][service]["restarts"]
-        suite.kill(service)
-        suite.wait(
-            lambda service=service, restarts=restarts: (
-                suite.status()["services"][service]["restarts"] > restarts
-                and suite.status()["services"][service]["state"] == "SERVING"
-            ),
-            300,
-            f"{service} is back",
-        )
+        suite.kill(service, pids[service])
+
+        def is_back(service: str = service) -> bool:
+            found = suite.status()["services"][service]
+            return found["pids"] != pids[service] and found["state"] == "SERVING"
+
+        suite.wait(is_back, 300, f"{service} is back")
     # The command watched through the api, which was killed under it: it waited and went on.
     printed, said = command.communicate(timeout=2000)
     assert command.returncode == 0, (printed, said)
