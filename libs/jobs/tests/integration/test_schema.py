@@ -146,7 +146,7 @@ async def test_no_hot_statement_scans_a_table(bench: Bench) -> None:
                 | {"statuses": ["failed"], "job_id": None, "error": None}
                 | dict.fromkeys(("since", "until", "after"))
                 | {"limit": 100, "note": None},
-                6000,
+                4000,
             ),
             "events": (store._EVENTS, {"job_id": waiting, "after": 0, "limit": 100}, 50),
             "cancel": (store._CANCEL, {"job_id": waiting, "payload": None}, 200),

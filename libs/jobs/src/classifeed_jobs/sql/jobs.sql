@@ -123,6 +123,7 @@ FROM dl_workers w WHERE w.worker_id > %(after)s ORDER BY w.worker_id LIMIT %(lim
 WITH picked AS MATERIALIZED (
     SELECT d.job_id, d.finished_at FROM dl_jobs_done d
     WHERE d.status = ANY (%(statuses)s::text[])
+      AND d.status <> 'succeeded'  -- for the index of those
       AND (%(job_id)s::uuid IS NULL OR d.job_id = %(job_id)s)
       AND (%(queue)s::text IS NULL OR d.queue = %(queue)s)
       AND (%(task)s::text IS NULL OR d.task = %(task)s)
