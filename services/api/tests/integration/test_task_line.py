@@ -147,7 +147,10 @@ async def test_order_of_tasks_is_the_order_of_answers_whatever_fails(
             await seller.act(namespace)
 
     async def work() -> None:
-        while await take(db, push, rng) or not over.is_set():
+        while True:
+            was_over = over.is_set()  # before the look, which may come just before the last call is answered
+            if not await take(db, push, rng) and was_over:
+                return
             await asyncio.sleep(0)
 
     working = [asyncio.create_task(work()) for _ in range(2)]
