@@ -35,22 +35,38 @@ def choose(client: JobClient, service: str) -> list[str]:
     return [service]
 
 
-def ask_all(services: list[str], ask: Callable[[str], Answer]) -> Asked[Answer]:
+def ask_all(
+    services: list[str], ask: Callable[[str], Answer], *, absent: str = "", is_one: bool = False
+) -> Asked[Answer]:
     """Asks each service; those that do not answer are noted.
 
+    Args:
+        services: which.
+        ask: asks one.
+        absent: reason by which a service says that it does not have what is asked for; it is left out then.
+        is_one: only one can have it: none is asked after that one.
+
     Raises:
-        Unreachable: none answers.
+        Unreachable: none has it, and one that may have it does not answer.
+        Refused: all answer, and none has it; or one refuses for another reason.
     """
     asked = Asked[Answer]()
-    last: Unreachable | None = None
+    missing: Refused | None = None
+    away: Unreachable | None = None
     for service in services:
         try:
             asked.answers[service] = ask(service)
+            if is_one:
+                break
         except Unreachable as error:
             asked.unreachable[service] = error.message
-            last = error
-    if last is not None and not asked.answers:
-        raise last
+            away = error
+        except Refused as error:
+            if error.reason != absent:
+                raise
+            missing = error
+    if not asked.answers and (nobody := away or missing):
+        raise nobody
     return asked
 
 
@@ -61,18 +77,5 @@ def find_job(client: JobClient, services: list[str], job_id: str) -> tuple[str, 
         Refused: JOB_NOT_FOUND, none of them has it.
         Unreachable: one that may have it does not answer, and the others do not have it.
     """
-    missing: Refused | None = None
-    away: Unreachable | None = None
-    for service in services:
-        try:
-            return service, client.get_job(service, job_id)
-        except Unreachable as error:
-            away = error
-        except Refused as error:
-            if error.reason != "JOB_NOT_FOUND":
-                raise
-            missing = error
-    if away is not None:
-        raise away
-    assert missing is not None
-    raise missing
+    asked = ask_all(services, lambda service: client.get_job(service, job_id), absent="JOB_NOT_FOUND", is_one=True)
+    return next(iter(asked.answers.items()))

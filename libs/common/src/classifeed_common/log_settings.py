@@ -5,20 +5,20 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 from typing import Annotated
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, Field
 from pydantic_settings import BaseSettings
 
 from classifeed_common.log_rotation import Rotation
+from classifeed_common.zones import find_zone
 
 _FILE_NAME = r"^[^/]*$"
 
 
 def _check_zone(name: str) -> str:
     try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        find_zone(name)
+    except ValueError as error:  # the value itself is shown beside the fault
         raise ValueError("there is no such time zone") from error
     return name
 

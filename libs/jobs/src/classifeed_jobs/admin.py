@@ -16,6 +16,7 @@ from classifeed_common.errors import FailedPrecondition, NotFound
 from classifeed_jobs.job import TERMINAL, EnqueuedJob, HeldLock, Job, JobEvent, JobFilter, JobRequest, WorkerProcess
 from classifeed_jobs.queues import QueueLimits, Queues, QueueStats
 from classifeed_jobs.schedules import Schedule, Schedules, ScheduleState
+from classifeed_jobs.server_time import server_time
 from classifeed_jobs.store import JobStore
 
 _log = structlog.get_logger("classifeed_jobs.audit")
@@ -148,8 +149,7 @@ class JobAdmin:
             How many went back.
         """
         async with self._db.transaction() as tx:
-            row = await (await tx.execute("SELECT clock_timestamp()")).fetchone()
-        until: datetime | None = row[0] if row is not None else None
+            until = await server_time(tx)
         asked = asdict(which) | {"error": error, "since": since.isoformat() if since is not None else None}
         given = {name: value for name, value in asked.items() if value is not None}
         count = 0

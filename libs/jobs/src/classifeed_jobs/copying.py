@@ -14,6 +14,7 @@ from psycopg.types.json import Jsonb
 from classifeed_common.db import Tx
 from classifeed_jobs.enqueuing import current_trace, trace_of
 from classifeed_jobs.job import JobRequest
+from classifeed_jobs.server_time import server_time
 
 _BATCH: Final = 10_000
 _COPY_JOBS: Final = (
@@ -38,9 +39,7 @@ async def copy_jobs(tx: Tx, requests: Iterable[JobRequest], *, default_lease_ttl
     while batch := list(islice(rest, _BATCH)):
         if keyed := [request.idempotency_key for request in batch if request.idempotency_key is not None]:
             raise ValueError(f"COPY cannot look up idempotency keys ({keyed[0]!r}): use enqueue_many")
-        row = await (await tx.execute("SELECT clock_timestamp()")).fetchone()
-        assert row is not None
-        now: datetime = row[0]
+        now = await server_time(tx)
         ids = [_new_job_id(now) for _ in batch]
         async with tx.cursor() as cursor:
             async with cursor.copy(_COPY_JOBS) as copy:

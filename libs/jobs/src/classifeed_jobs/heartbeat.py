@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
 import structlog
@@ -87,14 +86,14 @@ class Heartbeat:
             if not await self._lease.renew(connection):
                 await self._lease.register(connection)
             held = await self._lease.held(connection)
-            reports = {key: run.context.unsaved_progress for key, run in before.items()}
-            unsaved: dict[Any, Any] = {
-                (before[key].claim.job_id, key[1]): report for key, report in reports.items() if report is not None
-            }
-            if unsaved:
-                await save_progress(connection, unsaved)
+            found = {key: run.context.unsaved_progress for key, run in before.items()}
+            reports = {key: report for key, report in found.items() if report is not None}
+            if reports:
+                await save_progress(
+                    connection, {(before[key].claim.job_id, key[1]): report for key, report in reports.items()}
+                )
         for key, run in before.items():
-            if run.context.unsaved_progress is reports[key]:
+            if run.context.unsaved_progress is reports.get(key):  # nothing newer was reported meanwhile
                 run.context.unsaved_progress = None
             if key not in self._runs:
                 continue  # it ended meanwhile

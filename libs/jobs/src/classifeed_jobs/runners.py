@@ -66,7 +66,7 @@ class Runners:
         self._claimed += 1
         self._waiting.append((run, time.monotonic()))
         self._start_one()
-        if self._waiting and self._patience is None:
+        if self._patience is None:
             self._patience = asyncio.get_running_loop().call_later(_PATIENCE_S, self._look_for_patient)
 
     def ended(self) -> None:

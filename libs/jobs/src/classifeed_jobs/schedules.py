@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal
 from uuid import UUID
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from psycopg.types.json import Jsonb
 
 from classifeed_common.db import Tx, load_queries
+from classifeed_common.zones import find_zone
 from classifeed_jobs.cron import Cron
+from classifeed_jobs.server_time import server_time
 
 _SQL = load_queries("classifeed_jobs.sql", "schedules.sql")
 _PUT = _SQL["put_schedule"]
@@ -41,18 +42,6 @@ def set_default_zone(name: str) -> None:
     global _default_zone  # noqa: PLW0603 like the zone of a machine: one a process, set at its start
     find_zone(name)
     _default_zone = name
-
-
-def find_zone(name: str) -> ZoneInfo:
-    """The zone of an IANA name.
-
-    Raises:
-        ValueError: there is none.
-    """
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:  # OSError: it names a folder of zones
-        raise ValueError(f"there is no time zone {name!r}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +119,7 @@ class Schedules:
         """Make or replace a schedule. Idempotent: as long as its timing stays, no slot is skipped or run again; a pause
         stays too. A new timing begins with its next slot.
         """
-        row = await (await tx.execute("SELECT clock_timestamp()")).fetchone()
-        assert row is not None
+        now = await server_time(tx)
         await tx.execute(
             _PUT,
             {
@@ -149,7 +137,7 @@ class Schedules:
                 "time_zone": schedule.time_zone,
                 "missed": schedule.missed,
                 "grace_sec": schedule.grace_s,
-                "next_slot": schedule.next_after(row[0]),
+                "next_slot": schedule.next_after(now),
             },
         )
 

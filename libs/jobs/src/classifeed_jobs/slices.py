@@ -55,8 +55,7 @@ class SliceJob(Generic[Args]):
         """
         state = ctx.checkpoint or {"cursor": None, "processed": 0, "is_done": False}
         while not state["is_done"]:
-            async with ctx.db.transaction() as tx:
-                await ctx.guard(tx)
+            async with ctx.guarded_transaction() as tx:
                 done = await self.do_slice(tx, args, state["cursor"], ctx)
                 state = {
                     "cursor": done.next,

@@ -9,13 +9,12 @@ import typer
 
 from classifeed.jobs.v1 import job_service_pb2, schedule_pb2
 from classifeed_cli.commands.jobs.options import ServiceOption, connect_jobs
-from classifeed_cli.job_services import Asked, ask_all, choose
+from classifeed_cli.job_services import ask_all, choose
 from classifeed_cli.job_view import show_schedules, show_unreachable
 from classifeed_cli.messages import document_of
 from classifeed_cli.options import AddressOption, DataOption
 from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.paging import collect
-from classifeed_client import Refused, Unreachable
 
 NameArgument = Annotated[str, typer.Argument(help="Name of the schedule.")]
 
@@ -86,24 +85,7 @@ def resume(
 
 
 def _switch(out: Output, services: list[str], switch: Callable[[str], schedule_pb2.Schedule]) -> None:
-    switched = Asked[schedule_pb2.Schedule]()
-    missing: Refused | None = None
-    away: Unreachable | None = None
-    for owner in services:
-        try:
-            switched.answers[owner] = switch(owner)
-        except Unreachable as error:
-            switched.unreachable[owner] = error.message
-            away = error
-        except Refused as error:
-            if error.reason != "SCHEDULE_NOT_FOUND":
-                raise
-            missing = error
-    if not switched.answers:
-        # It may be the schedule of the one that does not answer.
-        nobody = away or missing
-        assert nobody is not None
-        raise nobody
+    switched = ask_all(services, switch, absent="SCHEDULE_NOT_FOUND")
     left_out = show_unreachable(out, switched)
     for owner, schedule in switched.answers.items():
         out.say(f"{schedule.name} of {owner} {'is paused' if schedule.paused else 'goes on'}.")

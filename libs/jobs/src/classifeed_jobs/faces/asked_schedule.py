@@ -6,9 +6,10 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
+from classifeed_common.zones import find_zone
 from classifeed_jobs.cron import Cron
 from classifeed_jobs.faces.asked import INT32, AskedRun, checked, without_controls
-from classifeed_jobs.schedules import Missed, Schedule, find_zone
+from classifeed_jobs.schedules import Missed, Schedule
 
 _MAX_NAME: Final = 200
 

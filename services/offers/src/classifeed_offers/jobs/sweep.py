@@ -67,8 +67,7 @@ def sweep_registry(outbox: Outbox, *, results_topic: str = FEEDS_OFFER_RESULTS) 
         steps = 0
         more = True
         while more:
-            async with ctx.db.transaction() as tx:
-                await ctx.guard(tx)
+            async with ctx.guarded_transaction() as tx:
                 more, answer = await sweep_step(tx, args.key)
                 if answer is not None:
                     await outbox.put(tx, [answer_message(answer, topic=results_topic)])

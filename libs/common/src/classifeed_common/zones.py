@@ -1,0 +1,17 @@
+"""Time zones by their IANA names."""
+
+from __future__ import annotations
+
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+
+def find_zone(name: str) -> ZoneInfo:
+    """The zone of an IANA name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:  # OSError: it names a folder of zones
+        raise ValueError(f"there is no time zone {name!r}") from error
