@@ -42,7 +42,7 @@ def tell_file(facts: Facts) -> ExplanationStep:
             _FILE,
             STOPPED,
             f"The file of load {task.task_id} cannot be loaded. {_words_of(task)}",
-            time=_set(task.end_time),
+            time=task.end_time,
             suggestion=_remedy_of(task),
             code=task.error_code or "LOAD_FAILED",
             line=task.error_line,
@@ -90,7 +90,7 @@ def tell_batch(facts: Facts) -> ExplanationStep:
             _BATCH,
             STOPPED,
             f"Load {task.task_id} failed. {_words_of(task)}",
-            time=_set(task.end_time),
+            time=task.end_time,
             code=task.error_code or "LOAD_FAILED",
             suggestion="Load the file again; if it fails again, tell the operator.",
         )
@@ -115,12 +115,12 @@ def without_load(stage: ExplanationStage, facts: Facts) -> ExplanationStep:
 
 def sent_at(look: Look) -> Timestamp | None:
     """Returns when the offer was sent, by when it had been found and checked; None when that is not known."""
-    return None if look.location is UNKNOWN else _set(look.location.send_time)
+    return None if look.location is UNKNOWN else look.location.send_time
 
 
 def _checked_at(look: Look) -> Timestamp | None:
     """Returns by when the whole file had been checked: one moment for all of its offers."""
-    return None if look.location is UNKNOWN else _set(look.location.check_time)
+    return None if look.location is UNKNOWN else look.location.check_time
 
 
 def _words_of(task: Task) -> str:
@@ -153,7 +153,7 @@ def _tell_missing(facts: Facts, look: Look) -> ExplanationStep:
         line = f" on line {facts.before.line}" if facts.before.line else ""
         had = f" Load {facts.before.task.task_id} had it{line}."
     removed_by_it = _removed_by(facts, task.task_id)
-    time, gone = _set(task.end_time), ""
+    time, gone = task.end_time, ""
     if removed_by_it and facts.kept is not None:
         time = facts.kept.update_time
         gone = f" So the offer was removed, at {when(time)}."
@@ -182,7 +182,3 @@ def _tell_missing(facts: Facts, look: Look) -> ExplanationStep:
 
 def _removed_by(facts: Facts, number: int) -> bool:
     return facts.is_removed and facts.kept is not None and facts.kept.last_task_id == number
-
-
-def _set(time: Timestamp) -> Timestamp | None:
-    return time if time.seconds or time.nanos else None

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from google.protobuf.timestamp_pb2 import Timestamp
-
 from classifeed.feeds.v1.explanation_pb2 import EXPLANATION_STAGE_SOURCE, ExplanationStep
 from classifeed.feeds.v1.feed_pb2 import (
     FETCH_OUTCOME_DROPPED,
@@ -18,7 +16,18 @@ from classifeed.feeds.v1.feed_pb2 import (
 )
 from classifeed_api.domain.explanation.facts import Facts, Link, Look
 from classifeed_api.domain.explanation.in_the_load import without_load
-from classifeed_api.domain.explanation.steps import DONE, SKIPPED, STOPPED, UNASKED, WAITING, WARNING, stamp, step, when
+from classifeed_api.domain.explanation.steps import (
+    DONE,
+    SKIPPED,
+    STOPPED,
+    UNASKED,
+    WAITING,
+    WARNING,
+    is_set,
+    stamp,
+    step,
+    when,
+)
 from classifeed_api.domain.unknown import UNKNOWN
 from classifeed_api.domain.uploads import Upload
 from classifeed_common.fetch import FETCH_FAULTS
@@ -106,12 +115,12 @@ def _tell_link(link: Link) -> ExplanationStep | None:
             suggestion="Resume the feed; its file is fetched then.",
         )
     failed = f" Fetches that failed before: {link.state.failures:,}." if link.state.failures else ""
-    later = "" if is_under_way or not _is_set(link.state.next_fetch_time) else f" {_next_try(link)}"
+    later = "" if is_under_way or not is_set(link.state.next_fetch_time) else f" {_next_try(link)}"
     return step(
         _SOURCE,
         WAITING,
         f"The file of the feed {_STILL_TO_COME[fetch.outcome]}.{failed}{later} {_THEN}",
-        time=fetch.start_time if _is_set(fetch.start_time) else fetch.create_time,
+        time=fetch.start_time if is_set(fetch.start_time) else fetch.create_time,
     )
 
 
@@ -119,7 +128,7 @@ def _next_try(link: Link) -> str:
     if link.is_paused:
         return "The feed is paused, so it is not tried again."
     next_time = link.state.next_fetch_time
-    return f"The next fetch is due at {when(next_time)}." if _is_set(next_time) else ""
+    return f"The next fetch is due at {when(next_time)}." if is_set(next_time) else ""
 
 
 def _remedy_of(fetch: Fetch) -> str:
@@ -146,7 +155,3 @@ def _tell_file(facts: Facts, look: Look) -> ExplanationStep:
             text = f"{name} ({task.source_bytes:,} bytes) came; load {task.task_id} reads it."
             return step(_SOURCE, DONE, text, time=task.create_time)
     return step(_SOURCE, UNASKED, f"How the file of load {task.task_id} came cannot be asked right now.")
-
-
-def _is_set(time: Timestamp) -> bool:
-    return bool(time.seconds or time.nanos)

@@ -37,7 +37,7 @@ def step(
     excerpt: str = "",
 ) -> ExplanationStep:
     """Returns a step; a time that was never set counts as none."""
-    known = time if time is not None and (time.seconds or time.nanos) else None
+    known = time if time is not None and is_set(time) else None
     return ExplanationStep(
         stage=stage,
         state=state,
@@ -49,6 +49,11 @@ def step(
         column=column,
         excerpt=excerpt,
     )
+
+
+def is_set(time: Timestamp) -> bool:
+    """Whether a time was ever set: an unset one reads as the begin of 1970."""
+    return bool(time.seconds or time.nanos)
 
 
 def stamp(moment: datetime) -> Timestamp:
