@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -24,10 +25,19 @@ def call(tool: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([tool, "-plaintext", *arguments], capture_output=True, text=True, timeout=150, check=False)
 
 
+def ask(address: str, method: str, *, token: str, **request: object) -> subprocess.CompletedProcess[str]:
+    ticket = f"authorization: Bearer {token}"
+    return call(go_tool("grpcurl"), "-H", ticket, "-d", json.dumps(request), address, method)
+
+
+def operator_token(status: dict[str, Any]) -> str:
+    return Path(status["tokens"]["operator"]).read_text().strip()
+
+
 def test_grpcurl_lists_and_calls_every_service(suite: Suite) -> None:
     grpcurl = go_tool("grpcurl")
     status = suite.status()
-    token = Path(status["tokens"]["operator"]).read_text().strip()
+    token = operator_token(status)
     for name, service in status["services"].items():
         listed = call(grpcurl, service["grpc"], "list").stdout.split()
         own = [each for each in listed if not each.startswith(_OPEN)]
@@ -41,40 +51,33 @@ def test_grpcurl_lists_and_calls_every_service(suite: Suite) -> None:
                 full = method[: method.rindex(".")] + "/" + method[method.rindex(".") + 1 :]
                 bare = call(grpcurl, "-d", "{}", service["grpc"], full)
                 assert "Code: Unauthenticated" in bare.stderr, (full, bare.stderr)
-                with_ticket = call(grpcurl, "-H", f"authorization: Bearer {token}", "-d", "{}", service["grpc"], full)
+                with_ticket = ask(service["grpc"], full, token=token)
                 assert "Unauthenticated" not in with_ticket.stderr, (full, with_ticket.stderr)
 
 
 def test_wrong_request_names_the_field(suite: Suite) -> None:
-    grpcurl = go_tool("grpcurl")
     status = suite.status()
-    token = Path(status["tokens"]["operator"]).read_text().strip()
-    answer = call(
-        grpcurl, "-H", f"authorization: Bearer {token}", "-d", '{"name": "offers/1"}',
-        status["services"]["offers"]["grpc"], "classifeed.offers.v1.OfferService/GetOffer",
-    )  # fmt: skip
+    offers = status["services"]["offers"]["grpc"]
+    get_offer = "classifeed.offers.v1.OfferService/GetOffer"
+    answer = ask(offers, get_offer, token=operator_token(status), name="offers/1")
     assert "Code: InvalidArgument" in answer.stderr
     assert "name" in answer.stderr
 
 
 @pytest.mark.parametrize("service", JOB_SERVICES)
 def test_every_service_with_jobs_keeps_schedules(suite: Suite, service: str) -> None:
-    grpcurl = go_tool("grpcurl")
     status = suite.status()
-    token = Path(status["tokens"]["operator"]).read_text().strip()
+    address, token = status["services"][service]["grpc"], operator_token(status)
 
-    def ask(method: str, **request: object) -> dict[str, object]:
-        answer = call(
-            grpcurl, "-H", f"authorization: Bearer {token}", "-d", json.dumps(request),
-            status["services"][service]["grpc"], f"classifeed.jobs.v1.JobService/{method}",
-        )  # fmt: skip
+    def ask_jobs(method: str, **request: object) -> dict[str, object]:
+        answer = ask(address, f"classifeed.jobs.v1.JobService/{method}", token=token, **request)
         assert answer.returncode == 0, answer.stderr
         found: dict[str, object] = json.loads(answer.stdout)
         return found
 
-    ask("PutSchedule", name="e2e", queue="nobody works it", task="noop", lock_key="e2e", every_sec=1)
-    suite.wait(lambda: "last_job_id" in ask("GetSchedule", name="e2e"), 60, "a slot made a job")
-    ask("DeleteSchedule", name="e2e")
+    ask_jobs("PutSchedule", name="e2e", queue="nobody works it", task="noop", lock_key="e2e", every_sec=1)
+    suite.wait(lambda: "last_job_id" in ask_jobs("GetSchedule", name="e2e"), 60, "a slot made a job")
+    ask_jobs("DeleteSchedule", name="e2e")
 
 
 def test_drain_is_seen_before_calls_are_refused(suite: Suite) -> None:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import secrets
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from textwrap import dedent
 
@@ -157,44 +157,23 @@ def test_concurrent_runs_wait_for_each_other_even_with_an_index_built_concurrent
         "    with ctx.autocommit_block():\n"
         "        op.execute('CREATE INDEX CONCURRENTLY a_id ON a (id)')",
     )
-    faults: list[Exception] = []
-
-    def run() -> None:
-        try:
-            shop.migrate()
-        except Exception as error:  # noqa: BLE001 - shown by the assertion
-            faults.append(error)
-
-    threads = [threading.Thread(target=run) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert faults == []
+    with ThreadPoolExecutor() as pool:
+        runs = [pool.submit(shop.migrate) for _ in range(4)]
+    assert [run.exception() for run in runs] == [None] * 4
     assert shop.version() == "0002"
 
 
 def test_a_schema_that_another_run_makes_at_the_same_moment_is_used(shop: Shop) -> None:
     shop.add("0001", "op.execute('CREATE TABLE a (id int)')")
-    faults: list[Exception] = []
-
-    def run() -> None:
-        try:
-            shop.migrate()
-        except Exception as error:  # noqa: BLE001 - shown by the assertion
-            faults.append(error)
-
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'CREATE SCHEMA%' AND wait_event_type = 'Lock'"
-    with psycopg.connect(shop.dsn) as other:
+    with ThreadPoolExecutor() as pool, psycopg.connect(shop.dsn) as other:
         other.execute("CREATE SCHEMA shop")
-        thread = threading.Thread(target=run)
-        thread.start()
+        run = pool.submit(shop.migrate)
         deadline = time.monotonic() + 60
         while shop.query(waiting) == [(0,)] and time.monotonic() < deadline:
             time.sleep(0.01)
         other.commit()
-        thread.join()
-    assert faults == []
+        assert run.exception() is None
     assert shop.version() == "0001"
 
 
