@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import structlog
 
@@ -14,6 +15,7 @@ from classifeed_jobs.waker import Waker
 
 _log = structlog.get_logger("classifeed_jobs.completions")
 _BATCH = 500
+_BEHIND = 4 * _BATCH
 _FIRST_WAIT_S = 0.05
 _LONGEST_WAIT_S = 5.0
 
@@ -27,11 +29,13 @@ class Completions:
     Args:
         db: the service's database.
         waker: tells the workers of what went back to its queue, or may run now.
+        caught_up: called when `is_behind` is over.
     """
 
-    def __init__(self, db: Database, waker: Waker) -> None:
+    def __init__(self, db: Database, waker: Waker, caught_up: Callable[[], None]) -> None:
         self._session = Session(db)
         self._waker = waker
+        self._caught_up = caught_up
         self._pending: list[Ending] = []
         self._unwritten: set[ClaimKey] = set()
         self._changed = asyncio.Event()
@@ -49,6 +53,13 @@ class Completions:
         """Whether the end of a claim is known here and not yet written."""
         return key in self._unwritten
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether so many ends wait to be written that nothing more should be claimed: if the process died now, all of
+        these jobs would run a second time.
+        """
+        return len(self._unwritten) >= _BEHIND
+
     async def drained(self) -> None:
         """Return once everything put so far is written."""
         await self._empty.wait()
@@ -63,7 +74,10 @@ class Completions:
                     batch = self._pending[:_BATCH]
                     del self._pending[: len(batch)]
                     await self._write(batch)
+                    was_behind = self.is_behind
                     self._unwritten.difference_update([ending.key for ending in batch])
+                    if was_behind and not self.is_behind:
+                        self._caught_up()
                 self._empty.set()
         finally:
             await self._session.close()

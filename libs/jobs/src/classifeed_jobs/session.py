@@ -13,8 +13,13 @@ from psycopg.types.json import set_json_loads
 from classifeed_common.db import Database, Tx
 
 # Every statement names its index by its shape (= ANY (ARRAY(…)), ORDER BY … LIMIT), so one plan serves all sizes:
-# planning anew costs as much as running it, and statistics of a queue that was just empty are always wrong.
-_SETTINGS: tuple[str, ...] = ("SET plan_cache_mode = force_generic_plan", "SET enable_seqscan = off")
+# planning anew costs as much as running it, and statistics of a queue that was just empty are always wrong. By those a
+# batch would be compared each with each; where a loop is meant, it is LATERAL.
+_SETTINGS: tuple[str, ...] = (
+    "SET plan_cache_mode = force_generic_plan",
+    "SET enable_seqscan = off",
+    "SET enable_nestloop = off",
+)
 
 _DECODE: Final = JSONDecoder().decode
 

@@ -98,14 +98,14 @@ class Worker:
         self._limits = Session(db, idle_in_transaction_s=_LIMITS_STILL_S)
         self._lease = LeaseRow(self.worker_id, sorted(self._queues))
         self._waker = Waker(db)
-        self._completions = Completions(db, self._waker)
+        self._completions = Completions(db, self._waker, self._caught_up)
         self._heartbeat = Heartbeat(self._session, self._lease, self._runs, self._completions, heartbeat_s=heartbeat_s)
         self._claimer = Claimer(
             self._session,
             self._limits,
             self._lease,
             sorted(self._queues),
-            room=lambda queue: self._runners[queue].room,
+            room=self._room,
             start=self._start,
             claim_backoff_s=claim_backoff_s,
             fresh_s=2 * heartbeat_s,
@@ -163,6 +163,13 @@ class Worker:
         WAIT_DURATION.observe(claim.waited_s, claim.queue)
         self._runners[claim.queue].put(run)
         self._heartbeat.started(claim.lease_ttl_s)
+
+    def _room(self, queue: str) -> int:
+        return 0 if self._completions.is_behind else self._runners[queue].room
+
+    def _caught_up(self) -> None:
+        for queue in self._queues:
+            self._claimer.freed(queue)
 
     async def _handle(self, run: Run) -> None:
         self._end(run, await self._run(run))

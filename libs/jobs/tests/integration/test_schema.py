@@ -175,3 +175,53 @@ async def _check_plan(
     assert scans == [], f"{name} scans"
     touched = nodes[0]["Shared Hit Blocks"] + nodes[0]["Shared Read Blocks"]
     assert touched <= limit, f"{name} touches {touched} blocks"
+
+
+@pytest.mark.parametrize("statistics", ["ANALYZE dl_jobs", "TRUNCATE dl_jobs; VACUUM ANALYZE dl_jobs"])
+async def test_no_batch_is_compared_each_with_each_whatever_the_statistics_say(bench: Bench, statistics: str) -> None:
+    count = 400
+    fill = f"INSERT INTO dl_jobs (queue, task) SELECT 'q', 'noop' FROM generate_series(1, {count})"
+    async with bench.db.dedicated_connection() as connection:
+        for setting in ("SET dl_jobs.notify = off", *_SETTINGS):
+            await connection.execute(setting)
+        await connection.execute(fill)
+        for statement in statistics.split(";"):  # from now on: nothing runs, or there is nothing at all
+            await connection.execute(statement)
+        if statistics.startswith("TRUNCATE"):
+            await connection.execute(fill)
+        await connection.execute("INSERT INTO dl_workers (worker_id, queues) VALUES ('w', '{q}')")
+        ids = [row[0] for row in await (await connection.execute("SELECT job_id FROM dl_jobs")).fetchall()]
+        ends = {
+            "job_ids": ids,
+            "claim_nos": [1] * count,
+            "messages": [None] * count,
+            "results": [None] * count,
+            "delays_s": [0.0] * count,
+            "notify": "off",
+        }
+        progress = {"job_ids": ids, "claim_nos": [1] * count, "progress": ["{}"] * count}
+        keyed = {"worker": "w", "queue": "q", "look": count, "wanted": count, "fresh_s": 9999, "is_permitted": False}
+        batches = {
+            "finish": (claims._FINISH, ends | {"outcomes": ["succeeded"] * count}),
+            "end": (claims._END, ends | {"outcomes": ["succeeded", "retry"] * (count // 2)}),
+            "progress": (claims._SAVE_PROGRESS, progress),
+        }
+        async with connection.transaction(force_rollback=True):
+            await connection.execute("UPDATE dl_jobs SET lock_key = 'hot'")
+            nodes = await _explain(connection, claiming._CLAIM, keyed, generic=True)
+            assert _comparisons(nodes) <= 10 * count, "claim"
+        await connection.execute("UPDATE dl_jobs SET status = 'running', claimed_by = 'w', attempt = 1, claim_no = 1")
+        for name, (statement, parameters) in batches.items():
+            async with connection.transaction(force_rollback=True):
+                nodes = await _explain(connection, statement, parameters, generic=True)
+            assert _comparisons(nodes) <= 10 * count, name
+
+
+def _comparisons(nodes: list[dict[str, Any]]) -> int:
+    """Rows that were looked at in vain, and arrays that were searched once for each of them."""
+    vain = sum(
+        node["Actual Loops"] * (node.get("Rows Removed by Join Filter", 0) + node.get("Rows Removed by Filter", 0))
+        for node in nodes
+    )
+    searched = sum(node["Actual Loops"] ** 2 for node in nodes if "= ANY" in node.get("Index Cond", ""))
+    return int(vain + searched)
