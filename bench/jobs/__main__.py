@@ -29,7 +29,7 @@ _REPEATS = int(os.environ.get("BENCH_REPEATS", "5"))
 _PIN_S = int(os.environ.get("BENCH_PIN_S", "60"))
 _DONE = int(os.environ.get("BENCH_DONE", "1000000"))
 _DELAYED = int(os.environ.get("BENCH_DELAYED", "100000"))
-_JOBS = {1000: 20_000, 100: 10_000, 10: 5_000}
+_JOBS = {1000: 100_000, 100: 50_000, 10: 20_000}  # so many that neither start nor stop of a worker counts
 _PROCRASTINATE_JOBS = 1_000
 _WAKES = 150
 _IDLE_S = 30.0
@@ -63,6 +63,7 @@ class Bench:
         ran = subprocess.run(command, check=False, capture_output=True, text=True)
         if ran.returncode:
             raise RuntimeError(f"{engine} {measure}: {ran.stderr[-2000:]}")
+        sys.stderr.write(ran.stderr)  # what it complained of
         found: dict[str, Any] = json.loads(ran.stdout)
         self.knobs[engine] = found["knobs"]
         return found
@@ -107,15 +108,13 @@ class Bench:
 
     def recover(self) -> None:
         """After a killed worker, after a restart."""
-        killed_s = recovery.measure_kill(self.database())
-        self.report.at_most("SIGKILL of a worker: all run again, s", killed_s, recovery.LEASE_S + 1.0)
-        found = recovery.measure_restart(self.server, self.database(), _RESTART_JOBS)
-        self.report.at_most("PostgreSQL restarted: first end, s", found["recovered_s"], 60 + 1.0)
-        said = f"{found['before_s']:.0f} -> {found['after_s']:.0f} jobs/s"
-        self.report.at_least(
-            "PostgreSQL restarted: throughput after / before", found["after_s"] / found["before_s"], 0.95, said
-        )
-        self.report.at_most("PostgreSQL restarted: jobs lost", found["lost"], 0)
+        killed_s = [recovery.measure_kill(self.database()) for _ in range(_REPEATS)]
+        self.report.at_most("SIGKILL of a worker: all run again, s", max(killed_s), recovery.LEASE_S + 1.0)
+        runs = [recovery.measure_restart(self.server, self.database(), _RESTART_JOBS) for _ in range(_REPEATS)]
+        self.report.at_most("PostgreSQL restarted: first end, s", max(run["recovered_s"] for run in runs), 60 + 1.0)
+        after, before = [run["after_s"] for run in runs], [run["before_s"] for run in runs]
+        self.report.ratio("PostgreSQL restarted: throughput after / before", after, before, 0.95)
+        self.report.at_most("PostgreSQL restarted: jobs lost", sum(run["lost"] for run in runs), 0)
 
     def pin(self) -> None:
         """Throughput while somebody's transaction stays open."""

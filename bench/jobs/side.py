@@ -11,6 +11,7 @@ import time
 from typing import Any
 
 import psycopg
+import structlog
 
 from bench.jobs.engines import Engine, load
 
@@ -105,6 +106,7 @@ _MEASURES = {"drain": measure_drain, "wake": measure_wake, "pin": measure_pin}
 
 def main() -> None:
     """Measures once and prints JSON."""
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # the answer alone goes to stdout
     name, measure, dsn, count, batch = sys.argv[1:]
     print(json.dumps(asyncio.run(_MEASURES[measure](name, dsn, int(count), int(batch)))))
 
