@@ -144,6 +144,22 @@ class AskedFilter(BaseModel):
         return JobFilter(queue=self.queue, task=self.task, lock_key=self.lock_key)
 
 
+class AskedRetry(BaseModel):
+    """Which failed jobs to try again: all of one queue that agree in everything that is set."""
+
+    model_config = ConfigDict(title="RetryRequest", extra="forbid", strict=True, frozen=True)
+
+    queue: QueueName
+    task: TaskName | None = Field(default=None, description="Only jobs of this task.")
+    failed_since: Annotated[datetime, AfterValidator(_in_utc)] | None = Field(
+        default=None, description="Only jobs that failed then or later; all that are kept when left out."
+    )
+
+    def to_filter(self) -> JobFilter:
+        """The filter as the engine takes it."""
+        return JobFilter(queue=self.queue, task=self.task)
+
+
 class _NamedQueue(BaseModel):
     queue: QueueName
 

@@ -295,6 +295,40 @@ async def test_only_what_failed_is_tried_again(host, bench) -> None:
         assert_problem(await hosted.http.post(f"/api/v1/jobs/{job_id}/retry"), 412, "JOB_NOT_FAILED")
 
 
+async def test_failed_jobs_are_tried_again_all_since_a_time(host, bench) -> None:
+    is_broken = True
+
+    @bench.registry.register("t")
+    async def work(ctx: Any, args: dict[str, Any]) -> None:
+        if is_broken:
+            raise Fail("away")
+
+    async with host(work={"q": 4}) as hosted:
+
+        async def retry(**asked: Any) -> httpx.Response:
+            answer: httpx.Response = await hosted.http.post("/api/v1/jobs:retry", json=asked)
+            return answer
+
+        early, *late = [(await hosted.trigger(task="t", lock_key=f"k{n}"))["job_id"] for n in range(3)]
+        ends = {job_id: (await hosted.ended(job_id))["finished_at"] for job_id in (early, *late)}
+        is_broken = False
+        await bench.execute(
+            "UPDATE dl_jobs_done SET finished_at = finished_at - interval '1 hour' WHERE job_id = %s", early
+        )
+        assert (await retry(queue="q", task="none")).json() == {"retried": 0}
+        assert (await retry(queue="q", task="t", failed_since=min(ends[job_id] for job_id in late))).json() == {
+            "retried": 2
+        }
+        for job_id in late:
+            assert (await hosted.ended(job_id))["status"] == "succeeded"
+        assert (await hosted.status(early))["status"] == "failed"
+        assert (await retry(queue="q")).json() == {"retried": 1}
+        assert (await hosted.ended(early))["status"] == "succeeded"
+        problem = assert_problem(await retry(task="t"), 400, "REQUEST_INVALID")  # never all queues by a slip
+        assert problem["violations"][0]["field"] == "queue"
+        assert_problem(await retry(queue="q", failed_since="yesterday"), 400, "REQUEST_INVALID")
+
+
 async def test_the_audit_log_has_the_start_and_end_of_every_request_and_who_did_what(host, keys: KeyStore) -> None:
     async with host(keys=keys, is_guarded=True) as hosted:
         hosted.http.headers["authorization"] = f"Bearer {keys.issue('operator', 'loader')}"
@@ -394,7 +428,7 @@ async def test_the_openapi_document_is_valid_and_true(hosted) -> None:
         Draft202012Validator.check_schema(schema)
     assert references(document) == {f"#/components/schemas/{name}" for name in schemas}
     operations = [(path, verb, each) for path, item in document["paths"].items() for verb, each in item.items()]
-    assert len({each["operationId"] for _, _, each in operations}) == len(operations) == 19
+    assert len({each["operationId"] for _, _, each in operations}) == len(operations) == 20
     for path, _, each in operations:
         in_path = {parameter["name"] for parameter in each["parameters"] if parameter["in"] == "path"}
         assert in_path == {step.strip("{}") for step in path.split("/") if step.startswith("{")}
@@ -421,6 +455,8 @@ async def test_the_openapi_document_is_valid_and_true(hosted) -> None:
     check("/api/v1/jobs:batch", "post", await hosted.http.post("/api/v1/jobs:batch", json={"jobs": [body]}))
     check("/api/v1/queues/{queue}/pause", "post", await hosted.http.post("/api/v1/queues/q/pause"))
     check("/api/v1/queues/{queue}/resume", "post", await hosted.http.post("/api/v1/queues/q/resume"))
+    for asked_retry in ({"queue": "q", "failed_since": "2026-11-01T00:00:00Z"}, {"task": "noop"}):
+        check("/api/v1/jobs:retry", "post", await hosted.http.post("/api/v1/jobs:retry", json=asked_retry))
     for path in ("/api/v1/jobs", "/api/v1/queues", "/api/v1/locks", "/health", "/info"):
         check(path, "get", await hosted.http.get(path))
     schedule = "/api/v1/schedules/{name}"

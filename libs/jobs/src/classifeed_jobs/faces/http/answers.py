@@ -67,6 +67,12 @@ class CanceledJob(Answer):
     heartbeat_at: Time | None
 
 
+class RetriedJobs(Answer):
+    """What a retry in bulk came to."""
+
+    retried: int = Field(description="Jobs that are queued again.")
+
+
 class JobView(Answer):
     """All of a job."""
 

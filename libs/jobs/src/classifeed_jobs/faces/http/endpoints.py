@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from classifeed_common.errors import FieldViolation, InvalidArgument
-from classifeed_jobs.faces.asked import MAX_LOCKS, checked_job_id, checked_queue, refusal
+from classifeed_jobs.faces.asked import MAX_LOCKS, AskedRetry, checked_job_id, checked_queue, refusal
 from classifeed_jobs.faces.http import answers
 from classifeed_jobs.faces.http.operations import Asked, EventsQuery, Hosted, JobsQuery
 from classifeed_jobs.job import EnqueuedJob
@@ -37,6 +37,13 @@ async def retry_job(hosted: Hosted, asked: Asked) -> answers.JobStatus:
     """Puts a failed or canceled job back into its queue."""
     job = await hosted.admin.retry(checked_job_id(asked.path["job_id"]), by=asked.by)
     return answers.JobStatus.model_validate(job)
+
+
+async def retry_jobs(hosted: Hosted, asked: Asked) -> answers.RetriedJobs:
+    """Puts all failed jobs that fit back into their queue."""
+    body: AskedRetry = asked.body
+    retried = await hosted.admin.retry_failed(body.to_filter(), since=body.failed_since, by=asked.by)
+    return answers.RetriedJobs(retried=retried)
 
 
 async def list_jobs(hosted: Hosted, asked: Asked) -> answers.JobList:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from classifeed_jobs.faces.asked import AskedBatch, AskedJob
+from classifeed_jobs.faces.asked import AskedBatch, AskedJob, AskedRetry
 from classifeed_jobs.faces.asked_schedule import AskedSchedule
 from classifeed_jobs.faces.http import answers, endpoints, schedule_endpoints
 from classifeed_jobs.faces.http.operations import EventsQuery, JobsQuery, Operation, SchedulesQuery
@@ -59,6 +59,15 @@ OPERATIONS: Final = (
         endpoints.retry_job,
         answers.JobStatus,
         rpc="RetryJob",
+    ),
+    Operation(
+        "POST",
+        "/api/v1/jobs:retry",
+        "Try failed jobs of a queue again",
+        endpoints.retry_jobs,
+        answers.RetriedJobs,
+        rpc="RetryJobs",
+        body=AskedRetry,
     ),
     Operation(
         "GET",

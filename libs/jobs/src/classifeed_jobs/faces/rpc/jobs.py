@@ -27,7 +27,7 @@ from classifeed.jobs.v1.job_service_pb2 import (
 )
 from classifeed_common.errors import FieldViolation, InvalidArgument, Unavailable
 from classifeed_jobs.admin import JobAdmin
-from classifeed_jobs.faces.asked import AskedBatch, AskedFilter, AskedJob, checked, checked_job_id, refusal
+from classifeed_jobs.faces.asked import AskedBatch, AskedFilter, AskedJob, AskedRetry, checked, checked_job_id, refusal
 from classifeed_jobs.faces.rpc import messages
 from classifeed_jobs.faces.rpc.methods import Context, Methods, caller_name
 from classifeed_jobs.faces.rpc.values import time_of
@@ -124,7 +124,8 @@ class JobMethods(Methods):
     async def RetryJobs(self, request: RetryJobsRequest, context: Context) -> RetryJobsResponse:
         """Enqueues again all failed jobs that fit."""
         since = time_of(request.failed_since, "failed_since") if request.HasField("failed_since") else None
-        retried = await self._admin.retry_failed(_filter(request), since=since, by=caller_name())
+        asked = checked(AskedRetry, {"queue": request.queue, "task": request.task or None, "failed_since": since})
+        retried = await self._admin.retry_failed(asked.to_filter(), since=asked.failed_since, by=caller_name())
         return RetryJobsResponse(retried=retried)
 
     async def ListJobEvents(self, request: ListJobEventsRequest, context: Context) -> ListJobEventsResponse:
@@ -145,9 +146,9 @@ class JobMethods(Methods):
             after = events[-1].event_id
 
 
-def _filter(request: ListJobsRequest | RetryJobsRequest) -> JobFilter:
+def _filter(request: ListJobsRequest) -> JobFilter:
     names = ("queue", "task", "lock_key")
-    given = {name: getattr(request, name) for name in names if getattr(request, name, "")}
+    given = {name: getattr(request, name) for name in names if getattr(request, name)}
     return checked(AskedFilter, given).to_filter()
 
 
