@@ -13,6 +13,7 @@ import pytest
 from tests.e2e.suite import Suite
 
 _KNOBS = {
+    "TIMEZONE": "Asia/Tokyo",
     "CLASSIFEED_JOBS_LEASE_S": "4",
     "CLASSIFEED_FETCH_ALLOW_LOOPBACK": "1",
     "CLASSIFEED_LOADER_MIN_INTERVAL_S": "2",

@@ -78,6 +78,11 @@ def test_every_service_with_jobs_keeps_schedules(suite: Suite, service: str) -> 
     ask_jobs("PutSchedule", name="e2e", queue="nobody works it", task="noop", lock_key="e2e", every_sec=1)
     suite.wait(lambda: "last_job_id" in ask_jobs("GetSchedule", name="e2e"), 60, "a slot made a job")
     ask_jobs("DeleteSchedule", name="e2e")
+    daily = ask_jobs(
+        "PutSchedule", name="e2e daily", queue="nobody works it", task="noop", lock_key="e2e", cron="@daily"
+    )
+    ask_jobs("DeleteSchedule", name="e2e daily")
+    assert daily["timeZone"] == "Asia/Tokyo"  # the suite's TIMEZONE
 
 
 def test_drain_is_seen_before_calls_are_refused(suite: Suite) -> None:

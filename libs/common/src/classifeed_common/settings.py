@@ -62,7 +62,10 @@ class ServiceSettings(LogFileSettings):
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")
     log_json: bool = Field(default=True, description="Logs as JSON; otherwise for reading on a terminal.")
-    time_zone: ZoneName = Field(default="UTC", description="Clock of logs and metrics in files, an IANA name.")
+    time_zone: ZoneName = Field(
+        default="UTC",
+        description="Clock of logs, metrics in files, and job schedules that name none: an IANA name.",
+    )
     metric_interval_s: float = Field(
         default=60, gt=0, le=86400, description="How often metrics go into their file, in seconds."
     )

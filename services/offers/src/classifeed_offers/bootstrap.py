@@ -23,6 +23,7 @@ from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import channel_to, check_table, database_of
 from classifeed_jobs import JobStore, Reaper, Scheduler, Worker
 from classifeed_jobs.faces.rpc import job_servicer
+from classifeed_jobs.schedules import set_default_zone
 from classifeed_offers.app.publish_offers import publish_offers
 from classifeed_offers.app.put_schema import put_schema
 from classifeed_offers.clients.receiver import Receiver
@@ -43,6 +44,7 @@ async def prepare(settings: OffersSettings) -> None:
 
 def build(settings: OffersSettings) -> ServiceRunner:
     """Return the service, nothing of it opened yet. Call it inside the event loop."""
+    set_default_zone(settings.time_zone)
     db = database_of(settings)
     channel = channel_to("receiver", settings.receiver_address, settings)
     receiver = Receiver(channel)

@@ -23,6 +23,7 @@ from classifeed_common.runner.parts import blobs_of, check_table, database_of
 from classifeed_common.spool import sweep_spool
 from classifeed_jobs import JobStore, Reaper, Scheduler, Worker
 from classifeed_jobs.faces.rpc import job_servicer
+from classifeed_jobs.schedules import set_default_zone
 from classifeed_processor.app.create_task import QUEUE
 from classifeed_processor.app.locate_offer import OfferLocator
 from classifeed_processor.app.send_run import RunParts
@@ -44,6 +45,7 @@ async def prepare(settings: ProcessorSettings) -> None:
 
 def build(settings: ProcessorSettings) -> ServiceRunner:
     """Returns the processor, nothing of it opened yet."""
+    set_default_zone(settings.time_zone)
     database = database_of(settings)
     blobs = blobs_of(settings)
     producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
