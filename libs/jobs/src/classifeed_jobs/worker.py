@@ -183,9 +183,10 @@ class Worker:
         if not self._runs:
             self._are_over.set()
         self._runners[run.claim.queue].ended()
+        # In this order: both wake a task, and the next jobs are waited for, the end is not.
+        self._claimer.freed(run.claim.queue)
         if ending is not None:
             self._completions.put(ending)
-        self._claimer.freed(run.claim.queue)
 
     async def _run(self, run: Run) -> Ending | None:
         claim = run.claim
