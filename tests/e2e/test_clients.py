@@ -82,7 +82,7 @@ def test_every_service_with_jobs_keeps_schedules(suite: Suite, service: str) -> 
         "PutSchedule", name="e2e daily", queue="nobody works it", task="noop", lock_key="e2e", cron="@daily"
     )
     ask_jobs("DeleteSchedule", name="e2e daily")
-    assert daily["timeZone"] == "Asia/Tokyo"  # the suite's TIMEZONE
+    assert daily["time_zone"] == "Asia/Tokyo"  # the suite's TIMEZONE
 
 
 def test_drain_is_seen_before_calls_are_refused(suite: Suite) -> None:
