@@ -15,7 +15,7 @@ from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
 from classifeed_common.auth import KeyStore
 from classifeed_common.runner import Role, ServiceRunner
 from classifeed_common.testing.rpc import settings_for
-from classifeed_jobs import Reaper, Worker
+from classifeed_jobs import Fail, Reaper, Worker
 from classifeed_jobs.faces.http import job_routes
 from classifeed_jobs.faces.http.answers import Info
 from classifeed_jobs.faces.rpc import job_servicer
@@ -23,6 +23,26 @@ from classifeed_jobs.faces.rpc import job_servicer
 from ..conftest import Bench
 
 ENDED = {"succeeded", "failed", "canceled"}
+
+
+@dataclass
+class Outage:
+    """What the task `t` needs is away, until it is over."""
+
+    is_over: bool = False
+
+
+@pytest.fixture
+def outage(bench: Bench) -> Outage:
+    outage = Outage()
+
+    @bench.registry.register("t")
+    async def work(ctx: Any, args: dict[str, Any]) -> Any:
+        if not outage.is_over:
+            raise Fail("away")
+        return {"rows": [1, 2.5, None]}
+
+    return outage
 
 
 @dataclass

@@ -295,14 +295,7 @@ async def test_only_what_failed_is_tried_again(host, bench) -> None:
         assert_problem(await hosted.http.post(f"/api/v1/jobs/{job_id}/retry"), 412, "JOB_NOT_FAILED")
 
 
-async def test_failed_jobs_are_tried_again_all_since_a_time(host, bench) -> None:
-    is_broken = True
-
-    @bench.registry.register("t")
-    async def work(ctx: Any, args: dict[str, Any]) -> None:
-        if is_broken:
-            raise Fail("away")
-
+async def test_failed_jobs_are_tried_again_all_since_a_time(host, bench, outage) -> None:
     async with host(work={"q": 4}) as hosted:
 
         async def retry(**asked: Any) -> httpx.Response:
@@ -311,7 +304,7 @@ async def test_failed_jobs_are_tried_again_all_since_a_time(host, bench) -> None
 
         early, *late = [(await hosted.trigger(task="t", lock_key=f"k{n}"))["job_id"] for n in range(3)]
         ends = {job_id: (await hosted.ended(job_id))["finished_at"] for job_id in (early, *late)}
-        is_broken = False
+        outage.is_over = True
         await bench.execute(
             "UPDATE dl_jobs_done SET finished_at = finished_at - interval '1 hour' WHERE job_id = %s", early
         )

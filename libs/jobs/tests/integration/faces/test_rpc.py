@@ -22,7 +22,7 @@ from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
 from classifeed_common.auth import KeyStore
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.rpc.status import from_rpc_error
-from classifeed_jobs import Fail, Progress, QueueLimits, Queues
+from classifeed_jobs import Progress, QueueLimits, Queues
 
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
 
@@ -130,15 +130,7 @@ async def test_batches_pages_journals_and_cancels(stub) -> None:
         assert (await refused(call(request(job_id="17")))).code() is INVALID
 
 
-async def test_failed_jobs_go_back_singly_and_all_since_a_time(host, bench) -> None:
-    is_broken = True
-
-    @bench.registry.register("t")
-    async def work(ctx: Any, args: dict[str, Any]) -> Any:
-        if is_broken:
-            raise Fail("away")
-        return {"rows": [1, 2.5, None]}
-
+async def test_failed_jobs_go_back_singly_and_all_since_a_time(host, bench, outage) -> None:
     async with host(work={"q": 4}) as hosted, grpc.aio.insecure_channel(hosted.grpc_address) as channel:
         stub: Any = JobServiceStub(channel)
         early = (await hosted.trigger(task="t", lock_key="a"))["job_id"]
@@ -150,7 +142,7 @@ async def test_failed_jobs_go_back_singly_and_all_since_a_time(host, bench) -> N
             assert (await hosted.ended(job_id))["status"] == "failed"
         [queue] = (await stub.ListQueues(pb.ListQueuesRequest())).queues
         assert (queue.queue, queue.ended_last_minute, queue.failed_last_hour, queue.paused) == ("q", 4, 4, False)
-        is_broken = False
+        outage.is_over = True
         other = await stub.RetryJobs(pb.RetryJobsRequest(queue="q", task="none", failed_since=since))
         assert other.retried == 0
         assert (await stub.RetryJobs(pb.RetryJobsRequest(queue="q", task="t", failed_since=since))).retried == 3
