@@ -36,14 +36,15 @@ def choose(client: JobClient, service: str) -> list[str]:
 
 
 def ask_all(
-    services: list[str], ask: Callable[[str], Answer], *, absent: str = "", is_one: bool = False
+    services: list[str], ask: Callable[[str], Answer], *, absent: str | None = None, is_one: bool = False
 ) -> Asked[Answer]:
     """Asks each service; those that do not answer are noted.
 
     Args:
         services: which.
         ask: asks one.
-        absent: reason by which a service says that it does not have what is asked for; it is left out then.
+        absent: reason by which a service says that it does not have what is asked for; it is left out then. None: any
+            refusal is raised.
         is_one: only one can have it: none is asked after that one.
 
     Raises:

@@ -86,8 +86,9 @@ class Heartbeat:
             if not await self._lease.renew(connection):
                 await self._lease.register(connection)
             held = await self._lease.held(connection)
-            found = {key: run.context.unsaved_progress for key, run in before.items()}
-            reports = {key: report for key, report in found.items() if report is not None}
+            reports = {
+                key: report for key, run in before.items() if (report := run.context.unsaved_progress) is not None
+            }
             if reports:
                 await save_progress(
                     connection, {(before[key].claim.job_id, key[1]): report for key, report in reports.items()}
