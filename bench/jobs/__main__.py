@@ -120,7 +120,7 @@ class Bench:
         """Throughput while somebody's transaction stays open."""
         for engine, goal in (("ours", 0.9), ("pgqueuer", None)):
             found = self.side(engine, "pin", _PIN_S, 1000)
-            said = f"{found['clean_s']:.0f} -> {found['pinned_s']:.0f} jobs/s"
+            said = f"{found['clean_s']:.0f} -> {found['pinned_s']:.0f} jobs/s, {found['jobs']:,} jobs"
             self.report.at_least(
                 f"xmin pinned {_PIN_S} s / clean, {engine}", found["pinned_s"] / found["clean_s"], goal, said
             )

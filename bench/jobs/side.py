@@ -13,9 +13,10 @@ from typing import Any
 import psycopg
 import structlog
 
-from bench.jobs.engines import Engine, load
+from bench.jobs.engines import load
 
 _PIECE = 5_000
+_AHEAD = 20_000
 
 
 async def measure_drain(name: str, dsn: str, count: int, batch: int) -> dict[str, Any]:
@@ -75,32 +76,44 @@ async def measure_wake(name: str, dsn: str, count: int, _: int) -> dict[str, Any
 
 
 async def measure_pin(name: str, dsn: str, seconds: int, batch: int) -> dict[str, Any]:
-    """Rates before somebody forgets a transaction, and at the end of `seconds` with it open."""
+    """Rates of a worker that always has jobs, before somebody forgets a transaction, and `seconds` after that."""
     engine = load(name)
     await engine.open(dsn)
-    clean = await _rate(engine, seconds / 10, batch)
-    # The embedded server's own guard against forgotten transactions is what is not there in this measure.
-    options = "-c idle_in_transaction_session_timeout=0"
-    async with await psycopg.AsyncConnection.connect(dsn, options=options) as forgotten:
-        await forgotten.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        await forgotten.execute("SELECT pg_current_xact_id()")
-        await _rate(engine, seconds * 9 / 10, batch)
-        pinned = await _rate(engine, seconds / 10, batch)
-        await forgotten.rollback()
+    ran = 0
+    rates: list[float] = []
+
+    def started(_: int) -> None:
+        nonlocal ran
+        ran += 1
+
+    async def supply(for_s: float) -> None:
+        nonlocal filled
+        at, before = time.perf_counter(), ran
+        while time.perf_counter() < at + for_s:
+            if filled - ran < _AHEAD:
+                await engine.fill(_PIECE)
+                filled += _PIECE
+            else:
+                await asyncio.sleep(0.01)
+        rates.append((ran - before) / (time.perf_counter() - at))
+
+    filled = 0
+
+    async def body() -> None:
+        await supply(seconds / 30)  # connections and plans are there by now
+        await supply(seconds / 10)
+        # The embedded server's own guard against forgotten transactions is what is not there in this measure.
+        options = "-c idle_in_transaction_session_timeout=0"
+        async with await psycopg.AsyncConnection.connect(dsn, options=options) as forgotten:
+            await forgotten.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            await forgotten.execute("SELECT pg_current_xact_id()")
+            await supply(seconds * 9 / 10)
+            await supply(seconds / 10)
+            await forgotten.rollback()
+
+    await engine.serve(started, body, batch)
     await engine.close()
-    return {"clean_s": clean, "pinned_s": pinned, "knobs": engine.knobs}
-
-
-async def _rate(engine: Engine, seconds: float, batch: int) -> float:
-    done, spent = 0, 0.0
-    until = time.perf_counter() + seconds
-    while time.perf_counter() < until:
-        await engine.fill(_PIECE)
-        started = time.perf_counter()
-        await engine.drain(_PIECE, batch)
-        spent += time.perf_counter() - started
-        done += _PIECE
-    return done / spent
+    return {"clean_s": rates[1], "pinned_s": rates[3], "jobs": ran, "knobs": engine.knobs}
 
 
 _MEASURES = {"drain": measure_drain, "wake": measure_wake, "pin": measure_pin}

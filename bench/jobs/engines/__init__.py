@@ -33,8 +33,8 @@ class Engine(Protocol):
     async def drain(self, count: int, batch: int) -> None:
         """Starts a worker and returns once `count` jobs have run and are written down as ended."""
 
-    async def serve(self, started: Started, body: Callable[[], Awaitable[Any]]) -> None:
-        """Runs a worker while `body` runs; `started` is told the number of each job as its handler begins."""
+    async def serve(self, started: Started, body: Callable[[], Awaitable[Any]], batch: int = 10) -> None:
+        """Runs a worker while `body` runs; `started` is told the number of each job as it begins, 0 for a no-op."""
 
 
 def load(name: str) -> Engine:

@@ -59,15 +59,19 @@ class Engine:
 
         await self.worker(registry, batch).run(stop)
 
-    async def serve(self, started: Started, body: Callable[[], Awaitable[Any]]) -> None:
+    async def serve(self, started: Started, body: Callable[[], Awaitable[Any]], batch: int = 10) -> None:
         registry = Registry()
 
         @registry.register("numbered")
         async def numbered(_: JobContext, args: dict[str, Any]) -> None:
             started(args["number"])
 
+        @registry.register("noop")
+        async def noop(_: JobContext, __: dict[str, Any]) -> None:
+            started(0)
+
         stop = asyncio.Event()
-        working = asyncio.create_task(self.worker(registry, 10).run(stop))
+        working = asyncio.create_task(self.worker(registry, batch).run(stop))
         try:
             await body()
         finally:

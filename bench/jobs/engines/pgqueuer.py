@@ -51,14 +51,18 @@ class Engine:
 
         await manager.run(batch_size=batch, mode=QueueExecutionMode.drain)
 
-    async def serve(self, started: Started, body: Callable[[], Awaitable[Any]]) -> None:
+    async def serve(self, started: Started, body: Callable[[], Awaitable[Any]], batch: int = 10) -> None:
         manager = self._manager()
 
         @manager.entrypoint("numbered")
         async def numbered(job: Job) -> None:
             started(int(job.payload or b"0"))
 
-        working = asyncio.create_task(manager.run(batch_size=10, dequeue_timeout=timedelta(seconds=15)))
+        @manager.entrypoint("noop")
+        async def noop(_: Job) -> None:
+            started(0)
+
+        working = asyncio.create_task(manager.run(batch_size=batch, dequeue_timeout=timedelta(seconds=15)))
         try:
             await body()
         finally:

@@ -14,10 +14,14 @@ _CONCURRENCY = 30
 _PIECE = 1_000
 
 
+def _nobody(_: int) -> None: ...
+
+
 class Engine:
     knobs = f"concurrency {_CONCURRENCY}, pool of 8, notifications on, polling 5 s"
 
     async def open(self, dsn: str) -> None:
+        self._started: Started = _nobody
         self._app = App(connector=PsycopgConnector(conninfo=dsn, min_size=4, max_size=8))
         await self._app.open_async()
         if not await self._app.check_connection_async():
@@ -25,7 +29,7 @@ class Engine:
 
         @self._app.task(name="noop")
         async def noop() -> None:
-            pass
+            self._started(0)
 
         @self._app.task(name="numbered")
         async def numbered(number: int) -> None:
@@ -46,10 +50,10 @@ class Engine:
     async def drain(self, count: int, batch: int) -> None:
         await self._app.run_worker_async(concurrency=_CONCURRENCY, wait=False, install_signal_handlers=False)
 
-    async def serve(self, started: Started, body: Callable[[], Awaitable[Any]]) -> None:
+    async def serve(self, started: Started, body: Callable[[], Awaitable[Any]], batch: int = 10) -> None:
         self._started = started
         working = asyncio.create_task(
-            self._app.run_worker_async(concurrency=10, install_signal_handlers=False, listen_notify=True)
+            self._app.run_worker_async(concurrency=batch, install_signal_handlers=False, listen_notify=True)
         )
         try:
             await body()

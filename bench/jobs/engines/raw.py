@@ -67,5 +67,5 @@ class Engine:
             await self._connection.execute(_END, [[row[0] for row in claimed], [row[1] for row in claimed]])
             left -= len(claimed)
 
-    async def serve(self, started: Started, body: Callable[[], Awaitable[Any]]) -> None:
+    async def serve(self, started: Started, body: Callable[[], Awaitable[Any]], batch: int = 10) -> None:
         raise NotImplementedError

@@ -10,7 +10,8 @@ import structlog
 
 from classifeed_common.db import Tx, is_passing_fault
 from classifeed_jobs.claiming import ClaimAnswer, Turn, claim_jobs
-from classifeed_jobs.claims import Claim, admit_due, next_due_s
+from classifeed_jobs.claims import Claim
+from classifeed_jobs.due import DueLooks
 from classifeed_jobs.lease_row import LeaseRow
 from classifeed_jobs.limits import claim_within_limits
 from classifeed_jobs.session import Session
@@ -65,6 +66,7 @@ class Claimer:
         self._hungry: set[str] = set()
         self._limited: set[str] = set()
         self._turns = {queue: Turn() for queue in self._queues}
+        self._due = DueLooks(self._queues)
         self._told: dict[str, float] = {}
 
     def wake(self) -> None:
@@ -120,9 +122,7 @@ class Claimer:
                 wait_s = min(wait_s, self._take(queue, wanted, answer))
             if is_wide:
                 # After the claims: what has just been enqueued should not wait for it.
-                if await admit_due(connection, self._queues):
-                    wait_s = 0.0
-                due_s = await next_due_s(connection, self._queues)
+                _, due_s = await self._due.admit(connection)
                 wait_s = min(wait_s, max(0.0, due_s)) if due_s is not None else wait_s
         next_look_s = time.monotonic() + wait_s
         self._next_look_s = next_look_s if is_wide else min(self._next_look_s, next_look_s)
@@ -157,9 +157,8 @@ class Claimer:
             return 0.0
         if not answer.is_registered:
             return 0.0
-        if answer.retry_in_s is not None:
-            return answer.retry_in_s
-        return _CONTENDED_WAIT_S if answer.contended else self._claim_backoff_s
+        wait_s = _CONTENDED_WAIT_S if answer.contended else self._claim_backoff_s
+        return wait_s if answer.retry_in_s is None else min(wait_s, answer.retry_in_s)
 
     def _report_held(self, queue: str, keys: Iterable[str]) -> None:
         now = time.monotonic()

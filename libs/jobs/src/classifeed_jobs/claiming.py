@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from classifeed_common.db import Tx, load_queries
 from classifeed_jobs.claims import Claim
+from classifeed_jobs.floors import Floors
 
 _SQL = load_queries("classifeed_jobs.sql", "claiming.sql")
 
 
-def _statement(name: str, candidate: str, chosen: str) -> str:
-    claimed = _SQL["claimed"].replace("{chosen}", _SQL[chosen])
-    parts = {"{head}": _SQL["head"], "{candidate}": _SQL[candidate], "{claimed}": claimed}
+def _statement(name: str, candidate: str, *, is_plain: bool = False, has_floors: bool = False) -> str:
+    prefix = "plain_" if is_plain else ""
+    own = {
+        "candidate": _SQL[candidate],
+        "chosen": _SQL[f"{prefix}chosen"],
+        "gone": _SQL[f"{prefix}gone"],
+        "walk": _SQL["walk_from_floors" if has_floors else "walk"],
+        "reached": _SQL["reached"] if has_floors else "",
+    }
     statement = _SQL[name]
-    for placeholder, part in parts.items():
-        statement = statement.replace(placeholder, part)
+    while placeholders := re.findall(r"\{(\w+)\}", statement):
+        for part in placeholders:
+            statement = statement.replace(f"{{{part}}}", own[part] if part in own else _SQL[part])
     return statement
 
 
-_CLAIM_PLAIN = _statement("claim_plain_jobs", "plain_candidate", "plain_chosen")
-_CLAIM = _statement("claim_jobs", "plain_candidate", "chosen")
-_CLAIM_FAIRLY = _statement("claim_jobs", "fair_candidate", "chosen")
+_CLAIM_PLAIN = _statement("claim_plain_jobs", "plain_candidate", is_plain=True)
+_CLAIM_PLAIN_FROM_FLOORS = _statement("claim_plain_jobs", "candidate_from_floors", is_plain=True, has_floors=True)
+_CLAIM = _statement("claim_jobs", "plain_candidate")
+_CLAIM_FROM_FLOORS = _statement("claim_jobs", "candidate_from_floors", has_floors=True)
+_CLAIM_FAIRLY = _statement("claim_jobs", "fair_candidate")
 
 _LOOK_FACTOR: Final = 10
 _LOOK_MAX: Final = 5000
 _ABOVE_ALL: Final = -(2**31) - 1
-_HEAD: Final = 10
-_PLAIN_HEAD: Final = 4
+_HEAD: Final = 13
+_PLAIN_HEAD: Final = 7
 
 
 @dataclass(slots=True)
@@ -39,11 +50,13 @@ class Turn:
         is_fair: the queue had partition keys when it was last looked at.
         after_lane: the partition key that was served last.
         is_plain: the jobs last met were due and had no keys.
+        floors: where to begin.
     """
 
     is_fair: bool = False
     is_plain: bool = True
     after_lane: str = ""
+    floors: Floors = field(default_factory=Floors)
 
 
 @dataclass(slots=True)
@@ -57,7 +70,8 @@ class ClaimAnswer:
             soon.
         parked_keys: held keys whose jobs left the claim index until the key is freed.
         is_shut: the queue is paused, or limited and claimed from without a permit.
-        retry_in_s: when the queue's rate allows the next start; None: the rate holds nothing back.
+        retry_in_s: when to look again though nobody says so, as the queue's rate allows the next start, or as this look
+            was not a whole one; None: neither.
     """
 
     is_registered: bool = True
@@ -94,32 +108,47 @@ async def claim_jobs(
     asked = {"worker": worker_id, "queue": queue, "fresh_s": fresh_s, "is_permitted": is_permitted}
     turn = turn or Turn()
     answer = ClaimAnswer()
-    if not turn.is_fair and turn.is_plain and await _claim_plain(connection, asked, wanted, turn, answer):
-        return answer
     if not turn.is_fair:
-        await _claim_in_order(connection, asked, wanted, turn, answer)
+        was_whole = turn.floors.is_whole_due
+        await _claim_unlaned(connection, asked, wanted, turn, answer)
+        if not was_whole and not turn.is_fair and len(answer.claims) < wanted:
+            if turn.floors.is_whole_due:
+                await _claim_unlaned(connection, asked, wanted, turn, answer)
+            else:
+                answer.retry_in_s = turn.floors.whole_in_s
     if turn.is_fair and answer.is_registered and not answer.is_shut and len(answer.claims) < wanted:
         await _claim_fairly(connection, asked | {"per_lane": per_lane}, wanted, turn, answer)
     return answer
 
 
+async def _claim_unlaned(connection: Tx, asked: dict[str, Any], wanted: int, turn: Turn, answer: ClaimAnswer) -> None:
+    """Claim from a queue without partition keys; the turn says when there are some."""
+    if not (turn.is_plain and await _claim_plain(connection, asked, wanted, turn, answer)) and not turn.is_fair:
+        await _claim_in_order(connection, asked, wanted, turn, answer)
+
+
 async def _claim_plain(connection: Tx, asked: dict[str, Any], wanted: int, turn: Turn, answer: ClaimAnswer) -> bool:
     """Claim jobs without keys; False: the first ones of the queue are not so plain, and nothing was claimed."""
-    parameters = asked | {"look": wanted}
-    rows = await (await connection.execute(_CLAIM_PLAIN, parameters)).fetchall()
-    registered, answer.is_shut, turn.is_fair, is_odd = rows[0][:_PLAIN_HEAD]
+    floors = turn.floors.asked()
+    statement = _CLAIM_PLAIN_FROM_FLOORS if floors else _CLAIM_PLAIN
+    parameters = asked | floors | {"look": wanted - len(answer.claims)}
+    rows = await (await connection.execute(statement, parameters)).fetchall()
+    registered, answer.is_shut, turn.is_fair, is_odd, *walk = rows[0][:_PLAIN_HEAD]
+    turn.floors.looked(floors, *walk)
     answer.is_registered = bool(registered)
     turn.is_plain = not is_odd
-    if rows[0][_PLAIN_HEAD] is not None:
-        answer.claims += [_claim_of(row[_PLAIN_HEAD:], asked["queue"]) for row in rows]
+    answer.claims += [_claim_of(row[_PLAIN_HEAD:], asked["queue"]) for row in rows[1:]]
     return not (turn.is_fair or is_odd)
 
 
 async def _claim_in_order(connection: Tx, asked: dict[str, Any], wanted: int, turn: Turn, answer: ClaimAnswer) -> None:
-    look = wanted
+    look = wanted - len(answer.claims)
     while True:
-        parameters = asked | {"look": look, "wanted": wanted - len(answer.claims)}
-        seen = await _look(connection, _CLAIM, parameters, answer)
+        floors = turn.floors.asked()
+        statement = _CLAIM_FROM_FLOORS if floors else _CLAIM
+        parameters = asked | floors | {"look": look, "wanted": wanted - len(answer.claims)}
+        seen = await _look(connection, statement, parameters, answer)
+        turn.floors.looked(floors, *seen.walk)
         turn.is_fair = seen.has_lanes
         turn.is_plain = not seen.is_odd
         if not seen.has_more or len(answer.claims) >= wanted or seen.contended >= look:
@@ -158,20 +187,21 @@ class _Seen:
     contended: int
     deferred: int
     is_odd: bool
+    walk: list[Any]
     taken: int
 
 
 async def _look(connection: Tx, statement: str, parameters: dict[str, Any], answer: ClaimAnswer) -> _Seen:
     """One statement; what it took and met is added to the answer."""
     rows = await (await connection.execute(statement, parameters)).fetchall()
-    registered, is_shut, has_lanes, level, has_more, last_lane, keys, contended, deferred, is_odd = rows[0][:_HEAD]
-    taken = [row[_HEAD:] for row in rows if row[_HEAD] is not None]
+    head, taken = rows[0][:_HEAD], [row[_HEAD:] for row in rows[1:]]
+    registered, is_shut, has_lanes, level, has_more, last_lane, keys, contended, deferred, is_odd, *walk = head
     answer.is_registered = bool(registered)
     answer.is_shut = is_shut
     answer.claims += [_claim_of(row, parameters["queue"]) for row in taken]
     answer.contended = contended
     answer.parked_keys.update(keys)
-    return _Seen(bool(has_lanes), level, bool(has_more), last_lane, contended, deferred, is_odd, len(taken))
+    return _Seen(bool(has_lanes), level, bool(has_more), last_lane, contended, deferred, is_odd, walk, len(taken))
 
 
 def _claim_of(row: tuple[Any, ...], queue: str) -> Claim:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
@@ -13,8 +13,6 @@ from classifeed_jobs.job import TERMINAL
 from classifeed_jobs.signals import ClaimLost, Progress
 
 _SQL = load_queries("classifeed_jobs.sql", "claims.sql")
-_ADMIT_DUE = _SQL["admit_due"]
-_NEXT_DUE = _SQL["next_due"]
 _END, _FINISH = (
     _SQL[name].replace("{ended}", _SQL["ended"]).replace("{archived}", _SQL["archived"])
     for name in ("end_claims", "finish_claims")
@@ -24,8 +22,6 @@ _GUARD = _SQL["guard_claim"]
 _SAVE_CHECKPOINT = _SQL["save_checkpoint"]
 _SAVE_PROGRESS = _SQL["save_progress"]
 _NOTIFY = load_queries("classifeed_jobs.sql", "queues.sql")["notify_queues"]
-
-_ADMIT_LIMIT: Final = 1000
 
 SUCCEEDED: Final = "succeeded"
 FAILED: Final = "failed"
@@ -118,18 +114,6 @@ class Finished(NamedTuple):
     limited: list[str]
 
 
-async def admit_due(connection: Tx, queues: Sequence[str]) -> int:
-    """Let delayed jobs whose time has come into the claim index; returns how many (at most 1,000 a queue)."""
-    cursor = await connection.execute(_ADMIT_DUE, {"queues": list(queues), "limit": _ADMIT_LIMIT})
-    return cursor.rowcount
-
-
-async def next_due_s(connection: Tx, queues: Sequence[str]) -> float | None:
-    """Seconds until the next delayed job of these queues is due, by the database's clock; None: there is none."""
-    row = await (await connection.execute(_NEXT_DUE, {"queues": list(queues)})).fetchone()
-    return row[0] if row is not None else None
-
-
 async def end_claims(tx: Tx, endings: Sequence[Ending], *, wake: Callable[[str], None] | None = None) -> list[Ended]:
     """End claims that are still held; the others are left out of the answer, and nothing is written about them.
 
@@ -205,10 +189,16 @@ async def save_progress(tx: Tx, reports: Mapping[tuple[UUID, int], Progress]) ->
     await tx.execute(_SAVE_PROGRESS, parameters)
 
 
-def _parameters(endings: Sequence[Ending]) -> dict[str, Any]:
+def claim_parameters(claims: Collection[Claim | Ending]) -> dict[str, str]:
+    """What names these claims to a statement: `job_ids` and `claim_nos`."""
     return {
-        "job_ids": _literal(ending.job_id.hex for ending in endings),
-        "claim_nos": _literal(str(ending.claim_no) for ending in endings),
+        "job_ids": _literal(claim.job_id.hex for claim in claims),
+        "claim_nos": _literal(str(claim.claim_no) for claim in claims),
+    }
+
+
+def _parameters(endings: Sequence[Ending]) -> dict[str, Any]:
+    return claim_parameters(endings) | {
         "outcomes": _literal(ending.outcome for ending in endings),
         "messages": _optional([ending.message for ending in endings]),
         "results": _optional([Jsonb(ending.result) if ending.result is not None else None for ending in endings]),

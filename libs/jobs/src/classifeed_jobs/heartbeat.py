@@ -8,9 +8,11 @@ from uuid import UUID
 
 import structlog
 
+from classifeed_common.db import Tx
 from classifeed_jobs.claims import RETURNED, ClaimKey, Ending, save_progress
 from classifeed_jobs.completions import Completions
 from classifeed_jobs.lease_row import LeaseRow
+from classifeed_jobs.pacing import Pace
 from classifeed_jobs.run import Run
 from classifeed_jobs.session import Session
 
@@ -18,6 +20,7 @@ _log = structlog.get_logger("classifeed_jobs.heartbeat")
 _RETRY_S = 0.5
 _BEAT_TIMEOUT_S = 10.0
 _BEATS_PER_LEASE = 3
+_LISTING_SHARE = 0.01  # claims wait for it, on their connection; what only it can find comes of a broken connection
 
 
 class Heartbeat:
@@ -45,6 +48,7 @@ class Heartbeat:
         self._runs = runs
         self._completions = completions
         self._unknown: set[ClaimKey] = set()
+        self._listing = Pace(_LISTING_SHARE)
         self._heartbeat_s = heartbeat_s
         self._soon = asyncio.Event()
 
@@ -85,7 +89,8 @@ class Heartbeat:
         async with self._session.use() as connection:
             if not await self._lease.renew(connection):
                 await self._lease.register(connection)
-            held = await self._lease.held(connection)
+            is_whole = self._listing.is_due
+            held = await self._held(connection, before, is_whole=is_whole)
             reports = {
                 key: report for key, run in before.items() if (report := run.context.unsaved_progress) is not None
             }
@@ -103,7 +108,15 @@ class Heartbeat:
                 run.stop("lost")
             elif held[key]:
                 run.stop("cancel")
-        self._hand_back_unknown(held)
+        if is_whole:
+            self._hand_back_unknown(held)
+
+    async def _held(self, connection: Tx, runs: Mapping[ClaimKey, Run], *, is_whole: bool) -> dict[ClaimKey, bool]:
+        if not is_whole:
+            return await self._lease.held_of(connection, [run.claim for run in runs.values()])
+        # Walks over all that this process has ended, as long as a transaction is open somewhere.
+        with self._listing.timed():
+            return await self._lease.held(connection)
 
     def _hand_back_unknown(self, held: Mapping[ClaimKey, bool]) -> None:
         # A claim whose answer was lost with its connection is ours by the database, is renewed with all the others, and

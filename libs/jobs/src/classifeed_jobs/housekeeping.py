@@ -12,6 +12,7 @@ import structlog
 
 from classifeed_common.db import Database, is_passing_fault, load_queries
 from classifeed_jobs.metrics import JOBS, OLDEST, WORKERS
+from classifeed_jobs.pacing import Pace
 from classifeed_jobs.retention import Archive, Retention
 
 _log = structlog.get_logger("classifeed_jobs.housekeeping")
@@ -39,6 +40,7 @@ class _Chore:
     do: Callable[[], Awaitable[None]]
     period_s: float
     next_s: float = 0.0
+    pace: Pace | None = None
 
 
 @dataclass(slots=True)
@@ -64,8 +66,9 @@ class Housekeeping:
         self._vacuumed = {table: _Vacuumed() for table in _HOT_TABLES}
         self._chores = [
             _Chore("vacuum", self.vacuum, _VACUUM_PERIOD_S),
-            _Chore("forget", self.forget, _FORGET_PERIOD_S),
-            _Chore("figures", self.show_figures, _FIGURES_PERIOD_S),
+            # These walk over dead rows too, which may be very many while nobody can vacuum.
+            _Chore("forget", self.forget, _FORGET_PERIOD_S, pace=Pace()),
+            _Chore("figures", self.show_figures, _FIGURES_PERIOD_S, pace=Pace()),
         ]
         if retention is not None:
             self._chores.append(_Chore("archive", Archive(db, retention).tend, _ARCHIVE_PERIOD_S))
@@ -77,13 +80,22 @@ class Housekeeping:
                 if time.monotonic() < chore.next_s:
                     continue
                 try:
-                    await chore.do()
-                    chore.next_s = time.monotonic() + chore.period_s
+                    await self._do(chore)
                 except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
                     log = _log.warning if is_passing_fault(error) else _log.exception
                     log("reaper.chore.failed", chore=chore.name, error=f"{type(error).__name__}: {error}")
                     chore.next_s = time.monotonic() + min(_FAULT_WAIT_S, chore.period_s)
             await asyncio.sleep(max(0.0, min(chore.next_s for chore in self._chores) - time.monotonic()))
+
+    async def _do(self, chore: _Chore) -> None:
+        wait_s = chore.period_s
+        if chore.pace is None:
+            await chore.do()
+        else:
+            with chore.pace.timed():
+                await chore.do()
+            wait_s = max(wait_s, chore.pace.due_in_s)
+        chore.next_s = time.monotonic() + wait_s
 
     async def vacuum(self) -> None:
         """Vacuum the hot tables that have many dead rows. One where it was of no use, because a forgotten transaction

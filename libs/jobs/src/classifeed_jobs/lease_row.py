@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from classifeed_common.db import Tx, load_queries
-from classifeed_jobs.claims import ClaimKey
+from classifeed_jobs.claims import Claim, ClaimKey, claim_parameters
 
 _SQL = load_queries("classifeed_jobs.sql", "claims.sql")
 _REGISTER = _SQL["register_worker"]
 _RENEW = _SQL["renew_worker"]
 _LEAVE = _SQL["leave_worker"]
 _HELD = _SQL["claims_held"]
+_HELD_OF = _SQL["claims_held_of"]
 
 
 class LeaseRow:
@@ -33,6 +34,11 @@ class LeaseRow:
     async def held(self, tx: Tx) -> dict[ClaimKey, bool]:
         """The claims that this process holds by the database, each with whether it is asked to stop."""
         rows = await (await tx.execute(_HELD, {"worker": self.worker_id})).fetchall()
+        return {(job_id.int, claim_no): cancel_requested for job_id, claim_no, cancel_requested in rows}
+
+    async def held_of(self, tx: Tx, claims: Collection[Claim]) -> dict[ClaimKey, bool]:
+        """Of these claims of this process those that it still holds, each with whether it is asked to stop."""
+        rows = await (await tx.execute(_HELD_OF, claim_parameters(claims))).fetchall()
         return {(job_id.int, claim_no): cancel_requested for job_id, claim_no, cancel_requested in rows}
 
     async def leave(self, tx: Tx) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import structlog
 
@@ -10,6 +11,7 @@ from classifeed_common.db import Database, is_passing_fault, load_queries
 from classifeed_jobs.claims import LOST, Ended, Ending, end_claims
 from classifeed_jobs.housekeeping import Housekeeping
 from classifeed_jobs.metrics import REAPED
+from classifeed_jobs.pacing import Pace
 from classifeed_jobs.retention import Retention
 
 _log = structlog.get_logger("classifeed_jobs.reaper")
@@ -20,6 +22,7 @@ _COUNT_LOST = load_queries("classifeed_jobs.sql", "jobs.sql")["count_lost"]
 
 _BATCH = 500
 _SHORTEST_WAIT_S = 0.2
+_BLIND_WAIT_S = 0.5
 _RETENTION = Retention()
 _MESSAGE = "its worker did not renew the lease"
 
@@ -46,6 +49,8 @@ class Reaper:
     ) -> None:
         self._db = db
         self._reaper_period_s = reaper_period_s
+        self._reaping = Pace()
+        self._foreseeing = Pace()
         self._housekeeping = Housekeeping(db, retention=retention, forget_workers_s=forget_workers_s)
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -61,9 +66,9 @@ class Reaper:
         while not stop.is_set():
             wait_s = self._reaper_period_s
             try:
-                while len(await self.reap()) == _BATCH:
-                    continue
-                wait_s = await self._wait_s()
+                if self._reaping.is_due:
+                    await self._reap_all()
+                wait_s = max(await self._wait_s(), self._reaping.due_in_s)
             except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
                 log = _log.warning if is_passing_fault(error) else _log.exception
                 log("reaper.failed", error=f"{type(error).__name__}: {error}")
@@ -73,6 +78,15 @@ class Reaper:
                     await stop.wait()
             except TimeoutError:
                 continue
+
+    async def _reap_all(self) -> None:
+        while True:
+            started = time.monotonic()
+            reaped = len(await self.reap())
+            if not reaped:  # all the time went into walking over what a silent process has ended
+                self._reaping.took(time.monotonic() - started)
+            if reaped < _BATCH:
+                return
 
     async def reap(self) -> list[Ended]:
         """Give back what is lost now, at most 500 jobs; returns what became of them."""
@@ -98,8 +112,11 @@ class Reaper:
         return {"lost_jobs": row[0] if row is not None else 0}
 
     async def _wait_s(self) -> float:
+        if not self._foreseeing.is_due:
+            return min(self._reaper_period_s, _BLIND_WAIT_S)
         async with self._db.connection() as connection:
-            row = await (await connection.execute(_NEXT_EXPIRY)).fetchone()
+            with self._foreseeing.timed():
+                row = await (await connection.execute(_NEXT_EXPIRY)).fetchone()
         if row is None or row[0] is None:
             return self._reaper_period_s
         # A lost job whose row is held by an effect is looked at again soon, not at once.

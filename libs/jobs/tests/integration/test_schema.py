@@ -11,7 +11,8 @@ import sqlalchemy
 from psycopg import sql
 
 from classifeed_common.db.migrations import check_drift
-from classifeed_jobs import claiming, claims, ddl, enqueuing, housekeeping, lease_row, reaper, store
+from classifeed_jobs import claiming, claims, ddl, due, enqueuing, housekeeping, lease_row, reaper, store
+from classifeed_jobs.floors import Floors
 from classifeed_jobs.schema import VERSIONS
 from classifeed_jobs.session import _SETTINGS
 from classifeed_jobs.tables import add_jobs
@@ -71,6 +72,23 @@ def test_unknown_version_is_refused() -> None:
         ddl(99)
 
 
+def _asked(worker_id: str, *, look: int, wanted: int) -> dict[str, Any]:
+    return {
+        "worker": worker_id,
+        "queue": "q",
+        "look": look,
+        "wanted": wanted,
+        "fresh_s": 9999,
+        "is_permitted": False,
+    }
+
+
+def _floors() -> dict[str, Any]:
+    floors = Floors()
+    floors.looked({}, 60.0, [50, 100], ["2026-01-01 00:00:00+00"] * 2)
+    return floors.asked()
+
+
 def _nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
     return [plan, *(node for child in plan.get("Plans", []) for node in _nodes(child))]
 
@@ -112,15 +130,18 @@ async def test_no_hot_statement_scans_a_table(bench: Bench) -> None:
             "delays_s": [1.0] * count,
             "notify": "on",
         }
-        claim = {"worker": "w1", "queue": "q", "look": 100, "wanted": 20, "fresh_s": 9999, "is_permitted": False}
+        claim = _asked("w1", look=100, wanted=20)
         fairly = {"above": claiming._ABOVE_ALL, "after_lane": "t 500", "per_lane": 3}
         by_worker = {
             "claim": (claiming._CLAIM, claim, 4000),
             "claim_plain": (claiming._CLAIM_PLAIN, claim, 4000),
+            "claim_from_floors": (claiming._CLAIM_FROM_FLOORS, claim | _floors(), 4000),
+            "claim_plain_from_floors": (claiming._CLAIM_PLAIN_FROM_FLOORS, claim | _floors(), 4000),
             "claim_fairly": (claiming._CLAIM_FAIRLY, claim | fairly | {"queue": "lanes"}, 5000),
-            "admit_due": (claims._ADMIT_DUE, {"queues": ["q"], "limit": 1000}, 50),
-            "next_due": (claims._NEXT_DUE, {"queues": ["q"]}, 50),
+            "admit_due": (due._ADMIT_DUE, {"queues": ["q"], "limit": 1000, "since": "-infinity"}, 50),
+            "next_due": (due._NEXT_DUE, {"queues": ["q"], "since": "-infinity"}, 50),
             "held": (lease_row._HELD, {"worker": "w1"}, 1500),
+            "held_of": (lease_row._HELD_OF, {"job_ids": running, "claim_nos": [1] * count}, 500),
             "renew": (lease_row._RENEW, {"worker": "w1"}, 50),
         }
         by_pool = {
@@ -203,7 +224,7 @@ async def test_no_batch_is_compared_each_with_each_whatever_the_statistics_say(
             "notify": "off",
         }
         progress = {"job_ids": ids, "claim_nos": [1] * count, "progress": ["{}"] * count}
-        keyed = {"worker": "w", "queue": "q", "look": count, "wanted": count, "fresh_s": 9999, "is_permitted": False}
+        keyed = _asked("w", look=count, wanted=count)
         batches = {
             "finish": (claims._FINISH, ends | {"outcomes": ["succeeded"] * count}),
             "end": (claims._END, ends | {"outcomes": ["succeeded", "retry"] * (count // 2)}),
@@ -211,8 +232,9 @@ async def test_no_batch_is_compared_each_with_each_whatever_the_statistics_say(
         }
         async with connection.transaction(force_rollback=True):
             await connection.execute("UPDATE dl_jobs SET lock_key = 'hot'")
-            nodes = await _explain(connection, claiming._CLAIM, keyed, generic=True)
-            assert _comparisons(nodes) <= 10 * count, "claim"
+            for statement in (claiming._CLAIM, claiming._CLAIM_FROM_FLOORS):
+                nodes = await _explain(connection, statement, keyed | _floors(), generic=True)
+                assert _comparisons(nodes) <= 10 * count, statement
         await connection.execute("UPDATE dl_jobs SET status = 'running', claimed_by = 'w', attempt = 1, claim_no = 1")
         for name, (statement, parameters) in batches.items():
             async with connection.transaction(force_rollback=True):

@@ -28,7 +28,8 @@ from hypothesis.stateful import (
 from classifeed_common.testing.databases import DatabaseServer
 from classifeed_jobs import ClaimLost, JobStore, QueueLimits, Queues, ddl
 from classifeed_jobs.claiming import Turn, claim_jobs
-from classifeed_jobs.claims import Claim, Ending, admit_due, end_claims, guard_claim
+from classifeed_jobs.claims import Claim, Ending, end_claims, guard_claim
+from classifeed_jobs.due import DueLooks
 from classifeed_jobs.lease_row import LeaseRow
 from classifeed_jobs.limits import claim_within_limits
 from classifeed_jobs.reaper import _LOCK_LOST
@@ -163,7 +164,7 @@ class JobMachine(RuleBasedStateMachine):
             room = min(wanted, self.max_running - sum(model.status == "running" for model in self.jobs.values()))
 
         async def take() -> list[Claim]:
-            await admit_due(self.db, ["q"])
+            await DueLooks(["q"]).admit(self.db)
             asked: dict[str, Any] = {"worker_id": worker, "queue": "q", "wanted": wanted, "fresh_s": 600}
             answer = await claim_jobs(self.db, **asked)
             if self.is_paused or self.max_running is not None:

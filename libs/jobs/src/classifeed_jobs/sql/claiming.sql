@@ -39,7 +39,7 @@ WITH RECURSIVE {head}, {candidate}, seen_lock AS MATERIALIZED (
     UPDATE dl_jobs j SET waits_for = d.waits_for
     FROM deferral d
     WHERE j.job_id = d.job_id AND j.job_id = ANY (ARRAY(SELECT d2.job_id FROM deferral d2))
-), {claimed}
+), {claimed}{reached}
 SELECT (SELECT count(*) FROM me) AS registered,
        (SELECT g.is_shut FROM gate g) AS is_shut,
        (SELECT s.has_lanes FROM scan s) AS has_lanes,
@@ -56,10 +56,9 @@ SELECT (SELECT count(*) FROM me) AS registered,
        ) + (SELECT s.passed_over FROM scan s) AS contended,
        (SELECT count(*) FROM deferral) AS deferred,
        EXISTS (SELECT FROM candidate c WHERE c.lock_key IS NOT NULL OR NOT c.due) AS is_odd,
-       c.job_id, c.claim_no, c.task, c.args, c.lock_key, c.attempt, c.max_attempts, c.lease_ttl_sec, c.checkpoint,
-       c.trace_context, c.waited_s
-FROM (VALUES (1)) AS one LEFT JOIN claimed c ON true
-ORDER BY c.priority, c.created_at
+       {walk}, {no_claim}
+UNION ALL
+SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, o.* FROM ({in_order}) AS o
 
 -- name: chosen
 SELECT c.job_id FROM chosen c WHERE c.lock_key IS NULL UNION ALL SELECT t.job_id FROM taken t
@@ -69,18 +68,23 @@ SELECT c.job_id FROM chosen c WHERE c.lock_key IS NULL UNION ALL SELECT t.job_id
 -- of any kind. When one of them is not so, none is taken.
 WITH {head}, {candidate}, odd AS MATERIALIZED (
     SELECT EXISTS (SELECT FROM candidate c WHERE c.lock_key IS NOT NULL OR NOT c.due) AS is_met
-), {claimed}
-SELECT (SELECT count(*) FROM me) AS registered,
+), {claimed}{reached}
+SELECT EXISTS (SELECT FROM me) AS registered,
        (SELECT g.is_shut FROM gate g) AS is_shut,
-       (SELECT s.has_lanes FROM scan s) AS has_lanes,
+       (SELECT l.exist FROM lanes l) AS has_lanes,
        (SELECT o.is_met FROM odd o) AS is_odd,
-       c.job_id, c.claim_no, c.task, c.args, c.lock_key, c.attempt, c.max_attempts, c.lease_ttl_sec, c.checkpoint,
-       c.trace_context, c.waited_s
-FROM (VALUES (1)) AS one LEFT JOIN claimed c ON true
-ORDER BY c.priority, c.created_at
+       {walk}, {no_claim}
+UNION ALL
+SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, o.* FROM ({in_order}) AS o
 
 -- name: plain_chosen
 SELECT c.job_id FROM candidate c WHERE NOT (SELECT o.is_met FROM odd o)
+
+-- name: gone
+SELECT m.job_id FROM claimed m UNION ALL SELECT d.job_id FROM deferral d
+
+-- name: plain_gone
+SELECT m.job_id FROM claimed m
 
 -- name: head
 me AS MATERIALIZED (
@@ -113,6 +117,40 @@ claimed AS (
     SELECT c.job_id, 'picked', c.attempt, c.claim_no, %(worker)s FROM claimed c
 )
 
+-- name: no_claim
+-- The first row says what was found, those after it are the claims.
+       NULL::uuid AS job_id, NULL::integer AS claim_no, NULL::text AS task, NULL::jsonb AS args, NULL::text AS lock_key,
+       NULL::integer AS attempt, NULL::integer AS max_attempts, NULL::integer AS lease_ttl_sec, NULL::jsonb AS checkpoint,
+       NULL::jsonb AS trace_context, NULL::float8 AS waited_s
+
+-- name: in_order
+SELECT c.job_id, c.claim_no, c.task, c.args, c.lock_key, c.attempt, c.max_attempts, c.lease_ttl_sec, c.checkpoint,
+       c.trace_context, c.waited_s
+FROM claimed c
+ORDER BY c.priority, c.created_at
+
+-- name: walked_s
+-- How long it took to come to the last job, beyond what so many jobs cost where nothing lies between them.
+       greatest(0, extract(epoch FROM (SELECT coalesce(max(c.met_at), clock_timestamp()) - count(*) * interval '10 microseconds'
+                                       FROM candidate c) - statement_timestamp()))::float8 AS walked_s
+
+-- name: walk
+       {walked_s}, NULL::integer[] AS priorities, NULL::text[] AS sinces
+
+-- name: walk_from_floors
+-- And for each priority met, from where on there may be jobs now.
+       {walked_s}, ARRAY(SELECT r.priority FROM reached r ORDER BY r.priority) AS priorities,
+       ARRAY(SELECT r.since::text FROM reached r ORDER BY r.priority) AS sinces
+
+-- name: reached
+-- Behind what left the index, but not so far that those are missed who enqueue at this moment: they commit in another
+-- order than they made their jobs in.
+, reached AS MATERIALIZED (
+    SELECT c.priority, least(min(c.created_at) FILTER (WHERE c.job_id NOT IN ({gone})), max(c.created_at),
+                             statement_timestamp() - interval '250 milliseconds') AS since
+    FROM candidate c GROUP BY c.priority
+)
+
 -- name: plain_candidate
 -- For queues without partition keys: in order of (priority, created_at). Takes nothing when there is a partition key.
 lanes AS MATERIALIZED (
@@ -121,14 +159,39 @@ lanes AS MATERIALIZED (
         WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NOT NULL) AS exist
 ), candidate AS MATERIALIZED (
     SELECT j.job_id, j.lock_key, j.partition_key, j.priority, j.created_at, j.available_at <= clock_timestamp() AS due,
-           0 AS turn, 0 AS place
+           0 AS turn, 0 AS place, clock_timestamp() AS met_at
     FROM dl_jobs j
     WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NULL
       AND EXISTS (SELECT FROM me) AND NOT (SELECT g.is_shut FROM gate g) AND NOT (SELECT l.exist FROM lanes l)
     ORDER BY j.priority, j.created_at
     LIMIT %(look)s
     FOR UPDATE OF j SKIP LOCKED
-), scan AS MATERIALIZED (
+), {scan}
+
+-- name: candidate_from_floors
+-- The same, range by range of the index, in order; a whole look has a single one, others begin at the floor of each
+-- priority. Whether there are partition keys is seen by whole ones only: their index has dead entries too.
+lanes AS MATERIALIZED (
+    SELECT %(is_whole)s AND EXISTS (
+        SELECT FROM dl_jobs j
+        WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NOT NULL) AS exist
+), candidate AS MATERIALIZED (
+    SELECT f.* FROM unnest(%(lows)s::integer[], %(sinces)s::timestamptz[], %(belows)s::bigint[]) AS r(low, since, below)
+    CROSS JOIN LATERAL (
+        SELECT j.job_id, j.lock_key, j.partition_key, j.priority, j.created_at, j.available_at <= clock_timestamp() AS due,
+               0 AS turn, 0 AS place, clock_timestamp() AS met_at
+        FROM dl_jobs j
+        WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NULL
+          AND (j.priority, j.created_at) >= (r.low, r.since) AND j.priority < r.below
+          AND EXISTS (SELECT FROM me) AND NOT (SELECT g.is_shut FROM gate g) AND NOT (SELECT l.exist FROM lanes l)
+        ORDER BY j.priority, j.created_at
+        LIMIT %(look)s
+        FOR UPDATE OF j SKIP LOCKED) AS f
+    LIMIT %(look)s
+), {scan}
+
+-- name: scan
+scan AS MATERIALIZED (
     SELECT (SELECT l.exist FROM lanes l) AS has_lanes, NULL::integer AS level,
            (SELECT count(*) FROM candidate) >= %(look)s AS has_more, NULL::text AS last_lane, 0 AS passed_over
 )
@@ -214,7 +277,8 @@ level AS MATERIALIZED (
         LIMIT least((SELECT s.size FROM share s), t.room)
         FOR UPDATE OF j SKIP LOCKED) AS f
 ), candidate AS MATERIALIZED (
-    SELECT a.*, row_number() OVER (PARTITION BY a.place ORDER BY a.created_at, a.job_id) AS turn
+    SELECT a.*, row_number() OVER (PARTITION BY a.place ORDER BY a.created_at, a.job_id) AS turn,
+           clock_timestamp() AS met_at
     FROM (SELECT n.*, 0 AS place FROM laneless n UNION ALL SELECT l.* FROM laned l) AS a
 ), scan AS MATERIALIZED (
     SELECT EXISTS (SELECT FROM lane l WHERE l.partition_key IS NOT NULL) AS has_lanes,

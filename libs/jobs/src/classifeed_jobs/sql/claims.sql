@@ -16,20 +16,31 @@ SELECT j.job_id, j.claim_no, j.cancel_requested
 FROM dl_jobs j
 WHERE j.claimed_by = %(worker)s AND j.status = 'running'
 
+-- name: claims_held_of
+-- Of these claims those that are held, by the primary key.
+SELECT j.job_id, j.claim_no, j.cancel_requested
+FROM unnest(%(job_ids)s::uuid[], %(claim_nos)s::integer[]) AS c(job_id, claim_no)
+JOIN dl_jobs j ON j.job_id = c.job_id AND j.claim_no = c.claim_no
+WHERE j.claimed_by IS NOT NULL AND j.job_id = ANY (%(job_ids)s::uuid[])
+
 -- name: admit_due
+-- The rows are named by their primary key alone: with what they wait for, a plan could walk over all delayed jobs.
 UPDATE dl_jobs SET waits_for = NULL
-WHERE waits_for = 'time' AND job_id = ANY (ARRAY(
+WHERE job_id = ANY (ARRAY(
     SELECT j.job_id FROM unnest(%(queues)s::text[]) AS q(queue) CROSS JOIN LATERAL (
         SELECT d.job_id FROM dl_jobs d
-        WHERE d.queue = q.queue AND d.waits_for = 'time' AND d.available_at <= statement_timestamp()
+        WHERE d.queue = q.queue AND d.waits_for = 'time'
+          AND d.available_at >= %(since)s::timestamptz AND d.available_at <= statement_timestamp()
         ORDER BY d.available_at LIMIT %(limit)s
         FOR UPDATE SKIP LOCKED) AS j))
 
 -- name: next_due
-SELECT extract(epoch FROM min(n.available_at) - clock_timestamp())::float8 AS in_s
+-- And from where on to look the next time (DueFloor): those who enqueue at this moment commit a little later.
+SELECT extract(epoch FROM min(n.available_at) - clock_timestamp())::float8 AS in_s,
+       (statement_timestamp() - interval '250 milliseconds')::text AS since
 FROM unnest(%(queues)s::text[]) AS q(queue) CROSS JOIN LATERAL (
     SELECT d.available_at FROM dl_jobs d
-    WHERE d.queue = q.queue AND d.waits_for = 'time'
+    WHERE d.queue = q.queue AND d.waits_for = 'time' AND d.available_at >= %(since)s::timestamptz
     ORDER BY d.available_at LIMIT 1) AS n
 
 -- name: admit_next

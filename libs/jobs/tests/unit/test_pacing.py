@@ -1,0 +1,63 @@
+"""What may become costly takes a twentieth of the time, and what is cheap is not held back."""
+
+from __future__ import annotations
+
+import pytest
+
+from classifeed_jobs import pacing
+from classifeed_jobs.pacing import Pace
+
+
+class _Clock:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        monkeypatch.setattr(pacing, "monotonic", lambda: self.now)
+
+
+def test_costly_things_are_done_for_a_twentieth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = _Clock(monkeypatch)
+    pace = Pace()
+    assert pace.is_due
+    spent = times = 0.0
+    while clock.now < 1100:
+        if pace.is_due:
+            with pace.timed():
+                clock.now += 0.5
+            spent += 0.5
+            times += 1
+        clock.now += 0.01
+    assert pace.is_long
+    assert 4 <= spent <= 5.5
+    assert times >= 8
+
+
+def test_the_share_may_be_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    _Clock(monkeypatch)
+    pace = Pace(0.01)
+    pace.took(0.5)
+    assert pace.due_in_s == pytest.approx(50)
+
+
+def test_cheap_things_are_due_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = _Clock(monkeypatch)
+    pace = Pace()
+    pace.took(0.0005)
+    assert not pace.is_long
+    assert pace.due_in_s == pytest.approx(0.01)
+    clock.now += 0.011
+    assert pace.is_due
+    assert pace.due_in_s == 0
+
+
+def test_what_fails_is_not_put_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = _Clock(monkeypatch)
+    pace = Pace()
+
+    def fail() -> None:
+        with pace.timed():
+            clock.now += 5
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert pace.is_due
