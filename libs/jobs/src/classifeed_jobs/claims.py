@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
@@ -189,16 +189,10 @@ async def save_progress(tx: Tx, reports: Mapping[tuple[UUID, int], Progress]) ->
     await tx.execute(_SAVE_PROGRESS, parameters)
 
 
-def claim_parameters(claims: Collection[Claim | Ending]) -> dict[str, str]:
-    """What names these claims to a statement: `job_ids` and `claim_nos`."""
-    return {
-        "job_ids": _literal(claim.job_id.hex for claim in claims),
-        "claim_nos": _literal(str(claim.claim_no) for claim in claims),
-    }
-
-
 def _parameters(endings: Sequence[Ending]) -> dict[str, Any]:
-    return claim_parameters(endings) | {
+    return {
+        "job_ids": _literal(ending.job_id.hex for ending in endings),
+        "claim_nos": _literal(str(ending.claim_no) for ending in endings),
         "outcomes": _literal(ending.outcome for ending in endings),
         "messages": _optional([ending.message for ending in endings]),
         "results": _optional([Jsonb(ending.result) if ending.result is not None else None for ending in endings]),

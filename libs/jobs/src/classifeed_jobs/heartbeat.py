@@ -113,7 +113,7 @@ class Heartbeat:
 
     async def _held(self, connection: Tx, runs: Mapping[ClaimKey, Run], *, is_whole: bool) -> dict[ClaimKey, bool]:
         if not is_whole:
-            return await self._lease.held_of(connection, [run.claim for run in runs.values()])
+            return await self._lease.held_of(connection, [run.claim.job_id for run in runs.values()])
         # Walks over all that this process has ended, as long as a transaction is open somewhere.
         with self._listing.timed():
             return await self._lease.held(connection)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
+from uuid import UUID
 
 from classifeed_common.db import Tx, load_queries
-from classifeed_jobs.claims import Claim, ClaimKey, claim_parameters
+from classifeed_jobs.claims import ClaimKey
 
 _SQL = load_queries("classifeed_jobs.sql", "claims.sql")
 _REGISTER = _SQL["register_worker"]
@@ -34,13 +35,17 @@ class LeaseRow:
     async def held(self, tx: Tx) -> dict[ClaimKey, bool]:
         """The claims that this process holds by the database, each with whether it is asked to stop."""
         rows = await (await tx.execute(_HELD, {"worker": self.worker_id})).fetchall()
-        return {(job_id.int, claim_no): cancel_requested for job_id, claim_no, cancel_requested in rows}
+        return _by_key(rows)
 
-    async def held_of(self, tx: Tx, claims: Collection[Claim]) -> dict[ClaimKey, bool]:
-        """Of these claims of this process those that it still holds, each with whether it is asked to stop."""
-        rows = await (await tx.execute(_HELD_OF, claim_parameters(claims))).fetchall()
-        return {(job_id.int, claim_no): cancel_requested for job_id, claim_no, cancel_requested in rows}
+    async def held_of(self, tx: Tx, job_ids: Iterable[UUID]) -> dict[ClaimKey, bool]:
+        """The claims under which these jobs run now, whoever holds them, each with whether it is asked to stop."""
+        asked = {"job_ids": f"{{{','.join(job_id.hex for job_id in job_ids)}}}"}
+        return _by_key(await (await tx.execute(_HELD_OF, asked)).fetchall())
 
     async def leave(self, tx: Tx) -> None:
         """Remove the row, unless something is still running under it. Idempotent."""
         await tx.execute(_LEAVE, {"worker": self.worker_id})
+
+
+def _by_key(rows: Iterable[tuple[UUID, int, bool]]) -> dict[ClaimKey, bool]:
+    return {(job_id.int, claim_no): is_canceled for job_id, claim_no, is_canceled in rows}

@@ -17,10 +17,9 @@ FROM dl_jobs j
 WHERE j.claimed_by = %(worker)s AND j.status = 'running'
 
 -- name: claims_held_of
--- Of these claims those that are held, by the primary key.
+-- The claims under which these jobs run now, by the primary key: named by whom, a plan could walk over all it has ended.
 SELECT j.job_id, j.claim_no, j.cancel_requested
-FROM unnest(%(job_ids)s::uuid[], %(claim_nos)s::integer[]) AS c(job_id, claim_no)
-JOIN dl_jobs j ON j.job_id = c.job_id AND j.claim_no = c.claim_no
+FROM dl_jobs j
 WHERE j.claimed_by IS NOT NULL AND j.job_id = ANY (%(job_ids)s::uuid[])
 
 -- name: admit_due
