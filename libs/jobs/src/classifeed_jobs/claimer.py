@@ -10,7 +10,7 @@ import structlog
 
 from classifeed_common.db import Tx, is_passing_fault
 from classifeed_jobs.claiming import ClaimAnswer, Turn, claim_jobs
-from classifeed_jobs.claims import Claim
+from classifeed_jobs.claims import Claim, Place
 from classifeed_jobs.due import DueLooks
 from classifeed_jobs.lease_row import LeaseRow
 from classifeed_jobs.limits import claim_within_limits
@@ -79,6 +79,11 @@ class Claimer:
         if queue in self._hungry:
             self._woken.set()
 
+    def came_back(self, place: Place) -> None:
+        """A job was let in that may be older than what has been claimed already."""
+        if (turn := self._turns.get(place.queue)) is not None:
+            turn.floors.came_back(place.priority, place.created_at)
+
     def close(self) -> None:
         """Claim nothing more; `run` returns after the look that is under way."""
         self._is_closing = True
@@ -122,7 +127,9 @@ class Claimer:
                 wait_s = min(wait_s, self._take(queue, wanted, answer))
             if is_wide:
                 # After the claims: what has just been enqueued should not wait for it.
-                _, due_s = await self._due.admit(connection)
+                places, due_s = await self._due.admit(connection)
+                for place in places:
+                    self.came_back(place)
                 wait_s = min(wait_s, max(0.0, due_s)) if due_s is not None else wait_s
         next_look_s = time.monotonic() + wait_s
         self._next_look_s = next_look_s if is_wide else min(self._next_look_s, next_look_s)

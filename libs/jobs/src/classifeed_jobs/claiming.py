@@ -38,8 +38,8 @@ _CLAIM_FAIRLY = _statement("claim_jobs", "fair_candidate")
 _LOOK_FACTOR: Final = 10
 _LOOK_MAX: Final = 5000
 _ABOVE_ALL: Final = -(2**31) - 1
-_HEAD: Final = 13
-_PLAIN_HEAD: Final = 7
+_HEAD: Final = 14
+_PLAIN_HEAD: Final = 8
 
 
 @dataclass(slots=True)
@@ -70,8 +70,8 @@ class ClaimAnswer:
             soon.
         parked_keys: held keys whose jobs left the claim index until the key is freed.
         is_shut: the queue is paused, or limited and claimed from without a permit.
-        retry_in_s: when to look again though nobody says so, as the queue's rate allows the next start, or as this look
-            was not a whole one; None: neither.
+        retry_in_s: seconds after which to look again unasked: the rate allows the next start, or jobs behind the floors
+            are looked for; None: no need.
     """
 
     is_registered: bool = True
@@ -131,13 +131,15 @@ async def _claim_plain(connection: Tx, asked: dict[str, Any], wanted: int, turn:
     """Claim jobs without keys; False: the first ones of the queue are not so plain, and nothing was claimed."""
     floors = turn.floors.asked()
     statement = _CLAIM_PLAIN_FROM_FLOORS if floors else _CLAIM_PLAIN
-    parameters = asked | floors | {"look": wanted - len(answer.claims)}
-    rows = await (await connection.execute(statement, parameters)).fetchall()
-    registered, answer.is_shut, turn.is_fair, is_odd, *walk = rows[0][:_PLAIN_HEAD]
-    turn.floors.looked(floors, *walk)
-    answer.is_registered = bool(registered)
+    look = wanted - len(answer.claims)
+    rows = await (await connection.execute(statement, asked | floors | {"look": look})).fetchall()
+    walked_s, answer.is_registered, answer.is_shut, turn.is_fair, is_odd, *reached = rows[0][:_PLAIN_HEAD]
+    taken = [_claim_of(row[_PLAIN_HEAD:], asked["queue"]) for row in rows[1:]]
+    if answer.is_registered and not (answer.is_shut or turn.is_fair):
+        is_filled = is_odd or len(taken) >= look
+        turn.floors.looked(floors, walked_s, *reached, found=len(taken), is_filled=is_filled)
     turn.is_plain = not is_odd
-    answer.claims += [_claim_of(row[_PLAIN_HEAD:], asked["queue"]) for row in rows[1:]]
+    answer.claims += taken
     return not (turn.is_fair or is_odd)
 
 
@@ -148,8 +150,10 @@ async def _claim_in_order(connection: Tx, asked: dict[str, Any], wanted: int, tu
         statement = _CLAIM_FROM_FLOORS if floors else _CLAIM
         parameters = asked | floors | {"look": look, "wanted": wanted - len(answer.claims)}
         seen = await _look(connection, statement, parameters, answer)
-        turn.floors.looked(floors, *seen.walk)
         turn.is_fair = seen.has_lanes
+        if answer.is_registered and not (answer.is_shut or turn.is_fair):
+            found = seen.taken + seen.deferred
+            turn.floors.looked(floors, seen.walked_s, *seen.reached, found=found, is_filled=seen.has_more)
         turn.is_plain = not seen.is_odd
         if not seen.has_more or len(answer.claims) >= wanted or seen.contended >= look:
             return
@@ -187,7 +191,8 @@ class _Seen:
     contended: int
     deferred: int
     is_odd: bool
-    walk: list[Any]
+    walked_s: float
+    reached: list[Any]
     taken: int
 
 
@@ -195,13 +200,16 @@ async def _look(connection: Tx, statement: str, parameters: dict[str, Any], answ
     """One statement; what it took and met is added to the answer."""
     rows = await (await connection.execute(statement, parameters)).fetchall()
     head, taken = rows[0][:_HEAD], [row[_HEAD:] for row in rows[1:]]
-    registered, is_shut, has_lanes, level, has_more, last_lane, keys, contended, deferred, is_odd, *walk = head
+    walked_s, registered, is_shut, has_lanes, level, has_more, last_lane, keys, *counts = head
+    contended, deferred, is_odd, *reached = counts
     answer.is_registered = bool(registered)
     answer.is_shut = is_shut
     answer.claims += [_claim_of(row, parameters["queue"]) for row in taken]
     answer.contended = contended
     answer.parked_keys.update(keys)
-    return _Seen(bool(has_lanes), level, bool(has_more), last_lane, contended, deferred, is_odd, walk, len(taken))
+    return _Seen(
+        bool(has_lanes), level, bool(has_more), last_lane, contended, deferred, is_odd, walked_s, reached, len(taken)
+    )
 
 
 def _claim_of(row: tuple[Any, ...], queue: str) -> Claim:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from psycopg.types.json import Jsonb
 
 from classifeed_common.db import Tx, load_queries
 from classifeed_jobs.job import TERMINAL
+from classifeed_jobs.literals import array
 from classifeed_jobs.signals import ClaimLost, Progress
 
 _SQL = load_queries("classifeed_jobs.sql", "claims.sql")
@@ -102,6 +104,14 @@ class Ended(NamedTuple):
     attempt: int
 
 
+class Place(NamedTuple):
+    """Where a job lies in the claim index."""
+
+    queue: str
+    priority: int
+    created_at: datetime
+
+
 class Finished(NamedTuple):
     """What `finish_claims` could not do, and whom to tell.
 
@@ -114,7 +124,13 @@ class Finished(NamedTuple):
     limited: list[str]
 
 
-async def end_claims(tx: Tx, endings: Sequence[Ending], *, wake: Callable[[str], None] | None = None) -> list[Ended]:
+async def end_claims(
+    tx: Tx,
+    endings: Sequence[Ending],
+    *,
+    wake: Callable[[str], None] | None = None,
+    came_back: Callable[[Place], None] | None = None,
+) -> list[Ended]:
     """End claims that are still held; the others are left out of the answer, and nothing is written about them.
 
     Frees their lock keys and lets the next job of each in. Must run in a transaction when one of them may hold a
@@ -123,6 +139,7 @@ async def end_claims(tx: Tx, endings: Sequence[Ending], *, wake: Callable[[str],
     Args:
         wake: called with each queue whose workers should look when this has committed, which is then the caller's to
             tell them; None: they are told by a NOTIFY in the transaction.
+        came_back: called with each job that may be claimed again, or now, when this has committed.
     """
     if not endings:
         return []
@@ -131,9 +148,14 @@ async def end_claims(tx: Tx, endings: Sequence[Ending], *, wake: Callable[[str],
     ended = [Ended(*row[:7]) for row in rows]
     has_room = {row[5] for row in rows if row[7]}
     is_back = {one.queue for one in ended if one.outcome not in TERMINAL}
+    places = [Place(row[5], *row[8:10]) for row in rows if row[9] is not None]
     if freed := sorted({one.lock_key for one in ended if one.lock_key is not None}):
         # A statement of its own, so that it sees what was parked while the first one waited for the parker.
-        is_back.update(row[0] for row in await (await tx.execute(_ADMIT_NEXT, {"lock_keys": freed})).fetchall())
+        places += [Place(*row) for row in await (await tx.execute(_ADMIT_NEXT, {"lock_keys": freed})).fetchall()]
+        is_back.update(place.queue for place in places)
+    if came_back is not None:
+        for place in places:
+            came_back(place)
     if wake is not None:
         for queue in has_room | is_back:
             wake(queue)
@@ -191,22 +213,17 @@ async def save_progress(tx: Tx, reports: Mapping[tuple[UUID, int], Progress]) ->
 
 def _parameters(endings: Sequence[Ending]) -> dict[str, Any]:
     return {
-        "job_ids": _literal(ending.job_id.hex for ending in endings),
-        "claim_nos": _literal(str(ending.claim_no) for ending in endings),
-        "outcomes": _literal(ending.outcome for ending in endings),
+        "job_ids": array(ending.job_id.hex for ending in endings),
+        "claim_nos": array(str(ending.claim_no) for ending in endings),
+        "outcomes": array(ending.outcome for ending in endings),
         "messages": _optional([ending.message for ending in endings]),
         "results": _optional([Jsonb(ending.result) if ending.result is not None else None for ending in endings]),
-        "delays_s": _literal(str(ending.delay_s) for ending in endings),
+        "delays_s": array(str(ending.delay_s) for ending in endings),
     }
 
 
-def _literal(values: Iterable[str]) -> str:
-    """An array of plain words and numbers as the server reads it: the driver's own way costs a Python call for each."""
-    return "{" + ",".join(values) + "}"
-
-
 def _optional(values: list[Any]) -> Any:
-    return values if any(value is not None for value in values) else _literal(["NULL"] * len(values))
+    return values if any(value is not None for value in values) else array(["NULL"] * len(values))
 
 
 def _lost(job_id: UUID, claim_no: int) -> ClaimLost:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import structlog
 
 from classifeed_common.db import Database, is_passing_fault
-from classifeed_jobs.claims import FAILED, ClaimKey, Ending, end_claims, finish_claims
+from classifeed_jobs.claims import FAILED, ClaimKey, Ending, Place, end_claims, finish_claims
 from classifeed_jobs.metrics import ENDS_REFUSED
 from classifeed_jobs.session import Session
 from classifeed_jobs.waker import Waker
@@ -30,12 +31,16 @@ class Completions:
         db: the service's database.
         waker: tells the workers of what went back to its queue, or may run now.
         caught_up: called when `is_behind` is over.
+        came_back: called with each job that may be claimed again, or now.
     """
 
-    def __init__(self, db: Database, waker: Waker, caught_up: Callable[[], None]) -> None:
+    def __init__(
+        self, db: Database, waker: Waker, *, caught_up: Callable[[], None], came_back: Callable[[Place], None]
+    ) -> None:
         self._session = Session(db)
         self._waker = waker
         self._caught_up = caught_up
+        self._came_back = came_back
         self._pending: list[Ending] = []
         self._unwritten: set[ClaimKey] = set()
         self._changed = asyncio.Event()
@@ -103,15 +108,19 @@ class Completions:
     async def _try(self, batch: list[Ending]) -> tuple[list[Ending], set[str]]:
         """Write a batch; returns the ends that were refused, and the queues whose workers should look."""
         woken: set[str] = set()
+        places: list[Place] = []
+        told: dict[str, Any] = {"wake": woken.add, "came_back": places.append}
         async with self._session.use() as connection:
             if all(ending.is_plain for ending in batch):
                 refused, limited = await finish_claims(connection, batch)
                 return refused, set(limited)
             if any(ending.may_hold_key for ending in batch):
                 async with connection.transaction():
-                    ended = await end_claims(connection, batch, wake=woken.add)
+                    ended = await end_claims(connection, batch, **told)
             else:  # one statement, so no round trips for BEGIN and COMMIT
-                ended = await end_claims(connection, batch, wake=woken.add)
+                ended = await end_claims(connection, batch, **told)
+        for place in places:
+            self._came_back(place)
         held = {(one.job_id, one.claim_no) for one in ended}
         return [ending for ending in batch if (ending.job_id, ending.claim_no) not in held], woken
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Final
 
 from classifeed_common.db import Tx, load_queries
+from classifeed_jobs.claims import Place
 from classifeed_jobs.pacing import Pace
 
 _SQL = load_queries("classifeed_jobs.sql", "claims.sql")
@@ -15,6 +15,7 @@ _NEXT_DUE = _SQL["next_due"]
 
 _LIMIT: Final = 1000
 _EVER: Final = "-infinity"
+_HELD_WAIT_S: Final = 0.02
 
 
 class DueLooks:
@@ -30,23 +31,23 @@ class DueLooks:
         self._since = _EVER
         self._pace = Pace()
 
-    async def admit(self, connection: Tx) -> tuple[int, float | None]:
-        """Let in those that are due; returns how many (at most 1,000 a queue), and in how many seconds to look again;
-        None: there are no others.
+    async def admit(self, connection: Tx) -> tuple[list[Place], float | None]:
+        """Let in those that are due (at most 1,000 a queue); returns where they lie now, and in how many seconds to
+        look again; None: there are no others.
         """
         is_whole = self._pace.is_due
         asked = {"queues": self._queues, "since": _EVER if is_whole else self._since}
-        started = time.monotonic()
-        admitted = (await connection.execute(_ADMIT_DUE, asked | {"limit": _LIMIT})).rowcount
+        rows = await (await connection.execute(_ADMIT_DUE, asked | {"limit": _LIMIT})).fetchall()
         row = await (await connection.execute(_NEXT_DUE, asked)).fetchone()
         assert row is not None  # of an aggregate
-        next_s, since = row
+        next_s, walked_s, since = row
         if is_whole:
-            self._pace.took(time.monotonic() - started)
-        if not self._pace.is_long:
-            self._since = _EVER
-        elif not admitted:
-            self._since = since
+            self._pace.took(2 * walked_s)
+        self._since = since if self._pace.is_long else _EVER
+        if rows:
+            return [Place(*row) for row in rows], 0.0
+        if next_s is not None and next_s <= 0:
+            next_s = _HELD_WAIT_S  # somebody holds it, or it has become due just now
         if not is_whole:
             next_s = self._pace.due_in_s if next_s is None else min(next_s, self._pace.due_in_s)
-        return admitted, 0.0 if admitted else next_s
+        return [], next_s

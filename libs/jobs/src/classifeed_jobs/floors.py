@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
+from classifeed_jobs.literals import array
 from classifeed_jobs.pacing import Pace
 
 _LEVELS_MAX: Final = 16
+_BACK_MAX: Final = 500
+_USUAL: Final = 100
 _LOWEST: Final = -(2**31)
 _BEYOND: Final = 2**31
 _EVER: Final = "-infinity"
+_INSTANT: Final = timedelta(microseconds=1)
 
 Asked: TypeAlias = dict[str, Any]
+_Range: TypeAlias = tuple[int, str, int, str]
 
 
 class Floors:
@@ -20,14 +26,16 @@ class Floors:
 
     As long as a transaction is open somewhere, what has been claimed since it began stays in the index, and a claim
     from the head walks over all of it. When that takes long, claims begin behind what this process took last, at each
-    priority on its own; priorities that it does not know are looked at whole. What such a claim cannot see are jobs
-    that came to lie behind a floor: those that went back to the queue and those of transactions that committed late.
-    For them there is a whole look again and again, for a twentieth of the time, and none of this when whole looks are
-    short.
+    priority on its own; the ranges between known priorities are looked at whole. Jobs that this process itself lets in
+    behind a floor are looked for where they lie. What such a claim cannot see came there otherwise: by another
+    process, or in a transaction that committed late. For them there is a whole look again and again, for a twentieth of
+    the time, and none of this when whole looks are short.
     """
 
     def __init__(self) -> None:
-        self._since: dict[int, str] = {}
+        self._since: dict[int, datetime] = {}
+        self._back: dict[tuple[int, datetime], None] = {}
+        self._asked_back: list[tuple[int, datetime]] = []
         self._pace = Pace()
 
     @property
@@ -40,43 +48,76 @@ class Floors:
         """When jobs behind a floor are looked for again, in seconds."""
         return self._pace.due_in_s if self._since else 0.0
 
+    def came_back(self, priority: int, created_at: datetime) -> None:
+        """A job of this place was let in, maybe behind a floor; of very many the first ones wait for a whole look."""
+        if self._since:
+            self._back[priority, created_at] = None
+        if len(self._back) > _BACK_MAX:
+            del self._back[next(iter(self._back))]
+
     def asked(self) -> Asked:
         """The parameters of the next look: what to walk over, in order; none: the plain way from the head will do."""
+        self._asked_back = list(self._back)
         if not self._pace.is_long:
             return {}
         is_whole = self.is_whole_due
-        levels = [] if is_whole else sorted(self._since.items())
-        lows = [_LOWEST, *(priority for priority, _ in levels)]
+        lows, sinces, belows, untils = zip(*self._ranges(is_whole=is_whole), strict=True)
         return {
             "is_whole": is_whole,
-            "lows": _literal(map(str, lows)),
-            "sinces": _literal((_EVER, *(since for _, since in levels))),
-            "belows": _literal(map(str, (*lows[1:], _BEYOND))),
+            "lows": array(map(str, lows)),
+            "sinces": array(sinces),
+            "belows": array(map(str, belows)),
+            "untils": array(untils),
         }
 
     def looked(
-        self, asked: Asked, walked_s: float, priorities: Sequence[int] | None, sinces: Sequence[str] | None
+        self,
+        asked: Asked,
+        walked_s: float,
+        priorities: Sequence[int] | None,
+        sinces: Sequence[datetime] | None,
+        late: datetime | None,
+        *,
+        found: int,
+        is_filled: bool,
     ) -> None:
-        """Take note of a look.
+        """Take note of a look that walked over the index.
 
         Args:
             asked: its parameters.
             walked_s: how long it walked over entries that are no jobs.
             priorities: those that it met, where it was asked for them.
             sinces: for each of them the creation from which on there may be jobs.
+            late: the same for priorities of which it met nothing, if it saw all of its ranges.
+            found: how many jobs it met.
+            is_filled: it met as many as it looked for, and did not see all of its ranges.
         """
         if asked.get("is_whole", True):
             self._pace.took(walked_s)
         if not self._pace.is_long:
             self._since.clear()
+            self._back.clear()
             return
+        if late is not None and not is_filled:
+            self._since.update(dict.fromkeys((*self._since, _USUAL), late))
         for priority, since in zip(priorities or (), sinces or (), strict=True):
             self._since.pop(priority, None)
             self._since[priority] = since
         while len(self._since) > _LEVELS_MAX:
             del self._since[next(iter(self._since))]
+        if not is_filled or found > len(self._asked_back):  # they come first at their priority
+            for place in self._asked_back:
+                self._back.pop(place, None)
 
-
-def _literal(items: Iterable[str]) -> str:
-    """An array in the server's own notation: the driver dumps a list by a Python call for each item."""
-    return '{"' + '","'.join(items) + '"}'
+    def _ranges(self, *, is_whole: bool) -> list[_Range]:
+        """Ranges of (priority, creation), each from its beginning up to before its end, in order."""
+        if is_whole:
+            return [(_LOWEST, _EVER, _BEYOND, _EVER)]
+        levels = sorted(self._since)
+        ranges: list[_Range] = [(_LOWEST, _EVER, levels[0], _EVER)]
+        for priority, below in zip(levels, [*levels[1:], _BEYOND], strict=True):
+            since = self._since[priority]
+            back = sorted(at for one, at in self._back if one == priority and at < since)
+            ranges += [(priority, at.isoformat(), priority, (at + _INSTANT).isoformat()) for at in back]
+            ranges.append((priority, since.isoformat(), below, _EVER))
+        return ranges

@@ -20,7 +20,9 @@ _log = structlog.get_logger("classifeed_jobs.heartbeat")
 _RETRY_S = 0.5
 _BEAT_TIMEOUT_S = 10.0
 _BEATS_PER_LEASE = 3
-_LISTING_SHARE = 0.01  # claims wait for it, on their connection; what only it can find comes of a broken connection
+# Claims wait for the listing, on their connection; what only it can find comes of a broken one.
+_LISTING_SHARE = 0.01
+_LISTING_LONGEST_S = 60.0
 
 
 class Heartbeat:
@@ -48,7 +50,7 @@ class Heartbeat:
         self._runs = runs
         self._completions = completions
         self._unknown: set[ClaimKey] = set()
-        self._listing = Pace(_LISTING_SHARE)
+        self._listing = Pace(_LISTING_SHARE, longest_s=_LISTING_LONGEST_S)
         self._heartbeat_s = heartbeat_s
         self._soon = asyncio.Event()
 

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from classifeed_common.db import Tx, load_queries
 from classifeed_jobs.claims import ClaimKey
+from classifeed_jobs.literals import array
 
 _SQL = load_queries("classifeed_jobs.sql", "claims.sql")
 _REGISTER = _SQL["register_worker"]
@@ -39,7 +40,7 @@ class LeaseRow:
 
     async def held_of(self, tx: Tx, job_ids: Iterable[UUID]) -> dict[ClaimKey, bool]:
         """The claims under which these jobs run now, whoever holds them, each with whether it is asked to stop."""
-        asked = {"job_ids": f"{{{','.join(job_id.hex for job_id in job_ids)}}}"}
+        asked = {"job_ids": array(job_id.hex for job_id in job_ids)}
         return _by_key(await (await tx.execute(_HELD_OF, asked)).fetchall())
 
     async def leave(self, tx: Tx) -> None:

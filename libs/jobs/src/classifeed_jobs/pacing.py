@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
@@ -14,18 +15,20 @@ _LONG_S: Final = 0.003
 class Pace:
     """Spaces what may have become costly so that it takes a small share of the time at most.
 
-    Cheap things are not held back by it: what took a millisecond may be done again after twenty.
+    Cheap things are hardly held back by it: what took a millisecond may be done again after twenty.
 
     Args:
         share: of the time, at most.
+        longest_s: do it again after so long whatever it costs.
 
     Attributes:
         is_long: it took more than 3 ms the last time.
     """
 
-    def __init__(self, share: float = _SHARE) -> None:
+    def __init__(self, share: float = _SHARE, longest_s: float = math.inf) -> None:
         self.is_long = False
         self._share = share
+        self._longest_s = longest_s
         self._next_s = 0.0
 
     @property
@@ -41,11 +44,13 @@ class Pace:
     def took(self, seconds: float) -> None:
         """Take note of what it cost, just after it was done."""
         self.is_long = seconds > _LONG_S
-        self._next_s = monotonic() + seconds / self._share
+        self._next_s = monotonic() + min(self._longest_s, seconds / self._share)
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Take note of what the block costs; not when it fails."""
+        """Take note of what the block costs, also when it fails."""
         started = monotonic()
-        yield
-        self.took(monotonic() - started)
+        try:
+            yield
+        finally:
+            self.took(monotonic() - started)

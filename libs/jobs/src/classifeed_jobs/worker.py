@@ -19,7 +19,7 @@ from opentelemetry.util.types import AttributeValue
 
 from classifeed_common.db import Database
 from classifeed_jobs.claimer import Claimer
-from classifeed_jobs.claims import RETURNED, Claim, ClaimKey, Ending
+from classifeed_jobs.claims import RETURNED, Claim, ClaimKey, Ending, Place
 from classifeed_jobs.completions import Completions
 from classifeed_jobs.heartbeat import Heartbeat
 from classifeed_jobs.lease_row import LeaseRow
@@ -98,7 +98,7 @@ class Worker:
         self._limits = Session(db, idle_in_transaction_s=_LIMITS_STILL_S)
         self._lease = LeaseRow(self.worker_id, sorted(self._queues))
         self._waker = Waker(db)
-        self._completions = Completions(db, self._waker, self._caught_up)
+        self._completions = Completions(db, self._waker, caught_up=self._caught_up, came_back=self._came_back)
         self._heartbeat = Heartbeat(self._session, self._lease, self._runs, self._completions, heartbeat_s=heartbeat_s)
         self._claimer = Claimer(
             self._session,
@@ -166,6 +166,9 @@ class Worker:
 
     def _room(self, queue: str) -> int:
         return 0 if self._completions.is_behind else self._runners[queue].room
+
+    def _came_back(self, place: Place) -> None:
+        self._claimer.came_back(place)
 
     def _caught_up(self) -> None:
         for queue in self._queues:

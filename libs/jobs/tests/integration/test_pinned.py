@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from classifeed_common.db import Tx
-from classifeed_jobs import JobContext, Reaper, Retry, claiming, housekeeping, pacing
+from classifeed_jobs import JobContext, JobRequest, Reaper, Retry, claiming, housekeeping, pacing
 from classifeed_jobs.claiming import Turn, claim_jobs
 from classifeed_jobs.claims import Claim, Ending, end_claims
 from classifeed_jobs.due import DueLooks
@@ -182,7 +182,11 @@ async def test_partition_keys_are_met_by_the_next_whole_look(bench: Bench, clock
         assert [claim.job_id for claim in await _claim(connection, turn)] == [job_id]
 
 
-async def test_a_walk_is_measured_up_to_the_last_job(bench: Bench) -> None:
+@pytest.mark.parametrize(("look", "ticks"), [(5, 11), (6, 12)], ids=["as many as wanted", "to the end"])
+@pytest.mark.parametrize("statement", [claiming._CLAIM_PLAIN, claiming._CLAIM], ids=["plain", "with lock keys"])
+async def test_a_walk_is_measured_up_to_the_last_job_or_to_the_end(
+    bench: Bench, statement: str, look: int, ticks: int
+) -> None:
     """Jobs that went back lie at the head: the long way is the one behind them."""
     await _fill(bench, 5)
     async with _working(bench) as connection:
@@ -193,12 +197,12 @@ async def test_a_walk_is_measured_up_to_the_last_job(bench: Bench) -> None:
             " $$ SELECT statement_timestamp() + nextval('ticks') * interval '1 second' $$"
         )
         await connection.execute("SELECT set_config('search_path', current_schema() || ', pg_catalog', false)")
-        asked = {"worker": "w1", "queue": "q", "fresh_s": 600, "is_permitted": False, "look": 5}
-        row = await (await connection.execute(claiming._CLAIM_PLAIN, asked)).fetchone()
+        asked = {"worker": "w1", "queue": "q", "fresh_s": 600, "is_permitted": False, "look": look, "wanted": look}
+        row = await (await connection.execute(statement, asked)).fetchone()
         assert row is not None
-        walked_s = row[4]
-    # One look for the lease row, two for each job.
-    assert walked_s == pytest.approx(11, abs=0.01)
+        walked_s = row[0]
+    # A look at the clock for the lease row, two for each job, one at the end; none for what is written.
+    assert walked_s == pytest.approx(ticks, abs=0.01)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -250,13 +254,37 @@ async def test_a_worker_ends_jobs_of_every_kind(bench: Bench, walks_are_long: No
             tried.add(ctx.job_id)
             raise Retry(after_s=args["after_s"])
 
-    async with _pinned(bench), bench.working(concurrency=4):
+    async with _pinned(bench), bench.working(concurrency=4, claim_backoff_s=3600.0):
         ids = []
         for number in range(60):
             ids.append(await bench.enqueue(lock_key=f"k{number % 3}", priority=number % 4))
             ids.append(await bench.enqueue("again", {"after_s": number % 2 * 0.2}))
             ids.append(await bench.enqueue(partition_key="tenant" if number % 10 == 0 else None))
         assert set(await bench.ended(*ids)) == {"succeeded"}
+
+
+async def test_what_a_worker_lets_in_itself_waits_for_no_whole_look(bench: Bench, clock: Clock) -> None:
+    """The next job of a lock key, a retry, a delayed one: all are older than what was claimed last."""
+    tried: set[Any] = set()
+
+    @bench.registry.register("noop")
+    async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
+
+    @bench.registry.register("again")
+    async def again(ctx: JobContext, args: dict[str, Any]) -> None:
+        if ctx.job_id not in tried:
+            tried.add(ctx.job_id)
+            raise Retry(after_s=args["after_s"])
+
+    async with bench.db.transaction() as tx:
+        requests = [JobRequest("q", "noop", lock_key="hot") for _ in range(20)]
+        requests += [JobRequest("q", "again", {"after_s": number % 2 * 0.5}) for number in range(20)]
+        requests += [JobRequest("q", "noop") for _ in range(20)]
+        answers = await bench.store.enqueue_many(tx, requests)
+        await tx.execute("UPDATE dl_jobs SET created_at = created_at - interval '1 hour'")
+    async with _pinned(bench), bench.working(concurrency=4, claim_backoff_s=3600.0):
+        # The first looks are whole ones, no other is to come.
+        assert set(await bench.ended(*(answer.job_id for answer in answers), within_s=30.0)) == {"succeeded"}
 
 
 async def test_delayed_jobs_let_in_before_are_not_walked_over(bench: Bench, clock: Clock) -> None:
@@ -272,22 +300,43 @@ async def test_delayed_jobs_let_in_before_are_not_walked_over(bench: Bench, cloc
 
     async with _working(bench) as connection:
         await delay(500)
-        assert (await looks.admit(connection))[0] == 500
-        assert (await looks.admit(connection))[0] == 0
+        assert len((await looks.admit(connection))[0]) == 500
         await delay(1, 3600.0)
+        for _ in range(3):  # there is always one more
+            await delay(1, 0.0)
+            assert len((await looks.admit(connection))[0]) == 1
         taken = await _walked(connection, "dl_jobs_due", lambda: looks.admit(connection))
         naive = await _walked(connection, "dl_jobs_due", lambda: DueLooks(["q"]).admit(connection))
         assert naive >= 500
-        assert taken <= 5
+        assert taken <= 10
         await delay(3)  # behind the floor
         admitted, again_s = await looks.admit(connection)
-        assert admitted == 0
-        assert again_s == pytest.approx(3600, abs=60)
+        assert admitted == []
+        assert again_s is not None
+        assert 0 < again_s <= 3600
         clock.pass_time()
-        assert (await looks.admit(connection))[0] == 3
+        assert len((await looks.admit(connection))[0]) == 3
 
 
-async def test_heartbeats_notice_all_without_walking_over_what_has_ended(bench: Bench, clock: Clock) -> None:
+async def test_a_delayed_job_that_somebody_holds_is_let_in_when_it_is_free(bench: Bench, clock: Clock) -> None:
+    looks = DueLooks(["q"])
+    async with _working(bench) as connection:
+        await bench.execute(
+            "INSERT INTO dl_jobs (queue, task, waits_for, available_at)"
+            " VALUES ('q', 'noop', 'time', clock_timestamp() - interval '1 s')"
+        )
+        async with bench.db.transaction() as tx:
+            await tx.execute("SELECT FROM dl_jobs FOR UPDATE")
+            for _ in range(3):
+                admitted, again_s = await looks.admit(connection)
+                assert admitted == []
+                assert again_s == pytest.approx(0.02)  # not at once, again and again
+        assert len((await looks.admit(connection))[0]) == 1
+
+
+async def test_heartbeats_notice_all_without_walking_over_what_has_ended(
+    bench: Bench, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     began = asyncio.Event()
     count = 0
 
@@ -299,22 +348,18 @@ async def test_heartbeats_notice_all_without_walking_over_what_has_ended(bench: 
             began.set()
         await asyncio.Event().wait()
 
+    listed = 0
+    listing = LeaseRow.held
+
+    async def counted(row: LeaseRow, tx: Tx) -> Any:
+        nonlocal listed
+        listed += 1
+        return await listing(row, tx)
+
+    monkeypatch.setattr(LeaseRow, "held", counted)
     ids = [await bench.enqueue("wait") for _ in range(3)]
-    renewed = "SELECT renewed_at FROM dl_workers WHERE worker_id = %s"
-    async with _working(bench) as connection, bench.working(heartbeat_s=0.02, drain_grace_s=0.1) as worker:
+    async with _pinned(bench), bench.working(heartbeat_s=0.02, drain_grace_s=0.1) as worker:
         await began.wait()
-
-        async def beats() -> None:
-            first = await bench.value(renewed, worker.worker_id)
-
-            async def has_beaten() -> bool:
-                since = "SELECT renewed_at > %s::timestamptz + interval '0.2 s' FROM dl_workers WHERE worker_id = %s"
-                return bool(await bench.value(since, first, worker.worker_id))
-
-            await until(has_beaten)
-
-        await beats()
-        assert await _walked(connection, "dl_jobs_running", beats) == 0
         async with bench.db.transaction() as tx:
             await bench.store.cancel(tx, ids[0])
         assert await bench.ended(ids[0]) == ["canceled"]
@@ -326,6 +371,7 @@ async def test_heartbeats_notice_all_without_walking_over_what_has_ended(bench: 
 
         await until(is_stopped)
     assert (await bench.job(ids[1])).status == "running"
+    assert listed == 1
 
 
 async def test_the_reaper_is_in_time_without_knowing_the_next_expiry(bench: Bench) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -85,7 +86,8 @@ def _asked(worker_id: str, *, look: int, wanted: int) -> dict[str, Any]:
 
 def _floors() -> dict[str, Any]:
     floors = Floors()
-    floors.looked({}, 60.0, [50, 100], ["2026-01-01 00:00:00+00"] * 2)
+    floors.looked({}, 60.0, [50, 100], [datetime(2026, 1, 1, tzinfo=UTC)] * 2, None, found=2, is_filled=True)
+    floors.came_back(100, datetime(2025, 1, 1, tzinfo=UTC))
     return floors.asked()
 
 

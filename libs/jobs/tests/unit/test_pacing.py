@@ -38,7 +38,14 @@ def test_the_share_may_be_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pace.due_in_s == pytest.approx(50)
 
 
-def test_cheap_things_are_due_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_put_off_no_longer_than_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    _Clock(monkeypatch)
+    pace = Pace(longest_s=30.0)
+    pace.took(1000.0)
+    assert pace.due_in_s == pytest.approx(30)
+
+
+def test_cheap_things_are_hardly_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = _Clock(monkeypatch)
     pace = Pace()
     pace.took(0.0005)
@@ -49,7 +56,7 @@ def test_cheap_things_are_due_again_at_once(monkeypatch: pytest.MonkeyPatch) -> 
     assert pace.due_in_s == 0
 
 
-def test_what_fails_is_not_put_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fails_has_cost_its_time_too(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = _Clock(monkeypatch)
     pace = Pace()
 
@@ -60,4 +67,4 @@ def test_what_fails_is_not_put_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(ZeroDivisionError):
         fail()
-    assert pace.is_due
+    assert pace.due_in_s == pytest.approx(100)

@@ -1,6 +1,6 @@
 -- name: claim_jobs
 -- Takes up to `wanted` due jobs of a queue, never two of one lock_key. Jobs met on the way whose key is held leave the
--- claim index (waits_for = 'key') and come back when the key is freed (admit_next). {candidate} is one of the two below;
+-- claim index (waits_for = 'key') and come back when the key is freed (admit_next). {candidate} is one of those below;
 -- {head} and {claimed} are shared with claim_plain_jobs.
 -- A park and the free of its key cannot miss each other: the parker holds the key's row FOR KEY SHARE until it commits,
 -- the finisher deletes that row before it looks for parked jobs.
@@ -40,7 +40,7 @@ WITH RECURSIVE {head}, {candidate}, seen_lock AS MATERIALIZED (
     FROM deferral d
     WHERE j.job_id = d.job_id AND j.job_id = ANY (ARRAY(SELECT d2.job_id FROM deferral d2))
 ), {claimed}{reached}
-SELECT (SELECT count(*) FROM me) AS registered,
+SELECT {walked_s}, (SELECT count(*) FROM me) AS registered,
        (SELECT g.is_shut FROM gate g) AS is_shut,
        (SELECT s.has_lanes FROM scan s) AS has_lanes,
        (SELECT s.level FROM scan s) AS level,
@@ -58,7 +58,7 @@ SELECT (SELECT count(*) FROM me) AS registered,
        EXISTS (SELECT FROM candidate c WHERE c.lock_key IS NOT NULL OR NOT c.due) AS is_odd,
        {walk}, {no_claim}
 UNION ALL
-SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, o.* FROM ({in_order}) AS o
+SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, o.* FROM ({in_order}) AS o
 
 -- name: chosen
 SELECT c.job_id FROM chosen c WHERE c.lock_key IS NULL UNION ALL SELECT t.job_id FROM taken t
@@ -69,13 +69,13 @@ SELECT c.job_id FROM chosen c WHERE c.lock_key IS NULL UNION ALL SELECT t.job_id
 WITH {head}, {candidate}, odd AS MATERIALIZED (
     SELECT EXISTS (SELECT FROM candidate c WHERE c.lock_key IS NOT NULL OR NOT c.due) AS is_met
 ), {claimed}{reached}
-SELECT EXISTS (SELECT FROM me) AS registered,
+SELECT {walked_s}, EXISTS (SELECT FROM me) AS registered,
        (SELECT g.is_shut FROM gate g) AS is_shut,
        (SELECT l.exist FROM lanes l) AS has_lanes,
        (SELECT o.is_met FROM odd o) AS is_odd,
        {walk}, {no_claim}
 UNION ALL
-SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, o.* FROM ({in_order}) AS o
+SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, o.* FROM ({in_order}) AS o
 
 -- name: plain_chosen
 SELECT c.job_id FROM candidate c WHERE NOT (SELECT o.is_met FROM odd o)
@@ -130,24 +130,28 @@ FROM claimed c
 ORDER BY c.priority, c.created_at
 
 -- name: walked_s
--- How long it took to come to the last job, beyond what so many jobs cost where nothing lies between them.
-       greatest(0, extract(epoch FROM (SELECT coalesce(max(c.met_at), clock_timestamp()) - count(*) * interval '10 microseconds'
-                                       FROM candidate c) - statement_timestamp()))::float8 AS walked_s
+-- How long it took to come to the last job that was wanted, or else to the end, beyond what so many jobs cost where
+-- nothing lies between them. First of all columns, before the writes.
+(SELECT greatest(0, extract(epoch FROM CASE WHEN count(*) >= %(look)s THEN max(c.met_at) ELSE clock_timestamp() END
+                            - statement_timestamp() - count(*) * interval '10 microseconds'))::float8
+ FROM candidate c) AS walked_s
+
+-- name: late
+-- Not so far that those are missed who enqueue at this moment: they commit in another order than they made their jobs in.
+statement_timestamp() - interval '250 milliseconds'
 
 -- name: walk
-       {walked_s}, NULL::integer[] AS priorities, NULL::text[] AS sinces
+       NULL::integer[] AS priorities, NULL::timestamptz[] AS sinces, NULL::timestamptz AS late
 
 -- name: walk_from_floors
--- And for each priority met, from where on there may be jobs now.
-       {walked_s}, ARRAY(SELECT r.priority FROM reached r ORDER BY r.priority) AS priorities,
-       ARRAY(SELECT r.since::text FROM reached r ORDER BY r.priority) AS sinces
+-- For each priority met, from where on there may be jobs now; and what to take for the others when all was seen.
+       ARRAY(SELECT r.priority FROM reached r ORDER BY r.priority) AS priorities,
+       ARRAY(SELECT r.since FROM reached r ORDER BY r.priority) AS sinces, {late} AS late
 
 -- name: reached
--- Behind what left the index, but not so far that those are missed who enqueue at this moment: they commit in another
--- order than they made their jobs in.
 , reached AS MATERIALIZED (
     SELECT c.priority, least(min(c.created_at) FILTER (WHERE c.job_id NOT IN ({gone})), max(c.created_at),
-                             statement_timestamp() - interval '250 milliseconds') AS since
+                             {late}) AS since
     FROM candidate c GROUP BY c.priority
 )
 
@@ -170,19 +174,21 @@ lanes AS MATERIALIZED (
 
 -- name: candidate_from_floors
 -- The same, range by range of the index, in order; a whole look has a single one, others begin at the floor of each
--- priority. Whether there are partition keys is seen by whole ones only: their index has dead entries too.
+-- priority and have one for each job that is known to have come back. Whether there are partition keys is seen by whole ones only: their index has dead entries too.
 lanes AS MATERIALIZED (
     SELECT %(is_whole)s AND EXISTS (
         SELECT FROM dl_jobs j
         WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NOT NULL) AS exist
 ), candidate AS MATERIALIZED (
-    SELECT f.* FROM unnest(%(lows)s::integer[], %(sinces)s::timestamptz[], %(belows)s::bigint[]) AS r(low, since, below)
+    SELECT f.*
+    FROM unnest(%(lows)s::integer[], %(sinces)s::timestamptz[], %(belows)s::bigint[], %(untils)s::timestamptz[])
+        AS r(low, since, below, until)
     CROSS JOIN LATERAL (
         SELECT j.job_id, j.lock_key, j.partition_key, j.priority, j.created_at, j.available_at <= clock_timestamp() AS due,
                0 AS turn, 0 AS place, clock_timestamp() AS met_at
         FROM dl_jobs j
         WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NULL
-          AND (j.priority, j.created_at) >= (r.low, r.since) AND j.priority < r.below
+          AND (j.priority, j.created_at) >= (r.low, r.since) AND (j.priority, j.created_at) < (r.below, r.until)
           AND EXISTS (SELECT FROM me) AND NOT (SELECT g.is_shut FROM gate g) AND NOT (SELECT l.exist FROM lanes l)
         ORDER BY j.priority, j.created_at
         LIMIT %(look)s

@@ -32,11 +32,14 @@ WHERE job_id = ANY (ARRAY(
           AND d.available_at >= %(since)s::timestamptz AND d.available_at <= statement_timestamp()
         ORDER BY d.available_at LIMIT %(limit)s
         FOR UPDATE SKIP LOCKED) AS j))
+RETURNING queue, priority, created_at
 
 -- name: next_due
--- And from where on to look the next time (DueFloor): those who enqueue at this moment commit a little later.
+-- And how long this took, and from where on to look the next time (DueLooks): those who enqueue at this moment commit a
+-- little later.
 SELECT extract(epoch FROM min(n.available_at) - clock_timestamp())::float8 AS in_s,
-       (statement_timestamp() - interval '250 milliseconds')::text AS since
+       extract(epoch FROM clock_timestamp() - statement_timestamp())::float8 AS walked_s,
+       least(min(n.available_at), statement_timestamp() - interval '250 milliseconds')::text AS since
 FROM unnest(%(queues)s::text[]) AS q(queue) CROSS JOIN LATERAL (
     SELECT d.available_at FROM dl_jobs d
     WHERE d.queue = q.queue AND d.waits_for = 'time' AND d.available_at >= %(since)s::timestamptz
@@ -52,7 +55,7 @@ WHERE job_id = ANY (ARRAY(
         WHERE p.lock_key = k.lock_key AND p.waits_for = 'key'
         ORDER BY p.priority, p.created_at LIMIT 1
         FOR UPDATE) AS h))
-RETURNING queue
+RETURNING queue, priority, created_at
 
 -- name: end_claims
 -- Ends claims that are still held, in one statement for any number of them: to the archive, or back to the queue. Claims
@@ -89,6 +92,7 @@ SELECT f.job_id, f.claim_no, f.outcome, f.lock_key, f.task, f.queue, f.attempt,
        -- Whoever could not claim for a limit has to hear that there is room.
        f.queue = ANY (ARRAY(SELECT q.queue FROM dl_queues q
                             WHERE num_nonnulls(q.max_running, q.max_running_per_partition) > 0)) AS is_limited,
+       f.priority, CASE WHEN NOT f.is_final AND f.delay_s <= 0 THEN f.created_at END AS back_to,
        set_config('dl_jobs.notify', %(notify)s, true)
 FROM final f
 
