@@ -112,10 +112,7 @@ async def claim_jobs(
         was_whole = turn.floors.is_whole_due
         await _claim_unlaned(connection, asked, wanted, turn, answer)
         if not was_whole and not turn.is_fair and len(answer.claims) < wanted:
-            if turn.floors.is_whole_due:
-                await _claim_unlaned(connection, asked, wanted, turn, answer)
-            else:
-                answer.retry_in_s = turn.floors.whole_in_s
+            answer.retry_in_s = turn.floors.whole_in_s
     if turn.is_fair and answer.is_registered and not answer.is_shut and len(answer.claims) < wanted:
         await _claim_fairly(connection, asked | {"per_lane": per_lane}, wanted, turn, answer)
     return answer

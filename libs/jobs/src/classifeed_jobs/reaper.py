@@ -67,8 +67,7 @@ class Reaper:
             try:
                 while len(await self.reap()) == _BATCH:
                     continue
-                # Looks at a silent process walk over all that it has ended; those at the others are short.
-                wait_s = min(self._reaper_period_s, max(await self._wait_s(), self._reaping.due_in_s))
+                wait_s = await self._wait_s()
             except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
                 log = _log.warning if is_passing_fault(error) else _log.exception
                 log("reaper.failed", error=f"{type(error).__name__}: {error}")
@@ -104,12 +103,15 @@ class Reaper:
         return {"lost_jobs": row[0] if row is not None else 0}
 
     async def _wait_s(self) -> float:
-        if not self._foreseeing.is_due:
-            return min(self._reaper_period_s, _BLIND_WAIT_S)
+        wait_s = await self._next_expiry_s() if self._foreseeing.is_due else _BLIND_WAIT_S
+        # Looks at a silent process walk over all that it has ended; those at the others are short.
+        return min(self._reaper_period_s, max(wait_s, self._reaping.due_in_s))
+
+    async def _next_expiry_s(self) -> float:
         async with self._db.connection() as connection:
             with self._foreseeing.timed():
                 row = await (await connection.execute(_NEXT_EXPIRY)).fetchone()
         if row is None or row[0] is None:
             return self._reaper_period_s
         # A lost job whose row is held by an effect is looked at again soon, not at once.
-        return min(self._reaper_period_s, max(_SHORTEST_WAIT_S, float(row[0])))
+        return max(_SHORTEST_WAIT_S, float(row[0]))

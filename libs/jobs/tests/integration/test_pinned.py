@@ -388,6 +388,16 @@ async def test_the_reaper_is_in_time_without_knowing_the_next_expiry(bench: Benc
         await until(is_back, within_s=30.0)
 
 
+async def test_the_reaper_looks_less_often_when_that_takes_long_but_not_less_than_at_its_period(bench: Bench) -> None:
+    reaper = Reaper(bench.db, reaper_period_s=10.0)
+    reaper._foreseeing.took(60.0)
+    assert await reaper._wait_s() == pytest.approx(0.5)
+    reaper._reaping.took(0.1)
+    assert 1.0 < await reaper._wait_s() <= 2.0
+    reaper._reaping.took(60.0)
+    assert await reaper._wait_s() == pytest.approx(10.0)
+
+
 async def test_figures_that_take_long_are_gathered_less_often(
     bench: Bench, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
