@@ -13,10 +13,13 @@ from classifeed_jobs.floors import Floors
 _SQL = load_queries("classifeed_jobs.sql", "claiming.sql")
 
 
-def _statement(name: str, candidate: str, *, is_plain: bool = False, has_floors: bool = False) -> str:
+def _statement(
+    name: str, candidate: str, *, scan: str = "scan", is_plain: bool = False, has_floors: bool = False
+) -> str:
     prefix = "plain_" if is_plain else ""
     own = {
         "candidate": _SQL[candidate],
+        "scan": _SQL[scan],
         "chosen": _SQL[f"{prefix}chosen"],
         "gone": _SQL[f"{prefix}gone"],
         "walk": _SQL["walk_from_floors" if has_floors else "walk"],
@@ -33,7 +36,7 @@ _CLAIM_PLAIN = _statement("claim_plain_jobs", "plain_candidate", is_plain=True)
 _CLAIM_PLAIN_FROM_FLOORS = _statement("claim_plain_jobs", "candidate_from_floors", is_plain=True, has_floors=True)
 _CLAIM = _statement("claim_jobs", "plain_candidate")
 _CLAIM_FROM_FLOORS = _statement("claim_jobs", "candidate_from_floors", has_floors=True)
-_CLAIM_FAIRLY = _statement("claim_jobs", "fair_candidate")
+_CLAIM_FAIRLY = _statement("claim_jobs", "fair_candidate", scan="fair_scan")
 
 _LOOK_FACTOR: Final = 10
 _LOOK_MAX: Final = 5000

@@ -40,7 +40,7 @@ class _Chore:
     do: Callable[[], Awaitable[None]]
     period_s: float
     next_s: float = 0.0
-    pace: Pace | None = None
+    pace: Pace = field(default_factory=lambda: Pace(longest_s=0.0))  # puts off nothing
 
 
 @dataclass(slots=True)
@@ -80,22 +80,14 @@ class Housekeeping:
                 if time.monotonic() < chore.next_s:
                     continue
                 try:
-                    await self._do(chore)
+                    with chore.pace.timed():
+                        await chore.do()
+                    chore.next_s = time.monotonic() + max(chore.period_s, chore.pace.due_in_s)
                 except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
                     log = _log.warning if is_passing_fault(error) else _log.exception
                     log("reaper.chore.failed", chore=chore.name, error=f"{type(error).__name__}: {error}")
                     chore.next_s = time.monotonic() + min(_FAULT_WAIT_S, chore.period_s)
             await asyncio.sleep(max(0.0, min(chore.next_s for chore in self._chores) - time.monotonic()))
-
-    async def _do(self, chore: _Chore) -> None:
-        wait_s = chore.period_s
-        if chore.pace is None:
-            await chore.do()
-        else:
-            with chore.pace.timed():
-                await chore.do()
-            wait_s = max(wait_s, chore.pace.due_in_s)
-        chore.next_s = time.monotonic() + wait_s
 
     async def vacuum(self) -> None:
         """Vacuum the hot tables that have many dead rows. One where it was of no use, because a forgotten transaction

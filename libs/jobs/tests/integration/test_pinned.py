@@ -100,6 +100,20 @@ async def _end(connection: Tx, claims: list[Claim], outcome: str = "succeeded", 
         )
 
 
+def _register_tasks(bench: Bench) -> None:
+    """`noop`, and `again`, which is tried a second time `after_s` seconds after the first."""
+    tried: set[Any] = set()
+
+    @bench.registry.register("noop")
+    async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
+
+    @bench.registry.register("again")
+    async def again(ctx: JobContext, args: dict[str, Any]) -> None:
+        if ctx.job_id not in tried:
+            tried.add(ctx.job_id)
+            raise Retry(after_s=args["after_s"])
+
+
 async def _walked(connection: Tx, index: str, do: Callable[[], Awaitable[Any]]) -> int:
     """Entries of an index that the server read meanwhile."""
 
@@ -243,17 +257,7 @@ async def test_no_job_is_left_behind_whatever_happens_in_which_order(bench: Benc
 
 
 async def test_a_worker_ends_jobs_of_every_kind(bench: Bench, walks_are_long: None) -> None:
-    tried: set[Any] = set()
-
-    @bench.registry.register("noop")
-    async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
-
-    @bench.registry.register("again")
-    async def again(ctx: JobContext, args: dict[str, Any]) -> None:
-        if ctx.job_id not in tried:
-            tried.add(ctx.job_id)
-            raise Retry(after_s=args["after_s"])
-
+    _register_tasks(bench)
     async with _pinned(bench), bench.working(concurrency=4, claim_backoff_s=3600.0):
         ids = []
         for number in range(60):
@@ -265,17 +269,7 @@ async def test_a_worker_ends_jobs_of_every_kind(bench: Bench, walks_are_long: No
 
 async def test_what_a_worker_lets_in_itself_waits_for_no_whole_look(bench: Bench, clock: Clock) -> None:
     """The next job of a lock key, a retry, a delayed one: all are older than what was claimed last."""
-    tried: set[Any] = set()
-
-    @bench.registry.register("noop")
-    async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
-
-    @bench.registry.register("again")
-    async def again(ctx: JobContext, args: dict[str, Any]) -> None:
-        if ctx.job_id not in tried:
-            tried.add(ctx.job_id)
-            raise Retry(after_s=args["after_s"])
-
+    _register_tasks(bench)
     async with bench.db.transaction() as tx:
         requests = [JobRequest("q", "noop", lock_key="hot") for _ in range(20)]
         requests += [JobRequest("q", "again", {"after_s": number % 2 * 0.5}) for number in range(20)]

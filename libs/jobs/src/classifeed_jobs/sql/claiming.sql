@@ -1,10 +1,10 @@
 -- name: claim_jobs
 -- Takes up to `wanted` due jobs of a queue, never two of one lock_key. Jobs met on the way whose key is held leave the
--- claim index (waits_for = 'key') and come back when the key is freed (admit_next). {candidate} is one of those below;
--- {head} and {claimed} are shared with claim_plain_jobs.
+-- claim index (waits_for = 'key') and come back when the key is freed (admit_next). {candidate} is one of those below,
+-- {scan} says what it saw; {head} and {claimed} are shared with claim_plain_jobs.
 -- A park and the free of its key cannot miss each other: the parker holds the key's row FOR KEY SHARE until it commits,
 -- the finisher deletes that row before it looks for parked jobs.
-WITH RECURSIVE {head}, {candidate}, seen_lock AS MATERIALIZED (
+WITH RECURSIVE {head}, {candidate}, {scan}, seen_lock AS MATERIALIZED (
     SELECT l.lock_key FROM dl_job_locks l
     WHERE l.lock_key = ANY (ARRAY(SELECT c.lock_key FROM candidate c WHERE c.lock_key IS NOT NULL))
 ), held AS MATERIALIZED (
@@ -155,46 +155,48 @@ statement_timestamp() - interval '250 milliseconds'
     FROM candidate c GROUP BY c.priority
 )
 
--- name: plain_candidate
--- For queues without partition keys: in order of (priority, created_at). Takes nothing when there is a partition key.
-lanes AS MATERIALIZED (
-    SELECT EXISTS (
+-- name: lanes_exist
+EXISTS (
         SELECT FROM dl_jobs j
-        WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NOT NULL) AS exist
-), candidate AS MATERIALIZED (
-    SELECT j.job_id, j.lock_key, j.partition_key, j.priority, j.created_at, j.available_at <= clock_timestamp() AS due,
+        WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NOT NULL)
+
+-- name: laneless_jobs
+SELECT j.job_id, j.lock_key, j.partition_key, j.priority, j.created_at, j.available_at <= clock_timestamp() AS due,
            0 AS turn, 0 AS place, clock_timestamp() AS met_at
     FROM dl_jobs j
     WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NULL
       AND EXISTS (SELECT FROM me) AND NOT (SELECT g.is_shut FROM gate g) AND NOT (SELECT l.exist FROM lanes l)
-    ORDER BY j.priority, j.created_at
+
+-- name: first_of_them
+ORDER BY j.priority, j.created_at
     LIMIT %(look)s
     FOR UPDATE OF j SKIP LOCKED
-), {scan}
+
+-- name: plain_candidate
+-- For queues without partition keys: in order of (priority, created_at). Takes nothing when there is a partition key.
+lanes AS MATERIALIZED (
+    SELECT {lanes_exist} AS exist
+), candidate AS MATERIALIZED (
+    {laneless_jobs}
+    {first_of_them}
+)
 
 -- name: candidate_from_floors
 -- The same, range by range of the index, in order; a whole look has a single one, others begin at the floor of each
--- priority and have one for each job that is known to have come back. Whether there are partition keys is seen by whole ones only: their index has dead entries too.
+-- priority and have one for each job that is known to have come back. Whether there are partition keys is seen by whole
+-- ones only: their index has dead entries too.
 lanes AS MATERIALIZED (
-    SELECT %(is_whole)s AND EXISTS (
-        SELECT FROM dl_jobs j
-        WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NOT NULL) AS exist
+    SELECT %(is_whole)s AND {lanes_exist} AS exist
 ), candidate AS MATERIALIZED (
     SELECT f.*
     FROM unnest(%(lows)s::integer[], %(sinces)s::timestamptz[], %(belows)s::bigint[], %(untils)s::timestamptz[])
         AS r(low, since, below, until)
     CROSS JOIN LATERAL (
-        SELECT j.job_id, j.lock_key, j.partition_key, j.priority, j.created_at, j.available_at <= clock_timestamp() AS due,
-               0 AS turn, 0 AS place, clock_timestamp() AS met_at
-        FROM dl_jobs j
-        WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NULL
-          AND (j.priority, j.created_at) >= (r.low, r.since) AND (j.priority, j.created_at) < (r.below, r.until)
-          AND EXISTS (SELECT FROM me) AND NOT (SELECT g.is_shut FROM gate g) AND NOT (SELECT l.exist FROM lanes l)
-        ORDER BY j.priority, j.created_at
-        LIMIT %(look)s
-        FOR UPDATE OF j SKIP LOCKED) AS f
+    {laneless_jobs}
+      AND (j.priority, j.created_at) >= (r.low, r.since) AND (j.priority, j.created_at) < (r.below, r.until)
+    {first_of_them}) AS f
     LIMIT %(look)s
-), {scan}
+)
 
 -- name: scan
 scan AS MATERIALIZED (
@@ -286,7 +288,10 @@ level AS MATERIALIZED (
     SELECT a.*, row_number() OVER (PARTITION BY a.place ORDER BY a.created_at, a.job_id) AS turn,
            clock_timestamp() AS met_at
     FROM (SELECT n.*, 0 AS place FROM laneless n UNION ALL SELECT l.* FROM laned l) AS a
-), scan AS MATERIALIZED (
+)
+
+-- name: fair_scan
+scan AS MATERIALIZED (
     SELECT EXISTS (SELECT FROM lane l WHERE l.partition_key IS NOT NULL) AS has_lanes,
            (SELECT v.priority FROM level v) AS level,
            (SELECT count(*) FROM turn) >= %(look)s
