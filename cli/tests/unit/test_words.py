@@ -159,6 +159,7 @@ def test_status_fits_a_terminal_whole(terminal: Any, capsys: pytest.CaptureFixtu
     service = {
         "state": "NOT_SERVING", "grpc": "127.0.0.1:50001", "http": "http://127.0.0.1:50002", "pids": {"all": 4194304},
         "restarts": 12, "version": "0.1.0",
+        "problems": ["kafka: no answer within 3 s", "results: feeds.offer-results.v1[3]: the record at offset 7 fails"],
     }  # fmt: skip
     part = {"state": "RUNNING", "pid": 4194303, "restarts": 7}
     document = {
@@ -166,13 +167,15 @@ def test_status_fits_a_terminal_whole(terminal: Any, capsys: pytest.CaptureFixtu
         "postgres": {"api": "postgresql://u@127.0.0.1:50003/api"}, "kafka": None, "s3": None,
     }  # fmt: skip
     print_status(Output(as_json=False), document)
-    [head, postgres, processor, state] = capsys.readouterr().out.splitlines()
+    [head, postgres, processor, missing, blocked, state] = capsys.readouterr().out.splitlines()
     assert head.split() == ["name", "state", "address", "http", "pid", "restarts"]
     assert postgres.split() == ["postgres", "RUNNING", "127.0.0.1:50003", "4194303", "7"]
     assert processor.split() == [
         "processor", "NOT_SERVING", "127.0.0.1:50001", "127.0.0.1:50002", "4194304", "12",
     ]  # fmt: skip
     assert max(map(len, (head, postgres, processor))) <= 80
+    assert missing == "processor: kafka: no answer within 3 s"
+    assert blocked == "processor: results: feeds.offer-results.v1[3]: the record at offset 7 fails"
     assert state == "not ready: processor; version 0.1.0"
 
 

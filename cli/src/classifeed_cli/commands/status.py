@@ -54,6 +54,9 @@ def print_status(output: Output, document: dict[str, Any]) -> None:
     if not output.as_json:
         waiting = [name for name, row in document["services"].items() if row["state"] != "SERVING"]
         state = "ready" if document["ready"] else f"not ready: {', '.join(waiting) or document['phase']}"
+        for name, row in document["services"].items():
+            for problem in row["problems"]:
+                output.say(f"{name}: {problem}")
         versions = sorted({row["version"] for row in document["services"].values()})
         output.say(f"{state}; version {', '.join(versions)}" if versions else state)
 

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from classifeed_cli.platform.layout import Layout, read_json
-from classifeed_cli.platform.probe import is_ready
+from classifeed_cli.platform.probe import get_readiness
 from classifeed_common.embedded.process import ProcessIdentity
 
 if TYPE_CHECKING:
@@ -76,10 +76,11 @@ async def describe_status(document: dict[str, Any]) -> dict[str, Any]:
     names = list(document["services"])
     states = await asyncio.gather(*(_state(document["services"][name]) for name in names))
     services = {}
-    for name, state in zip(names, states, strict=True):
+    for name, (state, problems) in zip(names, states, strict=True):
         service = document["services"][name]
         services[name] = {
             "state": state,
+            "problems": problems,
             "grpc": service["grpc"],
             "http": f"http://{service['http']}",
             "pids": {"all": service["pid"]} if service["pid"] else {},
@@ -99,7 +100,7 @@ async def describe_status(document: dict[str, Any]) -> dict[str, Any]:
         }
     ready = (
         document["phase"] == "ready"
-        and all(state == "SERVING" for state in states)
+        and all(state == "SERVING" for state, _ in states)
         and all(part["state"] == "RUNNING" for part in parts.values())
     )
     return {
@@ -116,8 +117,10 @@ async def describe_status(document: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-async def _state(service: dict[str, Any]) -> str:
+async def _state(service: dict[str, Any]) -> tuple[str, list[str]]:
+    """The state of a service, and in words what is wrong with it."""
     identity = identity_of(service)
     if identity is None or not identity.is_running():
-        return "DOWN"
-    return "SERVING" if await is_ready(service["http"]) else "NOT_SERVING"
+        return "DOWN", [f"the process does not run; its log is {service['log']}"]
+    ready, problems = await get_readiness(service["http"])
+    return "SERVING" if ready else "NOT_SERVING", problems

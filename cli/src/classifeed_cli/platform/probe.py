@@ -35,6 +35,24 @@ async def is_ready(address: str) -> bool:
     return answer is not None and answer[0] == 200
 
 
+async def get_readiness(address: str) -> tuple[bool, list[str]]:
+    """Whether a service is ready for calls, and in words what it misses or cannot go on with.
+
+    A service that does not answer in time is not ready, and that is its one problem.
+    """
+    answer = await http_get(address, "/health/ready")
+    try:
+        told = json.loads(answer[1]) if answer is not None else {}
+    except ValueError:
+        told = {}
+    if answer is None or not isinstance(told, dict):
+        return False, ["does not answer /health/ready"]
+    problems = [f"{name}: {fault}" for name, fault in told.get("missing", {}).items()]
+    for role, items in told.get("blocked", {}).items():
+        problems += [f"{role}: {what}: {why}" for what, why in items.items()]
+    return answer[0] == 200, problems
+
+
 async def _get(address: str, path: str) -> tuple[int, bytes]:
     host, _, port = address.rpartition(":")
     reader, writer = await asyncio.open_connection(host, int(port))

@@ -20,6 +20,9 @@ RPC_SERVER_DURATION: Final = Histogram(
 )
 RPC_SERVER_ACTIVE: Final = Gauge("rpc_server_active_calls", "Calls being answered now.", ("rpc_method",))
 ROLE_FAILURES: Final = Counter("role_failures_total", "Roles that ended with an exception.", ("role",))
+ROLE_BLOCKED: Final = Gauge(
+    "role_blocked_items", "What a role cannot go on with, by role; above 0 for minutes: see /health/ready.", ("role",)
+)
 BACKLOG: Final = Gauge(
     "backlog_items", "Work that waits, by role and item; 0 everywhere is a settled service.", ("item",)
 )

@@ -191,6 +191,21 @@ async def test_it_is_not_serving_while_a_dependency_is_missing() -> None:
     assert await task == 0
 
 
+async def test_what_a_role_cannot_go_on_with_is_named_while_it_serves() -> None:
+    found = {"feeds.offer-requests.v1[3]": "the record at offset 7 fails"}
+    roles = [Role("requests", idle, blocked=lambda: found), Role("relay", idle, blocked=dict), Role("sweep", idle)]
+    runner = build(roles=roles)
+    async with running(runner):
+        answer = await get(runner, "/health/ready")
+        assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
+        assert answer.json()["blocked"] == {"requests": found}
+        assert await health_of(runner) == HealthCheckResponse.SERVING
+        assert 'role_blocked_items{role="requests"} 1.0' in (await get(runner, "/metrics")).text
+        found = {}
+        assert (await get(runner, "/health/ready")).json()["status"] == "ready"
+        assert "role_blocked_items{" not in (await get(runner, "/metrics")).text, "a gauge of what is over goes away"
+
+
 async def test_a_drain_says_not_serving_while_calls_are_still_taken(rpc_channel: OpenChannel) -> None:
     runner = build(changes={"drain_notice_s": 60.0})
     async with running(runner) as (stop, task):

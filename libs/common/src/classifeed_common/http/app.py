@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 
 from classifeed_common.errors import DomainError
 from classifeed_common.http.problems import answer_error, answer_http_error
-from classifeed_common.metrics import BACKLOG
+from classifeed_common.metrics import BACKLOG, ROLE_BLOCKED
 
 BACKLOG_TIMEOUT_S = 5.0
 _log = structlog.get_logger("http")
@@ -28,7 +28,11 @@ class State(Protocol):
     """What the runner says about itself."""
 
     def describe(self) -> dict[str, object]:
-        """Returns name, version, roles and the state of each dependency."""
+        """Returns name, version, roles, the state of each dependency, and what roles cannot go on with."""
+
+    @property
+    def blocked(self) -> Mapping[str, Mapping[str, str]]:
+        """What roles cannot go on with, and why, by role."""
 
     @property
     def is_ready(self) -> bool:
@@ -60,6 +64,9 @@ def build_app(state: State, backlogs: Mapping[str, BacklogSource], routes: Seque
             await count_backlog(backlogs)
         except Exception as error:  # noqa: BLE001 a scrape without backlog is better than none
             _log.warning("backlog cannot be counted", error=str(error))
+        ROLE_BLOCKED.clear()
+        for role, items in state.blocked.items():
+            ROLE_BLOCKED.labels(role).set(len(items))
         return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
 
     async def backlog(_: Request) -> Response:

@@ -22,11 +22,14 @@ class Role:
         run: works until the event is set, then ends what it has begun and returns. It is cancelled when it does not
             within the drain grace, and must bear that at any await: whatever counts is in a transaction.
         backlog: counts what waits for it, by item; raises rather than guess.
+        blocked: says what it cannot go on with although it runs, and why, each in words that name the fix: a partition
+            whose record fails, a shard whose queue was cut off. Empty: nothing. Asked often, so it answers from memory.
     """
 
     name: str
     run: Callable[[asyncio.Event], Awaitable[None]]
     backlog: Callable[[], Awaitable[Mapping[str, int]]] | None = None
+    blocked: Callable[[], Mapping[str, str]] | None = None
 
 
 class RoleEndedError(Exception):

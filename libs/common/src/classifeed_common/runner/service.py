@@ -105,14 +105,23 @@ class ServiceRunner:
             return Unavailable("STARTING", f"{self.service} is still starting. Try again.", retry_after_s=1)
         return None
 
+    @property
+    def blocked(self) -> dict[str, dict[str, str]]:
+        """What roles of this process cannot go on with, and why, by role; roles without such a thing are left out."""
+        asked = {name: role.blocked for name, role in self._roles.items() if name in self._selected}
+        found = {name: dict(blocked()) for name, blocked in asked.items() if blocked is not None}
+        return {name: items for name, items in found.items() if items}
+
     def describe(self) -> dict[str, object]:
-        """Returns the answer of /health."""
+        """Returns the answer of /health; `degraded` is ready for calls, while a role cannot go on with something."""
+        blocked = self.blocked
         return {
             "service": self.service,
             "version": self._version,
-            "status": "ready" if self.is_ready else "not ready",
+            "status": ("degraded" if blocked else "ready") if self.is_ready else "not ready",
             "roles": sorted(self._selected),
             "missing": dict(self._readiness.faults),
+            "blocked": blocked,
         }
 
     async def check(self) -> dict[str, str]:
