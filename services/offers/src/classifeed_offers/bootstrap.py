@@ -62,13 +62,15 @@ def build(settings: OffersSettings) -> ServiceRunner:
     )
     jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s)
     handler = RequestHandler(outbox=outbox, moderation=ApprovedBySetting(), sweeps=SweepJobs(jobs))
+    positions = WakingPositions(db, outbox.wake, pusher.wake)
     consumer = OrderedConsumer(
         bootstrap=settings.kafka_bootstrap,
         group=GROUP,
         topics=[FEEDS_OFFER_REQUESTS],
-        positions=WakingPositions(db, outbox.wake, pusher.wake),
+        positions=positions,
         handle=handler.handle,
         refuse=handler.refuse,
+        on_log_lost=positions.skip_lost,  # the processor asks again for whatever got no reply
         dead_letters=DeadLetters(producer),
         max_records=settings.poll_batches,
     )
@@ -105,7 +107,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
         SERVICE,
         version_of(SERVICE),
         roles=[
-            Role("requests", consumer.run, consumer.backlog),
+            Role("requests", consumer.run, consumer.backlog, consumer.blocked),
             Role("relay", relay.run, unsent),
             Role("sweep", worker.run, worker.backlog),
             Role("reaper", reaper.run, reaper.backlog),

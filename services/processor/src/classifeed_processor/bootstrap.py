@@ -53,12 +53,14 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
     jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s)
     signals = TaskSignals()
     handler = ResultHandler()
+    positions = RingingPositions(database, handler, signals)
     consumer = OrderedConsumer(
         bootstrap=settings.kafka_bootstrap,
         group=GROUP,
         topics=[FEEDS_OFFER_RESULTS],
-        positions=RingingPositions(database, handler, signals),
+        positions=positions,
         handle=handler.handle,
+        on_log_lost=positions.skip_lost,  # tasks ask again for whatever got no reply
         dead_letters=DeadLetters(producer),
     )
     parts = RunParts(
@@ -107,7 +109,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
             Role("work", worker.run, open_tasks),
             Role("reap", reaper.run),
             Role("cron", Scheduler(database, jobs).run),
-            Role("results", consumer.run, consumer.backlog),
+            Role("results", consumer.run, consumer.backlog, consumer.blocked),
         ],
         servicers=[
             Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, jobs, locator)),

@@ -105,6 +105,8 @@ class EmbeddedKafka(EmbeddedServer):
             "log.cleaner.dedupe.buffer.size": 16777216,
             # With the default a restart after SIGKILL waits 15 s for the old registration.
             "broker.session.timeout.ms": 3000,
+            # A broker that stood still counts as gone until the next of these, and tells its clients so.
+            "broker.heartbeat.interval.ms": 500,
             # Indexes are allocated in full when a segment is made: 10 MB by default, for each of 64 shards.
             "log.index.size.max.bytes": 262144,
             "num.network.threads": 2,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from classifeed_common.kafka.cluster import Cluster, ensure_topics
 from classifeed_common.kafka.consumer import OrderedConsumer
-from classifeed_common.kafka.dead_letters import DeadLetters, Poison
+from classifeed_common.kafka.dead_letters import DeadLetters, Poison, decode_all
 from classifeed_common.kafka.positions import (
     GroupPartition,
     LogLost,
@@ -59,6 +59,7 @@ __all__ = [
     "Topic",
     "TopicRecreated",
     "ZombieConsumer",
+    "decode_all",
     "dlq",
     "ensure_topics",
     "index_documents",

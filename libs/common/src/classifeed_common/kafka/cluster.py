@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 from confluent_kafka.cimpl import NewTopic
 
 from classifeed_common.errors import FailedPrecondition, Unavailable
-from classifeed_common.kafka.records import KAFKA_UNAVAILABLE
+from classifeed_common.kafka.records import CLIENT_CONFIG, KAFKA_UNAVAILABLE
 from classifeed_common.kafka.topics import Topic, declared, dlq
 
 K = TypeVar("K")
@@ -50,12 +50,12 @@ class Cluster:
         self._config: dict[str, str | int | float | bool] = {
             "bootstrap.servers": bootstrap,
             "client.id": client_id,
-            "reconnect.backoff.max.ms": 1000,
-            "log_level": 3,
+            **CLIENT_CONFIG,
         }
         # Kept for as long as this object lives: requests of a collected AdminClient never answer.
         self._admin = AdminClient(self._config)
         self._former: AdminClient | None = None
+        self._renewed_s = time.monotonic()
 
     async def topics(self, names: Collection[str]) -> dict[str, TopicState]:
         """Return the state of the topics that exist.
@@ -151,7 +151,7 @@ class Cluster:
             if time.monotonic() > deadline or not all(fault.args[0].code() in _LEADER_MOVED for fault in faults):
                 raise self._unavailable(faults[0])
             # A client that lived through a broker's restart goes on asking with the epoch of the leader before.
-            self._former, self._admin = self._admin, AdminClient(self._config)
+            self._renew()
             await asyncio.sleep(_LEADERS_PAUSE_S)
 
     async def _answers(self, futures: Mapping[K, Future[Any]]) -> dict[K, Any]:
@@ -162,7 +162,13 @@ class Cluster:
                 raise answer
         return answers
 
+    def _renew(self) -> None:
+        self._former, self._admin = self._admin, AdminClient(self._config)
+        self._renewed_s = time.monotonic()
+
     def _unavailable(self, error: KafkaException) -> Unavailable:
+        if time.monotonic() - self._renewed_s > _REQUEST_LIMIT_S:
+            self._renew()  # it may have lost its brokers for good; where they are away, a new one does as well
         return Unavailable(KAFKA_UNAVAILABLE, f"Kafka at {self._bootstrap}: {error.args[0].str()}")
 
 

@@ -3,22 +3,36 @@
 Kafka's group says which partitions are ours; the stored positions say where we stand (ADR 0004). Every effect moves the
 positions of all polled partitions by compare-and-set, so that a consumer that lost its partitions without knowing it
 changes nothing: it rolls back, loads the positions again and goes on from there.
+
+A partition whose record fails waits by itself and is tried again; the others go on. Faults of the servers that
+everything needs hold up all of them in the same way, and pass.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, Generic, TypeVar
 
 import structlog
 
 from classifeed_common.kafka import metrics
+from classifeed_common.kafka.attempts import Abandoned, Attempts, is_of_the_surroundings
+from classifeed_common.kafka.blocked import BlockedPartitions
 from classifeed_common.kafka.cluster import Cluster
-from classifeed_common.kafka.dead_letters import DeadLetters, Poison
-from classifeed_common.kafka.persistence import Abandoned, Persistence
-from classifeed_common.kafka.positions import GroupPartition, OffsetOutsideLog, Position, Positions, ZombieConsumer
+from classifeed_common.kafka.dead_letters import DeadLetters
+from classifeed_common.kafka.effects import Effects
+from classifeed_common.kafka.lag import LagGauges
+from classifeed_common.kafka.membership import Membership
+from classifeed_common.kafka.positions import (
+    GroupPartition,
+    LogLost,
+    OffsetOutsideLog,
+    Position,
+    Positions,
+    ZombieConsumer,
+)
 from classifeed_common.kafka.reader import PartitionReader
 from classifeed_common.kafka.records import Record
 from classifeed_common.kafka.takeover import Takeover
@@ -26,11 +40,13 @@ from classifeed_common.kafka.takeover import Takeover
 _log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
-Place = tuple[str, int, int]
 
 _POLL_S: Final = 0.2
 _SHOW_EVERY_S: Final = 1.0
 _PARTITIONS_EVERY_S: Final = 30.0
+_LONG_ATTEMPT_S: Final = 60.0
+_LEAST_PATIENCE_S: Final = 15.0
+_STARVING_S: Final = 30.0
 
 
 class OrderedConsumer(Generic[T]):
@@ -46,6 +62,7 @@ class OrderedConsumer(Generic[T]):
         handle: Callable[[T, Sequence[Record]], Awaitable[None]],
         dead_letters: DeadLetters | None,
         refuse: Callable[[T, Record, str], Awaitable[None]] | None = None,
+        on_log_lost: Callable[[LogLost], Awaitable[None]] | None = None,
         max_records: int = 500,
         assign_all: bool = False,
         session_timeout_s: float = 10.0,
@@ -62,8 +79,10 @@ class OrderedConsumer(Generic[T]):
             handle: does the work of records, those of a partition in order. It may run again with the same records (its
                 effect was rolled back then), and several times within one effect. No long work: record it and enqueue
                 a job. `Poison` tells of a record's lasting fault; any other exception passes and is retried for ever.
-            dead_letters: takes poison; without it poison blocks its partitions as a passing fault does.
+            dead_letters: takes poison; without it poison blocks its partition as a passing fault does.
             refuse: answers the sender of a dead letter, in the effect that passes it over, in its place in the order.
+            on_log_lost: mends what it means that the log no longer has the next record, and moves the positions to
+                where the log can be read (`LogLost.moves`); called until it returns. Without it the consumer ends.
             max_records: how many records one effect takes at most.
             assign_all: read all partitions without a group (each replica has positions of its own).
             session_timeout_s: after this silence the group gives our partitions to others.
@@ -73,13 +92,11 @@ class OrderedConsumer(Generic[T]):
         self._group = group
         self._topics = list(topics)
         self._positions = positions
-        self._handle = handle
-        self._dead_letters = dead_letters
-        self._refuse = refuse
         self._max_records = max_records
         self._assign_all = assign_all
         self._cluster = Cluster(bootstrap, client_id=group)
         self._takeover = Takeover(self._cluster, group, positions)
+        self._effects = Effects(group, positions, self._takeover, handle, dead_letters, refuse)
         self._reader = PartitionReader(
             bootstrap=bootstrap,
             group=group,
@@ -88,12 +105,19 @@ class OrderedConsumer(Generic[T]):
             session_timeout_s=session_timeout_s,
             max_poll_interval_s=max_poll_interval_s,
         )
-        self._persistence = Persistence(
-            self._reader, group, patience_s=min(5.0, max_poll_interval_s / 4), max_backoff_s=max_backoff_s
+        self._attempts = Attempts(
+            self._reader, group, quick_s=min(5.0, max_poll_interval_s / 4), max_pause_s=max_backoff_s
         )
+        self._membership = Membership(
+            self._reader, bootstrap, group, patience_s=max(_LEAST_PATIENCE_S, 2 * session_timeout_s)
+        )
+        self._on_log_lost = on_log_lost
+        self._blocked = BlockedPartitions(max_pause_s=max_backoff_s)
+        self._lag = LagGauges(self._cluster)
         self._at: dict[GroupPartition, Position] = {}
         self._generation = 0  # of the reader, as of our last takeover
         self._gaps: dict[GroupPartition, tuple[int, int]] = {}
+        self._received_s = time.monotonic()
         self._next_show = 0.0
         self._next_partitions = 0.0
 
@@ -102,7 +126,8 @@ class OrderedConsumer(Generic[T]):
 
         Raises:
             TopicRecreated: the topic was made again under our positions.
-            OffsetOutsideLog: the log no longer has the next record. Both say what to do; nothing was skipped.
+            OffsetOutsideLog: the log no longer has the next record. Both say what to do; nothing was skipped. Only
+                without `on_log_lost`.
         """
         await self._reader.open()
         try:
@@ -113,13 +138,28 @@ class OrderedConsumer(Generic[T]):
                     continue
                 except ZombieConsumer as zombie:
                     metrics.ZOMBIES.labels(self._group).inc()
-                    _log.warning(
-                        "effect rolled back: the partitions have another owner", group=self._group, why=str(zombie)
-                    )
+                    _log.warning("consumer.effect.rolled_back", group=self._group, why=str(zombie))
                     self._generation = -1  # load the positions again
+                except LogLost as lost:
+                    await self._mend(lost, stop)
         finally:
             await self._show(now=True)
+            await self._lag.close()
+            self._blocked.clear()
+            await self._membership.close()
             await self._reader.close()
+
+    def blocked(self) -> dict[str, str]:
+        """Return what this consumer cannot go on with, and why, by partition; for `Role.blocked`. No effect."""
+        found = self._blocked.describe()
+        if self._attempts.fault:
+            found["positions"] = f"cannot be loaded: {self._attempts.fault}. They are asked for again and again."
+        began_s = self._attempts.under_way_since_s
+        if began_s is not None and time.monotonic() - began_s > _LONG_ATTEMPT_S:
+            found["attempt"] = f"has run for {time.monotonic() - began_s:.0f} s; nothing else is handled meanwhile"
+        if words := self._membership.describe():
+            found["membership"] = words
+        return found
 
     async def backlog(self) -> dict[str, int]:
         """Return how many records each topic has that the group (all its members) has not handled. No effect.
@@ -141,41 +181,74 @@ class OrderedConsumer(Generic[T]):
     async def _round(self, stop: asyncio.Event) -> None:
         if self._assign_all:
             await self._take_all(stop)
+        await self._membership.keep(starves=self._starves)
         if self._generation != self._reader.generation:
             await self._take_over(stop)
         try:
-            records = await self._reader.poll(self._max_records, _POLL_S)
+            records = await self._reader.poll(self._max_records, self._blocked.due_in_s(_POLL_S))
         except OffsetOutsideLog:
-            # librdkafka knows the partition, not the remedy; the check of a takeover finds both.
+            # librdkafka knows the partition, not the fix; the check of a takeover finds both.
             await self._take_over(stop)
             return
-        if self._generation == self._reader.generation and (batch := self._in_order(records)):
-            await self._apply(batch, stop)
-        if self._generation == self._reader.generation and self._reader.held:
+        if records:
+            self._received_s = time.monotonic()
+        if self._is_ours and (batch := self._in_order(records)):
+            await self._apply(batch)
+        if self._is_ours and (due := self._blocked.due()):
+            await self._apply(due)
+        if self._is_ours and self._reader.held:
             await self._read_on()
         await self._show(now=False)
+
+    @property
+    def _is_ours(self) -> bool:
+        """Whether the partitions are those whose positions we loaded."""
+        return self._generation == self._reader.generation
+
+    @property
+    def _starves(self) -> bool:
+        """Whether nothing has come for a while although there is something that is not blocked."""
+        return time.monotonic() - self._received_s > _STARVING_S and any(
+            lag and part not in self._blocked for part, lag in self._lag.measured.items()
+        )
 
     async def _take_all(self, stop: asyncio.Event) -> None:
         if time.monotonic() < self._next_partitions:
             return
-        states = await self._persistence.persist(lambda: self._takeover.states(self._topics), stop)
+        states = await self._attempts.repeat(lambda: self._takeover.states(self._topics), stop)
         await self._reader.take(frozenset((t, at) for t, state in states.items() for at in range(state.partitions)))
         self._next_partitions = time.monotonic() + _PARTITIONS_EVERY_S
 
     async def _take_over(self, stop: asyncio.Event) -> None:
         generation, assigned = self._reader.generation, self._reader.assigned
-        self._at = await self._persistence.persist(lambda: self._takeover.positions_of(assigned), stop)
+        self._blocked.clear()
         self._gaps.clear()
-        await self._read_on()
+        self._lag.clear()
+        self._at = await self._attempts.repeat(lambda: self._takeover.positions_of(assigned), stop)
         self._generation = generation
-        _log.info("partitions taken over", group=self._group, partitions=len(self._at))
+        await self._read_on()
+        _log.info("consumer.partitions.taken_over", group=self._group, partitions=len(self._at))
+
+    async def _mend(self, lost: LogLost, stop: asyncio.Event) -> None:
+        on_log_lost = self._on_log_lost
+        if on_log_lost is None:
+            raise lost
+        self._generation = -1
+        if not lost.moves:
+            return  # the next takeover finds where the log can be read
+        _log.error("consumer.log.lost", group=self._group, error=str(lost))
+        await self._attempts.repeat(lambda: on_log_lost(lost), stop)
 
     async def _read_on(self) -> None:
-        await self._reader.read_from({part[1:]: position.next for part, position in self._at.items()})
+        await self._reader.read_from(
+            self._generation,
+            {part[1:]: position.next for part, position in self._at.items()},
+            paused=[part[1:] for part in self._blocked],
+        )
 
     def _in_order(self, records: Sequence[Record]) -> list[Record]:
         """Return the records that come next in their partitions, without those handled and those after a gap."""
-        nexts = {part[1:]: position.next for part, position in self._at.items()}
+        nexts = {part[1:]: position.next for part, position in self._at.items() if part not in self._blocked}
         batch: list[Record] = []
         gap = False
         for record in records:
@@ -201,75 +274,58 @@ class OrderedConsumer(Generic[T]):
         self._gaps[part] = (at, offset)
         return False
 
-    async def _apply(self, batch: Sequence[Record], stop: asyncio.Event) -> None:
-        expected, new = self._moves(batch)
-        refused: dict[Place, str] = {}
-        oldest = batch[0]
-        age_s = max(0.0, time.time() - oldest.timestamp_ms / 1000)
-        metrics.OLDEST_AGE.labels(self._group, oldest.topic, str(oldest.partition)).set(age_s)
-        await self._persistence.persist(lambda: self._effect(batch, expected, new, refused), stop)
+    async def _apply(self, batch: Sequence[Record]) -> None:
+        """Make one attempt for all partitions of the batch, then, if that failed by one of them, one for each."""
+        parts: dict[GroupPartition, list[Record]] = {}
+        for record in batch:
+            parts.setdefault(self._part_of(record), []).append(record)
+        fault = await self._try(parts)
+        if fault is None:
+            return
+        if len(parts) > 1 and not is_of_the_surroundings(fault):
+            faults = [(part, await self._try({part: records})) for part, records in parts.items() if self._is_ours]
+        else:
+            faults = [(part, fault) for part in parts]
+        if not self._is_ours:
+            return
+        failed = {part: each for part, each in faults if each is not None}
+        for part, each in failed.items():
+            self._blocked.block(part, parts[part], each)
+        await self._reader.pause([part[1:] for part in failed])
+
+    async def _try(self, parts: Mapping[GroupPartition, Sequence[Record]]) -> Exception | None:
+        """Handle records of some partitions in one effect; returns why that failed, or None.
+
+        Raises:
+            ZombieConsumer, LogLost: the partitions, or their log, are not what we take them for.
+        """
+        for part, records in parts.items():
+            self._lag.begin(part, records[0].timestamp_ms)
+        expected = {part: self._at[part] for part in sorted(parts)}
+        new = {part: Position(at.topic_id, parts[part][-1].offset + 1) for part, at in expected.items()}
+        batch = [record for records in parts.values() for record in records]
+        try:
+            await self._attempts.once(lambda: self._effects.apply(batch, expected, new))
+        except (ZombieConsumer, LogLost):
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, skipping the record would lose it
+            return error
         self._at.update(new)
         for part, position in new.items():
             metrics.HANDLED.labels(self._group, part.topic).inc(position.next - expected[part].next)
-
-    def _moves(self, batch: Sequence[Record]) -> tuple[dict[GroupPartition, Position], dict[GroupPartition, Position]]:
-        ends = {(record.topic, record.partition): record.offset + 1 for record in batch}
-        parts = sorted(GroupPartition(self._group, *place) for place in ends)
-        expected = {part: self._at[part] for part in parts}
-        return expected, {part: Position(at.topic_id, ends[part[1:]]) for part, at in expected.items()}
-
-    async def _effect(
-        self,
-        batch: Sequence[Record],
-        expected: dict[GroupPartition, Position],
-        new: dict[GroupPartition, Position],
-        refused: dict[Place, str],
-    ) -> None:
-        # Asked after the poll and before the effect: an unchanged id means that these records are of our log.
-        self._takeover.check_topics(expected, await self._takeover.states({part.topic for part in expected}))
-        while True:
-            try:
-                async with self._positions.effect(expected, new) as tx:
-                    await self._handle_around(tx, batch, refused)
-            except Poison as poison:
-                await self._bury(poison, batch, refused)
-            else:
-                return
-
-    async def _handle_around(self, tx: T, batch: Sequence[Record], refused: dict[Place, str]) -> None:
-        begin = 0
-        for at, record in enumerate(batch) if refused else ():
-            reason = refused.get(_place(record))
-            if reason is not None:
-                if begin < at:
-                    await self._handle(tx, batch[begin:at])
-                if self._refuse is not None:
-                    await self._refuse(tx, record, reason)
-                begin = at + 1
-        if begin < len(batch):
-            await self._handle(tx, batch[begin:])
-
-    async def _bury(self, poison: Poison, batch: Sequence[Record], refused: dict[Place, str]) -> None:
-        record, place = poison.record, _place(poison.record)
-        if self._dead_letters is None or place in refused or all(place != _place(other) for other in batch):
-            raise poison  # nowhere to put it, or not a record that can be passed over: blocks as a passing fault
-        await self._dead_letters.put(self._group, record, poison.reason)
-        refused[place] = poison.reason
-        metrics.DEAD_LETTERS.labels(self._group, record.topic).inc()
-        _log.error("record sent to the dead letters", group=self._group, why=str(poison))
+            if self._blocked.unblock(part):
+                self._reader.held = True  # what was fetched of it meanwhile was dropped
+        return None
 
     async def _show(self, *, now: bool) -> None:
         if not now and time.monotonic() < self._next_show:
             return
         self._next_show = time.monotonic() + _SHOW_EVERY_S
-        if self._generation != self._reader.generation:
+        if not self._is_ours:
             return
         await self._reader.show({part[1:]: position.next for part, position in self._at.items()})
-        for (topic, partition), high in (await self._reader.highs()).items():
-            position = self._at.get(GroupPartition(self._group, topic, partition))
-            if position is not None:
-                metrics.PARTITION_LAG.labels(self._group, topic, str(partition)).set(max(0, high - position.next))
+        self._blocked.show()
+        self._lag.measure(self._at, self._blocked.ages_s())
 
-
-def _place(record: Record) -> Place:
-    return record.topic, record.partition, record.offset
+    def _part_of(self, record: Record) -> GroupPartition:
+        return GroupPartition(self._group, record.topic, record.partition)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
 T_co = TypeVar("T_co", covariant=True)
@@ -32,8 +33,31 @@ class ZombieConsumer(Exception):
     """The positions moved behind our back: another consumer has the partitions. Roll back, load them again, go on."""
 
 
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Where a lost log leaves a partition.
+
+    Attributes:
+        stored: Where the group stands by its stored position.
+        readable: The nearest position from which the log can be read.
+        skipped: Records that were removed unread, as far as the offsets tell: 0 where the log was made again.
+    """
+
+    stored: Position
+    readable: Position
+    skipped: int
+
+
 class LogLost(Exception):
-    """The log no longer has what this group has to read next. The message says what to do; no retry heals it."""
+    """The log no longer has what this group has to read next. The message says what to do; no retry heals it.
+
+    Attributes:
+        moves: Each partition that it is about; empty where only the broker's word is known.
+    """
+
+    def __init__(self, message: str, moves: Mapping[GroupPartition, Move] | None = None) -> None:
+        super().__init__(message)
+        self.moves = dict(moves or {})
 
 
 class TopicRecreated(LogLost):

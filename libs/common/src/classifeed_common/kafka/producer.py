@@ -3,12 +3,16 @@
 `send` hands all messages to librdkafka at once and waits once. librdkafka keeps messages until they are acknowledged,
 without a time limit of its own: giving up on a single one would leave a hole in the order of its key, with later
 messages already through. The time limit is the caller's wait; what was handed over may still arrive after it.
+
+A client that delivers nothing while another one reaches the brokers is replaced, and everything that it had is given
+back to its senders as not acknowledged.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
@@ -17,13 +21,17 @@ import structlog
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from classifeed_common.errors import InvalidArgument, Unavailable
-from classifeed_common.kafka.records import KAFKA_UNAVAILABLE, MAX_MESSAGE_BYTES, Message
+from classifeed_common.kafka import metrics
+from classifeed_common.kafka.probe import are_brokers_reachable
+from classifeed_common.kafka.records import CLIENT_CONFIG, KAFKA_UNAVAILABLE, MAX_MESSAGE_BYTES, Message
 
 _log = structlog.get_logger(__name__)
 
 DEFAULT_LIMIT_S: Final = 60.0
 _POLL_S: Final = 0.1
 _QUEUE_FULL_PAUSE_S: Final = 0.005
+_STALLED_S: Final = 45.0
+_PROBE_EVERY_S: Final = 15.0
 
 
 class _Batch:
@@ -75,15 +83,16 @@ class KafkaProducer:
             "partitioner": "murmur2_random",  # as Java clients choose, so that other tools agree on partitions
             "message.max.bytes": MAX_MESSAGE_BYTES,
             "queue.buffering.max.kbytes": 64 * 1024,
-            "reconnect.backoff.max.ms": 1000,
             "topic.metadata.propagation.max.ms": 10_000,
             "topic.metadata.refresh.interval.ms": 30_000,
-            "log_level": 3,
+            **CLIENT_CONFIG,
         }
         self._producer: Producer | None = None
         self._retired: list[Producer] = []
         self._thread: threading.Thread | None = None
         self._closing = threading.Event()
+        self._progress_s = time.monotonic()  # of deliveries; the poll thread's alone, but for the start
+        self._probed_s = 0.0
 
     async def start(self) -> None:
         """Start the delivery thread. Does not wait for a broker: an absent one shows at the first `send`."""
@@ -101,7 +110,8 @@ class KafkaProducer:
             limit_s: how long to wait for the acknowledgements; None waits for as long as it takes.
 
         Raises:
-            Unavailable: not acknowledged in time, or refused by the broker (a topic that does not exist); try again.
+            Unavailable: not acknowledged in time, refused by the broker (a topic that does not exist), or the client
+                was replaced; try again.
             InvalidArgument: a message is larger than Kafka takes; nothing was sent.
         """
         if not messages:
@@ -142,6 +152,10 @@ class KafkaProducer:
 
     async def _hand_over(self, messages: Sequence[Message], batch: _Batch) -> None:
         for message in messages:
+            if batch.producer is not self._producer:
+                raise Unavailable(
+                    KAFKA_UNAVAILABLE, f"the client of Kafka at {self._bootstrap} was replaced; try again"
+                )
             while not self._produce(message, batch):  # noqa: ASYNC110 - librdkafka tells nobody of room in its buffer
                 await asyncio.sleep(_QUEUE_FULL_PAUSE_S)
 
@@ -168,17 +182,33 @@ class KafkaProducer:
     def _retire_if_fatal(self, producer: Producer, error: KafkaError) -> None:
         # A fatal error (the broker lost our sequence) ends this librdkafka instance; the next send gets a new one.
         if error.fatal() and producer is self._producer:
-            _log.warning("the Kafka producer is renewed after a fatal error", error=error.str())
-            producer.purge()
-            self._retired.append(producer)
-            self._producer = Producer(self._config)
+            self._renew(producer, error.str())
+
+    def _renew(self, producer: Producer, why: str) -> None:
+        _log.warning("producer.client.replaced", client=self._config["client.id"], why=why)
+        metrics.PRODUCERS_REPLACED.labels(self._config["client.id"]).inc()
+        self._producer = Producer(self._config)
+        self._retired.append(producer)
+        producer.purge()  # its senders hear of it through their delivery reports
+
+    def _is_stalled(self) -> bool:
+        now_s = time.monotonic()
+        if now_s - self._progress_s < _STALLED_S or now_s - self._probed_s < _PROBE_EVERY_S:
+            return False
+        self._probed_s = now_s
+        return are_brokers_reachable(self._bootstrap)
 
     def _serve_reports(self) -> None:
         while not self._closing.is_set():
             producer = self._producer
             if producer is not None:
-                producer.poll(_POLL_S)
+                if producer.poll(_POLL_S) or not len(producer):
+                    self._progress_s = time.monotonic()
+                elif self._is_stalled():
+                    self._renew(producer, f"nothing delivered for {_STALLED_S:g} s, and the brokers are there")
+                    self._progress_s = time.monotonic()
             for retired in list(self._retired):
+                retired.purge()  # what was being handed over when it was replaced
                 retired.poll(0)
                 if len(retired) == 0:
                     self._retired.remove(retired)

@@ -24,3 +24,13 @@ FROM unnest(%(groups)s::text[], %(topics)s::text[], %(partitions)s::integer[], %
      AS p("group", topic, partition, expected_id, expected, new_next)
 WHERE o."group" = p."group" AND o.topic = p.topic AND o.partition = p.partition
   AND o.topic_id = p.expected_id AND o.next = p.expected
+
+-- name: replace_positions
+-- For positions whose log is lost. Compared as in every move: whoever was faster has done the same.
+UPDATE consumer_offsets o
+SET topic_id = p.new_id, next = p.new_next, updated_at = clock_timestamp()
+FROM unnest(%(groups)s::text[], %(topics)s::text[], %(partitions)s::integer[], %(expected_ids)s::text[],
+            %(expected)s::bigint[], %(new_ids)s::text[], %(new_next)s::bigint[])
+     AS p("group", topic, partition, expected_id, expected, new_id, new_next)
+WHERE o."group" = p."group" AND o.topic = p.topic AND o.partition = p.partition
+  AND o.topic_id = p.expected_id AND o.next = p.expected

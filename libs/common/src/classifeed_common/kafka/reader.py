@@ -2,12 +2,17 @@
 
 It knows the partitions that are ours and reads them from where it is told; it decides nothing. The group gives the
 assignment (eager, so that each rebalance starts clean), or all partitions of the topics are taken without a group.
+
+Outside of the callbacks of a rebalance librdkafka is given an assignment only while the one that it is about is still
+in force, and never an empty one: whatever else `assign` is called with in the middle of a rebalance counts as the reply
+that the rebalance waits for.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
@@ -15,7 +20,7 @@ import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from classifeed_common.kafka.positions import OffsetOutsideLog
-from classifeed_common.kafka.records import Record, headers_of
+from classifeed_common.kafka.records import CLIENT_CONFIG, Record, headers_of
 
 _log = structlog.get_logger(__name__)
 
@@ -56,14 +61,15 @@ class PartitionReader:
             "topic.metadata.refresh.interval.ms": 30_000,  # grown partitions are found by this
             "queued.max.messages.kbytes": 16 * 1024,
             "fetch.queue.backoff.ms": 20,
-            "reconnect.backoff.max.ms": 1000,
             "allow.auto.create.topics": False,
             "on_commit": self._on_commit,
-            "log_level": 3,
+            **CLIENT_CONFIG,
         }
         self._consumer: Consumer | None = None
+        self._is_showing = False
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"kafka-{group}")
         self.assigned: frozenset[Partition] = frozenset()
+        self.joined = not subscribed  # the group's last word was an assignment, though perhaps an empty one
         self.generation = 0  # grows whenever `assigned` changes hands
         self.held = False  # fetching is paused, or not begun: `read_from` is due
 
@@ -91,18 +97,39 @@ class PartitionReader:
             self.assigned, self.held = partitions, True
             self.generation += 1
 
-    async def read_from(self, offsets: Mapping[Partition, int]) -> None:
-        """Read every assigned partition from its offset on; whatever was fetched before is dropped."""
-        await self._in_thread(lambda: self._read_from(offsets))
+    async def read_from(
+        self, generation: int, offsets: Mapping[Partition, int], *, paused: Collection[Partition] = ()
+    ) -> None:
+        """Read every assigned partition from its offset on; whatever was fetched before is dropped.
+
+        Without effect when the partitions have changed hands since `generation`: the offsets are those of partitions
+        that may have another owner by now.
+
+        Args:
+            generation: of the assignment that the offsets are of.
+            offsets: the next offset of each partition that is assigned.
+            paused: those of them that nothing is fetched of.
+        """
+        await self._in_thread(lambda: self._read_from(generation, offsets, paused))
+
+    async def pause(self, partitions: Collection[Partition]) -> None:
+        """Fetch nothing of `partitions` until the next `read_from`; what was fetched of them may still come."""
+        await self._in_thread(lambda: self._pause(partitions))
+
+    async def reopen(self) -> None:
+        """Leave the client to itself and begin anew with another one; partitions taken without a group stay ours.
+
+        For a client that reads nothing and will not. It may not end by itself either, so it is closed beside us.
+        """
+        await self._in_thread(self._reopen)
 
     async def show(self, offsets: Mapping[Partition, int]) -> None:
-        """Commit offsets to Kafka, for lag displays only: not waited for, a failure is only logged."""
+        """Commit offsets to Kafka, for lag displays only: not waited for, a failure is only logged.
+
+        Left out while an earlier commit is under way: a rebalance waits for every commit before it.
+        """
         if self._subscribed and offsets:
             await self._in_thread(lambda: self._show(offsets))
-
-    async def highs(self) -> dict[Partition, int]:
-        """Return the ends of the logs as the last fetches told them; partitions not fetched yet are left out."""
-        return await self._in_thread(self._highs)
 
     async def close(self) -> None:
         """Leave the group, so that others take over at once. Idempotent."""
@@ -117,10 +144,17 @@ class PartitionReader:
 
     def _open(self) -> None:
         self._consumer = Consumer(self._config)
+        self._is_showing = False
         if self._subscribed:
             self._consumer.subscribe(
                 self._topics, on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_revoke
             )
+
+    def _reopen(self) -> None:
+        former = self._client
+        self._changed(frozenset() if self._subscribed else self.assigned, joined=not self._subscribed)
+        self._open()
+        threading.Thread(target=former.close, name=f"kafka-{self._group}-former", daemon=True).start()
 
     @property
     def _client(self) -> Consumer:
@@ -145,27 +179,29 @@ class PartitionReader:
             self.held = True
         self._client.poll(timeout_s)
 
-    def _read_from(self, offsets: Mapping[Partition, int]) -> None:
-        places = [TopicPartition(topic, partition, at) for (topic, partition), at in offsets.items()]
-        self._client.assign(places)
-        if places:
-            self._client.resume(places)  # a pause outlives an assignment
+    def _read_from(self, generation: int, offsets: Mapping[Partition, int], paused: Collection[Partition]) -> None:
+        # Callbacks of the group run in this thread alone, so nothing changes between the comparison and the calls.
+        if generation != self.generation:
+            return
+        if offsets:
+            self._client.assign(_places(offsets))
+            # A pause outlives an assignment.
+            self._client.resume(_places({part: at for part, at in offsets.items() if part not in paused}))
+            self._pause(paused)
         self.held = False
 
+    def _pause(self, partitions: Collection[Partition]) -> None:
+        if partitions:
+            self._client.pause([TopicPartition(topic, partition) for topic, partition in partitions])
+
     def _show(self, offsets: Mapping[Partition, int]) -> None:
-        places = [TopicPartition(topic, partition, at) for (topic, partition), at in offsets.items()]
+        if self._is_showing:
+            return
         try:
-            self._client.commit(offsets=places, asynchronous=True)
+            self._client.commit(offsets=_places(offsets), asynchronous=True)
+            self._is_showing = True
         except KafkaException as error:
             _log.debug("offsets not shown in Kafka", group=self._group, error=str(error))
-
-    def _highs(self) -> dict[Partition, int]:
-        found: dict[Partition, int] = {}
-        for topic, partition in self.assigned:
-            marks = self._client.get_watermark_offsets(TopicPartition(topic, partition), cached=True)
-            if marks is not None and marks[1] >= 0:
-                found[topic, partition] = marks[1]
-        return found
 
     def _record(self, message: Any) -> Record | None:
         error = message.error()
@@ -193,16 +229,23 @@ class PartitionReader:
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         # Nothing is fetched until the positions are loaded: an empty assignment keeps the membership alone.
         consumer.assign([])
-        self._changed(frozenset((place.topic, place.partition) for place in partitions))
+        if consumer is self._consumer:
+            self._changed(frozenset((place.topic, place.partition) for place in partitions), joined=True)
 
     def _on_revoke(self, consumer: Consumer, _partitions: list[TopicPartition]) -> None:
         consumer.unassign()
-        self._changed(frozenset())
+        if consumer is self._consumer:  # not one that was left to itself
+            self._changed(frozenset(), joined=False)
 
-    def _changed(self, partitions: frozenset[Partition]) -> None:
-        self.assigned, self.held = partitions, True
+    def _changed(self, partitions: frozenset[Partition], *, joined: bool) -> None:
+        self.assigned, self.joined, self.held = partitions, joined, True
         self.generation += 1
 
-    def _on_commit(self, error: KafkaError | None, _places: list[TopicPartition]) -> None:
+    def _on_commit(self, error: KafkaError | None, _committed: list[TopicPartition]) -> None:
+        self._is_showing = False
         if error is not None:
             _log.debug("offsets not shown in Kafka", group=self._group, error=error.str())
+
+
+def _places(offsets: Mapping[Partition, int]) -> list[TopicPartition]:
+    return [TopicPartition(topic, partition, at) for (topic, partition), at in offsets.items()]

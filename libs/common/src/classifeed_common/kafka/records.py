@@ -18,6 +18,15 @@ TYPE_HEADER: Final = "type"
 TRACEPARENT_HEADER: Final = "traceparent"
 TRACESTATE_HEADER: Final = "tracestate"
 
+CLIENT_CONFIG: Final[Mapping[str, str | int | float | bool]] = {
+    "reconnect.backoff.max.ms": 1000,
+    # A broker that stood still lists no brokers at first, and librdkafka then drops those that it knew. From the
+    # bootstrap servers it begins anew after five minutes, unless told otherwise.
+    "metadata.recovery.rebootstrap.trigger.ms": 10_000,
+    "log_level": 3,
+}
+"""What every client of ours sets."""
+
 KAFKA_UNAVAILABLE: Final = "KAFKA_UNAVAILABLE"  # the reason of every Unavailable that Kafka causes
 
 # librdkafka refuses a message above this locally; a message that can never leave is refused where it is made.

@@ -6,15 +6,21 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+import structlog
+
 from classifeed_common.db import Database, Tx, load_queries
-from classifeed_common.kafka.positions import GroupPartition, Position, ZombieConsumer
+from classifeed_common.kafka import metrics
+from classifeed_common.kafka.positions import GroupPartition, LogLost, Position, ZombieConsumer
 
 _SQL = load_queries(__package__)
 _LOAD = _SQL["load_positions"]
 _BEGIN = _SQL["begin_positions"]
 _LIMIT = _SQL["limit_effect"]
 _MOVE = _SQL["move_positions"]
+_REPLACE = _SQL["replace_positions"]
 _HAS_TRANSACTION_TIMEOUT = 170000
+
+_log = structlog.get_logger(__name__)
 
 
 class TablePositions:
@@ -52,6 +58,31 @@ class TablePositions:
         }
         async with self._db.transaction() as tx:
             await tx.execute(_BEGIN, parameters)
+
+    async def skip_lost(self, lost: LogLost) -> None:
+        """Go on where the log can be read: `on_log_lost` of a consumer whose senders ask again for what got no reply.
+
+        Idempotent. Counted and logged, as what was skipped is gone for good.
+        """
+        parameters = _columns(lost.moves) | {
+            "expected_ids": [move.stored.topic_id for move in lost.moves.values()],
+            "expected": [move.stored.next for move in lost.moves.values()],
+            "new_ids": [move.readable.topic_id for move in lost.moves.values()],
+            "new_next": [move.readable.next for move in lost.moves.values()],
+        }
+        async with self._db.transaction() as tx:
+            await tx.execute(_REPLACE, parameters)
+        for part, move in lost.moves.items():
+            metrics.LOST_RECORDS.labels(part.group, part.topic).inc(move.skipped)
+            _log.error(
+                "consumer.log.skipped",
+                group=part.group,
+                topic=part.topic,
+                partition=part.partition,
+                stood_at=move.stored.next,
+                goes_on_at=move.readable.next,
+                lost=move.skipped,
+            )
 
     @asynccontextmanager
     async def effect(

@@ -6,7 +6,14 @@ from collections.abc import Collection, Mapping
 
 from classifeed_common.errors import Unavailable
 from classifeed_common.kafka.cluster import Cluster, TopicState
-from classifeed_common.kafka.positions import GroupPartition, OffsetOutsideLog, Position, Positions, TopicRecreated
+from classifeed_common.kafka.positions import (
+    GroupPartition,
+    Move,
+    OffsetOutsideLog,
+    Position,
+    Positions,
+    TopicRecreated,
+)
 from classifeed_common.kafka.records import KAFKA_UNAVAILABLE
 
 
@@ -37,7 +44,7 @@ class Takeover:
                 for at in range(state.partitions)
             ]
         )
-        self.check_topics(known, states)
+        await self._check_recreated(known, states)
         ours = sorted(GroupPartition(self._group, *partition) for partition in partitions)
         starts = await self._cluster.starts(partitions)
         fresh = {
@@ -49,8 +56,7 @@ class Takeover:
             await self._positions.begin(fresh)
             known |= await self._positions.load(list(fresh))
         ends = await self._cluster.ends(partitions)
-        for part in ours:
-            self._check_inside(part, known[part].next, starts[part[1:]], ends[part[1:]])
+        self._check_inside({part: known[part] for part in ours}, starts, ends)
         return {part: known[part] for part in ours}
 
     async def states(self, topics: Collection[str]) -> dict[str, TopicState]:
@@ -71,33 +77,71 @@ class Takeover:
         """Compare the topic ids of `positions` with those of the brokers.
 
         Raises:
-            TopicRecreated: one of them differs.
+            TopicRecreated: one of them differs. It does not say where to go on: load the positions again for that.
         """
-        for part, position in positions.items():
-            state = states[part.topic]
-            if position.topic_id != state.topic_id:
-                raise TopicRecreated(
-                    f"topic {part.topic} was deleted and made again: group {part.group} stands at offset "
-                    f"{position.next} of partition {part.partition} of topic id {position.topic_id}, the brokers now "
-                    f"have topic id {state.topic_id}. What the old topic still held is gone: have it sent again where "
-                    f"that matters, then remove the positions of this group and topic from {self._positions.place}; "
-                    "the group begins at the start of the new topic"
-                )
+        recreated = _recreated(positions, states)
+        if recreated:
+            raise self._topic_recreated(recreated, states, {})
 
-    def outside(self, part: GroupPartition, at: int, start: int, end: int) -> OffsetOutsideLog:
-        """Return the fault, in words, of a position outside its log."""
-        if at < start:
-            cause = f"{start - at} records were removed unread (retention, or a deletion by hand)"
-            remedy, to = "have their senders repeat them (a re-push or a repair run)", start
-        else:
-            cause = "the log lost its tail, or the database is newer than Kafka (a restore)"
-            remedy, to = "records that were handled once may come again", end
-        return OffsetOutsideLog(
-            f"group {part.group} would read {part.topic}[{part.partition}] from offset {at}, but its log goes from "
-            f"{start} to {end}: {cause}. Nothing is skipped by itself: {remedy}, then set next to {to} for this group, "
-            f"topic and partition in {self._positions.place} and start again"
+    async def _check_recreated(
+        self, positions: Mapping[GroupPartition, Position], states: Mapping[str, TopicState]
+    ) -> None:
+        recreated = _recreated(positions, states)
+        if recreated:
+            starts = await self._cluster.starts([part[1:] for part in recreated])
+            moves = {
+                part: Move(position, Position(states[part.topic].topic_id, starts[part[1:]]), 0)
+                for part, position in recreated.items()
+            }
+            raise self._topic_recreated(recreated, states, moves)
+
+    def _topic_recreated(
+        self,
+        recreated: Mapping[GroupPartition, Position],
+        states: Mapping[str, TopicState],
+        moves: Mapping[GroupPartition, Move],
+    ) -> TopicRecreated:
+        part, position = next(iter(recreated.items()))
+        return TopicRecreated(
+            f"topic {part.topic} was deleted and made again: group {part.group} stands at offset "
+            f"{position.next} of partition {part.partition} of topic id {position.topic_id}, the brokers now "
+            f"have topic id {states[part.topic].topic_id}. What the old topic still held is gone: have it sent again "
+            f"where that matters, then remove the positions of this group and topic from {self._positions.place}; "
+            "the group begins at the start of the new topic",
+            moves,
         )
 
-    def _check_inside(self, part: GroupPartition, at: int, start: int, end: int) -> None:
-        if not start <= at <= end:
-            raise self.outside(part, at, start, end)
+    def _check_inside(
+        self,
+        positions: Mapping[GroupPartition, Position],
+        starts: Mapping[tuple[str, int], int],
+        ends: Mapping[tuple[str, int], int],
+    ) -> None:
+        moves: dict[GroupPartition, Move] = {}
+        for part, position in positions.items():
+            start, end = starts[part[1:]], ends[part[1:]]
+            if not start <= position.next <= end:
+                readable = Position(position.topic_id, start if position.next < start else end)
+                moves[part] = Move(position, readable, max(0, start - position.next))
+        if moves:
+            part, move = next(iter(moves.items()))
+            raise OffsetOutsideLog(self._outside_words(part, move, starts[part[1:]], ends[part[1:]]), moves)
+
+    def _outside_words(self, part: GroupPartition, move: Move, start: int, end: int) -> str:
+        if move.skipped:
+            cause = f"{move.skipped} records were removed unread (retention, or a deletion by hand)"
+            fix = "have their senders repeat them (a re-push or a repair run)"
+        else:
+            cause = "the log lost its tail, or the database is newer than Kafka (a restore)"
+            fix = "records that were handled once may come again"
+        return (
+            f"group {part.group} would read {part.topic}[{part.partition}] from offset {move.stored.next}, but its log "
+            f"goes from {start} to {end}: {cause}. Nothing is skipped by itself: {fix}, then set next to "
+            f"{move.readable.next} for this group, topic and partition in {self._positions.place} and start again"
+        )
+
+
+def _recreated(
+    positions: Mapping[GroupPartition, Position], states: Mapping[str, TopicState]
+) -> dict[GroupPartition, Position]:
+    return {part: at for part, at in positions.items() if states[part.topic].topic_id != at.topic_id}

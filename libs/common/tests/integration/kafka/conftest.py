@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 import pytest
-from confluent_kafka import TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from classifeed_common.db import Database, ddl
@@ -196,3 +196,26 @@ def remove_records(kafka: EmbeddedKafka) -> Callable[..., None]:
 @pytest.fixture
 def running() -> type[Running]:
     return Running
+
+
+@pytest.fixture
+def read_letters(kafka: EmbeddedKafka) -> Callable[[str, int], list]:
+    """Read the records of partition 0 from its start, at least so many of them, until no more come. Blocks."""
+
+    def read_letters(topic: str, count: int) -> list:
+        consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "reads", "enable.partition.eof": True})
+        consumer.assign([TopicPartition(topic, 0, 0)])
+        found = []
+        try:
+            while True:
+                message = consumer.poll(60)
+                assert message is not None, f"{topic} has {len(found)} records"
+                if message.error() is not None:
+                    if len(found) >= count:
+                        return found
+                else:
+                    found.append(message)
+        finally:
+            consumer.close()
+
+    return read_letters

@@ -9,6 +9,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from classifeed_common.errors import InvalidArgument, Unavailable
 from classifeed_common.kafka import MAX_MESSAGE_BYTES, KafkaProducer, Message
+from classifeed_common.kafka import producer as producer_module
 
 pytestmark = pytest.mark.kafka
 
@@ -88,6 +89,26 @@ async def test_absent_broker_is_told_within_the_limit():
     async with asyncio.timeout(60):
         with pytest.raises(Unavailable, match="they may still arrive"):
             await producer.send([Message("t", b"k", b"v")], limit_s=0.5)
+    await producer.close()
+
+
+async def test_a_client_that_delivers_nothing_is_replaced_and_its_senders_hear_of_it(monkeypatch):
+    """As one that lost its brokers for good: here it never had any, and another client is said to reach them."""
+    monkeypatch.setattr(producer_module, "_STALLED_S", 0.3)
+    monkeypatch.setattr(producer_module, "_PROBE_EVERY_S", 0.0)
+    reachable = False
+    monkeypatch.setattr(producer_module, "are_brokers_reachable", lambda _: reachable)
+    producer = KafkaProducer("127.0.0.1:1", client_id="stalled")
+    await producer.start()
+    first = producer._producer
+    sending = asyncio.create_task(producer.send([Message("t", b"k", b"v")], limit_s=None))
+    await asyncio.wait({sending}, timeout=1)
+    assert not sending.done(), "while the brokers are away the message waits"
+    reachable = True
+    async with asyncio.timeout(60):
+        with pytest.raises(Unavailable, match="refused messages"):
+            await sending
+    assert producer._producer is not first
     await producer.close()
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
 
 from classifeed_common.kafka import (
     DeadLetters,
     OffsetOutsideLog,
     Poison,
+    TablePositions,
     Topic,
     TopicRecreated,
     dlq,
+    metrics,
 )
 
 pytestmark = pytest.mark.kafka
@@ -115,6 +116,62 @@ async def test_records_removed_under_a_running_consumer_stop_it(
     assert await ledger.values() == sent
 
 
+@pytest.mark.parametrize("lost", ["removed", "recreated", "past the end"])
+async def test_a_consumer_whose_senders_ask_again_goes_on_where_the_log_can_be_read(
+    remove_records, consumer, ledger, send, make_topic, running, eventually, cluster, topic_prefix, lost
+):
+    topic = await make_topic()
+    sent = await send(topic, 5)
+    async with running(consumer(topic)):
+        await eventually(ledger.holding(sent))
+    skipped = metrics.LOST_RECORDS.labels(topic_prefix + "group", topic)
+    before = skipped._value.get()
+    if lost == "removed":
+        await send(topic, 5)
+        remove_records(topic, before=8)
+    elif lost == "recreated":
+        await recreate(cluster, topic)
+    else:
+        async with ledger.db.transaction() as tx:
+            await tx.execute("UPDATE consumer_offsets SET next = 50 WHERE topic = %s", (topic,))
+    positions = TablePositions(ledger.db)
+    async with running(consumer(topic, positions=positions, on_log_lost=positions.skip_lost)):
+        end = (await cluster.ends([(topic, 0)]))[topic, 0]
+
+        async def mended() -> bool:
+            return (await ledger.positions(topic))[0] <= end
+
+        await eventually(mended)
+        sent += await send(topic, 3)
+        await eventually(ledger.holding(sent))
+    assert skipped._value.get() - before == (3 if lost == "removed" else 0)
+
+
+async def test_a_mend_that_fails_is_tried_again(
+    consumer, ledger, send, make_topic, running, eventually, remove_records
+):
+    topic = await make_topic()
+    sent = await send(topic, 5)
+    async with running(consumer(topic)):
+        await eventually(ledger.holding(sent))
+    await send(topic, 2)
+    remove_records(topic, before=6)
+    positions = TablePositions(ledger.db)
+    calls = 0
+
+    async def mend(lost) -> None:
+        nonlocal calls
+        calls += 1
+        if calls < 3:
+            raise ConnectionError("away")
+        await positions.skip_lost(lost)
+
+    async with running(consumer(topic, positions=positions, on_log_lost=mend)):
+        sent += await send(topic, 1)
+        await eventually(ledger.holding(sent))
+    assert calls == 3
+
+
 async def test_position_past_the_end_of_the_log_stops(consumer, ledger, send, make_topic, running, eventually):
     """As after a restore of Kafka older than the database."""
     topic = await make_topic()
@@ -210,7 +267,7 @@ def refuse_value(ledger, bad: str):
 
 
 async def test_poison_goes_to_the_dead_letters_and_is_answered_in_its_place(
-    kafka, consumer, ledger, producer, send, make_topic, running, eventually, topic_prefix
+    consumer, ledger, producer, send, make_topic, running, eventually, topic_prefix, read_letters
 ):
     topic = await make_topic()
     sent = await send(topic, 10)
@@ -226,7 +283,7 @@ async def test_poison_goes_to_the_dead_letters_and_is_answered_in_its_place(
         await eventually(ledger.holding([sent[-1]]))
     assert await ledger.values() == [*sent[:4], f"{bad}: it has no price", *sent[5:]]
     assert await ledger.positions(topic) == {0: 10}
-    [letter] = await asyncio.to_thread(read_all, kafka, dlq(topic), 1)
+    [letter] = await asyncio.to_thread(read_letters, dlq(topic), 1)
     assert (letter.key(), letter.value()) == (b"key-0", bad.encode())
     assert dict(letter.headers()) == {
         "dlq-reason": b"it has no price",
@@ -238,7 +295,7 @@ async def test_poison_goes_to_the_dead_letters_and_is_answered_in_its_place(
 
 
 async def test_several_poison_records_of_one_batch(
-    kafka, consumer, ledger, producer, send, make_topic, running, eventually
+    consumer, ledger, producer, send, make_topic, running, eventually, read_letters
 ):
     topic = await make_topic()
     sent = await send(topic, 6)
@@ -253,7 +310,7 @@ async def test_several_poison_records_of_one_batch(
         await eventually(ledger.holding([sent[4]]))
         await eventually(lambda: at_position(ledger, topic, 6))
     assert await ledger.values() == sent[::2]
-    letters = await asyncio.to_thread(read_all, kafka, dlq(topic), 3)
+    letters = await asyncio.to_thread(read_letters, dlq(topic), 3)
     assert [letter.value().decode() for letter in letters] == sent[1::2]
 
 
@@ -282,21 +339,3 @@ async def test_poison_blocks_where_nothing_takes_dead_letters(consumer, ledger, 
 
 async def at_position(ledger, topic: str, at: int) -> bool:
     return await ledger.positions(topic) == {0: at}
-
-
-def read_all(kafka, topic: str, count: int) -> list:
-    """The records of partition 0 from its start, at least `count` of them; and no more come."""
-    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "reads", "enable.partition.eof": True})
-    consumer.assign([TopicPartition(topic, 0, 0)])
-    found = []
-    try:
-        while True:
-            message = consumer.poll(60)
-            assert message is not None, f"{topic} has {len(found)} records"
-            if message.error() is not None:
-                if len(found) >= count:
-                    return found
-            else:
-                found.append(message)
-    finally:
-        consumer.close()

@@ -18,6 +18,7 @@ from classifeed_common.kafka import (
     Position,
     Record,
     TablePositions,
+    decode_all,
     message_of,
 )
 from classifeed_common.outbox import Outbox
@@ -53,7 +54,7 @@ class RequestHandler:
         Raises:
             Poison: a record is no request, or breaks the protocol.
         """
-        requests = [decode_request(record) for record in records]
+        requests = decode_all(records, decode_request)
         answers = await apply_requests(tx, requests, moderation=self._moderation, sweeps=self._sweeps)
         await self._answer(tx, answers)
 

@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 from classifeed.feeds.v1 import offer_results_pb2
 from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, TaskEndResult
 from classifeed_common.db import Database, Tx
-from classifeed_common.kafka import GroupPartition, Poison, Position, Record, TablePositions, type_of
+from classifeed_common.kafka import GroupPartition, Poison, Position, Record, TablePositions, decode_all, type_of
 from classifeed_processor.app.take_results import Answer, take_results
 from classifeed_processor.app.task_signals import TaskSignals
 from classifeed_processor.domain.tasks import TaskKey
@@ -35,7 +35,7 @@ class ResultHandler:
         Raises:
             Poison: a record is no answer.
         """
-        self.moved |= await take_results(tx, [decode_result(record) for record in records])
+        self.moved |= await take_results(tx, decode_all(records, decode_result))
 
 
 class RingingPositions(TablePositions):

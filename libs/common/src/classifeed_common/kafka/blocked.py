@@ -1,0 +1,138 @@
+"""BlockedPartitions: those whose next record fails. Each waits by itself; the others go on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+
+from classifeed_common.kafka import metrics
+from classifeed_common.kafka.attempts import FIRST_PAUSE_S, describe, is_of_the_surroundings
+from classifeed_common.kafka.positions import GroupPartition
+from classifeed_common.kafka.records import Record
+
+_log = structlog.get_logger(__name__)
+
+_AT_ONCE_S: Final = 0.02
+_NAMED_AFTER_S: Final = 5.0  # shorter ones are over before anybody has read of them
+
+
+@dataclass(slots=True)
+class _Blocked:
+    records: Sequence[Record]
+    since_s: float
+    error: str = ""
+    attempts: int = 0
+    pause_s: float = FIRST_PAUSE_S
+    due_s: float = field(default=0.0)
+
+
+class BlockedPartitions:
+    """Keeps the records of partitions whose effect failed, in memory, until another attempt succeeds.
+
+    What it holds is bounded by what one poll returns: nothing more is read of a partition that is here.
+    """
+
+    def __init__(self, *, max_pause_s: float) -> None:
+        """Begin with none.
+
+        Args:
+            max_pause_s: the longest pause between attempts for one partition.
+        """
+        self._max_pause_s = max_pause_s
+        self._blocked: dict[GroupPartition, _Blocked] = {}
+
+    def __contains__(self, part: GroupPartition) -> bool:
+        return part in self._blocked
+
+    def __iter__(self) -> Iterator[GroupPartition]:
+        return iter(list(self._blocked))
+
+    def block(self, part: GroupPartition, records: Sequence[Record], error: Exception) -> None:
+        """Note a failed attempt; the partition is due again after a pause that doubles with each."""
+        now_s = time.monotonic()
+        blocked = self._blocked.setdefault(part, _Blocked(records, now_s))
+        first = blocked.attempts == 0
+        blocked.records = records
+        blocked.attempts += 1
+        blocked.error = describe(error)
+        blocked.due_s = now_s + blocked.pause_s
+        metrics.BLOCKED.labels(part.group).inc()
+        if blocked.attempts & (blocked.attempts - 1) == 0:  # 1, 2, 4, 8 …: an hour is a dozen lines
+            _log.warning(
+                "consumer.partition.blocked",
+                group=part.group,
+                topic=part.topic,
+                partition=part.partition,
+                offset=records[0].offset,
+                attempts=blocked.attempts,
+                pause_s=blocked.pause_s,
+                error=repr(error),
+                exc_info=error if first and not is_of_the_surroundings(error) else None,
+            )
+        blocked.pause_s = min(blocked.pause_s * 2, self._max_pause_s)
+
+    def unblock(self, part: GroupPartition) -> bool:
+        """Note a successful attempt; returns whether the partition was blocked."""
+        blocked = self._blocked.pop(part, None)
+        if blocked is None:
+            return False
+        self._forget(part)
+        _log.info(
+            "consumer.partition.unblocked",
+            group=part.group,
+            topic=part.topic,
+            partition=part.partition,
+            attempts=blocked.attempts,
+            after_s=round(time.monotonic() - blocked.since_s, 1),
+        )
+        return True
+
+    def clear(self) -> None:
+        """Forget all: the partitions have changed hands, and are read again from their positions."""
+        for part in self:
+            self._forget(part)
+        self._blocked.clear()
+
+    def due(self) -> list[Record]:
+        """Return the records of every partition whose pause is over; all of those that were blocked by one attempt."""
+        now_s = time.monotonic()
+        if all(now_s < each.due_s for each in self._blocked.values()):
+            return []
+        return [
+            record for each in self._blocked.values() if each.due_s <= now_s + _AT_ONCE_S for record in each.records
+        ]
+
+    def due_in_s(self, limit_s: float) -> float:
+        """Return how long it is until a partition is due, `limit_s` at the most."""
+        now_s = time.monotonic()
+        return min([limit_s, *(max(0.0, each.due_s - now_s) for each in self._blocked.values())])
+
+    def ages_s(self) -> dict[GroupPartition, float]:
+        """Return the age of the record that each partition waits with, by the wall clock."""
+        now_s = time.time()
+        return {part: max(0.0, now_s - each.records[0].timestamp_ms / 1000) for part, each in self._blocked.items()}
+
+    def show(self) -> None:
+        """Move the gauge of each blocked partition."""
+        now_s = time.monotonic()
+        for part, each in self._blocked.items():
+            metrics.BLOCKED_SECONDS.labels(part.group, part.topic, str(part.partition)).set(now_s - each.since_s)
+
+    def describe(self) -> dict[str, str]:
+        """Return what fails, for whom, and since when, by partition."""
+        now_s = time.monotonic()
+        return {
+            f"{part.topic}[{part.partition}]": (
+                f"offset {each.records[0].offset} has failed for {now_s - each.since_s:.0f} s, {each.attempts} times: "
+                f"{each.error}. The partition waits, the others go on; it goes on by itself once this is mended."
+            )
+            for part, each in self._blocked.items()
+            if now_s - each.since_s >= _NAMED_AFTER_S
+        }
+
+    def _forget(self, part: GroupPartition) -> None:
+        metrics.remove(metrics.BLOCKED_SECONDS, part)

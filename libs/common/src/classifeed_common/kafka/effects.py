@@ -1,0 +1,100 @@
+"""Effects: records handled in one effect that moves the positions; those with a lasting fault are passed over in it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Generic, TypeVar
+
+import structlog
+
+from classifeed_common.kafka import metrics
+from classifeed_common.kafka.dead_letters import DeadLetters, Poison
+from classifeed_common.kafka.positions import GroupPartition, Position, Positions
+from classifeed_common.kafka.records import Record
+from classifeed_common.kafka.takeover import Takeover
+
+_log = structlog.get_logger(__name__)
+
+T = TypeVar("T")
+Place = tuple[str, int, int]
+
+
+class Effects(Generic[T]):
+    """Applies batches of records for a consumer; see OrderedConsumer for the arguments."""
+
+    def __init__(
+        self,
+        group: str,
+        positions: Positions[T],
+        takeover: Takeover,
+        handle: Callable[[T, Sequence[Record]], Awaitable[None]],
+        dead_letters: DeadLetters | None,
+        refuse: Callable[[T, Record, str], Awaitable[None]] | None,
+    ) -> None:
+        self._group = group
+        self._positions = positions
+        self._takeover = takeover
+        self._handle = handle
+        self._dead_letters = dead_letters
+        self._refuse = refuse
+
+    async def apply(
+        self,
+        batch: Sequence[Record],
+        expected: Mapping[GroupPartition, Position],
+        new: Mapping[GroupPartition, Position],
+    ) -> None:
+        """Handle `batch` and move the positions, both or neither.
+
+        Raises:
+            ZombieConsumer: the positions were moved by another consumer.
+            TopicRecreated: the records are not of the log that the positions count in.
+            Exception: whatever the handler raised; nothing happened, except that dead letters may have been sent.
+        """
+        # Asked after the poll and before the effect: an unchanged id means that these records are of our log.
+        self._takeover.check_topics(expected, await self._takeover.states({part.topic for part in expected}))
+        refused: dict[Place, str] = {}
+        while True:
+            try:
+                async with self._positions.effect(expected, new) as tx:
+                    await self._handle_around(tx, batch, refused)
+            except Poison as poison:
+                await self._send_to_dead_letters(poison, batch, refused)
+            else:
+                return
+
+    async def _handle_around(self, tx: T, batch: Sequence[Record], refused: Mapping[Place, str]) -> None:
+        begin = 0
+        for at, record in enumerate(batch) if refused else ():
+            reason = refused.get(_place(record))
+            if reason is not None:
+                if begin < at:
+                    await self._handle(tx, batch[begin:at])
+                if self._refuse is not None:
+                    await self._refuse(tx, record, reason)
+                begin = at + 1
+        if begin < len(batch):
+            await self._handle(tx, batch[begin:])
+
+    async def _send_to_dead_letters(self, poison: Poison, batch: Sequence[Record], refused: dict[Place, str]) -> None:
+        faults = {_place(record): (record, reason) for record, reason in poison.others}
+        faults[_place(poison.record)] = (poison.record, poison.reason)
+        places = set(map(_place, batch))
+        if self._dead_letters is None or any(place in refused or place not in places for place in faults):
+            raise poison  # nowhere to put it, or not a record that can be passed over: blocks as a passing fault
+        for place, (record, reason) in faults.items():
+            await self._dead_letters.put(self._group, record, reason)
+            refused[place] = reason
+            metrics.DEAD_LETTERS.labels(self._group, record.topic).inc()
+            _log.error(
+                "consumer.record.refused",
+                group=self._group,
+                topic=record.topic,
+                partition=record.partition,
+                offset=record.offset,
+                reason=reason,
+            )
+
+
+def _place(record: Record) -> Place:
+    return record.topic, record.partition, record.offset

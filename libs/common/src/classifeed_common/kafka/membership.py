@@ -1,0 +1,98 @@
+"""Membership: a client that reads nothing, and does not notice, is replaced by a new one.
+
+librdkafka joins its group again by itself after whatever pauses, and finds its brokers again; once in a while it does
+not, and a consumer that polls and gets nothing looks healthy from the inside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Final
+
+import structlog
+
+from classifeed_common.kafka import metrics
+from classifeed_common.kafka.probe import are_brokers_reachable
+from classifeed_common.kafka.reader import PartitionReader
+
+_log = structlog.get_logger(__name__)
+
+_PROBE_EVERY_S: Final = 5.0
+_LONGEST_PATIENCE_S: Final = 300.0
+_NAMED_AFTER_S: Final = 30.0
+
+
+class Membership:
+    """Replaces the client of a reader that is without an assignment, or gets no records though there are some.
+
+    Only time in which the brokers can be reached by another client counts: while they are away nothing is concluded.
+    """
+
+    def __init__(self, reader: PartitionReader, bootstrap: str, group: str, *, patience_s: float) -> None:
+        """Prepare.
+
+        Args:
+            reader: whose client it is.
+            bootstrap: addresses of brokers, comma separated.
+            group: for logs, metrics and words.
+            patience_s: how long a client may read nothing while the brokers are there; doubled after each time that a
+                new one did not help, as joining takes longer on a machine with much to do.
+        """
+        self._reader = reader
+        self._bootstrap = bootstrap
+        self._group = group
+        self._first_patience_s = self._patience_s = patience_s
+        self._probe: asyncio.Task[bool] | None = None
+        self._next_probe_s = 0.0
+        self._idle_since_s: float | None = None
+        self._reachable_since_s: float | None = None
+        self._replaced = 0
+
+    async def keep(self, *, starves: bool) -> None:
+        """Look at the reader, and replace its client where that is due. Does not wait for the brokers.
+
+        Args:
+            starves: whether records are known to be there, none came for a while, and nothing else holds them up.
+        """
+        now_s = time.monotonic()
+        if self._reader.joined and not starves:
+            self._idle_since_s = self._reachable_since_s = None
+            self._patience_s, self._replaced = self._first_patience_s, 0
+            return
+        if self._idle_since_s is None:
+            self._idle_since_s = now_s
+        if self._probe is not None and self._probe.done():
+            is_reachable, self._probe = self._probe.result(), None
+            if not is_reachable:
+                self._reachable_since_s = None
+            elif self._reachable_since_s is None:
+                self._reachable_since_s = now_s
+            elif now_s - self._reachable_since_s >= self._patience_s:
+                await self._replace(now_s)
+        if self._probe is None and now_s >= self._next_probe_s:
+            self._next_probe_s = now_s + _PROBE_EVERY_S
+            self._probe = asyncio.create_task(asyncio.to_thread(are_brokers_reachable, self._bootstrap))
+
+    async def close(self) -> None:
+        """Stop looking."""
+        if self._probe is not None:
+            await asyncio.wait({self._probe})
+
+    def describe(self) -> str:
+        """Return what is wrong, in words; empty when nothing is, or not for long."""
+        if self._idle_since_s is None or time.monotonic() - self._idle_since_s < _NAMED_AFTER_S:
+            return ""
+        brokers = "the brokers do not reply" if self._reachable_since_s is None else "the brokers are there"
+        return (
+            f"nothing of group {self._group} has been read here for {time.monotonic() - self._idle_since_s:.0f} s; "
+            f"{brokers}; the client was replaced {self._replaced} times and joins again by itself"
+        )
+
+    async def _replace(self, now_s: float) -> None:
+        self._replaced += 1
+        _log.error("consumer.client.replaced", group=self._group, patience_s=self._patience_s, times=self._replaced)
+        metrics.REOPENED.labels(self._group).inc()
+        await self._reader.reopen()
+        self._reachable_since_s = now_s
+        self._patience_s = min(self._patience_s * 2, _LONGEST_PATIENCE_S)

@@ -1,0 +1,220 @@
+"""A record that fails blocks its own partition: the others go on, and what waits is named, counted and tried again."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from confluent_kafka import Producer
+from prometheus_client import REGISTRY
+
+from classifeed_common.errors import Unavailable
+from classifeed_common.kafka import DeadLetters, Message, Poison, dlq, metrics
+from classifeed_common.kafka import blocked as blocked_module
+
+pytestmark = pytest.mark.kafka
+
+
+def failing(ledger, bad: set[str], error: type[Exception] = ValueError):
+    """A handler that writes its records and then fails for as long as one of them is `bad`."""
+
+    async def handle(tx, records) -> None:
+        await ledger.write(tx, records)
+        found = bad & {record.value.decode() for record in records}
+        if found:
+            raise error(f"cannot be applied: {found}")
+
+    return handle
+
+
+def polling_at_once(subject, partitions: int):
+    """Make the first records come in one poll, though the broker may send those of each partition by themselves."""
+    poll, gathered, is_whole = subject._reader.poll, [], False
+
+    async def poll_until_whole(max_records, timeout_s):
+        nonlocal is_whole
+        records = await poll(max_records, timeout_s)
+        if is_whole:
+            return records
+        gathered.extend(records)
+        is_whole = len({record.partition for record in gathered}) == partitions
+        return gathered if is_whole else []
+
+    subject._reader.poll = poll_until_whole
+    return subject
+
+
+def gauge(name: str, group: str, topic: str, partition: int) -> float | None:
+    labels = {"group": group, "topic": topic, "partition": str(partition)}
+    return REGISTRY.get_sample_value(name, labels)
+
+
+async def test_a_record_that_fails_blocks_its_own_partition(
+    consumer, ledger, send, make_topic, running, eventually, topic_prefix, monkeypatch
+):
+    monkeypatch.setattr(blocked_module, "_NAMED_AFTER_S", 0.0)
+    topic = await make_topic(partitions=4)
+    first = [await send(topic, 3, partition=partition) for partition in range(4)]
+    bad = {first[2][1]}
+    subject = polling_at_once(consumer(topic, handle=failing(ledger, bad)), 4)
+    replaced = metrics.REOPENED.labels(topic_prefix + "group")._value.get()
+    others = [*first[0], *first[1], *first[3]]
+    async with running(subject):
+        await eventually(ledger.holding(others))
+        others += await send(topic, 5, partition=0)
+        await eventually(ledger.holding(others))
+        assert set(await ledger.values()) == set(others), "nothing of the blocked one has taken effect"
+        words = subject.blocked()[f"{topic}[2]"]
+        assert "offset 0 has failed for" in words
+        assert bad.copy().pop() in words
+        group = topic_prefix + "group"
+
+        async def shown() -> bool:
+            return gauge("classifeed_consumer_blocked_seconds", group, topic, 2) is not None
+
+        await eventually(shown)
+        assert gauge("classifeed_consumer_blocked_seconds", group, topic, 0) is None
+        late = await send(topic, 2, partition=2)
+        bad.clear()
+        await eventually(ledger.holding([*others, *first[2], *late]))
+        assert subject.blocked() == {}
+        assert gauge("classifeed_consumer_blocked_seconds", group, topic, 2) is None
+        assert metrics.REOPENED.labels(group)._value.get() == replaced, "it went on by itself"
+    values = await ledger.values()
+    assert sorted(values) == sorted([*others, *first[2], *late]), "each once"
+    assert [value for value in values if value in {*first[2], *late}] == [*first[2], *late], "in their order"
+
+
+async def test_faults_of_the_surroundings_cost_one_attempt_for_all_partitions(
+    consumer, ledger, send, make_topic, running, eventually
+):
+    """Otherwise a database that takes ten seconds to say no would be asked by each of them, one after the other."""
+    topic = await make_topic(partitions=4)
+    sent = [value for partition in range(4) for value in await send(topic, 2, partition=partition)]
+    attempts: list[set[int]] = []
+    is_away = True
+
+    async def handle(tx, records) -> None:
+        attempts.append({record.partition for record in records})
+        if is_away:
+            raise Unavailable("AWAY", "the database is away")
+        await ledger.write(tx, records)
+
+    async def tried() -> bool:
+        return len(attempts) >= 3
+
+    async with running(polling_at_once(consumer(topic, handle=handle), 4)):
+        await eventually(tried)
+        assert all(parts == {0, 1, 2, 3} for parts in attempts), attempts
+        is_away = False
+        await eventually(ledger.holding(sent))
+    assert sorted(await ledger.values()) == sent
+
+
+async def test_dead_letters_that_nobody_takes_block_one_partition(
+    kafka, consumer, ledger, producer, send, make_topic, running, eventually, cluster, monkeypatch
+):
+    topic = await make_topic(partitions=2)
+    await cluster.remove([dlq(topic)])
+    bad = await send(topic, 1, partition=0)
+    good = await send(topic, 1, partition=1)
+
+    async def handle(tx, records) -> None:
+        for record in records:
+            if record.value.decode() in bad:
+                raise Poison(record, "it has no price")
+        await ledger.write(tx, records)
+
+    subject = polling_at_once(consumer(topic, handle=handle, dead_letters=DeadLetters(producer)), 2)
+    async with running(subject):
+        await eventually(ledger.holding(good))
+        monkeypatch.setattr(blocked_module, "_NAMED_AFTER_S", 0.0)
+
+        async def named() -> bool:
+            return dlq(topic) in subject.blocked().get(f"{topic}[0]", "")
+
+        await eventually(named)
+        good += await send(topic, 3, partition=1)
+        await eventually(ledger.holding(good))
+
+
+@pytest.mark.parametrize(
+    ("size", "is_cut"), [(999_000, False), (1_040_000, True), (30_000_000, True), (900_000, False)]
+)
+async def test_a_record_larger_than_a_message_of_ours_becomes_a_dead_letter(
+    kafka, consumer, ledger, producer, send, make_topic, running, eventually, read_letters, size, is_cut
+):
+    """Another client may send what ours would not, and 30 MB of zeros travel as a record of some kilobytes."""
+    topic = await make_topic()
+    other = Producer(
+        {"bootstrap.servers": kafka.bootstrap, "message.max.bytes": 100_000_000, "compression.type": "lz4"}
+    )
+    garbage = bytes(size) if size > 2_000_000 else bytes(number % 251 for number in range(size))
+    other.produce(topic, garbage, b"key")
+    assert other.flush(60) == 0
+    sent = await send(topic, 3)
+
+    async def handle(tx, records) -> None:
+        for record in records:
+            if len(record.value) > 100:
+                raise Poison(record, "is no request")
+        await ledger.write(tx, records)
+
+    async with running(consumer(topic, handle=handle, dead_letters=DeadLetters(producer))):
+        await eventually(ledger.holding(sent))
+    [letter] = await asyncio.to_thread(read_letters, dlq(topic), 1)
+    headers = dict(letter.headers())
+    assert headers["dlq-reason"] == b"is no request"
+    assert (headers["dlq-topic"], headers["dlq-offset"]) == (topic.encode(), b"0")
+    assert headers.get("dlq-cut") == (f"value {size}".encode() if is_cut else None)
+    assert garbage.startswith(letter.value())
+    assert len(letter.value()) > 890_000
+
+
+async def test_a_record_with_a_huge_key_and_huge_headers_becomes_a_dead_letter(
+    kafka, consumer, ledger, producer, make_topic, running, eventually, read_letters, send
+):
+    topic = await make_topic()
+    other = Producer(
+        {"bootstrap.servers": kafka.bootstrap, "message.max.bytes": 100_000_000, "compression.type": "lz4"}
+    )
+    other.produce(topic, b"value", bytes(500_000), headers=[("h", bytes(500_000))])
+    assert other.flush(60) == 0
+    sent = await send(topic, 1)
+
+    async def handle(tx, records) -> None:
+        if records[0].offset == 0:
+            raise Poison(records[0], "is no request")
+        await ledger.write(tx, records)
+
+    async with running(consumer(topic, handle=handle, dead_letters=DeadLetters(producer))):
+        await eventually(ledger.holding(sent))
+    [letter] = await asyncio.to_thread(read_letters, dlq(topic), 1)
+    assert dict(letter.headers())["dlq-cut"] == b"key 500000, headers 500001"
+    assert (letter.value(), len(letter.key())) == (b"value", 16 * 1024)
+
+
+async def test_poison_found_at_once_costs_one_attempt(
+    consumer, ledger, producer, make_topic, running, eventually, read_letters
+):
+    topic = await make_topic()
+    await producer.send([Message(topic, b"k", b"bad" if at % 2 else b"%d" % at) for at in range(100)])
+    attempts = 0
+
+    async def handle(tx, records) -> None:
+        nonlocal attempts
+        attempts += 1
+        bad = [(record, "bad") for record in records if record.value == b"bad"]
+        if bad:
+            raise Poison(*bad[0], others=bad[1:])
+        await ledger.write(tx, records)
+
+    async def handled() -> bool:
+        return await ledger.positions(topic) == {0: 100}
+
+    async with running(consumer(topic, handle=handle, dead_letters=DeadLetters(producer), max_records=100)):
+        await eventually(handled)
+    assert await ledger.values() == [str(at) for at in range(0, 100, 2)]
+    letters = await asyncio.to_thread(read_letters, dlq(topic), 50)
+    assert len(letters) == 50
+    assert attempts < 150, "each of them would have had the whole batch handled again"

@@ -1,0 +1,159 @@
+"""Clients of librdkafka that read nothing and do not notice: replaced, and never while that would do harm."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from classifeed_common.kafka import consumer as consumer_module
+from classifeed_common.kafka import membership as membership_module
+from classifeed_common.kafka.membership import Membership
+from classifeed_common.kafka.reader import PartitionReader
+
+pytestmark = pytest.mark.kafka
+
+
+@pytest.fixture
+def hurry(monkeypatch):
+    monkeypatch.setattr(consumer_module, "_LEAST_PATIENCE_S", 0.5)
+    monkeypatch.setattr(consumer_module, "_STARVING_S", 0.5)
+    monkeypatch.setattr(membership_module, "_PROBE_EVERY_S", 0.1)
+    monkeypatch.setattr("classifeed_common.kafka.lag._EVERY_S", 0.1)
+
+
+@pytest.mark.slow
+async def test_a_client_that_left_its_group_is_replaced(
+    hurry, consumer, ledger, send, make_topic, running, eventually, cluster
+):
+    topic = await make_topic(partitions=2)
+    sent = await send(topic, 10, keys=4)
+    subject = consumer(topic)
+    async with running(subject):
+        await eventually(ledger.holding(sent))
+        # What a lost membership looks like from here: the group revokes, and nothing follows.
+        await subject._reader._in_thread(subject._reader._client.unsubscribe)
+        sent += await send(topic, 10, keys=4)
+        await eventually(ledger.holding(sent))
+    report = await ledger.report(sent)
+    assert report == type(report)()
+
+
+@pytest.mark.slow
+async def test_a_client_without_a_group_that_gets_nothing_is_replaced(
+    hurry, consumer, ledger, send, make_topic, running, eventually
+):
+    topic = await make_topic(partitions=2)
+    sent = await send(topic, 10, keys=4)
+    subject = consumer(topic, assign_all=True)
+    async with running(subject):
+        await eventually(ledger.holding(sent))
+        # What a client that lost its brokers looks like: it polls, and nothing comes.
+        await subject._reader._in_thread(subject._reader._client.unassign)
+        sent += await send(topic, 10, keys=4)
+        await eventually(ledger.holding(sent))
+    report = await ledger.report(sent)
+    assert report == type(report)()
+
+
+class Idle:
+    """A reader that lost its assignment; counts how often it is opened anew."""
+
+    joined = False
+    reopened = 0
+
+    async def reopen(self) -> None:
+        self.reopened += 1
+
+
+@pytest.mark.parametrize("is_reachable", [False, True])
+async def test_time_in_which_the_brokers_are_away_does_not_count(monkeypatch, is_reachable):
+    monkeypatch.setattr(membership_module, "_PROBE_EVERY_S", 0.0)
+    probes = 0
+
+    def probe(_: str) -> bool:
+        nonlocal probes
+        probes += 1
+        return is_reachable
+
+    monkeypatch.setattr(membership_module, "are_brokers_reachable", probe)
+    reader = Idle()
+    membership = Membership(reader, "127.0.0.1:1", "g", patience_s=0.0)
+    async with asyncio.timeout(60):
+        while probes < 5:
+            await membership.keep(starves=False)
+            await asyncio.sleep(0)
+    await membership.close()
+    assert bool(reader.reopened) == is_reachable
+
+
+async def test_the_patience_grows_with_each_replacement_and_a_group_that_knows_us_resets_it(monkeypatch):
+    monkeypatch.setattr(membership_module, "_PROBE_EVERY_S", 0.0)
+    monkeypatch.setattr(membership_module, "are_brokers_reachable", lambda _: True)
+    reader = Idle()
+    membership = Membership(reader, "127.0.0.1:1", "g", patience_s=0.01)
+    async with asyncio.timeout(60):
+        while reader.reopened < 3:
+            await membership.keep(starves=False)
+            await asyncio.sleep(0.001)
+    assert membership._patience_s == 0.08
+    reader.joined = True
+    await membership.keep(starves=False)
+    assert membership._patience_s == 0.01
+    await membership.close()
+
+
+async def test_offsets_of_an_assignment_that_changed_hands_are_not_read_from(
+    kafka, make_topic, topic_prefix, eventually
+):
+    """While positions are loaded the group may take the partitions away; to assign them then would be to keep them."""
+    topic = await make_topic(partitions=2)
+    reader = PartitionReader(
+        bootstrap=kafka.bootstrap,
+        group=topic_prefix + "g",
+        topics=[topic],
+        subscribed=True,
+        session_timeout_s=6,
+        max_poll_interval_s=60,
+    )
+    await reader.open()
+    try:
+
+        async def assigned() -> bool:
+            await reader.poll(1, 0.1)
+            return len(reader.assigned) == 2
+
+        await eventually(assigned)
+        offsets = {(topic, 0): 0, (topic, 1): 0}
+        await reader.read_from(reader.generation - 1, offsets)
+        assert reader._client.assignment() == []
+        await reader.read_from(reader.generation, offsets, paused=[(topic, 1)])
+        assert len(reader._client.assignment()) == 2
+    finally:
+        await reader.close()
+
+
+async def test_at_most_one_commit_is_under_way(kafka, make_topic, topic_prefix):
+    """A rebalance waits for every commit before it; a broker that stood still would hold it up by all of them."""
+    topic = await make_topic()
+    reader = PartitionReader(
+        bootstrap=kafka.bootstrap,
+        group=topic_prefix + "g",
+        topics=[topic],
+        subscribed=True,
+        session_timeout_s=6,
+        max_poll_interval_s=60,
+    )
+    commits: list[object] = []
+
+    class Client:
+        def commit(self, *, offsets, asynchronous) -> None:
+            commits.append(offsets)
+
+    reader._consumer = Client()
+    for _ in range(3):
+        await reader.show({(topic, 0): 1})
+    assert len(commits) == 1
+    reader._on_commit(None, [])
+    await reader.show({(topic, 0): 2})
+    assert len(commits) == 2
