@@ -19,6 +19,7 @@ from classifeed.feeds.v1.offer_requests_pb2 import (
     RECORD_KIND_UNIDENTIFIED,
     OfferBatch,
     OfferRecord,
+    RunCheck,
     TaskEnd,
 )
 from classifeed.offers.v1.offer_pb2 import OfferContent, Price
@@ -118,9 +119,10 @@ class Owner:
         self.sweeps: list[RunKey] = []
 
     async def start(self, tx: object, run: RunKey) -> None:
-        self.sweeps.append(run)
+        if run not in self.sweeps:
+            self.sweeps.append(run)
 
-    async def take(self, requests: Iterable[OfferBatch | TaskEnd]) -> list:
+    async def take(self, requests: Iterable[OfferBatch | TaskEnd | RunCheck]) -> list:
         async with self.db.transaction() as tx:
             return await apply_requests(tx, list(requests), moderation=ApprovedBySetting(), sweeps=self)
 

@@ -5,16 +5,23 @@ from __future__ import annotations
 import pytest
 
 from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE, DISPOSITION_MAKE_MANUAL, LOAD_MODE_PATCH
+from classifeed.feeds.v1.offer_requests_pb2 import RunCheck
 from classifeed.feeds.v1.offer_results_pb2 import (
     BATCH_OUTCOME_APPLIED,
+    BATCH_OUTCOME_REFUSED,
     BATCH_OUTCOME_STALE,
     TASK_END_OUTCOME_COMPLETED,
     TASK_END_OUTCOME_INCOMPLETE,
     TASK_END_OUTCOME_STALE,
     OfferBatchResult,
     OfferCounts,
+    RunCheckResult,
     TaskEndResult,
 )
+from classifeed_jobs import JobStore
+from classifeed_offers.app.apply_requests import apply_requests
+from classifeed_offers.domain.moderation import ApprovedBySetting
+from classifeed_offers.jobs.sweep import QUEUE, SweepJobs
 
 
 def counts_of(answers) -> dict[str, int]:
@@ -112,22 +119,100 @@ async def test_every_kind_of_record_is_counted_once(owner, records, new_load):
     assert end_of(answers).removed == 1
 
 
-async def test_a_duplicate_is_ignored_even_after_the_end(owner, records, new_load):
-    load = new_load([records.good("a"), records.good("b"), records.good("c")])
-    await owner.load(load)
+async def test_what_is_sent_again_changes_nothing_and_gets_the_same_results(owner, records, new_load):
+    """As when the results were lost: also once a newer load has taken the namespace over."""
+    load = new_load([records.good("a"), records.broken("b"), records.kept("c"), records.good("d"), records.good("e")])
+    results = await owner.load(load)
+    assert counts_of(results) == {"added": 3, "rejected_validation": 1, "skipped": 1}
+    assert [error.code for result in results[:-1] for error in result.errors] == [
+        "PRICE_INVALID",
+        "SKIPPED_TILL_NEXT_LOAD",
+    ]
     await owner.load(new_load([records.good("z")], task=2))
     before = await owner.rows()
 
-    assert await owner.take([*load.messages, *load.messages]) == []
+    assert await owner.take([*load.messages, *load.messages]) == [*results, *results]
     assert await owner.rows() == before
     assert owner.sweeps == []
 
 
-async def test_a_duplicate_within_a_poll_is_answered_once(owner, records, new_load):
+async def test_a_result_of_removals_is_the_same_again(owner, records, new_load):
+    await owner.load(new_load([records.good("a"), records.good("b")]))
+    load = new_load([records.good("a")], task=2)
+    results = await owner.load(load)
+    assert end_of(results).removed == 1
+    assert await owner.take(load.messages) == results
+
+
+async def test_an_incomplete_end_is_the_same_again(owner, records, new_load):
+    load = new_load([records.good("a"), records.good("b")], batch_size=1)
+    results = await owner.take([load.batches[0], load.end])
+    assert list(end_of(results).missing_batches) == [2]
+    assert await owner.take([load.end]) == results[1:]
+
+
+async def test_a_duplicate_within_a_poll_gets_its_result_too(owner, records, new_load):
     load = new_load([records.good("a"), records.good("b")])
-    answers = await owner.take([*load.batches, *load.messages, load.end])
-    assert counts_of(answers) == {"added": 2}
+    results = await owner.take([*load.batches, *load.messages, load.end])
+    assert [result.counts.added for result in results] == [2, 2]
     assert len(owner.sweeps) == 1
+
+
+async def test_other_content_under_the_same_numbers_is_refused(owner, records, new_load):
+    """As from a sender whose database went back and who counts from there: nothing is applied, and nobody waits."""
+    await owner.load(new_load([records.good("a"), records.good("b")]))
+    before = await owner.rows()
+    other = new_load([records.good("x"), records.good("y")])
+
+    batch, end = await owner.take(other.messages)
+
+    assert (batch.outcome, end.outcome) == (BATCH_OUTCOME_REFUSED, TASK_END_OUTCOME_INCOMPLETE)
+    assert "other content" in batch.reason
+    assert await owner.rows() == before
+
+
+async def test_results_that_were_not_kept_are_refused(owner, records, new_load):
+    """Rows from before results were kept: the run has to come again, under a higher number."""
+    load = new_load([records.good("a")])
+    await owner.load(load)
+    async with owner.db.transaction() as tx:
+        await tx.execute("UPDATE applied_batches SET result = NULL")
+        await tx.execute("UPDATE task_ends SET digest = NULL")
+    batch, end = await owner.take(load.messages)
+    assert (batch.outcome, end.outcome) == (BATCH_OUTCOME_REFUSED, TASK_END_OUTCOME_COMPLETED)
+
+
+async def test_a_check_gets_its_reply_in_its_place(owner, records, new_load):
+    load = new_load([records.good("a"), records.good("b")], batch_size=1)
+    check = RunCheck(**load.address, last_batch_id=1)
+    first, reply, second, _ = await owner.take([load.batches[0], check, load.batches[1], load.batches[1]])
+    assert (first.batch_id, second.batch_id) == (1, 2)
+    assert reply == RunCheckResult(**load.address, last_batch_id=1)
+
+
+async def test_a_sweep_that_was_ended_before_its_time_begins_again_when_the_end_is_repeated(db, records, new_load):
+    store = JobStore()
+    load = new_load([records.good("a")])
+
+    async def take() -> None:
+        async with db.transaction() as tx:
+            await apply_requests(tx, load.messages, moderation=ApprovedBySetting(), sweeps=SweepJobs(store))
+
+    async def jobs() -> list[str]:
+        async with db.transaction() as tx:
+            return sorted(job.status for job in await store.list_jobs(tx, queue=QUEUE))
+
+    await take()
+    await take()
+    assert await jobs() == ["queued"]
+    for _ in range(2):
+        async with db.transaction() as tx:
+            for job in await store.list_jobs(tx, queue=QUEUE, status="queued"):
+                await store.cancel(tx, job.job_id)
+        assert "queued" not in await jobs()
+        await take()
+        await take()
+        assert (await jobs()).count("queued") == 1
 
 
 async def test_a_run_below_the_head_is_stale(owner, records, new_load):

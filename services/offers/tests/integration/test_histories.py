@@ -59,8 +59,8 @@ class Model:
         self.rows: dict[tuple, dict[str, Row]] = {}
         self.heads: dict[tuple, tuple] = {}
         self.applied: dict[tuple, dict[int, bytes]] = {}
-        self.batches: set[tuple] = set()
-        self.ended: set[tuple] = set()
+        self.results: dict[tuple, tuple] = {}
+        self.ended: dict[tuple, tuple | None] = {}
         self.seen: dict[tuple, set[str]] = {}
         self.whole: dict[tuple, int] = {}
         self.swept: set[tuple] = set()
@@ -71,29 +71,31 @@ class Model:
         key = (*space, *run)
         self.rows.setdefault(space, {})
         if isinstance(message, OfferBatch):
-            if (key, message.batch_id) in self.batches:
-                return None
+            if (key, message.batch_id) in self.results:
+                return self.results[key, message.batch_id]
             if run < self.heads.get(space, (0, 0)) or key in self.ended:
                 return ("STALE", {})
             self.heads[space] = run
-            self.batches.add((key, message.batch_id))
             self.applied.setdefault(key, {})[message.batch_id] = message.digest
             counts: dict[str, int] = {}
             for record in message.records:
                 fate = self.record(space, key, message, record)
                 counts[fate] = counts.get(fate, 0) + 1
+            self.results[key, message.batch_id] = ("APPLIED", counts)
             return ("APPLIED", counts)
         if key in self.ended:
-            return None
+            return self.ended[key]
         if run < self.heads.get(space, (0, 0)):
             return ("STALE", 0, 0, [])
         self.heads[space] = run
-        self.ended.add(key)
+        self.ended[key] = None  # while it is swept
         missing = [n for n in range(1, message.batch_count + 1) if n not in self.applied.get(key, {})]
         if missing:
-            return ("INCOMPLETE", 0, 0, missing)
+            self.ended[key] = ("INCOMPLETE", 0, 0, missing)
+            return self.ended[key]
         if message.mode == LOAD_MODE_PATCH:
-            return ("COMPLETED", 0, 0, [])
+            self.ended[key] = ("COMPLETED", 0, 0, [])
+            return self.ended[key]
         self.whole[key] = message.disposition
         return None
 
@@ -275,9 +277,10 @@ class Player:
         if step.answer is not None:
             if self.model.heads[space] == key[2:]:
                 assert self.model.lacking(key) == set()
-                assert spoken(step.answer) == ("COMPLETED", *self.model.swept_counts(key), [])
+                self.model.ended[key] = ("COMPLETED", *self.model.swept_counts(key), [])
             else:
-                assert spoken(step.answer) == ("STALE", 0, 0, [])
+                self.model.ended[key] = ("STALE", 0, 0, [])
+            assert spoken(step.answer) == self.model.ended[key]
 
     async def table(self, space) -> dict[str, Row]:
         """The rows as the model knows them; a version that moves without a write, or falls, shows as writes = -1."""

@@ -15,11 +15,14 @@ from random import Random
 
 import pytest
 
+from classifeed.feeds.v1.offer_requests_pb2 import RunCheck
 from classifeed.feeds.v1.offer_results_pb2 import (
     BATCH_OUTCOME_APPLIED,
+    BATCH_OUTCOME_REFUSED,
     TASK_END_OUTCOME_COMPLETED,
     TASK_END_OUTCOME_INCOMPLETE,
     OfferBatchResult,
+    RunCheckResult,
     TaskEndResult,
 )
 from classifeed_common.db import Database
@@ -75,6 +78,7 @@ class Results:
     def __init__(self) -> None:
         self.by_batch: dict[tuple, set[bytes]] = defaultdict(set)
         self.ends: dict[tuple, TaskEndResult] = {}
+        self.checks: dict[tuple, RunCheckResult] = {}
         self.order: list[tuple] = []
 
     async def handle(self, _tx, records) -> None:
@@ -83,6 +87,10 @@ class Results:
                 result = OfferBatchResult.FromString(record.value)
                 key = (result.seller_id, result.task_id, result.run, result.batch_id)
                 self.by_batch[key].add(record.value)
+            elif record.headers["type"] == RunCheckResult.DESCRIPTOR.full_name.encode():
+                check = RunCheckResult.FromString(record.value)
+                key = (check.seller_id, check.task_id, check.run, "check")
+                self.checks[key] = check
             else:
                 end = TaskEndResult.FromString(record.value)
                 key = (end.seller_id, end.task_id, end.run, None)
@@ -234,9 +242,31 @@ async def test_poison_stops_nobody_and_its_run_has_to_come_again(world, owner, r
     assert ends["good"].outcome == TASK_END_OUTCOME_COMPLETED
     assert (ends["bad"].outcome, list(ends["bad"].missing_batches)) == (TASK_END_OUTCOME_INCOMPLETE, [2])
     assert ends["unlucky"].outcome == TASK_END_OUTCOME_INCOMPLETE
+    (refusal,) = world.answers.by_batch["bad", load.task, 1, 2]
+    refused = OfferBatchResult.FromString(refusal)
+    assert refused.outcome == BATCH_OUTCOME_REFUSED
+    assert "content_hash" in refused.reason
     letters = (dlq(world.requests), 0)
     assert await Cluster(world.bootstrap, client_id="test").ends([letters]) == {letters: 3}
     assert await owner.alive(load) == {"a"}
+
+
+async def test_a_window_of_refused_batches_is_answered_to_the_last(world, records, new_load):
+    """The sender waits for 96 replies before it sends on: were they only buried, it would wait for ever."""
+    await world.start()
+    load = new_load([records.good(str(number)) for number in range(96)], seller="skewed", batch_size=1)
+    for batch in load.batches:
+        batch.records[0].content_hash = b"short"
+    check = RunCheck(seller_id="skewed", namespace=load.end.namespace, task_id=load.task, run=1, last_batch_id=96)
+
+    await world.send(*load.messages[:-1], check)
+    await world.until(lambda: world.answers.checks)
+
+    keys = [("skewed", load.task, 1, batch.batch_id) for batch in load.batches]
+    outcomes = {OfferBatchResult.FromString(value).outcome for key in keys for value in world.answers.by_batch[key]}
+    assert outcomes == {BATCH_OUTCOME_REFUSED}
+    assert world.answers.order[-1] == ("skewed", load.task, 1, "check")
+    assert world.answers.order[:-1] == keys
 
 
 if __name__ == "__main__":

@@ -95,5 +95,5 @@ def test_a_patch_of_an_unknown_field_is_poison(records, new_load):
 def test_what_is_no_request_is_poison(records, new_load, changes):
     record = record_of(new_load([]).end, **changes)
     assert parse_request(record) is None
-    with pytest.raises(Poison, match="is no OfferBatch or TaskEnd"):
+    with pytest.raises(Poison, match="is no request"):
         decode_request(record)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from classifeed.feeds.v1.offer_requests_pb2 import TaskEnd
 from classifeed.offers.v1.offer_pb2 import Attribute, OfferContent, Price
-from classifeed_offers.domain.answers import BatchAnswer
+from classifeed_offers.domain.answers import BatchAnswer, applied_batch
 from classifeed_offers.domain.decide import Fate, decide
 from classifeed_offers.domain.ending import Wholeness, check_whole
 from classifeed_offers.domain.moderation import ApprovedBySetting
@@ -63,8 +63,8 @@ def test_an_owner_s_warning_has_the_same_id_in_every_run(records, new_load):
     ids = set()
     for run in (1, 2):
         batch = new_load([records.kept("a")], run=run).batches[0]
-        answer = BatchAnswer(batch)
+        answer = BatchAnswer()
         answer.add(batch.records[0], Fate.SKIPPED, Finding.KEPT_NOTHING)
-        (error,) = answer.applied().errors
+        (error,) = applied_batch(batch, answer.to_keep()).errors
         ids.add(error.error_id)
     assert len(ids) == 1

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, Protocol
 
 from google.protobuf.message import Message as ProtobufMessage
 
 from classifeed.feeds.v1.load_pb2 import DISPOSITION_MAKE_MANUAL, LOAD_MODE_PATCH
-from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, TaskEnd
+from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, RunCheck, TaskEnd
 from classifeed.feeds.v1.offer_results_pb2 import (
     TASK_END_OUTCOME_COMPLETED,
     TASK_END_OUTCOME_INCOMPLETE,
     TASK_END_OUTCOME_STALE,
+    OfferBatchResult,
     TaskEndResult,
 )
 from classifeed_common.db import Tx
@@ -26,62 +27,122 @@ from classifeed_offers.domain.admission import (
     namespace_of,
     run_key_of,
 )
-from classifeed_offers.domain.answers import BatchAnswer, run_ended, stale_batch
+from classifeed_offers.domain.answers import (
+    BatchAnswer,
+    applied_batch,
+    checked_run,
+    refused_batch,
+    run_ended,
+    stale_batch,
+)
 from classifeed_offers.domain.decide import decide
 from classifeed_offers.domain.ending import check_whole
 from classifeed_offers.domain.moderation import Moderation
 from classifeed_offers.domain.offers import Namespace, OfferState
 from classifeed_offers.store import applying
+from classifeed_offers.store.applying import RecordedEnd
+
+_END_OUTCOMES: Final = {
+    "COMPLETED": TASK_END_OUTCOME_COMPLETED,
+    "INCOMPLETE": TASK_END_OUTCOME_INCOMPLETE,
+    "STALE": TASK_END_OUTCOME_STALE,
+}
 
 
 class Sweeps(Protocol):
     """Starts the sweep of a run once the transaction commits."""
 
     async def start(self, tx: Tx, run: RunKey) -> None:
-        """Enqueue the sweep of `run` in the caller's transaction."""
+        """Enqueue the sweep of `run` in the caller's transaction, unless it is waiting or running already."""
         ...
 
 
 class _Applied(NamedTuple):
     key: BatchKey
     batch: OfferBatch
-    answer: BatchAnswer
+    kept: bytes  # of its result
     seen: list[str] | None  # external ids: a new offer has no id of its own until it is stored
 
 
 async def apply_requests(
     tx: Tx, requests: Sequence[Request], *, moderation: Moderation, sweeps: Sweeps
 ) -> list[ProtobufMessage]:
-    """Apply `requests` and return the answers to send, in the order of the requests.
+    """Apply `requests` and return the results to send, in the order of the requests.
 
-    The answers belong into the outbox within the same transaction. May run any number of times with requests that were
-    applied before: those change nothing and get no second answer. A whole REPLACE run gets its answer from the sweep
-    that is started here. Takes a fixed number of round trips, plus two for each namespace and one for each end.
+    The results belong into the outbox within the same transaction. May run any number of times with requests that were
+    applied before: those change nothing and get the same result again, as the one before may be lost (ADR 0034). A
+    whole REPLACE run gets its result from the sweep that is started here. Takes a fixed number of round trips, plus two
+    for each namespace and one for each end.
     """
     await applying.forbid_scans(tx)
     heads = await applying.lock_heads(tx, {namespace_of(request) for request in requests})
     applied = await applying.find_applied(tx, [batch_key_of(it) for it in requests if isinstance(it, OfferBatch)])
     ended = await applying.find_ended(tx, {run_key_of(request) for request in requests})
-    admissions, moved = admit(requests, heads, applied, ended)
+    admissions, moved = admit(
+        requests,
+        heads,
+        {key: batch.digest for key, batch in applied.items()},
+        {key: end.digest for key, end in ended.items()},
+    )
     admitted = [it for it, admission in zip(requests, admissions, strict=True) if admission is Admission.APPLY]
-    answers = await _apply_batches(tx, [it for it in admitted if isinstance(it, OfferBatch)], moderation)
+    kept = {key: batch.kept for key, batch in applied.items()}
+    kept |= await _apply_batches(tx, [it for it in admitted if isinstance(it, OfferBatch)], moderation)
     if moved:
         await applying.move_heads(tx, moved)
     messages: list[ProtobufMessage] = []
     for request, admission in zip(requests, admissions, strict=True):
-        if admission is Admission.REPEATED:
-            continue
-        if isinstance(request, OfferBatch):
-            stale = admission is Admission.STALE
-            messages.append(stale_batch(request) if stale else answers[batch_key_of(request)].applied())
-        elif admission is Admission.STALE:
-            messages.append(run_ended(run_key_of(request), TASK_END_OUTCOME_STALE))
-        elif (answer := await _end_run(tx, request, sweeps)) is not None:
-            messages.append(answer)
+        if isinstance(request, RunCheck):
+            messages.append(checked_run(request))
+        elif isinstance(request, OfferBatch):
+            messages.append(_result_of_batch(request, admission, kept))
+        else:
+            result = await _result_of_end(tx, request, admission, ended, sweeps)
+            if result is not None:
+                messages.append(result)
     return messages
 
 
-async def _apply_batches(tx: Tx, batches: Sequence[OfferBatch], moderation: Moderation) -> dict[BatchKey, BatchAnswer]:
+def _result_of_batch(
+    batch: OfferBatch, admission: Admission, kept: Mapping[BatchKey, bytes | None]
+) -> OfferBatchResult:
+    if admission is Admission.STALE:
+        return stale_batch(batch)
+    if admission is Admission.REFUSED:
+        return refused_batch(batch, f"batch {batch.batch_id} of this run was applied before with other content")
+    kept_result = kept[batch_key_of(batch)]
+    if kept_result is None:
+        return refused_batch(batch, f"batch {batch.batch_id} was applied before, and its result is not known any more")
+    return applied_batch(batch, kept_result)
+
+
+async def _result_of_end(
+    tx: Tx, end: TaskEnd, admission: Admission, ended: dict[RunKey, RecordedEnd], sweeps: Sweeps
+) -> TaskEndResult | None:
+    """Return the result of an end; None: it follows from the sweep, which an operator may have ended meanwhile."""
+    key = run_key_of(end)
+    if admission is Admission.STALE:
+        return run_ended(key, TASK_END_OUTCOME_STALE)
+    if admission is Admission.REFUSED:
+        return run_ended(key, TASK_END_OUTCOME_INCOMPLETE)
+    if admission is Admission.APPLY:
+        ended[key] = await _record_end(tx, end)
+    recorded = ended[key]
+    if recorded.outcome is None:
+        await sweeps.start(tx, key)
+        return None
+    missing: list[int] = []
+    if recorded.outcome == "INCOMPLETE":
+        missing = check_whole(end, await applying.list_batches(tx, key)).missing
+    return run_ended(
+        key,
+        _END_OUTCOMES[recorded.outcome],
+        removed=recorded.removed,
+        made_manual=recorded.made_manual,
+        missing=missing,
+    )
+
+
+async def _apply_batches(tx: Tx, batches: Sequence[OfferBatch], moderation: Moderation) -> dict[BatchKey, bytes]:
     if not batches:
         return {}
     states = await _load_states(tx, batches)
@@ -98,12 +159,13 @@ async def _apply_batches(tx: Tx, batches: Sequence[OfferBatch], moderation: Mode
             (
                 it.key,
                 it.batch.digest,
+                it.kept,
                 None if it.seen is None else [states[it.key.namespace][name].offer_id for name in it.seen],
             )
             for it in done
         ],
     )
-    return {it.key: it.answer for it in done}
+    return {it.key: it.kept for it in done}
 
 
 async def _load_states(tx: Tx, batches: Sequence[OfferBatch]) -> dict[Namespace, dict[str, OfferState]]:
@@ -124,7 +186,7 @@ def _apply_batch(
     batch: OfferBatch, states: dict[str, OfferState], written: dict[str, OfferState], moderation: Moderation
 ) -> _Applied:
     """Decide about each record; later batches of the poll see what earlier ones made of an offer."""
-    answer = BatchAnswer(batch)
+    answer = BatchAnswer()
     seen: list[str] = []
     for record in batch.records:
         external_id = record.external_id
@@ -136,7 +198,7 @@ def _apply_batch(
         if decision.seen:
             seen.append(external_id)
         answer.add(record, decision.fate, decision.finding)
-    return _Applied(batch_key_of(batch), batch, answer, None if batch.mode == LOAD_MODE_PATCH else seen)
+    return _Applied(batch_key_of(batch), batch, answer.to_keep(), None if batch.mode == LOAD_MODE_PATCH else seen)
 
 
 async def _write(tx: Tx, namespace: Namespace, written: dict[str, OfferState], states: dict[str, OfferState]) -> None:
@@ -149,20 +211,14 @@ async def _write(tx: Tx, namespace: Namespace, written: dict[str, OfferState], s
         await applying.update_offers(tx, changed)
 
 
-async def _end_run(tx: Tx, end: TaskEnd, sweeps: Sweeps) -> TaskEndResult | None:
+async def _record_end(tx: Tx, end: TaskEnd) -> RecordedEnd:
     key = run_key_of(end)
     disposition = "MAKE_MANUAL" if end.disposition == DISPOSITION_MAKE_MANUAL else "DELETE"
-    wholeness = check_whole(end, await applying.list_batches(tx, key))
     outcome: str | None = None
-    answer: TaskEndResult | None = None
-    if not wholeness.whole:
+    if not check_whole(end, await applying.list_batches(tx, key)).whole:
         # In an ordered partition what is missing never comes: nothing is removed, and the task must run again.
         outcome = "INCOMPLETE"
-        answer = run_ended(key, TASK_END_OUTCOME_INCOMPLETE, missing=wholeness.missing)
     elif end.mode == LOAD_MODE_PATCH:
         outcome = "COMPLETED"
-        answer = run_ended(key, TASK_END_OUTCOME_COMPLETED)
-    await applying.insert_end(tx, key, batch_count=end.batch_count, disposition=disposition, outcome=outcome)
-    if outcome is None:
-        await sweeps.start(tx, key)
-    return answer
+    await applying.insert_end(tx, key, end, disposition=disposition, outcome=outcome)
+    return RecordedEnd(end.digest, outcome, removed=0, made_manual=0)

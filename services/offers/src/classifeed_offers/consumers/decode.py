@@ -19,6 +19,7 @@ from classifeed.feeds.v1.offer_requests_pb2 import (
     RECORD_KIND_UNIDENTIFIED,
     OfferBatch,
     OfferRecord,
+    RunCheck,
     TaskEnd,
 )
 from classifeed_common.kafka import Poison, Record, type_of
@@ -32,10 +33,7 @@ _ADDRESS_LIMIT_CHARS: Final = 64
 # The answer carries all errors of its batch and up to one warning of ours for each record: it must fit into a message.
 _BATCH_LIMIT_BYTES: Final = 950_000
 _BATCH_LIMIT_RECORDS: Final = 100
-_TYPES: Final[dict[str, type[Request]]] = {
-    OfferBatch.DESCRIPTOR.full_name: OfferBatch,
-    TaskEnd.DESCRIPTOR.full_name: TaskEnd,
-}
+_TYPES: Final[dict[str, type[Request]]] = {cls.DESCRIPTOR.full_name: cls for cls in (OfferBatch, TaskEnd, RunCheck)}
 _MODES: Final = (LOAD_MODE_REPLACE, LOAD_MODE_PATCH)
 _DISPOSITIONS: Final = (DISPOSITION_DELETE, DISPOSITION_MAKE_MANUAL)
 _KINDS: Final = (RECORD_KIND_OFFER, RECORD_KIND_DUPLICATE, RECORD_KIND_UNIDENTIFIED)
@@ -49,10 +47,14 @@ def decode_request(record: Record) -> Request:
     """
     request = parse_request(record)
     if request is None:
-        raise Poison(record, f"is no OfferBatch or TaskEnd, but {type_of(record) or 'of no type'}")
-    fault = _fault_of_address(record, request) or (
-        _fault_of_batch(request, len(record.value)) if isinstance(request, OfferBatch) else _fault_of_end(request)
-    )
+        raise Poison(record, f"is no request, but {type_of(record) or 'of no type'}")
+    fault = fault_of_address(record, request)
+    if fault is None and not isinstance(request, RunCheck):
+        fault = _fault_of_load(request)
+        if fault is None and isinstance(request, OfferBatch):
+            fault = _fault_of_batch(request, len(record.value))
+        elif fault is None and isinstance(request, TaskEnd):
+            fault = _fault_of_end(request)
     if fault is not None:
         raise Poison(record, fault)
     return request
@@ -69,7 +71,8 @@ def parse_request(record: Record) -> Request | None:
         return None
 
 
-def _fault_of_address(record: Record, request: Request) -> str | None:
+def fault_of_address(record: Record, request: Request) -> str | None:
+    """Return what is wrong with whom a request says that it comes from; None: a reply to it finds its sender."""
     for name in ("seller_id", "namespace"):
         value = getattr(request, name)
         if not 0 < len(value) <= _ADDRESS_LIMIT_CHARS or "\0" in value:
@@ -78,6 +81,10 @@ def _fault_of_address(record: Record, request: Request) -> str | None:
         return f"key {record.key!r} is not the seller {request.seller_id!r}: there is no order to rely on"
     if request.task_id < 1 or request.run < 1:
         return f"task_id {request.task_id} and run {request.run} must be above 0"
+    return None
+
+
+def _fault_of_load(request: OfferBatch | TaskEnd) -> str | None:
     if request.mode not in _MODES:
         return f"mode {request.mode} is unknown"
     if len(request.digest) != HASH_BYTES:

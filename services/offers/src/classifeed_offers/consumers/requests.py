@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Final
 
 from google.protobuf.message import Message as ProtobufMessage
 
-from classifeed.feeds.v1.offer_requests_pb2 import TaskEnd
-from classifeed.feeds.v1.offer_results_pb2 import TASK_END_OUTCOME_INCOMPLETE, OfferBatchResult, TaskEndResult
+from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, TaskEnd
+from classifeed.feeds.v1.offer_results_pb2 import (
+    TASK_END_OUTCOME_INCOMPLETE,
+    OfferBatchResult,
+    RunCheckResult,
+    TaskEndResult,
+)
 from classifeed_common.db import Database, Tx
 from classifeed_common.kafka import (
     FEEDS_OFFER_RESULTS,
@@ -23,17 +28,18 @@ from classifeed_common.kafka import (
 )
 from classifeed_common.outbox import Outbox
 from classifeed_offers.app.apply_requests import Sweeps, apply_requests
-from classifeed_offers.consumers.decode import decode_request, parse_request
+from classifeed_offers.consumers.decode import decode_request, fault_of_address, parse_request
 from classifeed_offers.domain.admission import run_key_of
-from classifeed_offers.domain.answers import run_ended
+from classifeed_offers.domain.answers import refused_batch, run_ended
 from classifeed_offers.domain.moderation import Moderation
 
-GROUP = "offers"
+GROUP: Final = "offers"
+_REASON_LIMIT_CHARS: Final = 500
 
 
 def answer_message(answer: ProtobufMessage, *, topic: str = FEEDS_OFFER_RESULTS) -> Message:
     """Return an answer as a message under its seller's key."""
-    assert isinstance(answer, OfferBatchResult | TaskEndResult)
+    assert isinstance(answer, OfferBatchResult | TaskEndResult | RunCheckResult)
     return message_of(topic, answer.seller_id.encode(), answer)
 
 
@@ -58,13 +64,17 @@ class RequestHandler:
         answers = await apply_requests(tx, requests, moderation=self._moderation, sweeps=self._sweeps)
         await self._answer(tx, answers)
 
-    async def refuse(self, tx: Tx, record: Record, reason: str) -> None:  # noqa: ARG002 - the dead letter carries it
-        """Answer the sender of a dead letter: a run whose end cannot be read has to come again.
+    async def refuse(self, tx: Tx, record: Record, reason: str) -> None:
+        """Reply to the sender of a dead letter, so that it does not wait: the run has to come again.
 
-        A batch needs no answer: the end of its run finds it missing.
+        Nobody is known to wait for what cannot be read; a check of the run, or its end, finds such a batch missing.
         """
         request = parse_request(record)
-        if isinstance(request, TaskEnd):
+        if request is None or fault_of_address(record, request) is not None:
+            return
+        if isinstance(request, OfferBatch):
+            await self._answer(tx, [refused_batch(request, reason[:_REASON_LIMIT_CHARS])])
+        elif isinstance(request, TaskEnd):
             await self._answer(tx, [run_ended(run_key_of(request), TASK_END_OUTCOME_INCOMPLETE)])
 
     async def _answer(self, tx: Tx, answers: Sequence[ProtobufMessage]) -> None:

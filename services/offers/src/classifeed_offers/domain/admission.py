@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
-from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, TaskEnd
+from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, RunCheck, TaskEnd
 from classifeed_offers.domain.offers import Namespace, Run
 
-Request: TypeAlias = OfferBatch | TaskEnd
+Request: TypeAlias = OfferBatch | TaskEnd | RunCheck
 
 
 class BatchKey(NamedTuple):
@@ -32,7 +32,9 @@ class Admission(Enum):
 
     APPLY = "apply"
     STALE = "stale"  # a higher run was seen, or its own run has ended: answered, and changes nothing
-    REPEATED = "repeated"  # handled before: its answer is in the outbox already
+    REPEATED = "repeated"  # taken before: changes nothing, and gets the same result again
+    REFUSED = "refused"  # has the numbers of something that was taken before, and other content
+    CHECK = "check"  # wants a reply in its place, and nothing else
 
 
 def namespace_of(request: Request) -> Namespace:
@@ -53,41 +55,48 @@ def batch_key_of(batch: OfferBatch) -> BatchKey:
 def admit(
     requests: Sequence[Request],
     heads: Mapping[Namespace, Run],
-    applied: Collection[BatchKey],
-    ended: Collection[RunKey],
+    applied: Mapping[BatchKey, bytes],
+    ended: Mapping[RunKey, bytes | None],
 ) -> tuple[list[Admission], dict[Namespace, Run]]:
     """Return how each request is taken, and the heads that moved.
 
     Args:
         requests: in the order of their partition.
         heads: highest run seen in each namespace of the requests; (0, 0) for a namespace without loads.
-        applied: those of the requests' batches that were applied before.
-        ended: those of the requests' runs whose end was recorded before.
+        applied: the digests of those of the requests' batches that were applied before.
+        ended: the digests of those of the requests' runs whose end was recorded before; None where it is not known.
     """
     now_heads = dict(heads)
-    now_applied = set(applied)
-    now_ended = set(ended)
+    now_applied = dict(applied)
+    now_ended = dict(ended)
     admissions = []
     for request in requests:
         key = run_key_of(request)
+        if isinstance(request, RunCheck):
+            admissions.append(Admission.CHECK)
+            continue
         if isinstance(request, OfferBatch):
             batch_key = BatchKey(*key, request.batch_id)
             if batch_key in now_applied:
-                admissions.append(Admission.REPEATED)
+                admissions.append(_repeated(request.digest, now_applied[batch_key]))
                 continue
             if key.run < now_heads[key.namespace] or key in now_ended:
                 admissions.append(Admission.STALE)
                 continue
-            now_applied.add(batch_key)
+            now_applied[batch_key] = request.digest
         else:
             if key in now_ended:
-                admissions.append(Admission.REPEATED)
+                admissions.append(_repeated(request.digest, now_ended[key]))
                 continue
             if key.run < now_heads[key.namespace]:
                 admissions.append(Admission.STALE)
                 continue
-            now_ended.add(key)
+            now_ended[key] = request.digest
         now_heads[key.namespace] = key.run
         admissions.append(Admission.APPLY)
     moved = {namespace: run for namespace, run in now_heads.items() if run != heads[namespace]}
     return admissions, moved
+
+
+def _repeated(digest: bytes, known: bytes | None) -> Admission:
+    return Admission.REPEATED if known is None or digest == known else Admission.REFUSED

@@ -1,16 +1,19 @@
-"""The answers to requests: messages of the topic feeds.offer-results.v1."""
+"""The replies to requests: messages of the topic feeds.offer-results.v1."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 from classifeed.feeds.v1.load_pb2 import ISSUE_KIND_VALIDATION, ISSUE_LEVEL_WARNING, OfferError
-from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, OfferRecord
+from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, OfferRecord, RunCheck
 from classifeed.feeds.v1.offer_results_pb2 import (
     BATCH_OUTCOME_APPLIED,
+    BATCH_OUTCOME_REFUSED,
     BATCH_OUTCOME_STALE,
+    BatchOutcome,
     OfferBatchResult,
     OfferCounts,
+    RunCheckResult,
     TaskEndOutcome,
     TaskEndResult,
 )
@@ -33,39 +36,72 @@ _WORDS = {
 
 
 class BatchAnswer:
-    """Gathers what became of a batch's records into its OfferBatchResult."""
+    """Gathers what became of the records of a batch."""
 
-    def __init__(self, batch: OfferBatch) -> None:
-        self._batch = batch
+    def __init__(self) -> None:
         self._fates: Counter[Fate] = Counter()
-        self._errors: list[OfferError] = []
+        self._found: list[OfferError] = []
 
     def add(self, record: OfferRecord, fate: Fate, finding: Finding | None) -> None:
-        """Count a record; everything found wrong with it, there or here, travels back."""
+        """Count a record, and note what is wrong with it that only the owner can find."""
         self._fates[fate] += 1
-        if record.errors:
-            self._errors.extend(record.errors)
         if finding is not None:
-            self._errors.append(_warning(record, finding))
+            self._found.append(_warning(record, finding))
 
-    def applied(self) -> OfferBatchResult:
-        """Return the answer to a batch that was applied."""
-        result = stale_batch(self._batch)
-        result.outcome = BATCH_OUTCOME_APPLIED
-        result.counts.CopyFrom(OfferCounts(**{fate.value: count for fate, count in self._fates.items()}))
-        result.errors.extend(self._errors)
-        return result
+    def to_keep(self) -> bytes:
+        """Return what has to be kept of the result to send it again: not what the batch itself brings."""
+        counts = OfferCounts(**{fate.value: count for fate, count in self._fates.items()})
+        return OfferBatchResult(counts=counts, errors=self._found).SerializeToString()
+
+
+def applied_batch(batch: OfferBatch, kept: bytes) -> OfferBatchResult:
+    """Return the result of a batch that was applied, now or before: everything found wrong with it travels back.
+
+    Args:
+        batch: as it came, the first time or again.
+        kept: what `BatchAnswer.to_keep` gave when it was applied.
+    """
+    result = OfferBatchResult.FromString(kept)
+    found = list(result.errors)
+    del result.errors[:]
+    for record in batch.records:
+        result.errors.extend(record.errors)
+    result.errors.extend(found)
+    result.MergeFrom(_result(batch, BATCH_OUTCOME_APPLIED))
+    return result
 
 
 def stale_batch(batch: OfferBatch) -> OfferBatchResult:
-    """Return the answer to a batch that a higher run has overtaken."""
+    """Return the result of a batch that a higher run has overtaken."""
+    return _result(batch, BATCH_OUTCOME_STALE)
+
+
+def refused_batch(batch: OfferBatch, reason: str) -> OfferBatchResult:
+    """Return the result of a batch that cannot be taken, with the reason in words."""
+    result = _result(batch, BATCH_OUTCOME_REFUSED)
+    result.reason = reason
+    return result
+
+
+def checked_run(check: RunCheck) -> RunCheckResult:
+    """Return the reply to a check."""
+    return RunCheckResult(
+        seller_id=check.seller_id,
+        namespace=check.namespace,
+        task_id=check.task_id,
+        run=check.run,
+        last_batch_id=check.last_batch_id,
+    )
+
+
+def _result(batch: OfferBatch, outcome: BatchOutcome) -> OfferBatchResult:
     return OfferBatchResult(
         seller_id=batch.seller_id,
         namespace=batch.namespace,
         task_id=batch.task_id,
         run=batch.run,
         batch_id=batch.batch_id,
-        outcome=BATCH_OUTCOME_STALE,
+        outcome=outcome,
     )
 
 

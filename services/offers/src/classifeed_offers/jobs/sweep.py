@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from classifeed_common.db import Tx
 from classifeed_common.kafka import FEEDS_OFFER_RESULTS
 from classifeed_common.outbox import Outbox
-from classifeed_jobs import Exponential, JobContext, JobStore, Progress, Registry
+from classifeed_jobs import TERMINAL, Exponential, JobContext, JobStore, Progress, Registry
 from classifeed_offers.app.sweep_run import sweep_step
 from classifeed_offers.consumers.requests import answer_message
 from classifeed_offers.domain.admission import RunKey
@@ -41,17 +41,26 @@ class SweepJobs:
         self._store = store
 
     async def start(self, tx: Tx, run: RunKey) -> None:
-        """Enqueue the sweep of `run`; once for each run. Tried for ever: the seller's task waits for its answer."""
+        """Enqueue the sweep of `run` unless it is live. Tried for ever: the seller's task waits for its result.
+
+        A job that has ended although its sweep has not (an operator ended it) gets a successor. Two at a time would do
+        no harm: each step takes what the one before it has left.
+        """
         (seller_id, namespace), (task_id, number) = run
-        await self._store.enqueue(
-            tx,
-            QUEUE,
-            TASK,
-            SweepArgs(seller_id=seller_id, namespace=namespace, task_id=task_id, run=number),
-            lock_key=f"offers.sweep:{seller_id}:{namespace}",
-            idempotency_key=f"offers.sweep:{seller_id}:{namespace}:{task_id}:{number}",
-            max_attempts=None,
-        )
+        key = f"offers.sweep:{seller_id}:{namespace}:{task_id}:{number}"
+        is_live = False
+        while not is_live:
+            enqueued = await self._store.enqueue(
+                tx,
+                QUEUE,
+                TASK,
+                SweepArgs(seller_id=seller_id, namespace=namespace, task_id=task_id, run=number),
+                lock_key=f"offers.sweep:{seller_id}:{namespace}",
+                idempotency_key=key,
+                max_attempts=None,
+            )
+            is_live = enqueued.created or (enqueued.status is not None and enqueued.status not in TERMINAL)
+            key = f"{key}+{str(enqueued.job_id)[:8]}"
 
 
 def sweep_registry(outbox: Outbox, *, results_topic: str = FEEDS_OFFER_RESULTS) -> Registry:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from classifeed.feeds.v1.offer_requests_pb2 import TaskEnd
 from classifeed_common.db import Tx, load_queries
 from classifeed_offers.domain.admission import BatchKey, RunKey
 from classifeed_offers.domain.offers import Change, Namespace, OfferState, Origin, Run, Status
@@ -27,6 +28,22 @@ _INSERT_END = SQL["insert_end"]
 _ORIGINS = {origin.value: origin for origin in Origin}
 _STATUSES = {status.value: status for status in Status}
 _CHANGES = {change.value: change for change in Change}
+
+
+class AppliedBatch(NamedTuple):
+    """What is known of a batch that was applied before; `kept` is None where its result was not kept."""
+
+    digest: bytes
+    kept: bytes | None
+
+
+class RecordedEnd(NamedTuple):
+    """A run's end as recorded. `digest` is None where it was not kept, `outcome` while the sweep of the run goes on."""
+
+    digest: bytes | None
+    outcome: str | None
+    removed: int
+    made_manual: int
 
 
 async def forbid_scans(tx: Tx) -> None:
@@ -56,18 +73,18 @@ async def move_heads(tx: Tx, moved: Mapping[Namespace, Run]) -> None:
     await tx.execute(_MOVE_HEADS, _run_columns(RunKey(namespace, run) for namespace, run in moved.items()))
 
 
-async def find_applied(tx: Tx, batches: Sequence[BatchKey]) -> set[BatchKey]:
+async def find_applied(tx: Tx, batches: Sequence[BatchKey]) -> dict[BatchKey, AppliedBatch]:
     """Return those of `batches` that were applied before."""
     parameters = _run_columns(RunKey(key.namespace, key.run) for key in batches)
     parameters["batches"] = [key.batch_id for key in batches]
     rows = await (await tx.execute(_FIND_APPLIED, parameters)).fetchall()
-    return {BatchKey(Namespace(*row[:2]), Run(*row[2:4]), row[4]) for row in rows}
+    return {BatchKey(Namespace(*row[:2]), Run(*row[2:4]), row[4]): AppliedBatch(*row[5:]) for row in rows}
 
 
-async def find_ended(tx: Tx, runs: Collection[RunKey]) -> set[RunKey]:
+async def find_ended(tx: Tx, runs: Collection[RunKey]) -> dict[RunKey, RecordedEnd]:
     """Return those of `runs` whose end was recorded before."""
     rows = await (await tx.execute(_FIND_ENDED, _run_columns(runs))).fetchall()
-    return {RunKey(Namespace(*row[:2]), Run(*row[2:])) for row in rows}
+    return {RunKey(Namespace(*row[:2]), Run(*row[2:4])): RecordedEnd(*row[4:]) for row in rows}
 
 
 async def load_offers(
@@ -103,12 +120,13 @@ async def update_offers(tx: Tx, offers: Collection[OfferState]) -> None:
     await tx.execute(_UPDATE_OFFERS, parameters)
 
 
-async def insert_batches(tx: Tx, batches: Sequence[tuple[BatchKey, bytes, Sequence[int] | None]]) -> None:
-    """Note batches as applied, each with its digest and the ids of its offers."""
-    parameters = _run_columns(RunKey(key.namespace, key.run) for key, _, _ in batches)
-    parameters["batches"] = [key.batch_id for key, _, _ in batches]
-    parameters["digests"] = [digest for _, digest, _ in batches]
-    parameters["seen"] = [None if seen is None else "{" + ",".join(map(str, seen)) + "}" for _, _, seen in batches]
+async def insert_batches(tx: Tx, batches: Sequence[tuple[BatchKey, bytes, bytes, Sequence[int] | None]]) -> None:
+    """Note batches as applied: each with its digest, what is kept of its result, and the ids of its offers."""
+    parameters = _run_columns(RunKey(key.namespace, key.run) for key, *_ in batches)
+    parameters["batches"] = [key.batch_id for key, *_ in batches]
+    parameters["digests"] = [digest for _, digest, *_ in batches]
+    parameters["kept"] = [kept for _, _, kept, _ in batches]
+    parameters["seen"] = [None if seen is None else "{" + ",".join(map(str, seen)) + "}" for *_, seen in batches]
     await tx.execute(_INSERT_BATCHES, parameters)
 
 
@@ -118,9 +136,14 @@ async def list_batches(tx: Tx, run: RunKey) -> list[tuple[int, bytes]]:
     return [(row[0], row[1]) for row in await cursor.fetchall()]
 
 
-async def insert_end(tx: Tx, run: RunKey, *, batch_count: int, disposition: str, outcome: str | None) -> None:
+async def insert_end(tx: Tx, run: RunKey, end: TaskEnd, *, disposition: str, outcome: str | None) -> None:
     """Record the end of a run; without an outcome while its sweep is still to come."""
-    parameters = _run_values(run) | {"batch_count": batch_count, "disposition": disposition, "outcome": outcome}
+    parameters = _run_values(run) | {
+        "batch_count": end.batch_count,
+        "digest": end.digest,
+        "disposition": disposition,
+        "outcome": outcome,
+    }
     await tx.execute(_INSERT_END, parameters)
 
 

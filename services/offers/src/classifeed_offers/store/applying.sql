@@ -26,13 +26,13 @@ FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(tasks)s::bigint[], %(
 WHERE h.seller_id = n.seller_id AND h.namespace = n.namespace
 
 -- name: find_applied
-SELECT b.seller_id, b.namespace, b.task_id, b.run, b.batch_id
+SELECT b.seller_id, b.namespace, b.task_id, b.run, b.batch_id, b.digest, b.result
 FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(tasks)s::bigint[], %(runs)s::integer[], %(batches)s::bigint[])
      AS n(seller_id, namespace, task_id, run, batch_id)
 JOIN applied_batches b USING (seller_id, namespace, task_id, run, batch_id)
 
 -- name: find_ended
-SELECT e.seller_id, e.namespace, e.task_id, e.run
+SELECT e.seller_id, e.namespace, e.task_id, e.run, e.digest, e.outcome, e.removed, e.made_manual
 FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(tasks)s::bigint[], %(runs)s::integer[])
      AS n(seller_id, namespace, task_id, run)
 JOIN task_ends e USING (seller_id, namespace, task_id, run)
@@ -70,11 +70,11 @@ WHERE o.offer_id = n.offer_id
 
 -- name: insert_batches
 -- `seen` travels as text: an array of arrays of different lengths has no other form.
-INSERT INTO applied_batches (seller_id, namespace, task_id, run, batch_id, digest, seen)
-SELECT seller_id, namespace, task_id, run, batch_id, digest, seen::bigint[]
+INSERT INTO applied_batches (seller_id, namespace, task_id, run, batch_id, digest, result, seen)
+SELECT seller_id, namespace, task_id, run, batch_id, digest, result, seen::bigint[]
 FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(tasks)s::bigint[], %(runs)s::integer[], %(batches)s::bigint[],
-            %(digests)b::bytea[], %(seen)s::text[])
-     AS n(seller_id, namespace, task_id, run, batch_id, digest, seen)
+            %(digests)b::bytea[], %(kept)b::bytea[], %(seen)s::text[])
+     AS n(seller_id, namespace, task_id, run, batch_id, digest, result, seen)
 
 -- name: list_batches
 SELECT batch_id, digest
@@ -83,6 +83,6 @@ WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND task_id = %(task)
 ORDER BY batch_id
 
 -- name: insert_end
-INSERT INTO task_ends (seller_id, namespace, task_id, run, batch_count, disposition, outcome, ended_at)
-VALUES (%(seller)s, %(namespace)s, %(task)s, %(run)s, %(batch_count)s, %(disposition)s, %(outcome)s::text,
+INSERT INTO task_ends (seller_id, namespace, task_id, run, batch_count, digest, disposition, outcome, ended_at)
+VALUES (%(seller)s, %(namespace)s, %(task)s, %(run)s, %(batch_count)s, %(digest)b, %(disposition)s, %(outcome)s::text,
         CASE WHEN %(outcome)s::text IS NOT NULL THEN clock_timestamp() END)

@@ -56,6 +56,8 @@ applied_batches = Table(
     Column("run", Integer, primary_key=True, autoincrement=False),
     Column("batch_id", BigInteger, primary_key=True, autoincrement=False),
     Column("digest", LargeBinary, nullable=False),
+    # What has to be kept of its result to send it again; null in rows from before it was kept.
+    Column("result", LargeBinary),
     # offer_id of each offer that the batch has; null in PATCH loads and once the task has ended.
     Column("seen", ARRAY(BigInteger)),
     Column("applied_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
@@ -76,6 +78,8 @@ task_ends = Table(
     Column("task_id", BigInteger, primary_key=True, autoincrement=False),
     Column("run", Integer, primary_key=True, autoincrement=False),
     Column("batch_count", BigInteger, nullable=False),
+    # Of the terminal message; null in rows from before it was kept.
+    Column("digest", LargeBinary),
     Column("disposition", Text, nullable=False),
     Column("outcome", Text),
     Column("planned_at", DateTime(timezone=True)),

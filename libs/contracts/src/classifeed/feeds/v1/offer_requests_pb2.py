@@ -26,21 +26,23 @@ from classifeed.feeds.v1 import load_pb2 as classifeed_dot_feeds_dot_v1_dot_load
 from classifeed.offers.v1 import offer_pb2 as classifeed_dot_offers_dot_v1_dot_offer__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(classifeed/feeds/v1/offer_requests.proto\x12\x13\x63lassifeed.feeds.v1\x1a\x1e\x63lassifeed/feeds/v1/load.proto\x1a classifeed/offers/v1/offer.proto\"\x99\x02\n\x0bOfferRecord\x12-\n\x04kind\x18\x01 \x01(\x0e\x32\x1f.classifeed.feeds.v1.RecordKind\x12\x13\n\x0b\x65xternal_id\x18\x02 \x01(\t\x12\x0f\n\x07ordinal\x18\x03 \x01(\x03\x12\x0c\n\x04line\x18\x04 \x01(\x03\x12\x33\n\x07\x63ontent\x18\x05 \x01(\x0b\x32\".classifeed.offers.v1.OfferContent\x12\x14\n\x0c\x63ontent_hash\x18\x06 \x01(\x0c\x12/\n\x06\x65rrors\x18\x07 \x03(\x0b\x32\x1f.classifeed.feeds.v1.OfferError\x12\x15\n\rkeep_existing\x18\x08 \x01(\x08\x12\x14\n\x0cnamed_fields\x18\t \x03(\t\"\xd2\x01\n\nOfferBatch\x12\x11\n\tseller_id\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0f\n\x07task_id\x18\x03 \x01(\x03\x12\x0b\n\x03run\x18\x04 \x01(\x05\x12\x10\n\x08\x62\x61tch_id\x18\x05 \x01(\x03\x12+\n\x04mode\x18\x06 \x01(\x0e\x32\x1d.classifeed.feeds.v1.LoadMode\x12\x0e\n\x06\x64igest\x18\x07 \x01(\x0c\x12\x31\n\x07records\x18\x08 \x03(\x0b\x32 .classifeed.feeds.v1.OfferRecord\"\x8b\x02\n\x07TaskEnd\x12\x11\n\tseller_id\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0f\n\x07task_id\x18\x03 \x01(\x03\x12\x0b\n\x03run\x18\x04 \x01(\x05\x12\x13\n\x0b\x62\x61tch_count\x18\x05 \x01(\x03\x12\x0e\n\x06\x64igest\x18\x06 \x01(\x0c\x12+\n\x04mode\x18\x07 \x01(\x0e\x32\x1d.classifeed.feeds.v1.LoadMode\x12\x35\n\x0b\x64isposition\x18\x08 \x01(\x0e\x32 .classifeed.feeds.v1.Disposition\x12\x33\n\x08\x64\x65\x63ision\x18\t \x01(\x0e\x32!.classifeed.feeds.v1.HoldDecision*y\n\nRecordKind\x12\x1b\n\x17RECORD_KIND_UNSPECIFIED\x10\x00\x12\x15\n\x11RECORD_KIND_OFFER\x10\x01\x12\x19\n\x15RECORD_KIND_DUPLICATE\x10\x02\x12\x1c\n\x18RECORD_KIND_UNIDENTIFIED\x10\x03*b\n\x0cHoldDecision\x12\x1d\n\x19HOLD_DECISION_UNSPECIFIED\x10\x00\x12\x19\n\x15HOLD_DECISION_CONFIRM\x10\x01\x12\x18\n\x14HOLD_DECISION_REJECT\x10\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(classifeed/feeds/v1/offer_requests.proto\x12\x13\x63lassifeed.feeds.v1\x1a\x1e\x63lassifeed/feeds/v1/load.proto\x1a classifeed/offers/v1/offer.proto\"\x99\x02\n\x0bOfferRecord\x12-\n\x04kind\x18\x01 \x01(\x0e\x32\x1f.classifeed.feeds.v1.RecordKind\x12\x13\n\x0b\x65xternal_id\x18\x02 \x01(\t\x12\x0f\n\x07ordinal\x18\x03 \x01(\x03\x12\x0c\n\x04line\x18\x04 \x01(\x03\x12\x33\n\x07\x63ontent\x18\x05 \x01(\x0b\x32\".classifeed.offers.v1.OfferContent\x12\x14\n\x0c\x63ontent_hash\x18\x06 \x01(\x0c\x12/\n\x06\x65rrors\x18\x07 \x03(\x0b\x32\x1f.classifeed.feeds.v1.OfferError\x12\x15\n\rkeep_existing\x18\x08 \x01(\x08\x12\x14\n\x0cnamed_fields\x18\t \x03(\t\"\xd2\x01\n\nOfferBatch\x12\x11\n\tseller_id\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0f\n\x07task_id\x18\x03 \x01(\x03\x12\x0b\n\x03run\x18\x04 \x01(\x05\x12\x10\n\x08\x62\x61tch_id\x18\x05 \x01(\x03\x12+\n\x04mode\x18\x06 \x01(\x0e\x32\x1d.classifeed.feeds.v1.LoadMode\x12\x0e\n\x06\x64igest\x18\x07 \x01(\x0c\x12\x31\n\x07records\x18\x08 \x03(\x0b\x32 .classifeed.feeds.v1.OfferRecord\"\x8b\x02\n\x07TaskEnd\x12\x11\n\tseller_id\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0f\n\x07task_id\x18\x03 \x01(\x03\x12\x0b\n\x03run\x18\x04 \x01(\x05\x12\x13\n\x0b\x62\x61tch_count\x18\x05 \x01(\x03\x12\x0e\n\x06\x64igest\x18\x06 \x01(\x0c\x12+\n\x04mode\x18\x07 \x01(\x0e\x32\x1d.classifeed.feeds.v1.LoadMode\x12\x35\n\x0b\x64isposition\x18\x08 \x01(\x0e\x32 .classifeed.feeds.v1.Disposition\x12\x33\n\x08\x64\x65\x63ision\x18\t \x01(\x0e\x32!.classifeed.feeds.v1.HoldDecision\"e\n\x08RunCheck\x12\x11\n\tseller_id\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0f\n\x07task_id\x18\x03 \x01(\x03\x12\x0b\n\x03run\x18\x04 \x01(\x05\x12\x15\n\rlast_batch_id\x18\x05 \x01(\x03*y\n\nRecordKind\x12\x1b\n\x17RECORD_KIND_UNSPECIFIED\x10\x00\x12\x15\n\x11RECORD_KIND_OFFER\x10\x01\x12\x19\n\x15RECORD_KIND_DUPLICATE\x10\x02\x12\x1c\n\x18RECORD_KIND_UNIDENTIFIED\x10\x03*b\n\x0cHoldDecision\x12\x1d\n\x19HOLD_DECISION_UNSPECIFIED\x10\x00\x12\x19\n\x15HOLD_DECISION_CONFIRM\x10\x01\x12\x18\n\x14HOLD_DECISION_REJECT\x10\x02\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'classifeed.feeds.v1.offer_requests_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_RECORDKIND']._serialized_start=898
-  _globals['_RECORDKIND']._serialized_end=1019
-  _globals['_HOLDDECISION']._serialized_start=1021
-  _globals['_HOLDDECISION']._serialized_end=1119
+  _globals['_RECORDKIND']._serialized_start=1001
+  _globals['_RECORDKIND']._serialized_end=1122
+  _globals['_HOLDDECISION']._serialized_start=1124
+  _globals['_HOLDDECISION']._serialized_end=1222
   _globals['_OFFERRECORD']._serialized_start=132
   _globals['_OFFERRECORD']._serialized_end=413
   _globals['_OFFERBATCH']._serialized_start=416
   _globals['_OFFERBATCH']._serialized_end=626
   _globals['_TASKEND']._serialized_start=629
   _globals['_TASKEND']._serialized_end=896
+  _globals['_RUNCHECK']._serialized_start=898
+  _globals['_RUNCHECK']._serialized_end=999
 # @@protoc_insertion_point(module_scope)

@@ -92,3 +92,17 @@ class TaskEnd(_message.Message):
     disposition: _load_pb2.Disposition
     decision: HoldDecision
     def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., task_id: _Optional[int] = ..., run: _Optional[int] = ..., batch_count: _Optional[int] = ..., digest: _Optional[bytes] = ..., mode: _Optional[_Union[_load_pb2.LoadMode, str]] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ..., decision: _Optional[_Union[HoldDecision, str]] = ...) -> None: ...
+
+class RunCheck(_message.Message):
+    __slots__ = ("seller_id", "namespace", "task_id", "run", "last_batch_id")
+    SELLER_ID_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    LAST_BATCH_ID_FIELD_NUMBER: _ClassVar[int]
+    seller_id: str
+    namespace: str
+    task_id: int
+    run: int
+    last_batch_id: int
+    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., task_id: _Optional[int] = ..., run: _Optional[int] = ..., last_batch_id: _Optional[int] = ...) -> None: ...

@@ -13,6 +13,7 @@ class BatchOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     BATCH_OUTCOME_UNSPECIFIED: _ClassVar[BatchOutcome]
     BATCH_OUTCOME_APPLIED: _ClassVar[BatchOutcome]
     BATCH_OUTCOME_STALE: _ClassVar[BatchOutcome]
+    BATCH_OUTCOME_REFUSED: _ClassVar[BatchOutcome]
 
 class TaskEndOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -24,6 +25,7 @@ class TaskEndOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
 BATCH_OUTCOME_UNSPECIFIED: BatchOutcome
 BATCH_OUTCOME_APPLIED: BatchOutcome
 BATCH_OUTCOME_STALE: BatchOutcome
+BATCH_OUTCOME_REFUSED: BatchOutcome
 TASK_END_OUTCOME_UNSPECIFIED: TaskEndOutcome
 TASK_END_OUTCOME_COMPLETED: TaskEndOutcome
 TASK_END_OUTCOME_INCOMPLETE: TaskEndOutcome
@@ -49,7 +51,7 @@ class OfferCounts(_message.Message):
     def __init__(self, added: _Optional[int] = ..., updated: _Optional[int] = ..., unchanged: _Optional[int] = ..., rejected_validation: _Optional[int] = ..., rejected_moderation: _Optional[int] = ..., skipped: _Optional[int] = ..., duplicates: _Optional[int] = ...) -> None: ...
 
 class OfferBatchResult(_message.Message):
-    __slots__ = ("seller_id", "namespace", "task_id", "run", "batch_id", "outcome", "counts", "errors")
+    __slots__ = ("seller_id", "namespace", "task_id", "run", "batch_id", "outcome", "counts", "errors", "reason")
     SELLER_ID_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     TASK_ID_FIELD_NUMBER: _ClassVar[int]
@@ -58,6 +60,7 @@ class OfferBatchResult(_message.Message):
     OUTCOME_FIELD_NUMBER: _ClassVar[int]
     COUNTS_FIELD_NUMBER: _ClassVar[int]
     ERRORS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
     seller_id: str
     namespace: str
     task_id: int
@@ -66,7 +69,8 @@ class OfferBatchResult(_message.Message):
     outcome: BatchOutcome
     counts: OfferCounts
     errors: _containers.RepeatedCompositeFieldContainer[_load_pb2.OfferError]
-    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., task_id: _Optional[int] = ..., run: _Optional[int] = ..., batch_id: _Optional[int] = ..., outcome: _Optional[_Union[BatchOutcome, str]] = ..., counts: _Optional[_Union[OfferCounts, _Mapping]] = ..., errors: _Optional[_Iterable[_Union[_load_pb2.OfferError, _Mapping]]] = ...) -> None: ...
+    reason: str
+    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., task_id: _Optional[int] = ..., run: _Optional[int] = ..., batch_id: _Optional[int] = ..., outcome: _Optional[_Union[BatchOutcome, str]] = ..., counts: _Optional[_Union[OfferCounts, _Mapping]] = ..., errors: _Optional[_Iterable[_Union[_load_pb2.OfferError, _Mapping]]] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class TaskEndResult(_message.Message):
     __slots__ = ("seller_id", "namespace", "task_id", "run", "outcome", "removed", "made_manual", "missing_batches")
@@ -87,3 +91,17 @@ class TaskEndResult(_message.Message):
     made_manual: int
     missing_batches: _containers.RepeatedScalarFieldContainer[int]
     def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., task_id: _Optional[int] = ..., run: _Optional[int] = ..., outcome: _Optional[_Union[TaskEndOutcome, str]] = ..., removed: _Optional[int] = ..., made_manual: _Optional[int] = ..., missing_batches: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class RunCheckResult(_message.Message):
+    __slots__ = ("seller_id", "namespace", "task_id", "run", "last_batch_id")
+    SELLER_ID_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    LAST_BATCH_ID_FIELD_NUMBER: _ClassVar[int]
+    seller_id: str
+    namespace: str
+    task_id: int
+    run: int
+    last_batch_id: int
+    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., task_id: _Optional[int] = ..., run: _Optional[int] = ..., last_batch_id: _Optional[int] = ...) -> None: ...
