@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final
@@ -19,6 +19,7 @@ from classifeed_jobs.waker import Waker
 
 _SQL = load_queries("classifeed_jobs.sql", "jobs.sql")
 _CANCEL = _SQL["cancel_job"]
+_MAKE_DUE = _SQL["make_due"]
 _GET = _SQL["get_job"]
 _LIST = _SQL["list_jobs"]
 _EVENTS = _SQL["list_events"]
@@ -168,6 +169,19 @@ class JobStore:
         if row is not None and row[0] is not None:
             await tx.execute(_ADMIT_NEXT, {"lock_keys": [row[0]]})
         return await self.get(tx, job_id)
+
+    async def make_due(self, tx: Tx, job_ids: Collection[UUID]) -> None:
+        """Let delayed jobs run now: what they wait for has happened. Idempotent; ended and unknown jobs are passed over.
+
+        No wake is lost: a job that is running now, and then ends by `Snooze`, runs again at once. Write what it waits for
+        in the same transaction.
+        """
+        if not job_ids:
+            return
+        rows = await (await tx.execute(_MAKE_DUE, {"job_ids": list(job_ids)})).fetchall()
+        queues = {queue for queue, waits_for in rows if waits_for is not None}
+        if queues and (self._waker is None or not self._waker.flag(tx, queues)):
+            await tx.execute(_NOTIFY, {"queues": sorted(queues)})
 
     async def retry(self, tx: Tx, job_id: UUID, *, by: str | None = None) -> bool:
         """Put a failed or canceled job back into its queue with all its attempts; it keeps its id and its checkpoint.

@@ -116,7 +116,12 @@ FROM final f
 
 -- name: ended
 ended AS MATERIALIZED (
-    SELECT j.*, e.outcome AS asked, e.message, e.result, e.delay_s,
+    SELECT j.*, e.outcome AS asked, e.message, e.result,
+           -- What make_due said while it ran stands on the row, so it is seen even by who waited for that row's lock.
+           CASE WHEN e.outcome = 'snoozed' AND EXISTS (
+                    SELECT FROM dl_job_events p
+                    WHERE p.job_id = j.job_id AND p.claim_no = j.claim_no AND p.kind = 'picked' AND p.at < j.available_at)
+                THEN 0 ELSE e.delay_s END AS delay_s,
            CASE WHEN e.outcome IN ('succeeded', 'failed', 'canceled') THEN e.outcome
                 WHEN j.cancel_requested THEN 'canceled'
                 WHEN e.outcome IN ('retry', 'lost') AND j.attempt >= j.max_attempts THEN 'failed'

@@ -72,6 +72,18 @@ SELECT CASE t.status WHEN 'queued' THEN t.lock_key END AS freed_key,
        CASE t.status WHEN 'running' THEN pg_notify('dl_jobs', 'cancel ' || t.claimed_by)::text END AS woken
 FROM target t
 
+-- name: make_due
+-- The time of delayed jobs has come; a running one that goes back as snoozed is due at once (ended, in claims.sql). In order
+-- of their ids, as claims end.
+UPDATE dl_jobs SET available_at = clock_timestamp()
+WHERE job_id = ANY (ARRAY(
+    SELECT j.job_id FROM dl_jobs j
+    WHERE j.job_id = ANY (%(job_ids)s::uuid[])
+      AND (j.waits_for = 'time' AND j.available_at > statement_timestamp() OR j.status = 'running')
+    ORDER BY j.job_id
+    FOR NO KEY UPDATE))
+RETURNING queue, waits_for
+
 -- name: get_job
 SELECT job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, available_at, status, attempt, claim_no,
        claimed_by, max_attempts, lease_ttl_sec, lease_expires_at, heartbeat_at, cancel_requested, progress, checkpoint, error,
