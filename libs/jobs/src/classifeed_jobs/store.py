@@ -171,10 +171,10 @@ class JobStore:
         return await self.get(tx, job_id)
 
     async def make_due(self, tx: Tx, job_ids: Collection[UUID]) -> None:
-        """Let delayed jobs run now: what they wait for has happened. Idempotent; ended and unknown jobs are passed over.
+        """Let delayed jobs run now: what they wait for has happened. Idempotent; passes over ended and unknown jobs.
 
-        No wake is lost: a job that is running now, and then ends by `Snooze`, runs again at once. Write what it waits for
-        in the same transaction.
+        No wake is lost: a job that is running now, and then ends by `Snooze`, runs again at once. Write what it waits
+        for in the same transaction.
         """
         if not job_ids:
             return
