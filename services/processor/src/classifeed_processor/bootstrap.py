@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from typing import Final
 
 from classifeed.feeds.v1.task_service_pb2_grpc import add_TaskServiceServicer_to_server
 from classifeed_common.kafka import (
@@ -17,7 +18,7 @@ from classifeed_common.kafka import (
     ensure_topics,
 )
 from classifeed_common.kafka.topics import declared
-from classifeed_common.runner import Role, Servicer, ServiceRunner
+from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import blobs_of, check_table, database_of
 from classifeed_common.spool import sweep_spool
@@ -35,6 +36,8 @@ from classifeed_processor.settings import ProcessorSettings
 from classifeed_processor.store import reading
 
 SERVICE = "processor"
+# Three questions are asked within 3.5 minutes; the second one is enough where only a message was lost.
+_ASKED_IN_VAIN: Final = 3
 
 
 async def prepare(settings: ProcessorSettings) -> None:
@@ -52,7 +55,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
     cluster = Cluster(settings.kafka_bootstrap, client_id=SERVICE)
     jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s)
     signals = TaskSignals()
-    handler = ResultHandler()
+    handler = ResultHandler(jobs)
     positions = RingingPositions(database, handler, signals)
     consumer = OrderedConsumer(
         bootstrap=settings.kafka_bootstrap,
@@ -66,6 +69,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
     parts = RunParts(
         blobs=blobs,
         sender=producer,
+        jobs=jobs,
         signals=signals,
         topic=FEEDS_OFFER_REQUESTS,
         spool_dir=settings.spool_dir,
@@ -101,6 +105,19 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         async with database.transaction() as tx:
             return {"tasks": await reading.count_open(tx)}
 
+    async def look_for_unheard() -> Mapping[str, str]:
+        async with database.transaction() as tx:
+            count, seconds = await reading.count_unheard(tx, _ASKED_IN_VAIN)
+        if not count:
+            return {}
+        words = (
+            f"{count} of the loads have been waiting for a reply of offers for up to {seconds:.0f} s, although they "
+            f"asked again: see whether offers takes {FEEDS_OFFER_REQUESTS} in, and sends {FEEDS_OFFER_RESULTS}"
+        )
+        return {"replies": words}
+
+    unheard = Watch(look_for_unheard)
+
     return ServiceRunner(
         settings,
         SERVICE,
@@ -110,6 +127,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
             Role("reap", reaper.run),
             Role("cron", Scheduler(database, jobs).run),
             Role("results", consumer.run, consumer.backlog, consumer.blocked),
+            Role("watch", unheard.run, blocked=unheard.blocked),
         ],
         servicers=[
             Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, jobs, locator)),

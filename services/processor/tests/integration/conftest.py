@@ -12,8 +12,8 @@ import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
 from classifeed.feeds.v1 import load_pb2, offer_requests_pb2, offer_results_pb2, task_pb2
-from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, TaskEnd
-from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, OfferCounts, TaskEndResult
+from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, RunCheck, TaskEnd
+from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, OfferCounts, RunCheckResult, TaskEndResult
 from classifeed.feeds.v1.task_pb2 import Task
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed_common.blobs import BlobStore
@@ -28,8 +28,9 @@ from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.jobs.feed_process import registry
 from classifeed_processor.store import reading
 
-Request = OfferBatch | TaskEnd
-_TYPES = {cls.DESCRIPTOR.full_name: cls for cls in (OfferBatch, TaskEnd)}
+Request = OfferBatch | TaskEnd | RunCheck
+Reply = OfferBatchResult | TaskEndResult | RunCheckResult
+_TYPES = {cls.DESCRIPTOR.full_name: cls for cls in (OfferBatch, TaskEnd, RunCheck)}
 SELLER = "shop"
 
 
@@ -37,7 +38,10 @@ SELLER = "shop"
 class ScriptedOwner:
     """The owner of the offers as the protocol describes it, with faults on demand.
 
-    `log` has every request in the order of the topic. `loses` names batches (run, number) that it takes for never sent.
+    `log` has every request in the order of the topic. Faults name runs by their place among the runs of their task,
+    from 1. `loses` names batches (run, number) that it takes for never sent, `refuses` those that it cannot take;
+    `swallows` names what it takes without a reply that arrives: batches by their numbers, ends by 0, checks by -1, each
+    once.
     `paused` keeps it from reading, `ignores_ends` from taking the ends of runs in.
     """
 
@@ -46,6 +50,8 @@ class ScriptedOwner:
     results: str
     log: list[Request] = field(default_factory=list)
     loses: set[tuple[int, int]] = field(default_factory=set)
+    refuses: set[tuple[int, int]] = field(default_factory=set)
+    swallows: set[tuple[int, int]] = field(default_factory=set)
     end_outcome: int = offer_results_pb2.TASK_END_OUTCOME_COMPLETED
     seller: str = SELLER
     paused: asyncio.Event = field(default_factory=asyncio.Event)
@@ -53,6 +59,8 @@ class ScriptedOwner:
     ignored: list[Request] = field(default_factory=list)
     offers: dict[str, bytes] = field(default_factory=dict)
     _runs: dict[tuple[int, int], dict[int, bytes]] = field(default_factory=dict)
+    _replies: dict[tuple[int, int, int], tuple[bytes, Reply]] = field(default_factory=dict)
+    _order: dict[int, list[int]] = field(default_factory=dict)
     _head: tuple[int, int] = (0, 0)
     _seen: set[str] = field(default_factory=set)
 
@@ -76,29 +84,56 @@ class ScriptedOwner:
                     if isinstance(request, TaskEnd) and self.ignores_ends.is_set():
                         self.ignored.append(request)
                         continue
-                    self.log.append(request)
-                    if (answer := self.answer(request)) is not None:
+                    if (answer := self.take(request)) is not None:
                         # At least once: everything is said twice.
                         await producer.send([message_of(self.results, message.key(), answer)] * 2)
         finally:
             consumer.close()
             await producer.close()
 
-    def answer(self, request: Request) -> OfferBatchResult | TaskEndResult | None:
+    def take(self, request: Request) -> Reply | None:
+        self.log.append(request)
+        order = self._order.setdefault(request.task_id, [])
+        if request.run not in order:
+            order.append(request.run)
         address: dict[str, Any] = {
             name: getattr(request, name) for name in ("seller_id", "namespace", "task_id", "run")
         }
+        nth = order.index(request.run) + 1
+        if isinstance(request, RunCheck):
+            return self._say((nth, -1), RunCheckResult(**address, last_batch_id=request.last_batch_id))
+        number = request.batch_id if isinstance(request, OfferBatch) else 0
+        kept = (request.task_id, request.run, number)
+        digest, reply = self._replies.get(kept, (request.digest, None))
+        assert digest == request.digest, "one number stands for two batches"
+        if reply is None:
+            reply = self.answer(request, address, (nth, number))
+            if reply is not None:
+                self._replies[kept] = (digest, reply)
+        return self._say((nth, number), reply)
+
+    def _say(self, fault: tuple[int, int], reply: Reply | None) -> Reply | None:
+        if fault in self.swallows:
+            self.swallows.discard(fault)
+            return None
+        return reply
+
+    def answer(self, request: OfferBatch | TaskEnd, address: dict[str, Any], fault: tuple[int, int]) -> Reply | None:
         run = (request.task_id, request.run)
         stale = run < self._head
         if run > self._head:
             self._head = run
             self._seen = set()
         if isinstance(request, OfferBatch):
-            if (request.run, request.batch_id) in self.loses:
+            if fault in self.loses:
                 return None
             result = OfferBatchResult(**address, batch_id=request.batch_id)
             if stale:
                 result.outcome = offer_results_pb2.BATCH_OUTCOME_STALE
+                return result
+            if fault in self.refuses:
+                result.outcome = offer_results_pb2.BATCH_OUTCOME_REFUSED
+                result.reason = "it is too large for me"
                 return result
             result.outcome = offer_results_pb2.BATCH_OUTCOME_APPLIED
             self._runs.setdefault(run, {})[request.batch_id] = request.digest
@@ -142,7 +177,9 @@ class ScriptedOwner:
                 self.offers[record.external_id] = record.content_hash
 
     def runs(self) -> list[tuple[int, int]]:
-        return list(dict.fromkeys((request.task_id, request.run) for request in self.log))
+        """Runs in the order in which they were seen, each as its task and its place among the runs of that."""
+        runs = dict.fromkeys((request.task_id, request.run) for request in self.log)
+        return [(task_id, self._order[task_id].index(run) + 1) for task_id, run in runs]
 
     def assert_ends_are_last(self) -> None:
         """No batch of a run after its end, and batches in their order without gaps."""
@@ -153,7 +190,7 @@ class ScriptedOwner:
             if isinstance(request, TaskEnd):
                 assert request.batch_count == last.get(run, 0)
                 ended.add(run)
-            else:
+            elif isinstance(request, OfferBatch):
                 assert run not in ended, f"a batch of {run} came after its end"
                 assert request.batch_id == last.get(run, 0) + 1
                 last[run] = request.batch_id
@@ -238,7 +275,7 @@ MakeProcessor = Callable[..., Awaitable[Processor]]
 async def make_processor(migrated_database, kafka, make_topic, s3, tmp_path: Path) -> AsyncIterator[MakeProcessor]:
     closing: list[Callable[[], Awaitable[None]]] = []
 
-    async def make(window_batches: int = 100) -> Processor:
+    async def make(window_batches: int = 100, stall_s: float = 30.0) -> Processor:
         database = await migrated_database("classifeed_processor", "processor", max_size=8)
         requests, results = await make_topic("requests"), await make_topic("results")
         producer = KafkaProducer(kafka.bootstrap, client_id="test")
@@ -248,10 +285,10 @@ async def make_processor(migrated_database, kafka, make_topic, s3, tmp_path: Pat
         )
         await blobs.open()
         signals = TaskSignals()
-        parts = RunParts(blobs, producer, signals, requests, tmp_path / "spool", window_batches)
+        parts = RunParts(blobs, producer, JobStore(), signals, requests, tmp_path / "spool", window_batches, stall_s)
 
         def consumer() -> OrderedConsumer[Any]:
-            handler = ResultHandler()
+            handler = ResultHandler(JobStore())
             return OrderedConsumer(
                 bootstrap=kafka.bootstrap,
                 group=f"{results}-group",

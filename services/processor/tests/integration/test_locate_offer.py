@@ -106,15 +106,16 @@ async def test_an_offer_is_found_with_its_places_and_its_batch(service, yml, off
     assert (len(before.places), before.batch_id, before.HasField("send_time")) == (2, 0, False)
     assert not before.HasField("check_time")
 
-    answer = OfferBatchResult(
-        seller_id="shop", namespace="default", task_id=key.task_id, run=2, batch_id=1, outcome=BATCH_OUTCOME_APPLIED
-    )
     async with service.database.transaction() as tx:
         # An earlier run, cut short, does not count.
         await tasks.insert_batches(tx, key, await tasks.begin_run(tx, key, b""), [(1, 1000)])
         run = await tasks.begin_run(tx, key, b"")
         await tasks.insert_batches(tx, key, run, [(batch.batch_id, batch.records) for batch in sealed[:-1]])
-        await take_results(tx, [answer])
+        answer = OfferBatchResult(
+            seller_id="shop", namespace="default", task_id=key.task_id, run=run, batch_id=1,
+            outcome=BATCH_OUTCOME_APPLIED,
+        )  # fmt: skip
+        await take_results(tx, JobStore(), [answer])
     for external_id in ("a0", "a99", "a100", "a499", "a500", "a899", "a900"):
         found = await service.locate(key, external_id)
         (place,) = found.places
@@ -131,8 +132,8 @@ async def test_an_offer_is_found_with_its_places_and_its_batch(service, yml, off
     assert nobody == OfferLocation(check_time=nobody.check_time)
     assert service.spooled() == []
     async with service.database.transaction() as tx:
-        query = "SELECT min(sent_at) FROM offer_batches WHERE task_id = %s AND run = 2"
-        ((first_sent,),) = await (await tx.execute(query, [key.task_id])).fetchall()
+        query = "SELECT min(sent_at) FROM offer_batches WHERE task_id = %s AND run = %s"
+        ((first_sent,),) = await (await tx.execute(query, [key.task_id, run])).fetchall()
     # The moment of the whole file is one and the same for all of its offers, and for one that it lacks.
     for found in (nobody, twice, await service.locate(key, "a899"), await service.locate(key, "a900")):
         assert found.check_time.ToDatetime(UTC) == first_sent

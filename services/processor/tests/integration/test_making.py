@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 
 import pytest
 
@@ -25,13 +26,23 @@ SUPERSEDED, CANCELED = task_pb2.TASK_STATUS_SUPERSEDED, task_pb2.TASK_STATUS_CAN
 
 
 class Maker:
+    """Makes tasks and numbers them in the order in which they are first seen, each namespace from 1."""
+
     def __init__(self, db) -> None:
         self.db = db
         self.jobs = JobStore()
+        self.ids: defaultdict[str, list[int]] = defaultdict(list)
 
     async def make(self, **fields) -> int:
         fields = {"seller_id": "shop", "namespace": "default"} | fields
-        return (await create_task(self.db, self.jobs, CreateTaskRequest(**fields), timeout_s=60)).task_id
+        key = await create_task(self.db, self.jobs, CreateTaskRequest(**fields), timeout_s=60)
+        ids = self.ids[key.namespace]
+        if key.task_id not in ids:
+            ids.append(key.task_id)
+        return ids.index(key.task_id) + 1
+
+    def key(self, number: int) -> TaskKey:
+        return TaskKey("shop", "default", self.ids["default"][number - 1])
 
     async def upload(self, upload_id: str, **fields) -> int:
         return await self.make(**{"upload_id": upload_id, "source_sha256": "a" * 64} | fields)
@@ -46,8 +57,8 @@ class Maker:
     async def remove(self, version: int, **fields) -> int:
         return await self.make(kind=DELETE, feed_version=version, **fields)
 
-    async def end(self, task_id: int, status: task_pb2.TaskStatus, code: str = "") -> None:
-        key = TaskKey("shop", "default", task_id)
+    async def end(self, number: int, status: task_pb2.TaskStatus, code: str = "") -> None:
+        key = self.key(number)
         async with self.db.transaction() as tx:
             if status == HELD:
                 await tasks.hold_task(tx, key)
@@ -71,11 +82,42 @@ async def test_the_same_thing_again_is_the_same_task_and_has_one_job(maker):
     assert made[9:18] == made[9:12] * 3
     async with maker.db.transaction() as tx:
         assert await maker.jobs.backlog(tx, ["feed.process"]) == {"feed.process": 9}
-        fetched = await reading.get_task(tx, TaskKey("shop", "default", made[9]))
-        removal = await reading.get_task(tx, TaskKey("shop", "default", made[18]))
+        fetched = await reading.get_task(tx, maker.key(made[9]))
+        removal = await reading.get_task(tx, maker.key(made[18]))
     assert (fetched.fetch, fetched.feed_version, fetched.upload_id) == ("sellers/shop/feeds/default/fetches/1", 1, "")
     assert (removal.kind, removal.fetch, removal.upload_id, removal.source_sha256) == (DELETE, "", "", "")
     assert (removal.feed_version, removal.mode) == (1, load_pb2.LOAD_MODE_REPLACE)
+
+
+LAST_AND_ONE = "UPDATE task_counters SET last_task_id = last_task_id + 1 RETURNING last_task_id"
+ONE_MORE_RUN = "UPDATE tasks SET run = run + 1, phase = %(parsing)s WHERE task_id = %(task_id)s RETURNING run"
+
+
+@pytest.mark.parametrize("way", ["floored by the clock", "one more than the last"])
+async def test_no_id_and_no_run_is_given_twice_across_a_restore(maker, monkeypatch, way):
+    """The owner of the offers has seen the tasks and runs that the restored database knows nothing of."""
+    if way == "one more than the last":
+        monkeypatch.setattr(tasks, "_DRAW_TASK_ID", LAST_AND_ONE)
+        monkeypatch.setattr(tasks, "_BEGIN_RUN", ONE_MORE_RUN)
+
+    async def begin_run(key: TaskKey) -> int:
+        async with maker.db.transaction() as tx:
+            return await tasks.begin_run(tx, key, b"")
+
+    old = maker.key(await maker.upload("u1"))
+    names = ("tasks", "task_counters")
+    async with maker.db.transaction() as tx:
+        for name in names:
+            await tx.execute(f"CREATE TABLE {name}_backup AS SELECT * FROM {name}")
+    run = await begin_run(old)
+    lost = maker.key(await maker.upload("u2"))
+    async with maker.db.transaction() as tx:
+        for name in names:
+            await tx.execute(f"TRUNCATE {name}")
+            await tx.execute(f"INSERT INTO {name} SELECT * FROM {name}_backup")
+    await asyncio.sleep(1.1)  # runs count in seconds, and no restore is quicker
+    assert (await begin_run(old) > run) == (way == "floored by the clock")
+    assert (maker.key(await maker.upload("u3")).task_id > lost.task_id) == (way == "floored by the clock")
 
 
 @pytest.mark.parametrize(

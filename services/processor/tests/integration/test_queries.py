@@ -35,6 +35,10 @@ HOT = [
     ("tasks.sql", "has_earlier", TASK | {"held": 2}),
     ("tasks.sql", "drop_batches", TASK | {"run": 2}),
     ("tasks.sql", "count_unanswered", TASK | {"run": 1}),
+    ("tasks.sql", "list_unanswered", TASK | {"run": 1}),
+    ("tasks.sql", "find_last_batch", TASK | {"run": 1}),
+    ("tasks.sql", "note_told", TASK | {"parsing": 1, "told": 2, "losses": 1}),
+    ("tasks.sql", "find_next_job", TASK | {"held": 2}),
     ("results.sql", "lock_tasks", TASKS),
     ("results.sql", "answer_batches", BATCHES),
     ("results.sql", "lock_statistics", TASK),
@@ -44,6 +48,7 @@ HOT = [
     ("reading.sql", "list_errors", TASK | PAGE),
     ("reading.sql", "find_batch", TASK | {"run": 1, "ordinal": 450}),
     ("reading.sql", "first_sent", TASK | {"run": 1}),
+    ("reading.sql", "count_unheard", {"asks": 3}),
 ]
 
 

@@ -74,7 +74,7 @@ class Owner:
             else:
                 answer = TaskEndResult(**address, outcome=offer_results_pb2.TASK_END_OUTCOME_COMPLETED)
             async with self._db.transaction() as tx:
-                await take_results(tx, [answer])
+                await take_results(tx, JobStore(), [answer])
 
     def ended(self, seller: str) -> list[int]:
         return [it.task_id for it in self.log if isinstance(it, TaskEnd) and it.seller_id == seller]
@@ -122,13 +122,15 @@ async def runner(migrated_database, yml, offer, tmp_path) -> Runner:
     database = await migrated_database("classifeed_processor", "processor")
     owner = Owner(database)
     blobs = Blobs({GOOD: yml(offer("a"), offer("b")), BROKEN: b"<yml_catalog><shop>", PAGE: b"<html>Log in</html>"})
-    return Runner(database, owner, RunParts(blobs, owner, TaskSignals(), "requests", tmp_path / "spool", 10))
+    return Runner(
+        database, owner, RunParts(blobs, owner, JobStore(), TaskSignals(), "requests", tmp_path / "spool", 10)
+    )
 
 
 @pytest.mark.parametrize("disposition", [load_pb2.DISPOSITION_DELETE, load_pb2.DISPOSITION_MAKE_MANUAL])
 async def test_a_removal_is_a_run_without_batches(runner, disposition):
     task = await runner.run(await runner.remove(3, disposition=disposition))
-    assert (task.status, task.phase, task.run) == (SUCCEEDED, task_pb2.TASK_PHASE_DONE, 1)
+    assert (task.status, task.phase) == (SUCCEEDED, task_pb2.TASK_PHASE_DONE)
     assert (task.kind, task.feed_version, task.statistics.total) == (task_pb2.TASK_KIND_DELETE, 3, 0)
     (end,) = runner.owner.log
     assert (end.batch_count, end.digest, end.mode) == (0, RunDigest().value(), load_pb2.LOAD_MODE_REPLACE)

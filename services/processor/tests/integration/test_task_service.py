@@ -65,10 +65,11 @@ def request(number: int = 1, **fields) -> CreateTaskRequest:
 async def test_tasks_are_made_read_and_listed(service):
     _, stub = service
     made = [await stub.CreateTask(request(number, file_name="цены.xml", source_bytes=5)) for number in range(1, 6)]
-    assert [task.task_id for task in made] == [1, 2, 3, 4, 5]
+    ids = [task.task_id for task in made]
+    assert ids == sorted(set(ids))
     first = await stub.GetTask(GetTaskRequest(name=made[0].name))
     assert first == made[0] == await stub.CreateTask(request(1))
-    assert (first.name, first.status) == ("sellers/shop/feeds/default/tasks/1", task_pb2.TASK_STATUS_IN_PROGRESS)
+    assert (first.name, first.status) == (f"{PARENT}/tasks/{ids[0]}", task_pb2.TASK_STATUS_IN_PROGRESS)
     assert (first.mode, first.disposition) == (load_pb2.LOAD_MODE_REPLACE, load_pb2.DISPOSITION_DELETE)
     assert (first.file_name, first.source_bytes, first.upload_id) == ("цены.xml", 5, "u1")
     await stub.CreateTask(request(9, namespace="other"))
@@ -80,7 +81,7 @@ async def test_tasks_are_made_read_and_listed(service):
         pages.append([task.task_id for task in page.tasks])
         if not (token := page.next_page_token):
             break
-    assert pages == [[5, 4], [3, 2], [1]]
+    assert pages == [[ids[4], ids[3]], [ids[2], ids[1]], [ids[0]]]
 
 
 async def test_wrong_requests_name_the_field(service):
@@ -116,6 +117,7 @@ def issue(external_id: str, number: int, **fields) -> OfferError:
 
 async def test_issues_are_paged_errors_first_and_filtered(service):
     database, stub = service
+    jobs = JobStore()
     key = TaskKey("shop", "default", (await stub.CreateTask(request())).task_id)
     issues = [
         issue("b", 1),
@@ -124,16 +126,16 @@ async def test_issues_are_paged_errors_first_and_filtered(service):
         issue("z", 4, kind=load_pb2.ISSUE_KIND_DUPLICATE, code="DUPLICATE_ID"),
         issue("z", 3, line=4),
     ]
-    result = OfferBatchResult(
-        seller_id="shop", namespace="default", task_id=key.task_id, run=1, batch_id=1, outcome=BATCH_OUTCOME_APPLIED,
-        counts=OfferCounts(rejected_validation=4, added=1), errors=issues,
-    )  # fmt: skip
     async with database.transaction() as tx:
         run = await tasks.begin_run(tx, key, b"")
         await tasks.insert_batches(tx, key, run, [(1, 5)])
-        assert await take_results(tx, [result, result]) == {key}
+        result = OfferBatchResult(
+            seller_id="shop", namespace="default", task_id=key.task_id, run=run, batch_id=1,
+            outcome=BATCH_OUTCOME_APPLIED, counts=OfferCounts(rejected_validation=4, added=1), errors=issues,
+        )  # fmt: skip
+        assert await take_results(tx, jobs, [result, result]) == {key}
     async with database.transaction() as tx:
-        assert await take_results(tx, [result]) == set()
+        assert await take_results(tx, jobs, [result]) == set()
 
     async def listed(**filters) -> list[str]:
         found, token = [], ""
@@ -161,16 +163,16 @@ async def test_issues_are_paged_errors_first_and_filtered(service):
     ]  # fmt: skip
     # A new run begins at nothing, and what the old one still says is not heard.
     async with database.transaction() as tx:
-        await tasks.begin_run(tx, key, b"")
-        assert await take_results(tx, [result]) == set()
+        again = await tasks.begin_run(tx, key, b"")
+        assert await take_results(tx, jobs, [result]) == set()
     async with database.transaction() as tx:
-        await tasks.note_sent(tx, key, 2, batch_count=1, digest=b"")
+        await tasks.note_sent(tx, key, again, batch_count=1, digest=b"")
         end = TaskEndResult(
-            seller_id="shop", namespace="default", task_id=key.task_id, run=1, outcome=TASK_END_OUTCOME_COMPLETED
+            seller_id="shop", namespace="default", task_id=key.task_id, run=run, outcome=TASK_END_OUTCOME_COMPLETED
         )
-        assert await take_results(tx, [end]) == set()
-        end.run = 2
-        assert await take_results(tx, [end, end]) == {key}
+        assert await take_results(tx, jobs, [end]) == set()
+        end.run = again
+        assert await take_results(tx, jobs, [end, end]) == {key}
     assert await listed() == []
     assert (await stub.GetTask(GetTaskRequest(name=key.name))).statistics.total == 0
 

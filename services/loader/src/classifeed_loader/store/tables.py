@@ -24,6 +24,7 @@ from classifeed_common.db import shared_tables
 from classifeed_jobs.tables import add_jobs
 
 metadata = MetaData()
+_FETCH_ID = text("(extract(epoch FROM clock_timestamp()) * 1000)::bigint * 1000 + nextval('feed_fetches_in_ms') - 1")
 _NOW = text("clock_timestamp()")
 _ZERO = text("0")
 
@@ -73,7 +74,8 @@ feed_fetches = Table(
     "feed_fetches",
     metadata,
     *_namespace_key(),
-    Column("feed_loader_result_id", BigInteger, Identity(always=True), primary_key=True),
+    # Never below the clock in µs, so that no fetch of a restored database has the number of a lost one.
+    Column("feed_loader_result_id", BigInteger, primary_key=True, autoincrement=False, server_default=_FETCH_ID),
     Column("feed_version", BigInteger, nullable=False),
     Column("trigger", SmallInteger, nullable=False),
     Column("forced", Boolean, nullable=False, server_default=text("false")),

@@ -53,11 +53,9 @@ async def plan(tx: Tx, key: RunKey, slice_offers: int = SLICE_OFFERS) -> Plan:
     """Store the slices of what the run lacks. Reads the whole namespace once."""
     row = await (await tx.execute(_PLAN_SLICES, _values(key) | {"slice_size": slice_offers})).fetchone()
     assert row is not None
-    removed = made_manual = 0
-    if key.run.run > 1:
-        before = await (await tx.execute(_COUNT_SWEPT_BEFORE, _values(key))).fetchone()
-        assert before is not None
-        removed, made_manual = before
+    before = await (await tx.execute(_COUNT_SWEPT_BEFORE, _values(key))).fetchone()
+    assert before is not None
+    removed, made_manual = before
     await tx.execute(_MARK_PLANNED, _values(key) | {"removed": removed, "made_manual": made_manual})
     return Plan(*row)
 

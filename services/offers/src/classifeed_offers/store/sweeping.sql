@@ -32,11 +32,15 @@ WITH present AS (
 SELECT (SELECT count(*) FROM present), (SELECT coalesce(sum(offers), 0)::bigint FROM stored)
 
 -- name: count_swept_before
--- What sweeps of earlier runs of the task have done already: it counts as this run's.
+-- What sweeps of earlier runs of the task have done already: it counts as this run's. It reads the whole namespace, so
+-- only if an earlier run has an end.
 SELECT count(*) FILTER (WHERE status = 'REMOVED' AND last_change = 'REMOVED'),
        count(*) FILTER (WHERE origin = 'MANUAL' AND last_change = 'MADE_MANUAL')
 FROM offers
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND last_task_id = %(task)s
+  AND (SELECT EXISTS (SELECT FROM task_ends e
+                      WHERE e.seller_id = %(seller)s AND e.namespace = %(namespace)s
+                        AND e.task_id = %(task)s AND e.run < %(run)s))
 
 -- name: mark_planned
 UPDATE task_ends

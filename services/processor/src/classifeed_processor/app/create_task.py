@@ -42,18 +42,18 @@ async def create_task(db: Database, jobs: JobStore, request: CreateTaskRequest, 
         loaded = await _find_loaded(tx, wanted)
         if loaded is not None:
             return loaded
-        key = await tasks.insert_task(tx, wanted.seller_id, wanted.namespace, _columns_of(wanted))
-        await jobs.enqueue(
+        key = await tasks.draw_key(tx, wanted.seller_id, wanted.namespace)
+        job = await jobs.enqueue(
             tx,
             QUEUE,
             TASK,
             key._asdict(),
             lock_key=key.lock_key,
-            idempotency_key=f"task:{key.name}",
             # Passing faults are retried for as long as they last; lasting ones end the task, not the job.
             max_attempts=None,
             producer="processor",
         )
+        await tasks.insert_task(tx, key, job.job_id, _columns_of(wanted))
         return key
 
 

@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeAlias
 
 import structlog
 
 from classifeed.feeds.v1 import task_pb2
-from classifeed.feeds.v1.offer_requests_pb2 import TaskEnd
+from classifeed.feeds.v1.offer_requests_pb2 import RunCheck, TaskEnd
 from classifeed.feeds.v1.task_pb2 import FeedStatistics
 from classifeed_common.db import Tx
 from classifeed_common.kafka import message_of
 from classifeed_jobs import Fail, JobContext, Snooze
-from classifeed_processor.app.send_run import RunOvertaken, RunParts, send_nothing, send_run
+from classifeed_processor.app.finish_task import finish_task
+from classifeed_processor.app.send_run import RunOvertaken, RunParts, RunStalled, Sent, send_nothing, send_run
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.feed_order import FINISHED, FetchOrder
-from classifeed_processor.domain.statistics import add_stage
-from classifeed_processor.domain.tasks import TaskKey, TaskState
-from classifeed_processor.store import results, tasks
+from classifeed_processor.domain.tasks import TaskKey, TaskState, Window
+from classifeed_processor.store import tasks
 
 _log = structlog.get_logger(__name__)
 _POLL_S: Final = 1.0
-# An earlier task of the namespace is between two tries; its turn comes first.
-_EARLIER_S: Final = 1.0
+# Most replies come sooner; for the others the job gives its slot back until they do.
+_PATIENCE_S: Final = 2.0
+# The end of an earlier task makes this one's job due; the wait is for one that was ended past us.
+_EARLIER_S: Final = 60.0
 
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """What is to be done next: send a run, or end one that was sent and wait."""
-
-    run: int
-    state: TaskState
-    is_sent: bool
+_Step: TypeAlias = Callable[[], Awaitable[None]]
 
 
 async def process_feed(ctx: JobContext, parts: RunParts, key: TaskKey) -> None:
@@ -43,35 +38,22 @@ async def process_feed(ctx: JobContext, parts: RunParts, key: TaskKey) -> None:
     it is sent. A DELETE is a run without batches: its end alone has the owner deal with all that the feed has.
 
     May be killed and started again at any point: the task's phase says where to go on. In PARSING the file is sent
-    again as a new run, which replaces the unfinished one at the owner; in SENT only the end is said again and awaited.
+    again as a new run, which replaces the unfinished one at the owner; in SENT only the end is said again. While it
+    waits for replies it holds no slot; what brings them makes the job due, and what does not come is asked for again.
 
     Raises:
-        Snooze: an earlier task of the namespace has not ended.
+        Snooze: an earlier task of the namespace has not ended, or replies are awaited.
         Fail: there is no such task.
         ClaimLost: another run of the job has begun.
     """
     try:
-        while (step := await _next_step(ctx, key)) is not None:
-            if step.is_sent:
-                await _end_run(ctx, parts, key, step)
-                continue
-            try:
-                if step.state.kind == task_pb2.TASK_KIND_DELETE:
-                    await send_nothing(ctx, key, step.run)
-                else:
-                    await send_run(ctx, parts, key, step.run, step.state)
-            except FeedFault as fault:
-                _log.info("feed.failed", task=key.name, run=step.run, code=fault.code, line=fault.line)
-                async with ctx.guarded_transaction() as tx:
-                    is_fetched = step.state.feed_loader_result_id is not None
-                    await tasks.end_task(tx, key, task_pb2.TASK_STATUS_FAILED, fault, is_fetched=is_fetched)
-            except RunOvertaken:
-                _log.info("feed.run.overtaken", task=key.name, run=step.run)
+        while (step := await _next_step(ctx, parts, key)) is not None:
+            await step()
     finally:
         parts.signals.forget(key)
 
 
-async def _next_step(ctx: JobContext, key: TaskKey) -> _Step | None:
+async def _next_step(ctx: JobContext, parts: RunParts, key: TaskKey) -> _Step | None:
     async with ctx.guarded_transaction() as tx:
         state = await tasks.lock_task(tx, key)
         if state is None:
@@ -79,17 +61,26 @@ async def _next_step(ctx: JobContext, key: TaskKey) -> _Step | None:
         if not state.is_open:
             return None
         if state.phase == task_pb2.TASK_PHASE_SENT:
-            return _Step(state.run, state, is_sent=True)
+            await _await_turn_to_ask(tx, key, state)
+            return lambda: _end_run(ctx, parts, key, state)
+        if state.window != Window.OPEN:
+            unanswered = await tasks.list_unanswered(tx, key, state.run)
+            last = await tasks.find_last_batch(tx, key, state.run)
+            if unanswered and state.window == Window.STALLED:
+                await _await_turn_to_ask(tx, key, state)
+                return lambda: _check_run(parts, key, state.run, last)
+            await tasks.resume(tx, key)
+            return lambda: _send(ctx, parts, key, state, state.run, Sent(last, unanswered))
         if await tasks.has_earlier(tx, key):
             raise Snooze(_EARLIER_S)
         if await _is_outdated(tx, key, state):
             _log.info("feed.outdated", task=key.name, feed_version=state.feed_version)
-            await tasks.end_task(tx, key, task_pb2.TASK_STATUS_SUPERSEDED)
+            await finish_task(tx, parts.jobs, key, task_pb2.TASK_STATUS_SUPERSEDED)
             return None
         await tasks.supersede_held(tx, key)
         statistics = FeedStatistics(bytes=state.source_bytes)
         run = await tasks.begin_run(tx, key, statistics.SerializeToString())
-        return _Step(run, state, is_sent=False)
+        return lambda: _send(ctx, parts, key, state, run, Sent(0, set()))
 
 
 async def _is_outdated(tx: Tx, key: TaskKey, state: TaskState) -> bool:
@@ -99,32 +90,66 @@ async def _is_outdated(tx: Tx, key: TaskKey, state: TaskState) -> bool:
     return marks.outdate(FetchOrder(state.feed_version, state.feed_loader_result_id))
 
 
-async def _end_run(ctx: JobContext, parts: RunParts, key: TaskKey, step: _Step) -> None:
-    """Says the end of the run and waits until the owner's answer has moved the task.
+async def _send(ctx: JobContext, parts: RunParts, key: TaskKey, state: TaskState, run: int, sent: Sent) -> None:
+    """Sends a run, or what is missing of one that has stalled; an end of the task is written here."""
+    try:
+        if state.kind == task_pb2.TASK_KIND_DELETE:
+            await send_nothing(ctx, key, run)
+        else:
+            await send_run(ctx, parts, key, run, state, sent)
+    except FeedFault as fault:
+        _log.info("feed.failed", task=key.name, run=run, code=fault.code, line=fault.line)
+        async with ctx.guarded_transaction() as tx:
+            is_fetched = state.feed_loader_result_id is not None
+            await finish_task(tx, parts.jobs, key, task_pb2.TASK_STATUS_FAILED, fault, is_fetched=is_fetched)
+    except RunOvertaken:
+        _log.info("feed.run.overtaken", task=key.name, run=run)
+    except RunStalled:
+        _log.info("feed.run.stalled", task=key.name, run=run)
+        async with ctx.guarded_transaction() as tx:
+            await tasks.stall(tx, key, run)
 
-    Reached only after every batch of the run was acknowledged. After a crash the end may be said twice; the owner takes
-    the second one for the same.
+
+async def _await_turn_to_ask(tx: Tx, key: TaskKey, state: TaskState) -> None:
+    """Notes that the owner is asked now for what is awaited.
+
+    Raises:
+        Snooze: it was asked lately; its reply makes the job due.
     """
-    state = step.state
+    if state.next_ask_s > 0:
+        raise Snooze(state.next_ask_s)
+    await tasks.note_asked(tx, key)
+
+
+async def _check_run(parts: RunParts, key: TaskKey, run: int, last_batch_id: int) -> None:
+    """Asks the owner to reply once it has replied to all that was sent: what has no reply by then is lost."""
+    check = RunCheck(
+        seller_id=key.seller_id, namespace=key.namespace, task_id=key.task_id, run=run, last_batch_id=last_batch_id
+    )
+    await parts.sender.send([message_of(parts.topic, key.seller_id.encode(), check)])
+
+
+async def _end_run(ctx: JobContext, parts: RunParts, key: TaskKey, state: TaskState) -> None:
+    """Says the end of the run and gives the owner's reply a moment to move the task.
+
+    Reached only after every batch of the run was acknowledged. The end may be said any number of times; the owner
+    replies to the second one what it replied to the first.
+    """
     end = TaskEnd(
         seller_id=key.seller_id,
         namespace=key.namespace,
         task_id=key.task_id,
-        run=step.run,
+        run=state.run,
         batch_count=state.batch_count or 0,
         digest=state.digest or b"",
         mode=state.mode,
         disposition=state.disposition,
     )
-    started = time.monotonic()
     await parts.sender.send([message_of(parts.topic, key.seller_id.encode(), end)])
-    while True:
+    patient_until = time.monotonic() + _PATIENCE_S
+    while (left_s := patient_until - time.monotonic()) > 0:
         async with ctx.db.transaction() as tx:
             status, phase, run = await tasks.read_state(tx, key)
-        if (status, phase, run) != (task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_PHASE_SENT, step.run):
-            break
-        await parts.signals.wait(key, _POLL_S)
-    async with ctx.guarded_transaction() as tx:
-        statistics = await results.lock_statistics(tx, key, step.run)
-        add_stage(statistics, "answer", time.monotonic() - started)
-        await results.save_statistics(tx, key, statistics, answered=False)
+        if (status, phase, run) != (task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_PHASE_SENT, state.run):
+            return
+        await parts.signals.wait(key, min(_POLL_S, left_s))

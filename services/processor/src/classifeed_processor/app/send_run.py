@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -15,7 +15,7 @@ from classifeed.feeds.v1.task_pb2 import TASK_STATUS_IN_PROGRESS
 from classifeed_common.blobs import BlobCorrupt, BlobMissing, BlobStore
 from classifeed_common.kafka import Message, message_of
 from classifeed_common.spool import run_folder
-from classifeed_jobs import JobContext, Progress
+from classifeed_jobs import JobContext, JobStore, Progress
 from classifeed_processor.app.reading_thread import ReadingThread
 from classifeed_processor.app.task_signals import TaskSignals
 from classifeed_processor.domain.faults import FeedFault
@@ -44,6 +44,10 @@ class RunOvertaken(Exception):
     """The run is not the task's any more, or the task has ended: stop sending."""
 
 
+class RunStalled(Exception):
+    """The window is full and no reply has come for a while: leave the slot to others, and ask the owner."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunParts:
     """What a run works with.
@@ -51,29 +55,47 @@ class RunParts:
     Attributes:
         blobs: where the files are.
         sender: where the batches go.
+        jobs: where the jobs of the tasks are.
         signals: rings when answers have come.
         topic: topic of requests.
         spool_dir: folder for files of runs; each run removes its own.
         window_batches: batches that may wait for their answers, at most.
+        stall_s: how long a run keeps its slot while its window is full and no answer comes, in seconds.
     """
 
     blobs: BlobStore
     sender: Sender
+    jobs: JobStore
     signals: TaskSignals
     topic: str
     spool_dir: Path
     window_batches: int
+    stall_s: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Sent:
+class Sent:
+    """What of a run went out before it stalled.
+
+    Attributes:
+        last_batch_id: the number of the last batch that was sent; 0: none.
+        unanswered: the numbers of those that are to be sent again.
+    """
+
+    last_batch_id: int
+    unanswered: Set[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sending:
     batch_count: int
     digest: bytes
     stages: dict[str, float]
 
 
-async def send_run(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, state: TaskState) -> None:
-    """Sends all batches of a run and notes, once all are acknowledged, that they were sent.
+async def send_run(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, state: TaskState, before: Sent) -> None:
+    """Sends all batches of a run and notes, once all are acknowledged, that they were sent. Of what was sent `before`,
+    only what has no answer is sent again: as the owner answers alike, the figures of the run stay right.
 
     Every effect is guarded by the job's claim. It may run again, as a higher run. Nothing is sent before the first pass
     is through. Cancellation leaves a part of the run behind, which the next run replaces at the owner.
@@ -81,6 +103,7 @@ async def send_run(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, sta
     Raises:
         FeedFault: the file cannot be loaded; nothing was sent, save in the case that `read_batches` names.
         RunOvertaken: the task went on without this run.
+        RunStalled: no answers come; nothing more is sent until the owner has been asked.
         Unavailable: a part that is needed does not answer; try again.
     """
     with run_folder(parts.spool_dir) as folder, ReadingThread() as reading:
@@ -95,7 +118,7 @@ async def send_run(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, sta
             )
         _require_format(scan, state.format_wanted)
         require_mode(scan, state.mode)
-        sent = await _send_batches(ctx, parts, key, run, state, scan, reading)
+        sent = await _send_batches(ctx, parts, key, run, state, scan, reading, before)
     async with ctx.guarded_transaction() as tx:
         await tasks.note_sent(tx, key, run, batch_count=sent.batch_count, digest=sent.digest)
         statistics = await results.lock_statistics(tx, key, run)
@@ -136,8 +159,15 @@ def _require_format(scan: FeedScan, wanted: str) -> None:
 
 
 async def _send_batches(
-    ctx: JobContext, parts: RunParts, key: TaskKey, run: int, state: TaskState, scan: FeedScan, reading: ReadingThread
-) -> _Sent:
+    ctx: JobContext,
+    parts: RunParts,
+    key: TaskKey,
+    run: int,
+    state: TaskState,
+    scan: FeedScan,
+    reading: ReadingThread,
+    before: Sent,
+) -> _Sending:
     batches = read_batches(scan, RunAddress(key.seller_id, key.namespace, key.task_id, run, state.mode))
     reading.closing(batches.close)
     envelope = message_of(parts.topic, key.seller_id.encode(), OfferBatch())
@@ -150,15 +180,18 @@ async def _send_batches(
         chunk = await asyncio.wrap_future(ahead)
         stages["parse"] += chunk.seconds
         if not chunk.batches:
-            return _Sent(batch_count, digest.value(), stages)
+            return _Sending(batch_count, digest.value(), stages)
         # The next piece is parsed while this one travels.
         ahead = reading.begin(lambda: _take_chunk(batches, envelope, size))
         started = time.monotonic()
-        await _await_room(ctx, parts, key, run, len(chunk.batches))
-        async with ctx.guarded_transaction() as tx:
-            # Before they leave, so that no answer finds its batch unknown.
-            await tasks.insert_batches(tx, key, run, [(b.batch_id, b.records) for b in chunk.batches])
-        await parts.sender.send(chunk.messages)
+        if again := [m for b, m in zip(chunk.batches, chunk.messages, strict=True) if b.batch_id in before.unanswered]:
+            await parts.sender.send(again)  # they have their place in the window
+        if fresh := [b for b in chunk.batches if b.batch_id > before.last_batch_id]:
+            await _await_room(ctx, parts, key, run, len(fresh))
+            async with ctx.guarded_transaction() as tx:
+                # Before they leave, so that no answer finds its batch unknown.
+                await tasks.insert_batches(tx, key, run, [(b.batch_id, b.records) for b in fresh])
+            await parts.sender.send(chunk.messages[-len(fresh) :])
         stages["send"] += time.monotonic() - started
         for batch in chunk.batches:
             digest.add(batch.digest)
@@ -183,6 +216,8 @@ def _take_chunk(batches: Iterator[SealedBatch], envelope: Message, size: int) ->
 
 async def _await_room(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, batches: int) -> None:
     """Returns when the window has room for so many batches. The database counts, whoever took the answers in."""
+    least = -1
+    stalled_at = 0.0
     while True:
         async with ctx.db.transaction() as tx:
             status, _, current = await tasks.read_state(tx, key)
@@ -191,4 +226,9 @@ async def _await_room(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, 
             raise RunOvertaken(f"{key.name} run {run}")
         if waiting == 0 or waiting + batches <= parts.window_batches:
             return
-        await parts.signals.wait(key, _POLL_S)
+        now = time.monotonic()
+        if waiting != least:
+            least, stalled_at = waiting, now + parts.stall_s
+        if now >= stalled_at:
+            raise RunStalled(f"{key.name} run {run}")
+        await parts.signals.wait(key, min(_POLL_S, stalled_at - now))

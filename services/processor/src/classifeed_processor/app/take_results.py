@@ -1,114 +1,189 @@
-"""Taking in what the owner of the offers answered: counts, issues, and the end of tasks."""
+"""Taking in what the owner of the offers replied: counts, issues, and the end of tasks."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final, TypeAlias
 
 import structlog
 
 from classifeed.feeds.v1 import offer_results_pb2, task_pb2
 from classifeed.feeds.v1.load_pb2 import OfferError
-from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, TaskEndResult
+from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, RunCheckResult, TaskEndResult
 from classifeed_common.db import Tx
+from classifeed_jobs import JobStore
+from classifeed_processor.app.finish_task import begin_next, finish_task
 from classifeed_processor.domain.faults import FeedFault
-from classifeed_processor.domain.statistics import add_counts, add_issues
-from classifeed_processor.domain.tasks import MAX_INCOMPLETE_RUNS, TaskKey
+from classifeed_processor.domain.statistics import add_counts, add_issues, add_stage
+from classifeed_processor.domain.tasks import MAX_LOSSES, TaskKey, Window
 from classifeed_processor.store import results, tasks
 from classifeed_processor.store.results import LockedTask
 
 _log = structlog.get_logger(__name__)
-_IN_PROGRESS = task_pb2.TASK_STATUS_IN_PROGRESS
-_HELD = task_pb2.TASK_STATUS_HELD
+_IN_PROGRESS: Final = task_pb2.TASK_STATUS_IN_PROGRESS
+_HELD: Final = task_pb2.TASK_STATUS_HELD
+_LOST_REPLIES: Final = (
+    "The load has arrived as a whole. What became of the offers in {} of its parts was lost on the way back, "
+    "so the counts and issues are too low."
+)
 
-Answer = OfferBatchResult | TaskEndResult
+Answer: TypeAlias = OfferBatchResult | TaskEndResult | RunCheckResult
 
 
-async def take_results(tx: Tx, answers: Sequence[Answer]) -> set[TaskKey]:
-    """Takes answers in and returns the tasks that they moved.
+async def take_results(tx: Tx, jobs: JobStore, answers: Sequence[Answer]) -> set[TaskKey]:
+    """Takes answers in, makes the jobs due that waited for them, and returns the tasks that they moved.
 
     All in the caller's transaction. Each batch counts once, however often its answer comes; answers about older runs
     and ended tasks change nothing.
     """
-    found = await results.lock_tasks(tx, {_key(answer) for answer in answers})
-    moved = await _take_batches(
-        tx,
-        found,
-        [answer for answer in answers if isinstance(answer, OfferBatchResult) and _is_current(answer, found)],
-    )
+    taking = _Taking(tx, jobs, await results.lock_tasks(tx, {_key(answer) for answer in answers}))
+    await taking.take_batches([answer for answer in answers if isinstance(answer, OfferBatchResult)])
     for answer in answers:
-        # Asked at each one: the same end may be answered twice in one poll.
-        if isinstance(answer, TaskEndResult) and _is_current(answer, found):
-            key = _key(answer)
-            await _take_end(tx, key, found[key], answer)
-            found[key] = replace(found[key], phase=task_pb2.TASK_PHASE_DONE)
-            moved.add(key)
-    return moved
+        if isinstance(answer, TaskEndResult):
+            await taking.take_end(answer)
+        elif isinstance(answer, RunCheckResult):
+            await taking.take_check(answer)
+    return taking.moved
 
 
 def _key(answer: Answer) -> TaskKey:
     return TaskKey(answer.seller_id, answer.namespace, answer.task_id)
 
 
-def _is_current(answer: Answer, found: Mapping[TaskKey, LockedTask]) -> bool:
-    task = found.get(_key(answer))
-    if task is None or answer.run != task.run:
-        return False
-    if isinstance(answer, OfferBatchResult):
-        return task.status == _IN_PROGRESS
-    # Not the second answer to an end that was said twice: the first one has moved the phase.
-    return task.status in {_IN_PROGRESS, _HELD} and task.phase == task_pb2.TASK_PHASE_SENT
+class _Taking:
+    """Answers of one poll on their way into the tasks, which are locked.
 
+    Args:
+        found: the tasks as they stand; brought up to date here.
+    """
 
-async def _take_batches(tx: Tx, found: dict[TaskKey, LockedTask], answers: Sequence[OfferBatchResult]) -> set[TaskKey]:
-    first = await results.answer_batches(tx, [(_key(answer), answer.run, answer.batch_id) for answer in answers])
-    by_task: defaultdict[TaskKey, list[OfferBatchResult]] = defaultdict(list)
-    for answer in answers:
+    def __init__(self, tx: Tx, jobs: JobStore, found: dict[TaskKey, LockedTask]) -> None:
+        self._tx = tx
+        self._jobs = jobs
+        self._found = found
+        self.moved: set[TaskKey] = set()
+
+    async def take_batches(self, answers: Sequence[OfferBatchResult]) -> None:
+        current = [answer for answer in answers if self._of_run(answer, {_IN_PROGRESS}) is not None]
+        first = await results.answer_batches(
+            self._tx, [(_key(answer), answer.run, answer.batch_id) for answer in current if not _is_refused(answer)]
+        )
+        by_task: defaultdict[TaskKey, list[OfferBatchResult]] = defaultdict(list)
+        for answer in current:
+            key = _key(answer)
+            if (key, answer.batch_id) in first:
+                first.discard((key, answer.batch_id))
+                by_task[key].append(answer)
+        for key, batch_results in by_task.items():
+            await self._add_up(key, batch_results)
+            if any(result.outcome == offer_results_pb2.BATCH_OUTCOME_STALE for result in batch_results):
+                # Of our own run nothing is stale unless a newer task of the namespace has begun at the owner.
+                await self._finish(key, task_pb2.TASK_STATUS_SUPERSEDED)
+        self.moved |= by_task.keys()
+        for answer in filter(_is_refused, current):
+            # Asked at each one: the first refusal of a run ends the run.
+            if (task := self._of_run(answer, {_IN_PROGRESS})) is not None:
+                await self._run_again(_key(answer), task, f"batch {answer.batch_id} was refused: {answer.reason}")
+
+    async def take_end(self, answer: TaskEndResult) -> None:
+        task = self._of_run(answer, {_IN_PROGRESS, _HELD})
+        # Not the second answer to an end that was said twice: the first one has moved the phase.
+        if task is None or task.phase != task_pb2.TASK_PHASE_SENT:
+            return
         key = _key(answer)
-        if (key, answer.batch_id) in first:
-            first.discard((key, answer.batch_id))
-            by_task[key].append(answer)
-    for key, batch_results in by_task.items():
-        if any(result.outcome == offer_results_pb2.BATCH_OUTCOME_STALE for result in batch_results):
-            # Of our own run nothing is stale unless a newer task of the namespace has begun at the owner.
-            await tasks.end_task(tx, key, task_pb2.TASK_STATUS_SUPERSEDED)
-            found[key] = replace(found[key], status=task_pb2.TASK_STATUS_SUPERSEDED)
-        await _add_up(tx, key, found[key].run, batch_results)
-        await results.touch_task(tx, key)
-    return set(by_task)
-
-
-async def _add_up(tx: Tx, key: TaskKey, run: int, batch_results: Sequence[OfferBatchResult]) -> None:
-    statistics = await results.lock_statistics(tx, key, run)
-    errors: list[OfferError] = []
-    for result in batch_results:
-        add_counts(statistics, result.counts)
-        errors.extend(result.errors)
-    add_issues(statistics, errors)
-    await results.insert_errors(tx, key, run, errors)
-    await results.save_statistics(tx, key, statistics, answered=True)
-
-
-async def _take_end(tx: Tx, key: TaskKey, task: LockedTask, answer: TaskEndResult) -> None:
-    _log.info("task.answered", task=key.name, run=answer.run, outcome=answer.outcome)
-    match answer.outcome:
-        case offer_results_pb2.TASK_END_OUTCOME_COMPLETED:
-            statistics = await results.lock_statistics(tx, key, answer.run)
-            statistics.removed = answer.removed
-            statistics.made_manual = answer.made_manual
-            await results.save_statistics(tx, key, statistics, answered=True)
-            await tasks.end_task(tx, key, task_pb2.TASK_STATUS_SUCCEEDED)
-        case offer_results_pb2.TASK_END_OUTCOME_INCOMPLETE:
-            if task.incomplete_runs + 1 < MAX_INCOMPLETE_RUNS:
-                await tasks.await_rerun(tx, key)
-            else:
+        _log.info("task.answered", task=key.name, run=answer.run, outcome=answer.outcome)
+        match answer.outcome:
+            case offer_results_pb2.TASK_END_OUTCOME_COMPLETED:
+                await self._complete(key, task, answer)
+            case offer_results_pb2.TASK_END_OUTCOME_INCOMPLETE:
                 missing = ", ".join(map(str, answer.missing_batches[:5])) or "none that is known"
-                fault = FeedFault(
-                    "RUNS_EXHAUSTED", f"The owner of the offers missed batches in three runs (last missing: {missing})"
-                )
-                await tasks.end_task(tx, key, task_pb2.TASK_STATUS_FAILED, fault)
-        case offer_results_pb2.TASK_END_OUTCOME_STALE:
-            await tasks.end_task(tx, key, task_pb2.TASK_STATUS_SUPERSEDED)
-        case offer_results_pb2.TASK_END_OUTCOME_HELD:
-            await tasks.hold_task(tx, key)
+                await self._run_again(key, task, f"it missed batches; last: {missing}")
+            case offer_results_pb2.TASK_END_OUTCOME_STALE:
+                await self._finish(key, task_pb2.TASK_STATUS_SUPERSEDED)
+            case offer_results_pb2.TASK_END_OUTCOME_HELD:
+                await self._add_answer_time(key, task, answer.run)
+                await tasks.hold_task(self._tx, key)
+                await begin_next(self._tx, self._jobs, key)
+                await self._wake(key, replace(task, status=_HELD))
+
+    async def take_check(self, answer: RunCheckResult) -> None:
+        """The owner has replied to all that was sent before the check; what is missing by now never comes."""
+        task = self._of_run(answer, {_IN_PROGRESS})
+        if task is None or task.phase != task_pb2.TASK_PHASE_PARSING or task.window != Window.STALLED:
+            return
+        key = _key(answer)
+        lost = await tasks.count_unanswered(self._tx, key, task.run)
+        if lost and task.incomplete_runs + 1 >= MAX_LOSSES:
+            await self._give_up(key, f"the replies to {lost} batches were lost")
+        else:
+            await self._go_on(key, task, lost)
+
+    async def _complete(self, key: TaskKey, task: LockedTask, answer: TaskEndResult) -> None:
+        lost = await tasks.count_unanswered(self._tx, key, task.run)
+        if lost and task.incomplete_runs + 1 < MAX_LOSSES:
+            await self._go_on(key, task, lost)
+            return
+        if lost:
+            await tasks.warn(self._tx, key, _LOST_REPLIES.format(lost))
+        statistics = await results.lock_statistics(self._tx, key, task.run)
+        statistics.removed = answer.removed
+        statistics.made_manual = answer.made_manual
+        await results.save_statistics(self._tx, key, statistics, answered=True)
+        await self._add_answer_time(key, task, task.run)
+        await self._finish(key, task_pb2.TASK_STATUS_SUCCEEDED)
+
+    async def _add_answer_time(self, key: TaskKey, task: LockedTask, run: int) -> None:
+        statistics = await results.lock_statistics(self._tx, key, run)
+        add_stage(statistics, "answer", task.sent_s or 0.0)
+        await results.save_statistics(self._tx, key, statistics, answered=False)
+
+    async def _go_on(self, key: TaskKey, task: LockedTask, lost: int) -> None:
+        """Has the job send again what got no reply; the owner replies to it as it did before."""
+        _log.info("task.replies.lost", task=key.name, run=task.run, batches=lost)
+        await tasks.note_told(self._tx, key, is_lost=lost > 0)
+        await self._wake(key, replace(task, phase=task_pb2.TASK_PHASE_PARSING, window=Window.TOLD))
+
+    async def _run_again(self, key: TaskKey, task: LockedTask, reason: str) -> None:
+        _log.warning("task.run.incomplete", task=key.name, run=task.run, reason=reason)
+        if task.incomplete_runs + 1 >= MAX_LOSSES:
+            await self._give_up(key, reason)
+            return
+        await tasks.await_rerun(self._tx, key)
+        await self._wake(key, replace(task, run=task.run + 1, phase=task_pb2.TASK_PHASE_PARSING))
+
+    async def _give_up(self, key: TaskKey, reason: str) -> None:
+        fault = FeedFault("RUNS_EXHAUSTED", f"The owner of the offers could not take the load in three runs ({reason})")
+        await self._finish(key, task_pb2.TASK_STATUS_FAILED, fault)
+
+    async def _finish(self, key: TaskKey, status: task_pb2.TaskStatus, fault: FeedFault | None = None) -> None:
+        await finish_task(self._tx, self._jobs, key, status, fault)
+        await self._wake(key, replace(self._found[key], status=status, phase=task_pb2.TASK_PHASE_DONE))
+
+    async def _wake(self, key: TaskKey, task: LockedTask) -> None:
+        self._found[key] = task
+        self.moved.add(key)
+        if task.job_id is not None:
+            await self._jobs.make_due(self._tx, [task.job_id])
+
+    async def _add_up(self, key: TaskKey, batch_results: Sequence[OfferBatchResult]) -> None:
+        run = self._found[key].run
+        statistics = await results.lock_statistics(self._tx, key, run)
+        errors: list[OfferError] = []
+        for result in batch_results:
+            add_counts(statistics, result.counts)
+            errors.extend(result.errors)
+        add_issues(statistics, errors)
+        await results.insert_errors(self._tx, key, run, errors)
+        await results.save_statistics(self._tx, key, statistics, answered=True)
+        await results.touch_task(self._tx, key)
+
+    def _of_run(self, answer: Answer, statuses: set[task_pb2.TaskStatus]) -> LockedTask | None:
+        """The task of an answer about its run, while it has one of these statuses; None: the answer comes too late."""
+        task = self._found.get(_key(answer))
+        return task if task is not None and answer.run == task.run and task.status in statuses else None
+
+
+def _is_refused(answer: OfferBatchResult) -> bool:
+    return answer.outcome == offer_results_pb2.BATCH_OUTCOME_REFUSED

@@ -6,27 +6,35 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
+from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError
 
 from classifeed.feeds.v1 import offer_results_pb2
-from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, TaskEndResult
+from classifeed.feeds.v1.load_pb2 import OfferError
+from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, RunCheckResult, TaskEndResult
 from classifeed_common.db import Database, Tx
 from classifeed_common.kafka import GroupPartition, Poison, Position, Record, TablePositions, decode_all, type_of
+from classifeed_jobs import JobStore
 from classifeed_processor.app.take_results import Answer, take_results
 from classifeed_processor.app.task_signals import TaskSignals
 from classifeed_processor.domain.tasks import TaskKey
 
 GROUP: Final = "processor"
 _TYPES: Final[dict[str, type[Answer]]] = {
-    OfferBatchResult.DESCRIPTOR.full_name: OfferBatchResult,
-    TaskEndResult.DESCRIPTOR.full_name: TaskEndResult,
+    cls.DESCRIPTOR.full_name: cls for cls in (OfferBatchResult, TaskEndResult, RunCheckResult)
 }
+_TEXTS: Final = [field.name for field in OfferError.DESCRIPTOR.fields if field.type == FieldDescriptor.TYPE_STRING]
 
 
 class ResultHandler:
-    """Handles polls of results, for an OrderedConsumer over `RingingPositions`."""
+    """Handles polls of results, for an OrderedConsumer over `RingingPositions`.
 
-    def __init__(self) -> None:
+    Args:
+        jobs: where the jobs of the tasks are.
+    """
+
+    def __init__(self, jobs: JobStore) -> None:
+        self._jobs = jobs
         self.moved: set[TaskKey] = set()
 
     async def handle(self, tx: Tx, records: Sequence[Record]) -> None:
@@ -35,7 +43,7 @@ class ResultHandler:
         Raises:
             Poison: a record is no answer.
         """
-        self.moved |= await take_results(tx, decode_all(records, decode_result))
+        self.moved |= await take_results(tx, self._jobs, decode_all(records, decode_result))
 
 
 class RingingPositions(TablePositions):
@@ -58,24 +66,34 @@ class RingingPositions(TablePositions):
 
 
 def decode_result(record: Record) -> Answer:
-    """Returns the answer that a record carries.
+    """Returns the answer that a record carries; the database takes its texts.
 
     Raises:
         Poison: it carries none; the text says what it is.
     """
     cls = _TYPES.get(type_of(record))
     if cls is None:
-        raise Poison(record, f"is no OfferBatchResult or TaskEndResult, but {type_of(record) or 'of no type'}")
+        raise Poison(record, f"is no result, but {type_of(record) or 'of no type'}")
     try:
         answer = cls.FromString(record.value)
     except DecodeError as error:
         raise Poison(record, f"cannot be read as {cls.DESCRIPTOR.full_name}: {error}") from error
-    if not answer.seller_id or not answer.namespace or answer.task_id < 1 or answer.run < 1:
+    names = (answer.seller_id, answer.namespace)
+    if not all(names) or "\0" in "".join(names) or answer.task_id < 1 or answer.run < 1:
         raise Poison(record, "names no run of a task")
+    if isinstance(answer, RunCheckResult):
+        return answer
     if answer.outcome == offer_results_pb2.BATCH_OUTCOME_UNSPECIFIED:
         raise Poison(record, "says no outcome")
     if isinstance(answer, OfferBatchResult):
-        texts = (text for error in answer.errors for text in (error.external_id, error.value, error.excerpt))
-        if any("\0" in text for text in texts):
-            raise Poison(record, "has a NUL character in an issue")
+        answer.reason = answer.reason.replace("\0", "\ufffd")
+        for issue in answer.errors:
+            _replace_nuls(issue)
     return answer
+
+
+def _replace_nuls(issue: OfferError) -> None:
+    """PostgreSQL keeps no NUL; an issue with one is still better than a batch without an answer."""
+    for name in _TEXTS:
+        if "\0" in (text := getattr(issue, name)):
+            setattr(issue, name, text.replace("\0", "\ufffd"))

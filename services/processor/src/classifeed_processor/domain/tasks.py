@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Final, NamedTuple
 
 from classifeed.feeds.v1 import load_pb2, task_pb2
 from classifeed_common.namespace_names import parse_numbered
 
-MAX_INCOMPLETE_RUNS: Final = 3
+MAX_LOSSES: Final = 3
+_FIRST_ASK_S: Final = 30.0
+_LONGEST_ASK_S: Final = 300.0
+
+
+class Window(IntEnum):
+    """How it stands with the window of a run, the batches that may wait for their replies."""
+
+    OPEN = 0
+    """Batches go out, or have all gone out."""
+    STALLED = 1
+    """It was full and no reply came: the owner is asked whether it has replied to all."""
+    TOLD = 2
+    """The owner has said so: what has no reply is sent again, and the run goes on."""
 
 
 class TaskKey(NamedTuple):
@@ -45,7 +59,7 @@ def fetch_name(seller_id: str, namespace: str, result_id: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TaskState:
-    """A task as the job that runs it finds it."""
+    """A task as the job that runs it finds it; `window` is a value of `Window`."""
 
     kind: task_pb2.TaskKind
     status: task_pb2.TaskStatus
@@ -61,6 +75,20 @@ class TaskState:
     feed_version: int
     feed_loader_result_id: int | None
     format_wanted: str
+    window: int
+    asks: int
+    asked_s: float | None
+
+    @property
+    def next_ask_s(self) -> float:
+        """In how many seconds the owner is to be asked (again) for what is awaited; 0: now.
+
+        Whoever is asked replies even if nothing has changed, so a silence means that the question or the reply was
+        lost, or that the owner does not work now.
+        """
+        if self.asked_s is None:
+            return 0.0
+        return max(0.0, min(_FIRST_ASK_S * 2.0 ** min(self.asks - 1, 10), _LONGEST_ASK_S) - self.asked_s)
 
     @property
     def is_open(self) -> bool:

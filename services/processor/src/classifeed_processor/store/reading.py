@@ -18,6 +18,7 @@ _LIST_ERRORS = _SQL["list_errors"]
 _FIND_BATCH = _SQL["find_batch"]
 _FIRST_SENT = _SQL["first_sent"]
 _COUNT_OPEN = _SQL["count_open"]
+_COUNT_UNHEARD = _SQL["count_unheard"]
 
 
 class SentBatch(NamedTuple):
@@ -67,6 +68,13 @@ async def count_open(tx: Tx) -> int:
     row = await (await tx.execute(_COUNT_OPEN, {"held": task_pb2.TASK_STATUS_HELD})).fetchone()
     assert row is not None
     return int(row[0])
+
+
+async def count_unheard(tx: Tx, asks: int) -> tuple[int, float]:
+    """Return how many tasks have asked for replies so often in vain, and for how many seconds the first has waited."""
+    row = await (await tx.execute(_COUNT_UNHEARD, {"asks": asks})).fetchone()
+    assert row is not None
+    return row[0], row[1]
 
 
 def _task(row: tuple[Any, ...]) -> Task:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from classifeed.feeds.v1.load_pb2 import OfferError
 from classifeed.feeds.v1.task_pb2 import FeedStatistics
@@ -21,13 +22,15 @@ _INSERT_ERRORS = _SQL["insert_errors"]
 
 @dataclass(frozen=True, slots=True)
 class LockedTask:
-    """A task as the consumer finds it."""
+    """A task as the consumer finds it; `window` is a value of `Window`, `sent_s` the age of the end of its run."""
 
     status: int
     phase: int
     run: int
     incomplete_runs: int
-    source_bytes: int
+    window: int
+    job_id: UUID | None
+    sent_s: float | None
 
 
 async def lock_tasks(tx: Tx, keys: Collection[TaskKey]) -> dict[TaskKey, LockedTask]:

@@ -13,6 +13,7 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    Uuid,
     text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
@@ -44,7 +45,7 @@ tasks = Table(
     Column("status", SmallInteger, nullable=False),
     Column("phase", SmallInteger, nullable=False),
     Column("run", Integer, nullable=False, server_default=text("0")),
-    # How many runs the owner answered INCOMPLETE.
+    # How often batches, or replies to them, were lost.
     Column("incomplete_runs", Integer, nullable=False, server_default=text("0")),
     Column("mode", SmallInteger, nullable=False),
     Column("disposition", SmallInteger, nullable=False),
@@ -71,6 +72,15 @@ tasks = Table(
     # What the terminal message of the run says; known in phase SENT.
     Column("batch_count", BigInteger),
     Column("digest", LargeBinary),
+    # When all batches of the run had been acknowledged; known in phase SENT.
+    Column("sent_at", DateTime(timezone=True)),
+    # The job that runs it, to be made due when a reply has moved the task.
+    Column("job_id", Uuid),
+    # A value of domain.tasks.Window.
+    Column("window_state", SmallInteger, nullable=False, server_default=text("0")),
+    # How often the owner was asked for what is awaited, and when last; 0 and none once it has replied.
+    Column("asks", Integer, nullable=False, server_default=text("0")),
+    Column("asked_at", DateTime(timezone=True)),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
     Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
     Column("ended_at", DateTime(timezone=True)),

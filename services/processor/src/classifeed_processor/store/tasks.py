@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 from classifeed.feeds.v1 import task_pb2
 from classifeed_common.db import Tx, load_queries
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.feed_order import FeedMarks, FetchOrder
 from classifeed_processor.domain.made_task import MadeTask
-from classifeed_processor.domain.tasks import TaskKey, TaskState
+from classifeed_processor.domain.tasks import TaskKey, TaskState, Window
 from classifeed_processor.domain.wanted_task import WantedTask
 
 _SQL = load_queries(__package__, "tasks.sql")
@@ -37,6 +38,14 @@ _NOTE_SENT = _SQL["note_sent"]
 _END_TASK = _SQL["end_task"]
 _HOLD_TASK = _SQL["hold_task"]
 _AWAIT_RERUN = _SQL["await_rerun"]
+_LIST_UNANSWERED = _SQL["list_unanswered"]
+_FIND_LAST_BATCH = _SQL["find_last_batch"]
+_STALL = _SQL["stall"]
+_NOTE_ASKED = _SQL["note_asked"]
+_NOTE_TOLD = _SQL["note_told"]
+_RESUME = _SQL["resume"]
+_WARN = _SQL["warn"]
+_FIND_NEXT_JOB = _SQL["find_next_job"]
 
 _PARSING = {"parsing": task_pb2.TASK_PHASE_PARSING}
 
@@ -84,14 +93,19 @@ async def read_marks(tx: Tx, seller_id: str, namespace: str, statuses: Sequence[
     return FeedMarks(None if fetch is None else FetchOrder(*fetch), removed[0])
 
 
-async def insert_task(tx: Tx, seller_id: str, namespace: str, columns: dict[str, Any]) -> TaskKey:
-    """Make a task with the next number of its namespace; the counter is locked."""
+async def draw_key(tx: Tx, seller_id: str, namespace: str) -> TaskKey:
+    """Return the name of the next task of a namespace; the counter is locked. No id is given twice, not by a restored
+    database either: none is below the clock in µs.
+    """
     names = {"seller_id": seller_id, "namespace": namespace}
     row = await (await tx.execute(_DRAW_TASK_ID, names)).fetchone()
     assert row is not None
-    key = TaskKey(seller_id, namespace, row[0])
-    await tx.execute(_INSERT_TASK, {**columns, **_key(key)})
-    return key
+    return TaskKey(seller_id, namespace, row[0])
+
+
+async def insert_task(tx: Tx, key: TaskKey, job_id: UUID, columns: dict[str, Any]) -> None:
+    """Make a task, run by a job."""
+    await tx.execute(_INSERT_TASK, {**columns, **_key(key), "job_id": job_id})
 
 
 async def lock_task(tx: Tx, key: TaskKey) -> TaskState | None:
@@ -156,6 +170,19 @@ async def count_unanswered(tx: Tx, key: TaskKey, run: int) -> int:
     return int(row[0])
 
 
+async def list_unanswered(tx: Tx, key: TaskKey, run: int) -> set[int]:
+    """Return the numbers of the batches of the run that wait for their answer."""
+    rows = await (await tx.execute(_LIST_UNANSWERED, {**_key(key), "run": run})).fetchall()
+    return {row[0] for row in rows}
+
+
+async def find_last_batch(tx: Tx, key: TaskKey, run: int) -> int:
+    """Return the number of the last batch of the run that was sent; 0 when none was."""
+    row = await (await tx.execute(_FIND_LAST_BATCH, {**_key(key), "run": run})).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
 async def note_sent(tx: Tx, key: TaskKey, run: int, *, batch_count: int, digest: bytes) -> None:
     """Note that all batches were acknowledged, with what the terminal message says."""
     sent = {"sent": task_pb2.TASK_PHASE_SENT, "batch_count": batch_count, "digest": digest, "run": run}
@@ -188,5 +215,36 @@ async def hold_task(tx: Tx, key: TaskKey) -> None:
 
 
 async def await_rerun(tx: Tx, key: TaskKey) -> None:
-    """Have the task's job run it again: the owner misses batches."""
+    """Have the task's job run it again as a whole: the owner lacks batches. Nothing counts for the old run any more."""
     await tx.execute(_AWAIT_RERUN, {**_key(key), **_PARSING})
+
+
+async def stall(tx: Tx, key: TaskKey, run: int) -> None:
+    """Note that the window is full and no reply comes; unless the task has gone on without the run."""
+    await tx.execute(_STALL, {**_key(key), "run": run, "stalled": Window.STALLED})
+
+
+async def note_asked(tx: Tx, key: TaskKey) -> None:
+    """Note that the owner is asked for what is awaited. The task is locked."""
+    await tx.execute(_NOTE_ASKED, _key(key))
+
+
+async def note_told(tx: Tx, key: TaskKey, *, is_lost: bool) -> None:
+    """Have the task's job go on with the run, and send again what has no reply; `is_lost` counts towards the limit."""
+    await tx.execute(_NOTE_TOLD, {**_key(key), **_PARSING, "told": Window.TOLD, "losses": int(is_lost)})
+
+
+async def resume(tx: Tx, key: TaskKey) -> None:
+    """Note that the job goes on with a run that had stalled."""
+    await tx.execute(_RESUME, _key(key))
+
+
+async def warn(tx: Tx, key: TaskKey, warning: str) -> None:
+    """Add a sentence for the seller to what the task says about the file."""
+    await tx.execute(_WARN, {**_key(key), "warning": warning})
+
+
+async def find_next_job(tx: Tx, key: TaskKey) -> UUID | None:
+    """Return the job of the first task of the namespace that waits for this one to end; None when there is none."""
+    row = await (await tx.execute(_FIND_NEXT_JOB, {**_key(key), "held": task_pb2.TASK_STATUS_HELD})).fetchone()
+    return None if row is None else row[0]

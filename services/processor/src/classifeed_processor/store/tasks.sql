@@ -46,21 +46,24 @@ SELECT coalesce(max(feed_version), 0) FROM tasks
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND kind = 2
 
 -- name: draw_task_id
-UPDATE task_counters SET last_task_id = last_task_id + 1
+-- Never below the clock in µs: the owner of the offers compares ids, so a restored database must not give one twice.
+UPDATE task_counters
+SET last_task_id = greatest(last_task_id + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s
 RETURNING last_task_id
 
 -- name: insert_task
 INSERT INTO tasks (seller_id, namespace, task_id, kind, status, phase, mode, disposition, upload_id,
                    feed_loader_task_id, feed_loader_result_id, feed_version, source_sha256, source_bytes, file_name,
-                   format_wanted, parser_version)
+                   format_wanted, parser_version, job_id)
 VALUES (%(seller_id)s, %(namespace)s, %(task_id)s, %(kind)s, %(status)s, %(phase)s, %(mode)s, %(disposition)s,
         %(upload_id)s, %(feed_loader_task_id)s, %(feed_loader_result_id)s, %(feed_version)s, %(source_sha256)s,
-        %(source_bytes)s, %(file_name)s, %(format_wanted)s, %(parser_version)s)
+        %(source_bytes)s, %(file_name)s, %(format_wanted)s, %(parser_version)s, %(job_id)s)
 
 -- name: lock_task
 SELECT kind, status, phase, run, incomplete_runs, mode, disposition, source_sha256, source_bytes, batch_count, digest,
-       feed_version, feed_loader_result_id, format_wanted
+       feed_version, feed_loader_result_id, format_wanted, window_state, asks,
+       extract(epoch FROM clock_timestamp() - asked_at)::float8
 FROM tasks
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
 FOR UPDATE
@@ -83,8 +86,11 @@ WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id < %(ta
   AND status = %(held)s
 
 -- name: begin_run
+-- Never below the seconds since 2025, for the reason that task ids are not: runs of one task are compared too.
 UPDATE tasks
-SET run = run + 1, phase = %(parsing)s, batch_count = NULL, digest = NULL, updated_at = clock_timestamp()
+SET run = greatest(run + 1, (extract(epoch FROM clock_timestamp()) - 1735689600)::integer), phase = %(parsing)s,
+    batch_count = NULL, digest = NULL, sent_at = NULL, window_state = 0, asks = 0, asked_at = NULL,
+    updated_at = clock_timestamp()
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
 RETURNING run
 
@@ -113,9 +119,19 @@ SELECT count(*) FROM offer_batches
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run = %(run)s
   AND answered_at IS NULL
 
+-- name: list_unanswered
+SELECT batch_id FROM offer_batches
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run = %(run)s
+  AND answered_at IS NULL
+
+-- name: find_last_batch
+SELECT coalesce(max(batch_id), 0) FROM offer_batches
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run = %(run)s
+
 -- name: note_sent
 UPDATE tasks
-SET phase = %(sent)s, batch_count = %(batch_count)s, digest = %(digest)s, updated_at = clock_timestamp()
+SET phase = %(sent)s, batch_count = %(batch_count)s, digest = %(digest)s, sent_at = clock_timestamp(), asks = 0,
+    asked_at = NULL, updated_at = clock_timestamp()
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run = %(run)s
 
 -- name: end_task
@@ -130,5 +146,39 @@ UPDATE tasks SET status = %(held)s, updated_at = clock_timestamp()
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND ended_at IS NULL
 
 -- name: await_rerun
-UPDATE tasks SET phase = %(parsing)s, incomplete_runs = incomplete_runs + 1, updated_at = clock_timestamp()
+-- The run is over: what else is replied about it has nothing to say any more.
+UPDATE tasks
+SET run = run + 1, phase = %(parsing)s, incomplete_runs = incomplete_runs + 1, window_state = 0, asks = 0, asked_at = NULL,
+    updated_at = clock_timestamp()
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND ended_at IS NULL
+
+-- name: stall
+UPDATE tasks SET window_state = %(stalled)s, updated_at = clock_timestamp()
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run = %(run)s
+
+-- name: note_asked
+UPDATE tasks SET asks = asks + 1, asked_at = clock_timestamp()
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
+
+-- name: note_told
+-- What the owner lacks is known: the job goes on with the run.
+UPDATE tasks
+SET phase = %(parsing)s, window_state = %(told)s, asks = 0, asked_at = NULL, incomplete_runs = incomplete_runs + %(losses)s,
+    updated_at = clock_timestamp()
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND ended_at IS NULL
+
+-- name: resume
+UPDATE tasks SET window_state = 0, asks = 0, asked_at = NULL, updated_at = clock_timestamp()
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
+
+-- name: warn
+UPDATE tasks SET warnings = warnings || %(warning)s::text
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
+
+-- name: find_next_job
+-- The job of the first task that waits for this one to end.
+SELECT job_id FROM tasks
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id > %(task_id)s AND ended_at IS NULL
+  AND status <> %(held)s
+ORDER BY task_id
+LIMIT 1

@@ -1,0 +1,39 @@
+"""What readiness shows of the tables is what the last look found."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import psycopg
+import pytest
+
+from classifeed_common.runner import Watch
+
+
+async def test_what_is_blocked_is_shown_until_it_is_not_and_passing_faults_change_nothing() -> None:
+    stop = asyncio.Event()
+    seen: list[Mapping[str, str]] = []
+    answers: list[dict[str, str] | Exception] = [{"a": "why"}, psycopg.OperationalError("away"), {}]
+
+    async def look() -> Mapping[str, str]:
+        seen.append(watch.blocked())
+        if not answers:
+            stop.set()
+            return {}
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    watch = Watch(look, period_s=0.001)
+    await asyncio.wait_for(watch.run(stop), 30)
+    assert seen == [{}, {"a": "why"}, {"a": "why"}, {}]
+
+
+async def test_a_lasting_fault_ends_it_so_that_nobody_believes_in_it() -> None:
+    async def look() -> Mapping[str, str]:
+        raise LookupError("no such table")
+
+    with pytest.raises(LookupError):
+        await Watch(look).run(asyncio.Event())

@@ -1,0 +1,36 @@
+"""The end of a task, whoever finds it."""
+
+from __future__ import annotations
+
+from classifeed.feeds.v1 import task_pb2
+from classifeed_common.db import Tx
+from classifeed_jobs import JobStore
+from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.domain.tasks import TaskKey
+from classifeed_processor.store import tasks
+
+
+async def finish_task(
+    tx: Tx,
+    jobs: JobStore,
+    key: TaskKey,
+    status: task_pb2.TaskStatus,
+    fault: FeedFault | None = None,
+    *,
+    is_fetched: bool = False,
+) -> None:
+    """Ends the task for good, unless it has ended, and lets the next one of its namespace begin.
+
+    Args:
+        fault: for FAILED: why.
+        is_fetched: chooses the words of the fault.
+    """
+    await tasks.end_task(tx, key, status, fault, is_fetched=is_fetched)
+    await begin_next(tx, jobs, key)
+
+
+async def begin_next(tx: Tx, jobs: JobStore, key: TaskKey) -> None:
+    """Lets the next task of the namespace begin: this one has ended or is held."""
+    job_id = await tasks.find_next_job(tx, key)
+    if job_id is not None:
+        await jobs.make_due(tx, [job_id])

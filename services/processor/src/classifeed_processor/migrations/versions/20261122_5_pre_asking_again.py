@@ -1,0 +1,20 @@
+"""Tasks ask again for replies that do not come, and know the job that runs them."""
+
+from alembic import op
+
+revision = "20261122_5"
+down_revision = "20261122_3"
+PHASE = "pre"
+
+
+def upgrade() -> None:
+    op.execute("ALTER TABLE tasks ADD COLUMN job_id uuid")
+    op.execute("ALTER TABLE tasks ADD COLUMN window_state smallint DEFAULT 0 NOT NULL")
+    op.execute("ALTER TABLE tasks ADD COLUMN asks integer DEFAULT 0 NOT NULL")
+    op.execute("ALTER TABLE tasks ADD COLUMN asked_at timestamptz")
+    op.execute("ALTER TABLE tasks ADD COLUMN sent_at timestamptz")
+
+
+def downgrade() -> None:
+    for column in ("job_id", "window_state", "asks", "asked_at", "sent_at"):
+        op.execute(f"ALTER TABLE tasks DROP COLUMN {column}")
