@@ -1,0 +1,253 @@
+"""State of the processor that is lost: results that nobody has read, the newest task, a whole database gone back.
+
+After each, and without a restart or a statement by hand, the load or the next one of its namespace ends within three
+minutes, and the offers are those of the newest file that was accepted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from bench.generated_feed import offer_ids, write_feed
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from psycopg.conninfo import make_conninfo
+
+from classifeed_common.testing.databases import DatabaseServer
+from tests.e2e.suite import Suite
+from tests.e2e.test_loads import counts_of
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000)]
+_RESULTS = "feeds.offer-results.v1"
+_OFFERS = 10_000
+_PROMISED_S = 180
+# A slow machine may take longer than is promised; the seconds are printed.
+_LIMIT_S = 3 * _PROMISED_S
+
+
+class Loads:
+    """A seller who uploads one file after another; each has other prices, and other offers left out."""
+
+    def __init__(self, suite: Suite, seller: str, folder: Path) -> None:
+        self.suite = suite
+        self.seller = seller
+        self._file = folder / "feed.yml"
+        self._revision = 0
+        self.expected: frozenset[str] = frozenset()
+
+    def begin(self) -> subprocess.Popen[str]:
+        """Upload the next revision."""
+        self._revision += 1
+        left_out = frozenset(list(offer_ids(_OFFERS))[self._revision : self._revision * 20])
+        write_feed(self._file, _OFFERS, revision=self._revision * 10_000, skip=left_out)
+        self.expected = frozenset(offer_ids(_OFFERS)) - left_out
+        return self.suite.start_command(
+            "feed", "upload", self._file, "--seller", self.seller, "--timeout", str(_LIMIT_S)
+        )
+
+    def load(self) -> dict[str, Any]:
+        """Upload the next revision and return its task, which has succeeded."""
+        return self.end(self.begin())
+
+    def end(self, command: subprocess.Popen[str]) -> dict[str, Any]:
+        """Wait for the end of an upload and return its task, which has succeeded."""
+        output, error = command.communicate(timeout=_LIMIT_S + 60)
+        assert command.returncode == 0, (output, error)
+        task: dict[str, Any] = json.loads(output)
+        assert task["status"] == "SUCCEEDED", output
+        counts_of(task)
+        assert task["statistics"]["total"] == task["expected_total"], "each offer has one result"
+        return task
+
+    def check(self) -> None:
+        """Compare offers and index with the newest file."""
+        offers = self.suite.offers(self.seller)
+        assert set(offers) == self.expected
+        least = self._revision * 10_000 * 1_000_000
+        assert all(int(offer["content"]["price"]["amount_micros"]) >= least for offer in offers.values())
+        self.suite.settle()
+        assert int(self.suite.run("search", "", "--seller", self.seller, "--limit", "1").document["total"]) == len(
+            self.expected
+        )
+
+    def applied(self) -> int:
+        """How many batches offers has applied."""
+        query = "SELECT count(*) FROM applied_batches WHERE seller_id = %s"
+        return int(self.suite.query("offers", query, self.seller)[0][0])
+
+    def without_result(self) -> int:
+        """How many batches the processor has sent without having read their results."""
+        query = "SELECT count(*) FROM offer_batches WHERE seller_id = %s AND answered_at IS NULL"
+        return int(self.suite.query("processor", query, self.seller)[0][0])
+
+
+@pytest.fixture
+def loads(suite: Suite, seller: str, tmp_path: Path) -> Loads:
+    return Loads(suite, seller, tmp_path)
+
+
+class Processor:
+    """The processor's database, which may lose something."""
+
+    def __init__(self, suite: Suite) -> None:
+        self._dsn = suite.status()["postgres"]["processor"]
+        password = json.loads((suite.data / "keys" / "postgres.json").read_text())["postgres"]
+        superuser = make_conninfo(self._dsn, user="postgres", password=password, dbname="postgres")
+        self._server = DatabaseServer(superuser)
+
+    def back_up(self) -> str:
+        """Copy the whole database."""
+        return self._server.back_up(self._dsn)
+
+    def restore(self, backup: str) -> None:
+        """Replace the whole database by a copy made before."""
+        self._server.restore(self._dsn, backup)
+
+    def execute(self, sql: str, *parameters: object) -> None:
+        """Change its tables, as a fault would."""
+        with psycopg.connect(self._dsn, options="-c search_path=processor") as connection:
+            connection.execute(sql, parameters)
+
+    def close(self) -> None:
+        """Drop the copies."""
+        self._server.drop_all()
+
+
+@pytest.fixture
+def processor(suite: Suite) -> Iterator[Processor]:
+    database = Processor(suite)
+    yield database
+    database.close()
+
+
+@contextmanager
+def stopped(pids: Sequence[int]) -> Iterator[None]:
+    """Stop processes, and let them go on."""
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+
+
+def delete_results(suite: Suite) -> int:
+    """Delete every record of the results, read or not; return how many there were."""
+    bootstrap = suite.status()["kafka"]
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "look"})
+    try:
+        partitions = consumer.list_topics(_RESULTS, timeout=60).topics[_RESULTS].partitions
+        marks = {number: consumer.get_watermark_offsets(TopicPartition(_RESULTS, number)) for number in partitions}
+    finally:
+        consumer.close()
+    ends = [TopicPartition(_RESULTS, number, high) for number, (_, high) in marks.items()]
+    for future in admin.delete_records(ends).values():
+        future.result(timeout=60)
+    return sum(high - low for low, high in marks.values())
+
+
+def report(what: str, began_at: float) -> None:
+    """Print the seconds."""
+    print(f"{what}: {time.monotonic() - began_at:.1f} s")
+
+
+def test_a_load_ends_whose_results_are_lost(suite: Suite, loads: Loads) -> None:
+    loads.load()
+    pids = list(suite.status()["services"]["processor"]["pids"].values())
+    before = loads.applied()
+    command = loads.begin()
+    suite.wait(lambda: loads.applied() > before, _LIMIT_S, "batches are applied")
+    with stopped(pids):
+        settled = [-1, loads.applied()]
+        while settled[-1] != settled[-2]:  # what is sent is applied, and its results are on the topic
+            time.sleep(2)
+            settled.append(loads.applied())
+        assert delete_results(suite) > 0
+        assert loads.without_result() > 0, "the fault came too late"
+    began_at = time.monotonic()
+    loads.end(command)
+    report("a load whose results were lost ended after", began_at)
+    loads.check()
+    loads.load()
+    loads.check()
+
+
+def test_the_next_load_ends_after_the_newest_task_is_lost(loads: Loads, processor: Processor) -> None:
+    loads.load()
+    lost = loads.load()
+    for table in ("offer_errors", "offer_batches", "feed_statistics", "tasks"):
+        processor.execute(f"DELETE FROM {table} WHERE seller_id = %s AND task_id = %s", loads.seller, lost["task_id"])
+    processor.execute("UPDATE task_counters SET last_task_id = last_task_id - 1 WHERE seller_id = %s", loads.seller)
+    began_at = time.monotonic()
+    task = loads.load()
+    report("the load after a lost task ended after", began_at)
+    assert int(task["task_id"]) > int(lost["task_id"])
+    loads.check()
+
+
+def test_the_next_load_ends_after_the_database_went_back(loads: Loads, processor: Processor) -> None:
+    loads.load()
+    backup = processor.back_up()
+    loads.load()
+    lost = loads.load()
+    processor.restore(backup)
+    began_at = time.monotonic()
+    task = loads.load()
+    report("the load after the restore ended after", began_at)
+    assert int(task["task_id"]) > int(lost["task_id"])
+    loads.check()
+
+
+def test_a_load_ends_that_was_under_way_in_the_backup(suite: Suite, loads: Loads, processor: Processor) -> None:
+    loads.load()
+    before = loads.applied()
+    command = loads.begin()
+    suite.wait(lambda: loads.applied() > before, _LIMIT_S, "batches are applied")
+    backup = processor.back_up()
+    ended = loads.end(command)
+    processor.restore(backup)
+    began_at = time.monotonic()
+
+    def has_ended() -> bool:
+        found = suite.run("task", "show", loads.seller, "default", ended["task_id"])
+        return found.exit_code == 0 and found.document["status"] == "SUCCEEDED"
+
+    suite.wait(has_ended, _LIMIT_S, "the load of the backup has ended")
+    report("a load that was under way in the backup ended after", began_at)
+    loads.check()
+    loads.load()
+    loads.check()
+
+
+def test_a_load_under_way_that_the_backup_does_not_know_is_made_again(
+    suite: Suite, loads: Loads, processor: Processor
+) -> None:
+    loads.load()
+    backup = processor.back_up()
+    before = loads.applied()
+    command = loads.begin()
+    suite.wait(lambda: loads.applied() > before, _LIMIT_S, "batches are applied")
+    processor.restore(backup)
+    began_at = time.monotonic()
+    command.communicate(timeout=_LIMIT_S + 60)
+
+    def is_loaded() -> bool:
+        return set(suite.offers(loads.seller)) == loads.expected
+
+    suite.wait(is_loaded, _LIMIT_S, "the file of the lost task is loaded")
+    report("the file of a lost task was loaded after", began_at)
+    loads.check()
+    loads.load()
+    loads.check()
