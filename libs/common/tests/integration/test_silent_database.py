@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import psycopg
 import pytest
 import structlog.testing
+from psycopg_pool import AsyncConnectionPool
+from psycopg_pool.pool_async import AddConnection
 
 from classifeed_common.db import Database, ResponseLost, Tx, is_passing_fault
 from classifeed_common.db.watch import DEAD
@@ -367,3 +370,43 @@ async def test_a_task_that_is_cancelled_on_a_dead_connection_ends(
     watch.stop()
     await persist(lambda: add(db))
     assert await added(things) == 2
+
+
+async def test_a_pool_connects_soon_after_a_long_absence_of_the_server(
+    things: Database,
+    database_dsn: str,
+    proxied_database: ProxiedDatabase,
+    postgres_proxy: TcpProxy,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """psycopg's own pauses double: after an absence of 17 s the next attempt is at about second 31."""
+    pauses: dict[str, list[float]] = {"ours": [], "naive": []}
+    schedule_task = AsyncConnectionPool.schedule_task
+
+    async def record(pool: Any, task: Any, delay: float) -> None:
+        if isinstance(task, AddConnection):
+            pauses["naive" if pool is naive else "ours"].append(delay)
+        await schedule_task(pool, task, delay)
+
+    monkeypatch.setattr(AsyncConnectionPool, "schedule_task", record)
+    ours = await proxied_database()
+    naive = AsyncConnectionPool(postgres_proxy.dsn(database_dsn), min_size=1, max_size=1, timeout=120, open=False)
+    await naive.open(wait=True)
+    postgres_proxy.refuse()
+    postgres_proxy.cut_existing()
+
+    async def use_naive() -> None:
+        async with naive.connection() as connection:
+            await connection.execute("SELECT 1")
+
+    adding = [asyncio.create_task(persist(each)) for each in (lambda: add(ours), use_naive)]
+    await asyncio.wait(adding, timeout=17)  # how long it is away
+    postgres_proxy.restore()
+    watch = Stopwatch("pool: after an absence of 17 s")
+    await adding[0]
+    watch.stop()
+    await adding[1]
+    watch.stop()
+    await naive.close()
+    assert max(pauses["ours"]) <= 2
+    assert max(pauses["naive"]) > 10

@@ -50,6 +50,10 @@ class _Link:
         for writer in self.writers:
             writer.close()
 
+    def cut(self) -> None:
+        for writer in self.writers:
+            writer.transport.abort()
+
 
 class TcpProxy:
     """Forwards TCP connections to one server. Runs in a thread of its own, so any test may call it.
@@ -112,6 +116,15 @@ class TcpProxy:
         """Forward nothing at all; new connections are accepted and get no answer."""
         return self._call(lambda: self._silence(forwards_new=False))
 
+    def cut_existing(self) -> None:
+        """Reset the connections of now, as a server does that dies."""
+
+        def cut() -> None:
+            for link in self._links:
+                link.cut()
+
+        self._call(cut)
+
     def refuse(self) -> None:
         """Refuse new connections, until `restore`; those of now are as they are."""
         self._run(self._stop_listening())
@@ -154,8 +167,8 @@ class TcpProxy:
     async def _close(self) -> None:
         await self._stop_listening()
         writers = [writer for link in self._links for writer in link.writers]
-        for writer in writers:
-            writer.transport.abort()  # nobody may read what is left to be sent
+        for link in self._links:
+            link.cut()  # nobody may read what is left to be sent
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
