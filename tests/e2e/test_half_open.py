@@ -12,6 +12,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,12 +88,13 @@ def load_over(proxied: Proxied, folder: Path, what: str, fault: Callable[[], Non
     suite.wait(lambda: proxied.loaded(sellers) > before, _LIMIT_S, "offers are loaded again")
     watch.stop()
 
+    watch = Stopwatch(f"{what}: the rest of a load")
+
     def ended(seller: str) -> tuple[int, str]:
         output, error = uploading[seller].communicate(timeout=_LIMIT_S)
-        Stopwatch(f"{what}: {seller} ended at {time.monotonic() - began_s:.1f} s;").stop()
+        watch.stop()
         return uploading[seller].returncode, output + error
 
-    began_s = time.monotonic()
     with ThreadPoolExecutor(_SELLERS) as threads:
         outcomes = dict(zip(sellers, threads.map(ended, sellers), strict=True))
     assert {seller: outcome for seller, outcome in outcomes.items() if outcome[0] != 0} == {}
@@ -121,18 +123,25 @@ def test_a_database_server_that_stands_still_fails_no_load_and_costs_no_connecti
     postmaster = proxied.suite.status()["parts"]["postgres"]["pid"]
 
     def stand_still() -> None:
-        stopped = stop_tree(postmaster)
-        time.sleep(_STAND_STILL_S)  # the fault itself
-        for pid in stopped:
-            os.kill(pid, signal.SIGCONT)
+        with stopped(postmaster):
+            time.sleep(_STAND_STILL_S)  # the fault itself
 
     before = {name: proxied.dead_connections(name) for name in _SILENT}
     load_over(proxied, tmp_path, f"PostgreSQL stood still for {_STAND_STILL_S} s", stand_still)
     assert {name: proxied.dead_connections(name) for name in _SILENT} == before
 
 
-def stop_tree(pid: int) -> list[int]:
-    """Stop a process and all that come from it, and return them; the parent first, so that no more come."""
+@contextmanager
+def stopped(pid: int) -> Iterator[None]:
+    """Stop a process and all that come from it in the block.
+
+    Parents stop first, so that no more come, and go on last: until then a child that has ended keeps its number.
+    """
     os.kill(pid, signal.SIGSTOP)
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [pid, *(each for child in children for each in stop_tree(int(child)))]
+    try:
+        with ExitStack() as children:
+            for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+                children.enter_context(stopped(int(child)))
+            yield
+    finally:
+        os.kill(pid, signal.SIGCONT)

@@ -21,6 +21,7 @@ from classifeed_common.rpc.server import MAX_MESSAGE_BYTES
 from classifeed_common.telemetry import CallSpan, client_span
 
 DEFAULT_TIMEOUT_S: Final = 10.0
+_LONGEST_PAUSE_MS: Final = 2_000
 
 _REPEATABLE: Final = (MethodOptions.IDEMPOTENT, MethodOptions.NO_SIDE_EFFECTS)
 
@@ -74,7 +75,7 @@ def open_channel(
         *KEEPALIVE,
         ("grpc.initial_reconnect_backoff_ms", 100),
         ("grpc.min_reconnect_backoff_ms", 100),
-        ("grpc.max_reconnect_backoff_ms", 2_000),
+        ("grpc.max_reconnect_backoff_ms", _LONGEST_PAUSE_MS),
         ("grpc.enable_retries", 1),
         ("grpc.service_config", service_config()),
     ]
