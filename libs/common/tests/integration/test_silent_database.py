@@ -15,7 +15,9 @@ from psycopg_pool.pool_async import AddConnection
 
 from classifeed_common.db import Database, ResponseLost, Tx, is_passing_fault
 from classifeed_common.db.watch import DEAD
+from classifeed_common.runner.parts import database_of
 from classifeed_common.testing.recovery import Stopwatch, until
+from classifeed_common.testing.rpc import settings_for
 from classifeed_common.testing.tcp_proxy import MakeProxy, ProxiedDatabase, TcpProxy
 
 pytestmark = pytest.mark.slow
@@ -339,20 +341,31 @@ def with_other_pid(data: bytes) -> bytes:
     return begin + found + b"\x7f\xff\xff\xff" + rest[4:] if found else data
 
 
-async def test_without_a_pool_the_limit_ends_a_silence(
-    things: Database, proxied_database: ProxiedDatabase, postgres_proxy: TcpProxy
+async def test_without_a_pool_the_limit_that_operators_set_ends_a_silence(
+    things: Database, database_dsn: str, postgres_proxy: TcpProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    db = await proxied_database(use_pool=False, unanswered_s=3)
+    settings = {
+        "DSN": postgres_proxy.dsn(database_dsn),
+        "DB_SCHEMA": things.schema,
+        "DB_USE_POOL": "false",
+        "DB_UNANSWERED_S": "10",
+    }
+    for name, value in settings.items():
+        monkeypatch.setenv(f"CLASSIFEED_RECEIVER_{name}", value)
+    db = database_of(settings_for("receiver"))
+    await db.open()
 
     async def add_over_a_silence() -> None:
         async with db.transaction() as tx:
             postgres_proxy.silence_existing()
             await tx.execute("UPDATE things SET n = n + 1 WHERE id = 1")
 
-    with pytest.raises(ResponseLost):
+    with structlog.testing.capture_logs() as logs, pytest.raises(ResponseLost):
         await add_over_a_silence()
+    assert [log["silent_s"] for log in logs if log["event"] == "db.connection.dead"] == [10]
     await add(db)
     assert await added(things) == 1
+    await db.close()
 
 
 async def test_a_task_that_is_cancelled_on_a_dead_connection_ends(
