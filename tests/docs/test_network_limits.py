@@ -39,7 +39,9 @@ _SECONDS: dict[str, list[float]] = {
         watch._GRACE_S,
     ],
     "a response while the server says nothing at all": [default_of(Database, "unanswered_s")],
-    "a response behind a pooler": [float(ServiceSettings.model_fields["db_unanswered_s"].default)],
+    "a response behind a pooler, or without a pool of ours": [
+        float(ServiceSettings.model_fields["db_unanswered_s"].default)
+    ],
     "what the server says of a silent session": [probe.LIMIT_S, watch.PROBE_TICKS * watch.TICK_S],
     "a notification": [wakeups._CHECK_EVERY_S],
     "a response to a migration": [

@@ -32,6 +32,7 @@ _STAND_STILL_S = 60 if _IS_LONG else 15
 _SILENT = ("offers", "processor")
 _SILENCES: Sequence[tuple[str, ...]] = [_SILENT, ("offers",), ("processor",)] if _IS_LONG else [_SILENT]
 _LIMIT_S = 600.0
+Uploads = dict[str, subprocess.Popen[str]]
 
 
 @dataclass(frozen=True)
@@ -76,10 +77,33 @@ def load_over(proxied: Proxied, folder: Path, what: str, fault: Callable[[], Non
     suite = proxied.suite
     sellers = [f"s{os.urandom(4).hex()}" for _ in range(_SELLERS)]
     files = {seller: write_feed(folder / f"{seller}.yml", _OFFERS, prefix=seller) for seller in sellers}
-    uploading: dict[str, subprocess.Popen[str]] = {
+    with uploads(suite, files) as uploading:
+        outcomes = outcomes_over(proxied, uploading, what, fault)
+    assert {seller: outcome for seller, outcome in outcomes.items() if outcome[0] != 0} == {}
+    for seller in sellers:
+        assert set(suite.offers(seller)) == set(offer_ids(_OFFERS, prefix=seller))
+
+
+@contextmanager
+def uploads(suite: Suite, files: dict[str, Path]) -> Iterator[Uploads]:
+    """Begin a load of each seller's file; those that have not ended with the block are killed."""
+    uploading = {
         seller: suite.start_command("feed", "upload", file, "--seller", seller, "--timeout", str(_LIMIT_S))
         for seller, file in files.items()
     }
+    try:
+        yield uploading
+    finally:
+        for process in uploading.values():
+            process.kill()
+            process.communicate()
+
+
+def outcomes_over(
+    proxied: Proxied, uploading: Uploads, what: str, fault: Callable[[], None]
+) -> dict[str, tuple[int, str]]:
+    """Wait until the loads are under way, have the fault, and return how each seller's load ended."""
+    suite, sellers = proxied.suite, list(uploading)
     suite.wait(lambda: proxied.loaded(sellers) > _OFFERS // 2, _LIMIT_S, "loads are under way")
     assert all(process.poll() is None for process in uploading.values()), "the fault came too late"
     fault()
@@ -96,10 +120,7 @@ def load_over(proxied: Proxied, folder: Path, what: str, fault: Callable[[], Non
         return uploading[seller].returncode, output + error
 
     with ThreadPoolExecutor(_SELLERS) as threads:
-        outcomes = dict(zip(sellers, threads.map(ended, sellers), strict=True))
-    assert {seller: outcome for seller, outcome in outcomes.items() if outcome[0] != 0} == {}
-    for seller in sellers:
-        assert set(suite.offers(seller)) == set(offer_ids(_OFFERS, prefix=seller))
+        return dict(zip(sellers, threads.map(ended, sellers), strict=True))
 
 
 @pytest.mark.parametrize("silent", _SILENCES, ids=" and ".join)
