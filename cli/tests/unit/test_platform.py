@@ -19,6 +19,7 @@ from classifeed_cli.exit_codes import CommandError, ExitCode
 from classifeed_cli.platform import settle as settle_module
 from classifeed_cli.platform.credentials import ensure_credentials, write_tokens
 from classifeed_cli.platform.layout import Layout
+from classifeed_cli.platform.plan import make_plan
 from classifeed_cli.platform.ports import plan_ports
 from classifeed_cli.platform.service_table import ServiceTable
 from classifeed_cli.platform.settle import wait_settled
@@ -53,6 +54,18 @@ def test_only_brings_the_parts_that_a_service_needs() -> None:
     with pytest.raises(CommandError) as error:
         table.choose(["serch"])
     assert error.value.exit_code == ExitCode.USAGE
+
+
+def test_a_service_finds_postgresql_behind_a_proxy_and_nobody_else_does(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLASSIFEED_OFFERS_POSTGRES_ADDRESS", "127.0.0.1:6432")
+    plan = make_plan(layout, [])
+    behind = {
+        spec.name for spec in plan.services if "@127.0.0.1:6432/" in plan.environment(spec).get(f"{spec.prefix}DSN", "")
+    }
+    assert behind == {"offers"}
+    assert f"@{plan.address('postgres')}/" in plan.dsn("offers")  # what migrations and `status` use
 
 
 def test_ports_are_kept_and_move_only_when_they_must(layout: Layout) -> None:

@@ -33,12 +33,18 @@ class Plan:
         """DSN of PostgreSQL's superuser."""
         return f"postgresql://postgres:{self.credentials.superuser}@{self.address('postgres')}/postgres"
 
-    def dsn(self, service: str) -> str:
-        """DSN of a service: its own role on its own database."""
-        return f"postgresql://{service}:{self.credentials.roles[service]}@{self.address('postgres')}/{service}"
+    def dsn(self, service: str, address: str = "") -> str:
+        """DSN of a service: its own role on its own database, at another address if one is given."""
+        return (
+            f"postgresql://{service}:{self.credentials.roles[service]}@{address or self.address('postgres')}/{service}"
+        )
 
     def environment(self, spec: ServiceSpec) -> dict[str, str]:
-        """The whole environment of a service's process: ours, knobs mapped, and what `up` sets."""
+        """The whole environment of a service's process: ours, knobs mapped, and what `up` sets.
+
+        CLASSIFEED_<SERVICE>_POSTGRES_ADDRESS, host:port, has the service find PostgreSQL behind a proxy or a pooler of
+        the user's; migrations and `status` go there directly.
+        """
         environment = python_environment()
         for knob, targets in self.table.knobs.items():
             if knob in os.environ:
@@ -58,7 +64,8 @@ class Plan:
             f"{peer.upper()}_ADDRESS": self.address(f"{peer}.grpc") for peer in self.table.services if peer != spec.name
         }
         if spec.database:
-            own |= {"DSN": self.dsn(spec.name), "DB_SCHEMA": spec.name}
+            elsewhere = environment.get(f"{spec.prefix}POSTGRES_ADDRESS", "")
+            own |= {"DSN": self.dsn(spec.name, elsewhere), "DB_SCHEMA": spec.name}
         if spec.kafka:
             own["KAFKA_BOOTSTRAP"] = self.address("kafka")
         if spec.s3:

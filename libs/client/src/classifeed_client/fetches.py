@@ -56,7 +56,7 @@ class FetchCalls(Connection):
                     {"fetch": fetch.name},
                 )
             time.sleep(_POLL_S)
-            # A service that restarts is waited for: the fetch is a row, and it outlives the process.
-            with suppress(Unreachable):
+            # A service that restarts, or is silent, is waited for: the fetch is a row, and it outlives the process.
+            with suppress(Unreachable, DeadlineExceeded):
                 fetch = self.get_fetch(fetch.name)
         return fetch

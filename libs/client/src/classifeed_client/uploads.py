@@ -73,8 +73,8 @@ class UploadCalls(Connection):
                     "It will be made as soon as the processor answers; look again with `classifeed task list`.",
                 )
             time.sleep(_POLL_S)
-            # A service that restarts is waited for: the file is stored, so its task will come.
-            with suppress(Unreachable):
+            # A service that restarts, or is silent, is waited for: the file is stored, so its task will come.
+            with suppress(Unreachable, DeadlineExceeded):
                 upload = self.get_upload(upload.name)
         return upload.task
 

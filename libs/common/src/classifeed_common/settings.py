@@ -51,6 +51,12 @@ class ServiceSettings(LogFileSettings):
     db_pool_recycle_s: float = Field(
         default=3600, gt=0, le=30 * 86400, description="Age at which a kept connection is replaced, in seconds."
     )
+    db_unanswered_s: float = Field(
+        default=90,
+        ge=10,
+        le=3600,
+        description="How long a statement may be silent while nobody can tell what PostgreSQL does, in seconds.",
+    )
     kafka_bootstrap: str = Field(default="", description="Kafka brokers, host:port, comma-separated.")
     s3_endpoint: str = Field(default="", description="S3, as http(s)://host:port.")
     s3_access_key: str = Field(default="", description="Access key of S3.")

@@ -13,7 +13,8 @@ import sqlalchemy
 from psycopg.conninfo import make_conninfo
 
 from classifeed_common.db import shared_tables
-from classifeed_common.db.migrations import MigrationError, check_drift, migrate
+from classifeed_common.db.migrations import MigrationError, check_drift, migrate, run
+from classifeed_common.testing.tcp_proxy import TcpProxy
 
 
 class Shop:
@@ -208,3 +209,21 @@ def test_a_role_that_owns_its_schema_alone_can_migrate_it_and_read_no_other(shop
         with psycopg.connect(shop.dsn, autocommit=True) as admin:
             admin.execute(f"DROP OWNED BY {role}")
             admin.execute(f"DROP ROLE {role}")
+
+
+def test_a_migration_whose_server_is_silent_ends(
+    shop: Shop, postgres_proxy: TcpProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "_RESPONSE_LIMIT_S", 2.0)
+    shop.dsn = postgres_proxy.dsn(shop.dsn)
+    shop.add("0001", "op.execute('SELECT pg_sleep(1)')")
+    with ThreadPoolExecutor() as threads:
+        migrating = threads.submit(shop.migrate)
+        while not shop.query("SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'"):
+            assert not migrating.done()
+        postgres_proxy.silence_existing()
+        try:
+            with pytest.raises(sqlalchemy.exc.OperationalError, match="no response within 2 s"):
+                migrating.result(40)
+        finally:
+            postgres_proxy.cut_existing()  # the thread ends in any case

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-import psycopg
-
-from classifeed_common.db import load_queries
-from classifeed_common.db.database import checked_schema
+from classifeed_common.db import Database, Tx, load_queries
+from classifeed_common.db.conninfo import checked_schema
 from classifeed_common.db.migrations import MigrationError
 
 _SQL = load_queries("classifeed_jobs.sql", "placing.sql")
@@ -35,7 +33,8 @@ async def place_jobs(dsn: str, *, schema: str, queue_schema: str) -> int:
         psycopg.Error: the role may not do that, or the tables are in use.
     """
     names = {"schema": checked_schema(schema), "queue_schema": checked_schema(queue_schema)}
-    async with await psycopg.AsyncConnection.connect(dsn) as connection:
+    db = Database(dsn, schema=schema, application_name=f"place-{queue_schema}")
+    async with db.dedicated_connection() as connection, connection.transaction():
         # Names come out with their schemas when none is searched.
         await connection.execute("SET LOCAL search_path = pg_catalog")
         await connection.execute(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT_S}s'")
@@ -55,6 +54,6 @@ async def place_jobs(dsn: str, *, schema: str, queue_schema: str) -> int:
     return len(rows)
 
 
-async def _is_true(connection: psycopg.AsyncConnection[Any], query: str, names: dict[str, str]) -> bool:
+async def _is_true(connection: Tx, query: str, names: dict[str, str]) -> bool:
     row = await (await connection.execute(query, names)).fetchone()
     return bool(row is not None and row[0])

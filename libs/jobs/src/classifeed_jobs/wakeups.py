@@ -15,6 +15,8 @@ _log = structlog.get_logger("classifeed_jobs.wakeups")
 
 CHANNEL: Final = "dl_jobs"
 CANCEL_PREFIX: Final = "cancel "
+# A connection that waits is silent anyway: only a statement shows that it is alive.
+_CHECK_EVERY_S: Final = 8.0
 _FIRST_WAIT_S = 0.1
 _LONGEST_WAIT_S = 5.0
 
@@ -40,8 +42,10 @@ class Wakeups:
                     await connection.execute(f"LISTEN {CHANNEL}")
                     wait_s = _FIRST_WAIT_S
                     self._on_gap()
-                    async for notification in connection.notifies():
-                        self._on_payload(notification.payload)
+                    while True:
+                        async for notification in connection.notifies(timeout=_CHECK_EVERY_S):
+                            self._on_payload(notification.payload)
+                        await connection.execute("SELECT 1")
             except (psycopg.Error, OSError) as error:
                 _log.warning("worker.listen.lost", error=str(error), retry_in_s=wait_s)
             await asyncio.sleep(wait_s)

@@ -145,7 +145,7 @@ def follow_removal(client: Client, out: Output, feed: feed_pb2.Feed, timeout_s: 
     ):
         progress.waiting("waiting for loads before it")
         while deadline.left_s > 0:
-            with suppress(Unreachable):
+            with suppress(Unreachable, DeadlineExceeded):
                 for task in client.list_tasks(feed.name, page_size=_NEWEST).tasks:
                     if task.kind == task_pb2.TASK_KIND_DELETE and task.feed_version == feed.version:
                         return follow_task(client, progress, interruption, task.name, deadline)
@@ -168,8 +168,7 @@ def _watch(client: Client, progress: LoadProgress, name: str, deadline: Deadline
     while (left_s := deadline.left_s) > 0:
         try:
             yield from client.watch_task(name, timeout_s=left_s)
-        except Unreachable:
-            progress.waiting("waiting for the service")
+        except (Unreachable, DeadlineExceeded):  # the deadline may be that of a call behind the service
+            if deadline.left_s > _RETRY_S:
+                progress.waiting("waiting for the service")
             time.sleep(min(_RETRY_S, deadline.left_s))
-        except DeadlineExceeded:
-            return

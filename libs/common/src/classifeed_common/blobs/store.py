@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
@@ -13,10 +16,13 @@ import urllib3
 from minio import Minio
 from minio.error import InvalidResponseError, S3Error, ServerError
 
+from classifeed_common.blobs.http_client import HttpClient
 from classifeed_common.errors import Unavailable
 
 R = TypeVar("R")
 _CHUNK_BYTES: Final = 1024 * 1024
+_TRANSFER_THREADS: Final = 8
+_SHORT_THREADS: Final = 2
 _MISSING: Final = frozenset({"NoSuchKey", "NoSuchObject", "NoSuchBucket"})
 
 
@@ -28,8 +34,36 @@ class BlobCorrupt(Exception):
     """The bytes under this hash have another hash. Lasting; nothing of them must be used."""
 
 
+class _ThreadedClient:
+    """A client and threads of its own: a server that is silent keeps nobody waiting who does not need it."""
+
+    def __init__(self, endpoint: str, access_key: str, secret_key: str, *, threads: int, retries: int) -> None:
+        parts = urlsplit(endpoint)
+        self._http = HttpClient(connections=threads, retries=retries)
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="s3")
+        self._minio = Minio(
+            parts.netloc,
+            access_key=access_key,
+            secret_key=secret_key,
+            secure=parts.scheme == "https",
+            region="us-east-1",
+            http_client=self._http,
+        )
+
+    async def run(self, work: Callable[[Minio], R]) -> R:
+        """Return what `work` returns; a cancelled call goes on in its thread."""
+        call = partial(copy_context().run, work, self._minio)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._http.clear()
+
+
 class BlobStore:
-    """An S3 bucket. Safe to share between tasks; each call runs in a thread.
+    """An S3 bucket. Safe to share between tasks; each call runs in a thread, at most eight transfers at a time.
+
+    A server that falls silent fails a call within 20 s, save the last request of a large put (`COMPLETE_S`).
 
     Nothing but key and bytes is relied on: content types, user metadata and conditional puts differ between servers.
     """
@@ -43,25 +77,10 @@ class BlobStore:
             secret_key: proof of it.
             bucket: made by `open` if it is missing.
         """
-        parts = urlsplit(endpoint)
         self._bucket = bucket
-        self._pool = urllib3.PoolManager(
-            maxsize=8,
-            timeout=urllib3.Timeout(connect=5, read=60),
-            retries=urllib3.Retry(total=2, backoff_factor=0.2, status_forcelist=[500, 502, 503, 504]),
-        )
-        # A deletion runs under a row lock, which the database ends after 30 s: it is over before that.
-        self._short_pool = urllib3.PoolManager(maxsize=2, timeout=urllib3.Timeout(connect=2, read=8), retries=False)
-        self._client, self._short_client = (
-            Minio(
-                parts.netloc,
-                access_key=access_key,
-                secret_key=secret_key,
-                secure=parts.scheme == "https",
-                region="us-east-1",
-                http_client=pool,
-            )
-            for pool in (self._pool, self._short_pool)
+        self._transfers, self._short = (
+            _ThreadedClient(endpoint, access_key, secret_key, threads=threads, retries=retries)
+            for threads, retries in ((_TRANSFER_THREADS, 2), (_SHORT_THREADS, 0))
         )
 
     async def open(self) -> None:
@@ -70,7 +89,7 @@ class BlobStore:
         Raises:
             Unavailable: the object store does not answer.
         """
-        await self._call(self._make_bucket)
+        await self._call(self._transfers, self._make_bucket)
 
     async def check(self) -> None:
         """Returns when the object store answers.
@@ -78,12 +97,12 @@ class BlobStore:
         Raises:
             Unavailable: it does not.
         """
-        await self._call(lambda: self._client.bucket_exists(self._bucket))
+        await self._call(self._short, lambda client: client.bucket_exists(self._bucket))
 
     async def close(self) -> None:
-        """Closes the connections."""
-        self._pool.clear()
-        self._short_pool.clear()
+        """Close the connections. Transfers under way end by themselves, within the limits of a silent server."""
+        self._transfers.close()
+        self._short.close()
 
     async def put_file(self, path: Path, sha256: str) -> None:
         """Stores a file under its hash, unless it is there; idempotent. The caller vouches for the hash.
@@ -92,7 +111,7 @@ class BlobStore:
             Unavailable: the object store does not answer.
             OSError: the file cannot be read.
         """
-        await self._call(lambda: self._put(path, sha256))
+        await self._call(self._transfers, lambda client: self._put(client, path, sha256))
 
     async def fetch(self, sha256: str, target: Path) -> int:
         """Writes the file with this hash to `target` and returns its size in bytes, once the hash was verified.
@@ -102,19 +121,20 @@ class BlobStore:
             BlobCorrupt: its bytes have another hash; `target` is removed.
             Unavailable: the object store does not answer.
         """
-        return await self._call(lambda: self._fetch(sha256, target))
+        return await self._call(self._transfers, lambda client: self._fetch(client, sha256, target))
 
     async def delete(self, sha256: str) -> None:
-        """Removes a file; idempotent. Takes 10 s at the most.
+        """Remove a file; idempotent. Takes 13 s at the most, once fewer than two others are under way.
 
         Raises:
             Unavailable: the object store does not answer.
         """
-        await self._call(lambda: self._short_client.remove_object(self._bucket, sha256))
+        # It runs under a row lock, which the database ends after 30 s: it is over before that.
+        await self._call(self._short, lambda client: client.remove_object(self._bucket, sha256))
 
-    async def _call(self, work: Callable[[], R]) -> R:
+    async def _call(self, client: _ThreadedClient, work: Callable[[Minio], R]) -> R:
         try:
-            return await asyncio.to_thread(work)
+            return await client.run(work)
         except (S3Error, urllib3.exceptions.HTTPError, ServerError, InvalidResponseError) as error:
             raise self._unavailable(error) from error
 
@@ -125,34 +145,36 @@ class BlobStore:
             retry_after_s=1,
         )
 
-    def _make_bucket(self) -> None:
-        if self._client.bucket_exists(self._bucket):
+    def _make_bucket(self, client: Minio) -> None:
+        if client.bucket_exists(self._bucket):
             return
         try:
-            self._client.make_bucket(self._bucket)
+            client.make_bucket(self._bucket)
         except (S3Error, InvalidResponseError):
             # Another process may have been faster; servers say so in different ways, rclone with a page of text.
-            if not self._client.bucket_exists(self._bucket):
+            if not client.bucket_exists(self._bucket):
                 raise
 
-    def _put(self, path: Path, sha256: str) -> None:
+    def _put(self, client: Minio, path: Path, sha256: str) -> None:
         # The size as well: a server that died in a put may show a part of it.
-        if self._size_of(sha256) != path.stat().st_size:
-            self._client.fput_object(self._bucket, sha256, str(path))
+        if self._size_of(client, sha256) != path.stat().st_size:
+            # One part after the other: rclone answers a part that came before its turn when all the others are there,
+            # which is as good as silence.
+            client.fput_object(self._bucket, sha256, str(path), num_parallel_uploads=1)
 
-    def _size_of(self, sha256: str) -> int | None:
+    def _size_of(self, client: Minio, sha256: str) -> int | None:
         try:
-            return self._client.stat_object(self._bucket, sha256).size
+            return client.stat_object(self._bucket, sha256).size
         except S3Error as error:
             if error.code in _MISSING:
                 return None
             raise
 
-    def _fetch(self, sha256: str, target: Path) -> int:
-        if self._size_of(sha256) is None:  # asked first: not every server names a missing key in its answer to a GET
+    def _fetch(self, client: Minio, sha256: str, target: Path) -> int:
+        if self._size_of(client, sha256) is None:  # a missing key may have no name in the response to a GET
             raise BlobMissing(f"the object store has no object {sha256}")
         digest, size = hashlib.sha256(), 0
-        response = self._client.get_object(self._bucket, sha256)
+        response = client.get_object(self._bucket, sha256)
         try:
             with target.open("wb") as file:
                 for chunk in response.stream(_CHUNK_BYTES):

@@ -2,43 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg_pool import AsyncConnectionPool
-
-from classifeed_common.db.unpooled import Tx, Unpooled
-
-__all__ = ["Database", "Tx", "checked_schema", "session_dsn"]
-_IDENTIFIER = re.compile(r"[a-z_][a-z0-9_]{0,62}")
-
-
-def checked_schema(schema: str) -> str:
-    """The schema's name, fit to be put into SQL without quotes.
-
-    Raises:
-        ValueError: the name is not a plain lower-case identifier.
-    """
-    if _IDENTIFIER.fullmatch(schema) is None:
-        raise ValueError(f"schema {schema!r} is no plain lower-case name: use letters, digits and _ (at most 63)")
-    return schema
-
-
-def session_dsn(
-    dsn: str,
-    schema: str,
-    application_name: str,
-    settings: dict[str, str] | None = None,
-    further_schemas: Sequence[str] = (),
-) -> str:
-    """The DSN with the search path and the given server settings as start-up options: no extra round trip."""
-    options = [str(conninfo_to_dict(dsn).get("options") or "")]
-    search_path = ",".join(checked_schema(each) for each in (schema, *further_schemas))
-    wanted = {"search_path": search_path, **(settings or {})}
-    options += [f"-c {name}={value}" for name, value in wanted.items()]
-    return make_conninfo(dsn, options=" ".join(filter(None, options)), application_name=application_name)
+from classifeed_common.db.connection import Tx, WatchedConnection
+from classifeed_common.db.conninfo import UNANSWERED_S, checked_schema, session_dsn
+from classifeed_common.db.pool import Pool
+from classifeed_common.db.probe import Probe
+from classifeed_common.db.unpooled import Unpooled
+from classifeed_common.db.watch import ConnectionWatch
 
 
 class Database:
@@ -47,6 +19,8 @@ class Database:
     Nothing is sent before `open()`. After a restart of the server each pooled connection fails once and is then
     replaced; `is_passing_fault` tells such errors from lasting ones. A transaction whose process stands still is
     ended by the server after `idle_in_transaction_s`, so that a paused process cannot keep its row locks for ever.
+    A connection that is open and gives no response is found by a `ConnectionWatch`: its statement ends with a passing
+    fault, and the connections that are idle are made anew.
 
     Args:
         dsn: any libpq connection string.
@@ -59,6 +33,8 @@ class Database:
         further_schemas: where names are looked for that `schema` does not have.
         use_pool: otherwise each transaction has a new connection, and nothing stays on the server between two of them.
         recycle_s: a pooled connection that is older goes when it is given back, and another one takes its place.
+        unanswered_s: how long a statement may be silent while nobody can tell what the server does: without a pool,
+            behind a pooler, and while the server gives no answer at all.
     """
 
     def __init__(
@@ -74,6 +50,7 @@ class Database:
         further_schemas: Sequence[str] = (),
         use_pool: bool = True,
         recycle_s: float = 3600.0,
+        unanswered_s: float = UNANSWERED_S,
     ) -> None:
         self.dsn = dsn
         self.schema = checked_schema(schema)
@@ -85,10 +62,17 @@ class Database:
             {"idle_in_transaction_session_timeout": str(idle_ms)},
             further_schemas,
         )
-        self._pool: AsyncConnectionPool[Tx] | Unpooled = (
-            AsyncConnectionPool(
+        self._watch = ConnectionWatch(
+            Probe(dsn, application_name) if use_pool else None,
+            schema=schema,
+            unanswered_s=unanswered_s,
+            on_dead=self._replace_idle,
+        )
+        self._pool: Pool | Unpooled = (
+            Pool(
                 self._session_dsn,
-                kwargs={"autocommit": True},
+                connection_class=WatchedConnection,
+                kwargs={"autocommit": True, "watch": self._watch},
                 min_size=min_size,
                 max_size=max_size,
                 max_lifetime=recycle_s,
@@ -97,7 +81,7 @@ class Database:
                 open=False,
             )
             if use_pool
-            else Unpooled(self._session_dsn, max_size=max_size, timeout_s=acquire_timeout_s)
+            else Unpooled(self._session_dsn, max_size=max_size, timeout_s=acquire_timeout_s, watch=self._watch)
         )
 
     async def open(self) -> None:
@@ -110,6 +94,7 @@ class Database:
 
     async def close(self) -> None:
         """Give all connections back. Callers still waiting get an error. Twice does no harm."""
+        await self._watch.close()
         await self._pool.close()
 
     @asynccontextmanager
@@ -141,10 +126,14 @@ class Database:
     @asynccontextmanager
     async def dedicated_connection(self) -> AsyncIterator[Tx]:
         """A connection of its own beside the pool, in autocommit: for LISTEN, session locks and long COPYs."""
-        connection = await Tx.connect(self._session_dsn, autocommit=True)
+        connection = await WatchedConnection.connect(self._session_dsn, autocommit=True, watch=self._watch)
         async with connection:
             yield connection
 
     def pool_stats(self) -> dict[str, int]:
         """Figures of the pool (size, waiting callers, errors) by their psycopg_pool names, for metrics."""
         return self._pool.get_stats()
+
+    async def _replace_idle(self) -> None:
+        if isinstance(self._pool, Pool):
+            await self._pool.drain()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout
 
-Tx: TypeAlias = psycopg.AsyncConnection[tuple[Any, ...]]
-"""A connection inside BEGIN … COMMIT, its search path set to the service's schema, its rows tuples."""
+from classifeed_common.db.connection import Tx, WatchedConnection
+from classifeed_common.db.watch import ConnectionWatch
 
 _RETRY_S: Final = 0.2
 
@@ -25,10 +25,12 @@ class Unpooled:
         dsn: any libpq connection string.
         max_size: upper bound; further callers wait.
         timeout_s: how long they wait, before they get `psycopg_pool.PoolTimeout`.
+        watch: ends statements whose response does not come.
     """
 
-    def __init__(self, dsn: str, *, max_size: int, timeout_s: float) -> None:
+    def __init__(self, dsn: str, *, max_size: int, timeout_s: float, watch: ConnectionWatch) -> None:
         self._dsn = dsn
+        self._watch = watch
         self._max_size = max_size
         self._timeout_s = timeout_s
         self._free = asyncio.Semaphore(max_size)
@@ -64,7 +66,9 @@ class Unpooled:
         """
         await self._take()
         try:
-            async with await Tx.connect(self._dsn, autocommit=True, prepare_threshold=None) as connection:
+            async with await WatchedConnection.connect(
+                self._dsn, autocommit=True, prepare_threshold=None, watch=self._watch
+            ) as connection:
                 yield connection
         finally:
             self._used -= 1
@@ -89,7 +93,7 @@ class Unpooled:
 
     async def _is_reachable(self) -> bool:
         try:
-            connection = await Tx.connect(self._dsn)
+            connection = await WatchedConnection.connect(self._dsn)
         except psycopg.OperationalError:
             return False
         await connection.close()

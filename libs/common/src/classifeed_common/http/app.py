@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -17,6 +16,7 @@ from starlette.routing import BaseRoute, Route
 from classifeed_common.errors import DomainError
 from classifeed_common.http.problems import answer_error, answer_http_error
 from classifeed_common.metrics import BACKLOG, ROLE_BLOCKED
+from classifeed_common.waiting import gather_within
 
 BACKLOG_TIMEOUT_S = 5.0
 _log = structlog.get_logger("http")
@@ -108,8 +108,7 @@ async def count_backlog(backlogs: Mapping[str, BacklogSource]) -> dict[str, int]
 
     A source that fails makes the whole count fail: an unknown backlog must never be read as none.
     """
-    async with asyncio.timeout(BACKLOG_TIMEOUT_S):
-        counted = await asyncio.gather(*(source() for source in backlogs.values()))
+    counted = await gather_within(BACKLOG_TIMEOUT_S, *(source() for source in backlogs.values()))
     items = {
         f"{role}.{item}": number
         for role, found in zip(backlogs, counted, strict=True)

@@ -16,10 +16,12 @@ from google.protobuf.descriptor_pb2 import MethodOptions
 from classifeed_common.auth.tickets import KeyStore
 from classifeed_common.rpc.call import REQUEST_ID_KEY, bounded_timeout_s, current_call
 from classifeed_common.rpc.contracts import list_methods
+from classifeed_common.rpc.keepalive import KEEPALIVE
 from classifeed_common.rpc.server import MAX_MESSAGE_BYTES
 from classifeed_common.telemetry import CallSpan, client_span
 
 DEFAULT_TIMEOUT_S: Final = 10.0
+_LONGEST_PAUSE_MS: Final = 2_000
 
 _REPEATABLE: Final = (MethodOptions.IDEMPOTENT, MethodOptions.NO_SIDE_EFFECTS)
 
@@ -70,11 +72,10 @@ def open_channel(
     options: list[tuple[str, Any]] = [
         ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
         ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
-        ("grpc.keepalive_time_ms", 30_000),
-        ("grpc.keepalive_timeout_ms", 10_000),
+        *KEEPALIVE,
         ("grpc.initial_reconnect_backoff_ms", 100),
         ("grpc.min_reconnect_backoff_ms", 100),
-        ("grpc.max_reconnect_backoff_ms", 2_000),
+        ("grpc.max_reconnect_backoff_ms", _LONGEST_PAUSE_MS),
         ("grpc.enable_retries", 1),
         ("grpc.service_config", service_config()),
     ]

@@ -12,6 +12,7 @@ import grpc.aio
 from classifeed_common.auth.policy import Policy
 from classifeed_common.auth.tickets import KeyStore
 from classifeed_common.rpc.interceptor import CallInterceptor
+from classifeed_common.rpc.keepalive import KEEPALIVE, PERMITTED_PINGS
 from classifeed_common.settings import ServiceSettings
 
 ServicerT = TypeVar("ServicerT")
@@ -21,10 +22,8 @@ MAX_MESSAGE_BYTES: Final = 16 * 1024 * 1024
 OPTIONS: Final[tuple[tuple[str, int], ...]] = (
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
-    ("grpc.keepalive_time_ms", 60_000),
-    ("grpc.keepalive_timeout_ms", 20_000),
-    ("grpc.keepalive_permit_without_calls", 1),
-    ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+    *KEEPALIVE,
+    *PERMITTED_PINGS,
     # Two processes that share a port would each get half the calls, and nobody would be told.
     ("grpc.so_reuseport", 0),
 )

@@ -23,6 +23,7 @@ def database_of(settings: ServiceSettings) -> Database:
         max_size=settings.db_pool_max,
         use_pool=settings.db_use_pool,
         recycle_s=settings.db_pool_recycle_s,
+        unanswered_s=settings.db_unanswered_s,
     )
 
 

@@ -11,6 +11,7 @@ import structlog
 CHECK_TIMEOUT_S: Final = 3.0
 UNREADY_INTERVAL_S: Final = 0.25
 READY_INTERVAL_S: Final = 3.0
+_ABANDON_S: Final = 30.0
 
 _log = structlog.get_logger("runner")
 
@@ -28,6 +29,7 @@ class Readiness:
     def __init__(self, checks: Mapping[str, Check], on_change: Callable[[bool], None]) -> None:
         self._checks = checks
         self._on_change = on_change
+        self._asking: dict[str, tuple[asyncio.Future[None], float]] = {}
         self.faults: dict[str, str] = dict.fromkeys(checks, "not checked yet")
 
     async def check(self) -> bool:
@@ -40,20 +42,34 @@ class Readiness:
         return ready
 
     async def watch(self, stop: asyncio.Event) -> None:
-        """Checks until `stop` is set; sooner again while something is missing."""
-        while not stop.is_set():
-            ready = await self.check()
-            try:
-                await asyncio.wait_for(stop.wait(), READY_INTERVAL_S if ready else UNREADY_INTERVAL_S)
-            except TimeoutError:
-                continue
+        """Check until `stop` is set; sooner again while something is missing."""
+        try:
+            while not stop.is_set():
+                ready = await self.check()
+                try:
+                    await asyncio.wait_for(stop.wait(), READY_INTERVAL_S if ready else UNREADY_INTERVAL_S)
+                except TimeoutError:
+                    continue
+        finally:
+            for asking, _ in self._asking.values():
+                asking.cancel()
 
     async def _ask(self, name: str) -> str | None:
-        try:
-            async with asyncio.timeout(CHECK_TIMEOUT_S):
-                await self._checks[name]()
-        except TimeoutError:
+        # A check that takes too long is not cancelled at once, which may take as long again, but asked for its outcome
+        # next time: what is missing is known soon, and no more than one check holds a connection.
+        now_s = asyncio.get_running_loop().time()
+        if name not in self._asking:
+            self._asking[name] = (asyncio.ensure_future(self._checks[name]()), now_s)
+        asking, since_s = self._asking[name]
+        await asyncio.wait([asking], timeout=CHECK_TIMEOUT_S)
+        if not asking.done():
+            if now_s - since_s >= _ABANDON_S:
+                asking.cancel()
+                del self._asking[name]
             return f"no answer within {CHECK_TIMEOUT_S:g} s"
+        del self._asking[name]
+        try:
+            asking.result()
         except Exception as error:  # noqa: BLE001 any failure of a check means: not there
             return f"{type(error).__name__}: {error}".strip()
         return None

@@ -3,6 +3,7 @@
 pytest_plugins = [
     "classifeed_common.testing.servers",
     "classifeed_common.testing.databases",
+    "classifeed_common.testing.tcp_proxy",
     "classifeed_common.testing.topics",
     "classifeed_common.testing.rpc",
     "classifeed_common.testing.properties",

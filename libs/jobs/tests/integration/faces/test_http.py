@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 
 from classifeed_common.auth import KeyStore
 from classifeed_jobs import Fail
+from classifeed_jobs.faces.http import door
 
 UNKNOWN = "0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b"
 
@@ -40,6 +41,19 @@ async def test_health_and_info_answer_without_the_database(hosted) -> None:
     assert said == {"service": "loader", "version": "1.2.3", "environment": "test"}
     assert (await hosted.http.get("/health/ready")).json()["version"] == "1.2.3"
     assert "requests_total" in (await hosted.http.get("/metrics")).text
+
+
+async def test_a_body_that_does_not_come_is_waited_for_no_longer_than_its_limit(
+    hosted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(door, "_BODY_LIMIT_S", 0.2)
+    url = httpx.URL(str(hosted.http.base_url))
+    reader, writer = await asyncio.open_connection(url.host, url.port)
+    writer.write(b"POST /api/v1/jobs/trigger HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+    async with asyncio.timeout(60):
+        answer = await reader.read()  # to its end: the connection is of no more use
+    writer.close()
+    assert b"BODY_INCOMPLETE" in answer
 
 
 async def test_a_new_job_is_queued_with_what_was_asked(hosted) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, Final, TypeVar
 
 import psycopg
 import sqlalchemy
@@ -13,8 +13,9 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from psycopg.abc import PQGen
 
-from classifeed_common.db.database import checked_schema, session_dsn
+from classifeed_common.db.conninfo import bounded_dsn, checked_schema, session_dsn
 from classifeed_common.db.migrations.history import (
     MigrationError,
     Phase,
@@ -23,11 +24,33 @@ from classifeed_common.db.migrations.history import (
     target_of,
 )
 
+T = TypeVar("T")
+
 VERSION_TABLE = "alembic_version"
 LOCK_TIMEOUT_S = 5
 STATEMENT_TIMEOUT_S = 600
 _WAIT_FOR_OTHER_RUN_S = 120.0
+_RESPONSE_LIMIT_S = STATEMENT_TIMEOUT_S + 10.0
+_POLL_S: Final = 0.1  # psycopg's own
 _LOCK_SPACE = 0x636C6173  # first key of our advisory locks; the second is the schema's hash
+
+
+class _BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
+    """Waits no longer for a response than the server may take for it: it would have ended the statement by then."""
+
+    def wait(self, gen: PQGen[T], interval: float = _POLL_S, timeout: float | None = None) -> T:
+        """Run a generator of psycopg to its end.
+
+        Raises:
+            psycopg.OperationalError: the server is silent.
+        """
+        if timeout is not None:
+            return super().wait(gen, interval, timeout)
+        try:
+            return super().wait(gen, interval, _RESPONSE_LIMIT_S)
+        except psycopg.errors._WaitTimeout as error:
+            self.pgconn.finish()  # or the rollback would wait as long again
+            raise psycopg.OperationalError(f"no response within {_RESPONSE_LIMIT_S:g} s") from error
 
 
 def migrate(package: str, dsn: str, schema: str, phase: Phase = "all", *, further_schemas: Sequence[str] = ()) -> None:
@@ -108,7 +131,7 @@ def check_drift(
 
 
 def _create_schema(dsn: str, schema: str) -> None:
-    with psycopg.connect(dsn, autocommit=True) as connection:
+    with _BoundedConnection.connect(bounded_dsn(dsn), autocommit=True) as connection:
         # Asked first: CREATE SCHEMA IF NOT EXISTS wants the right to create even when the schema is there.
         if connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [schema]).fetchone() is None:
             # IF NOT EXISTS does not see what another run is making at this moment.
@@ -122,7 +145,7 @@ def _connect(dsn: str, schema: str, further_schemas: Sequence[str] = ()) -> Iter
     timeouts = {"lock_timeout": f"{LOCK_TIMEOUT_S}s", "statement_timeout": f"{STATEMENT_TIMEOUT_S}s"}
 
     def connect() -> psycopg.Connection[Any]:
-        return psycopg.connect(session_dsn(dsn, schema, f"migrate-{schema}", timeouts, further_schemas))
+        return _BoundedConnection.connect(session_dsn(dsn, schema, f"migrate-{schema}", timeouts, further_schemas))
 
     engine = sqlalchemy.create_engine("postgresql+psycopg://", creator=connect, poolclass=sqlalchemy.NullPool)
     try:

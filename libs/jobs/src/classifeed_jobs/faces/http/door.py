@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -27,6 +28,7 @@ from classifeed_jobs.faces.http.operations import SERVICE, Asked, Hosted, Operat
 _log = structlog.get_logger("classifeed_jobs.api")
 _audit = structlog.get_logger("classifeed_jobs.audit")
 _tracer = trace.get_tracer("classifeed_jobs")
+_BODY_LIMIT_S: Final = 20.0
 _NOTHING: Final[Mapping[str, Any]] = {}
 
 
@@ -105,10 +107,17 @@ async def _content(operation: Operation, request: Request) -> tuple[BaseModel | 
 async def _read(request: Request, limit: int) -> bytes:
     body = bytearray()
     try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > limit:
-                raise InvalidArgument("BODY_TOO_LARGE", f"The body is larger than {limit} bytes. Send less at once.")
+        async with asyncio.timeout(_BODY_LIMIT_S):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > limit:
+                    raise InvalidArgument(
+                        "BODY_TOO_LARGE", f"The body is larger than {limit} bytes. Send less at once."
+                    )
+    except TimeoutError as error:
+        raise InvalidArgument(
+            "BODY_INCOMPLETE", f"The body was not complete after {_BODY_LIMIT_S:g} s. Send it again."
+        ) from error
     except ClientDisconnect as error:
         raise InvalidArgument("BODY_INCOMPLETE", "The body ended before it was complete.") from error
     return bytes(body)

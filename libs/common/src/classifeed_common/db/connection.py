@@ -1,0 +1,131 @@
+"""WatchedConnection: a connection whose statements do not wait for a response that was lost."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Generator
+from contextlib import suppress
+from os import dup
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, TypeVar
+
+import psycopg
+from psycopg.abc import PQGen
+from psycopg.pq import TransactionStatus
+
+if TYPE_CHECKING:
+    from classifeed_common.db.watch import ConnectionWatch
+
+T = TypeVar("T")
+
+Tx: TypeAlias = psycopg.AsyncConnection[tuple[Any, ...]]
+"""A connection inside BEGIN … COMMIT, its search path set to the service's schema, its rows tuples."""
+
+_POLL_S: Final = 0.1  # psycopg's own
+
+
+class ResponseLost(psycopg.OperationalError):
+    """The connection is dead although its socket was open. The effect of the statement is unknown; a passing fault."""
+
+
+class WatchedConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
+    """A psycopg connection that a `ConnectionWatch` looks after while a statement is under way.
+
+    Attributes:
+        activity: grows with each wait and each time the socket has something for us: unchanged, it was silent.
+        generation: the watch's, as of the last response. An older one than the watch's: it may be dead as well.
+        opened_s: when it was connected, by the loop's clock.
+    """
+
+    activity = 0
+    generation = 0
+    opened_s = 0.0
+    _watch: ConnectionWatch | None = None
+    _lost: str | None = None
+    _under_way: PQGen[Any] | None = None
+
+    @classmethod
+    async def connect(cls, conninfo: str = "", *, watch: ConnectionWatch | None = None, **kwargs: Any) -> Self:  # type: ignore[override]
+        """Connect; see psycopg. Without a watch it is a connection like any other."""
+        connection = await super().connect(conninfo, **kwargs)
+        if watch is not None:
+            watch.adopt(connection)
+            connection._watch = watch
+        return connection
+
+    @property
+    def is_executing(self) -> bool:
+        """Whether a statement is under way; False while notifications are waited for."""
+        return self.pgconn.transaction_status == TransactionStatus.ACTIVE
+
+    @property
+    def statement(self) -> str | None:
+        """The statement under way, without its parameters; None where psycopg does not tell."""
+        return _statement_of(self._under_way)
+
+    async def wait(self, gen: PQGen[T], interval: float = _POLL_S, timeout: float | None = None) -> T:
+        """Run a generator of psycopg to its end: whatever this connection does on the network, it does here.
+
+        Raises:
+            ResponseLost: the watch found the connection dead.
+        """
+        watch = self._watch
+        if watch is None:
+            return await super().wait(gen, interval, timeout)
+        self.activity += 1
+        self._under_way = gen
+        watch.begin(self)
+        try:
+            result = await super().wait(_observe(gen, self), interval, timeout)
+        except psycopg.OperationalError as error:
+            if self._lost is None:
+                raise
+            raise ResponseLost(self._lost) from error
+        finally:
+            watch.end(self)
+        self.generation = watch.generation
+        return result
+
+    async def close(self) -> None:
+        """Close the connection. One that may be dead leaves its session to the watch: no message would reach it."""
+        if self._watch is not None and not self.closed:
+            self._watch.release(self)
+        await super().close()
+
+    def cut(self, why: str) -> None:
+        """End the wait under way with `ResponseLost`."""
+        self._lost = why
+        shut_down(self)
+
+
+def shut_down(connection: psycopg.AsyncConnection[Any]) -> None:
+    """Make the connection's socket end, so that who waits for it gets an OperationalError at once.
+
+    Closing it would not do: libpq is in the middle of it, and asyncio polls it. One that is closed already stays so.
+    """
+    with suppress(OSError, psycopg.OperationalError), socket.socket(fileno=dup(connection.pgconn.socket)) as twin:
+        twin.shutdown(socket.SHUT_RDWR)
+
+
+def _statement_of(gen: object) -> str | None:
+    """Look into the frames of psycopg's generators: they know, and nothing is to be noted for each statement."""
+    while gen is not None:
+        frame = getattr(gen, "gi_frame", None)
+        found = (frame.f_locals.get("query") or frame.f_locals.get("command")) if frame is not None else None
+        if isinstance(found, str | bytes):
+            return " ".join((found.decode() if isinstance(found, bytes) else found).split())[:200]
+        gen = getattr(gen, "gi_yieldfrom", None)
+    return None
+
+
+def _observe(gen: PQGen[T], connection: WatchedConnection) -> Generator[Any, Any, T]:
+    """Run `gen`, and note each time that its socket is ready; psycopg sends 0 when a poll has found nothing."""
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            if ready:
+                connection.activity += 1
+            wanted = gen.send(ready)
+    except StopIteration as end:
+        result: T = end.value
+        return result

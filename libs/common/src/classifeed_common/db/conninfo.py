@@ -1,0 +1,66 @@
+"""Connection strings: what every session of ours brings, unless the DSN says otherwise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+_IDENTIFIER: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+
+UNANSWERED_S: Final = 90.0
+"""How long a statement waits while nobody can tell what the server does: longer than a stand-still of a minute, which
+it is to outlive (docs/reference/network-limits.md)."""
+
+# A response that was lost is found by the watch (ADR 0029); these are for what it does not see. The kernel's limit is
+# no shorter than ours: it also cuts a COPY whose server does not read because it waits for a lock.
+_NETWORK_DEFAULTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "connect_timeout": "10",
+        "keepalives_idle": "5",
+        "keepalives_interval": "2",
+        "keepalives_count": "3",
+        "tcp_user_timeout": str(int(UNANSWERED_S * 1000)),
+    }
+)
+
+
+def checked_schema(schema: str) -> str:
+    """Return the schema's name, fit to be put into SQL without quotes.
+
+    Raises:
+        ValueError: the name is not a plain lower-case identifier.
+    """
+    if _IDENTIFIER.fullmatch(schema) is None:
+        raise ValueError(f"schema {schema!r} is no plain lower-case name: use letters, digits and _ (at most 63)")
+    return schema
+
+
+def bounded_dsn(dsn: str) -> str:
+    """Return the DSN with limits on connecting and on silent sockets; those that it has itself stay."""
+    given = conninfo_to_dict(dsn)
+    return make_conninfo(dsn, **{name: value for name, value in _NETWORK_DEFAULTS.items() if name not in given})
+
+
+def session_dsn(
+    dsn: str,
+    schema: str,
+    application_name: str,
+    settings: Mapping[str, str] | None = None,
+    further_schemas: Sequence[str] = (),
+) -> str:
+    """Return the DSN with limits, the search path and the given server settings.
+
+    The settings are start-up options: they cost no round trip.
+
+    Raises:
+        ValueError: a schema's name is not a plain lower-case identifier.
+    """
+    options = [str(conninfo_to_dict(dsn).get("options") or "")]
+    search_path = ",".join(checked_schema(each) for each in (schema, *further_schemas))
+    wanted = {"search_path": search_path, **(settings or {})}
+    options += [f"-c {name}={value}" for name, value in wanted.items()]
+    return make_conninfo(bounded_dsn(dsn), options=" ".join(filter(None, options)), application_name=application_name)

@@ -1,0 +1,21 @@
+"""Pool: psycopg's, with connections that are watched and that come back soon after the server does."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from psycopg_pool import AsyncConnectionPool
+from psycopg_pool.pool_async import AddConnection, MaintenanceTask
+
+from classifeed_common.db.connection import WatchedConnection
+
+_LONGEST_PAUSE_S: Final = 2.0
+
+
+class Pool(AsyncConnectionPool[WatchedConnection]):
+    """Connects again every 2 s at the latest: psycopg's own pauses double up to minutes, in which nobody is served."""
+
+    async def schedule_task(self, task: MaintenanceTask, delay: float) -> None:
+        """Run a task later; see psycopg_pool."""
+        is_attempt = isinstance(task, AddConnection)
+        await super().schedule_task(task, min(delay, _LONGEST_PAUSE_S) if is_attempt else delay)

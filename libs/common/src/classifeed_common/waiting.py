@@ -1,0 +1,29 @@
+"""Waiting that ends when its time is over, even where what is waited for needs a while to be cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+async def gather_within(limit_s: float, *awaitables: Awaitable[T]) -> list[T]:
+    """Return what all return, in their order; raise what the first raises.
+
+    What has not ended by then is cancelled and left alone: a statement on a dead connection takes seconds to end, and
+    nobody shall wait for that.
+
+    Raises:
+        TimeoutError: not all have ended within `limit_s` seconds.
+    """
+    tasks = [asyncio.ensure_future(each) for each in awaitables]
+    try:
+        _, late = await asyncio.wait(tasks, timeout=limit_s) if tasks else (set(), set())
+        if late:
+            raise TimeoutError(f"not within {limit_s:g} s")
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()

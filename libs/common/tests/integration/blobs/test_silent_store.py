@@ -1,0 +1,140 @@
+"""BlobStore before an object store that is silent: calls end, and nobody else waits for them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from slow_store import serve_store
+
+from classifeed_common.blobs import BlobStore, http_client
+from classifeed_common.embedded.s3 import EmbeddedS3
+from classifeed_common.errors import Unavailable
+from classifeed_common.testing.recovery import RECOVERY_LIMIT_S, Stopwatch, until
+from classifeed_common.testing.tcp_proxy import MakeProxy, TcpProxy
+
+MANY_BYTES = 40_000_000
+
+
+@pytest.fixture
+def proxy(s3: EmbeddedS3, tcp_proxy: MakeProxy) -> TcpProxy:
+    parts = urlsplit(s3.endpoint)
+    return tcp_proxy(str(parts.hostname), int(parts.port or 80))
+
+
+@pytest.fixture
+async def store(s3: EmbeddedS3, proxy: TcpProxy) -> AsyncIterator[BlobStore]:
+    store = BlobStore(
+        endpoint=f"http://{proxy.address}",
+        access_key=s3.access_key,
+        secret_key=s3.secret_key,
+        bucket=f"t-{uuid.uuid4().hex[:12]}",
+    )
+    await store.open()
+    yield store
+    await store.close()
+
+
+def made(folder: Path, size_bytes: int) -> tuple[Path, str]:
+    path = folder / uuid.uuid4().hex
+    content = os.urandom(size_bytes)
+    path.write_bytes(content)
+    return path, hashlib.sha256(content).hexdigest()
+
+
+async def unavailable(what: str, call: Callable[[], Awaitable[object]]) -> None:
+    """The call ends by itself, as one that may be tried again, within twice what is promised."""
+    watch = Stopwatch(what)
+    with pytest.raises(Unavailable) as caught:
+        async with asyncio.timeout(40):
+            await call()
+    watch.stop()
+    assert caught.value.reason == "OBJECT_STORE_UNAVAILABLE"
+
+
+@pytest.mark.slow
+async def test_calls_on_kept_connections_that_are_silent_end_and_the_next_ones_succeed(
+    store: BlobStore, proxy: TcpProxy, tmp_path: Path
+) -> None:
+    path, sha256 = made(tmp_path, 1000)
+    await store.check()
+    await store.put_file(path, sha256)
+    calls: dict[str, Callable[[], Awaitable[object]]] = {
+        "S3: put": lambda: store.put_file(path, sha256),
+        "S3: check": store.check,
+        "S3: get": lambda: store.fetch(sha256, tmp_path / "back"),
+        "S3: delete": lambda: store.delete(sha256),
+    }
+    for what, call in calls.items():
+        proxy.silence_existing()
+        await unavailable(what, call)
+        await call()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["get", "put"])
+async def test_a_transfer_that_falls_silent_amid_its_bytes_ends(
+    store: BlobStore, proxy: TcpProxy, tmp_path: Path, what: str
+) -> None:
+    path, sha256 = made(tmp_path, MANY_BYTES)
+    if what == "get":
+        await store.put_file(path, sha256)
+    calls: dict[str, Callable[[], Awaitable[object]]] = {
+        "get": lambda: store.fetch(sha256, tmp_path / "back"),
+        "put": lambda: store.put_file(path, sha256),
+    }
+    before = proxy.forwarded_bytes
+    ending = asyncio.create_task(unavailable(f"S3: amid a {what}", calls[what]))
+    await until(lambda: proxy.forwarded_bytes > before + 1_000_000)
+    proxy.silence_existing()
+    await ending
+    await calls[what]()
+    assert await store.fetch(sha256, tmp_path / "back") == MANY_BYTES
+
+
+@pytest.mark.slow
+async def test_a_store_that_is_silent_altogether_fails_calls_until_it_is_back(
+    store: BlobStore, proxy: TcpProxy, tmp_path: Path
+) -> None:
+    path, sha256 = made(tmp_path, MANY_BYTES)
+    proxy.silence_all()
+    await unavailable("S3: put while nothing works", lambda: store.put_file(path, sha256))
+    proxy.restore()
+    await store.put_file(path, sha256)
+
+
+@pytest.mark.slow
+async def test_transfers_that_hang_keep_nobody_else_waiting(store: BlobStore, proxy: TcpProxy, tmp_path: Path) -> None:
+    path, sha256 = made(tmp_path, 1000)
+    await store.put_file(path, sha256)
+    proxy.silence_all()
+    hanging = [asyncio.create_task(store.fetch(sha256, tmp_path / str(number))) for number in range(40)]
+    threads_of_others = [asyncio.to_thread(lambda: None) for _ in range(40)]
+    async with asyncio.timeout(RECOVERY_LIMIT_S):
+        await asyncio.gather(*threads_of_others)
+        proxy.restore()
+        await store.check()  # over a connection of its own kind, in a thread of its own kind
+        await store.delete(sha256)
+    assert not any(task.done() for task in hanging)
+    for task in hanging:
+        task.cancel()
+    await asyncio.gather(*hanging, return_exceptions=True)
+
+
+async def test_completing_a_large_put_may_take_longer_than_any_silence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(http_client, "SILENCE_S", 1.0)
+    path, sha256 = made(tmp_path, 12_000_000)
+    with serve_store(complete_s=3.0) as (slow, address):
+        store = BlobStore(endpoint=address, access_key="a", secret_key="b" * 8, bucket="bucket")
+        await store.put_file(path, sha256)
+        await store.close()
+    assert slow.completed
+    assert (slow.parts, slow.most_parts_at_once) == (3, 1)

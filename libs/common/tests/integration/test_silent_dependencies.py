@@ -1,0 +1,104 @@
+"""What a service says of itself while a dependency is silent: soon, and without piling up questions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from classifeed_common.db import Database
+from classifeed_common.http import app
+from classifeed_common.runner import readiness
+from classifeed_common.runner.parts import check_table
+from classifeed_common.runner.readiness import Readiness
+from classifeed_common.testing.recovery import Stopwatch, until
+from classifeed_common.testing.tcp_proxy import ProxiedDatabase, TcpProxy
+
+
+class Stuck:
+    """A dependency that is silent, and that takes until the end of the test to be cancelled."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.answers = asyncio.Event()
+        self.is_over = asyncio.Event()
+
+    async def ask(self) -> dict[str, int]:
+        self.asked += 1
+        try:
+            await self.answers.wait()
+        except asyncio.CancelledError:
+            await self.is_over.wait()
+            raise
+        return {}
+
+    async def check(self) -> None:
+        await self.ask()
+
+
+@pytest.fixture
+async def stuck() -> AsyncIterator[Stuck]:
+    stuck = Stuck()
+    yield stuck
+    stuck.is_over.set()
+
+
+async def test_a_check_that_is_stuck_is_told_of_at_once_and_asked_once_at_a_time(
+    stuck: Stuck, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readiness, "CHECK_TIMEOUT_S", 0.05)
+    changes: list[bool] = []
+    state = Readiness({"postgres": stuck.check}, changes.append)
+    async with asyncio.timeout(30):
+        for _ in range(5):
+            assert not await state.check()
+            assert state.faults == {"postgres": "no answer within 0.05 s"}
+    assert stuck.asked == 1
+    stuck.answers.set()
+    async with asyncio.timeout(30):
+        assert await state.check()
+    assert changes == [False] * 5 + [True]
+
+
+async def test_a_check_that_is_stuck_for_good_is_begun_anew(stuck: Stuck, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readiness, "CHECK_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(readiness, "_ABANDON_S", 0.1)
+    state = Readiness({"postgres": stuck.check}, lambda _: None)
+
+    async def asked_again() -> bool:
+        await state.check()
+        return stuck.asked > 1
+
+    await until(asked_again)
+
+
+async def test_a_backlog_that_cannot_be_counted_is_not_waited_for(
+    stuck: Stuck, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app, "BACKLOG_TIMEOUT_S", 0.05)
+    async with asyncio.timeout(30):
+        with pytest.raises(TimeoutError):
+            await app.count_backlog({"work": stuck.ask})
+
+
+@pytest.mark.slow
+async def test_readiness_follows_a_silent_database(
+    database: Database, proxied_database: ProxiedDatabase, postgres_proxy: TcpProxy
+) -> None:
+    async with database.connection() as connection:
+        await connection.execute("CREATE TABLE things ()")
+    db = await proxied_database()
+    said: list[bool] = []
+    state = Readiness({"postgres": check_table(db, "things")}, said.append)
+    stop = asyncio.Event()
+    watching = asyncio.create_task(state.watch(stop))
+    await until(lambda: said[-1:] == [True])
+    postgres_proxy.silence_existing()
+    watch = Stopwatch("readiness: not ready")
+    await until(lambda: said[-1] is False)
+    watch.stop()
+    await until(lambda: said[-1] is True)
+    watch.stop()
+    stop.set()
+    await watching

@@ -1,0 +1,168 @@
+"""Databases that fall silent while sellers load: connections that stay open, and a server that stands still."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from bench.generated_feed import offer_ids, write_feed
+
+from classifeed_common.embedded.ports import pick_free_port
+from classifeed_common.testing.recovery import Stopwatch
+from classifeed_common.testing.tcp_proxy import TcpProxy
+from tests.e2e.suite import Suite
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000)]
+_IS_LONG = os.environ.get("CLASSIFEED_CAMPAIGN") == "long"
+_OFFERS = 4_000
+_SELLERS = 6
+_STAND_STILL_S = 60 if _IS_LONG else 15
+_SILENT = ("offers", "processor")
+_SILENCES: Sequence[tuple[str, ...]] = [_SILENT, ("offers",), ("processor",)] if _IS_LONG else [_SILENT]
+_LIMIT_S = 600.0
+Uploads = dict[str, subprocess.Popen[str]]
+
+
+@dataclass(frozen=True)
+class Proxied:
+    """A suite in which some services reach PostgreSQL through proxies, by service."""
+
+    suite: Suite
+    proxies: dict[str, TcpProxy]
+
+    def loaded(self, sellers: Sequence[str]) -> int:
+        """How many offers of these sellers there are."""
+        query = "SELECT count(*) FROM offers WHERE seller_id = ANY(%s)"
+        return int(self.suite.query("offers", query, list(sellers))[0][0])
+
+    def dead_connections(self, service: str) -> int:
+        """How many connections a service has found dead so far."""
+        address = self.suite.status()["services"][service]["http"]
+        with urllib.request.urlopen(f"{address}/metrics", timeout=60) as response:
+            found = re.findall(r"^classifeed_db_dead_connections_total\{.*\} (\S+)$", response.read().decode(), re.M)
+        return int(sum(float(value) for value in found))
+
+
+@pytest.fixture(scope="module")
+def proxied() -> Iterator[Proxied]:
+    folder = Path(tempfile.mkdtemp(prefix="cf-half-open-"))
+    port = pick_free_port()
+    proxies = {name: TcpProxy("127.0.0.1", port).start() for name in _SILENT}
+    knobs = {f"CLASSIFEED_{name.upper()}_POSTGRES_ADDRESS": proxy.address for name, proxy in proxies.items()}
+    running = Suite(folder, {"CLASSIFEED_POSTGRES_PORT": str(port), **knobs})
+    try:
+        running.up()
+        yield Proxied(running, proxies)
+    finally:
+        running.down()
+        for proxy in proxies.values():
+            proxy.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def load_over(proxied: Proxied, folder: Path, what: str, fault: Callable[[], None]) -> None:
+    """Have several sellers load, with a fault in the middle; all loads end, and nothing is lost."""
+    suite = proxied.suite
+    sellers = [f"s{os.urandom(4).hex()}" for _ in range(_SELLERS)]
+    files = {seller: write_feed(folder / f"{seller}.yml", _OFFERS, prefix=seller) for seller in sellers}
+    with uploads(suite, files) as uploading:
+        outcomes = outcomes_over(proxied, uploading, what, fault)
+    assert {seller: outcome for seller, outcome in outcomes.items() if outcome[0] != 0} == {}
+    for seller in sellers:
+        assert set(suite.offers(seller)) == set(offer_ids(_OFFERS, prefix=seller))
+
+
+@contextmanager
+def uploads(suite: Suite, files: dict[str, Path]) -> Iterator[Uploads]:
+    """Begin a load of each seller's file; those that have not ended with the block are killed."""
+    uploading = {
+        seller: suite.start_command("feed", "upload", file, "--seller", seller, "--timeout", str(_LIMIT_S))
+        for seller, file in files.items()
+    }
+    try:
+        yield uploading
+    finally:
+        for process in uploading.values():
+            process.kill()
+            process.communicate()
+
+
+def outcomes_over(
+    proxied: Proxied, uploading: Uploads, what: str, fault: Callable[[], None]
+) -> dict[str, tuple[int, str]]:
+    """Wait until the loads are under way, have the fault, and return how each seller's load ended."""
+    suite, sellers = proxied.suite, list(uploading)
+    suite.wait(lambda: proxied.loaded(sellers) > _OFFERS // 2, _LIMIT_S, "loads are under way")
+    assert all(process.poll() is None for process in uploading.values()), "the fault came too late"
+    fault()
+    watch = Stopwatch(f"{what}: the next offers")
+    before = proxied.loaded(sellers)
+    suite.wait(lambda: proxied.loaded(sellers) > before, _LIMIT_S, "offers are loaded again")
+    watch.stop()
+
+    watch = Stopwatch(f"{what}: the rest of a load")
+
+    def ended(seller: str) -> tuple[int, str]:
+        output, error = uploading[seller].communicate(timeout=_LIMIT_S)
+        watch.stop()
+        return uploading[seller].returncode, output + error
+
+    with ThreadPoolExecutor(_SELLERS) as threads:
+        return dict(zip(sellers, threads.map(ended, sellers), strict=True))
+
+
+@pytest.mark.parametrize("silent", _SILENCES, ids=" and ".join)
+def test_loads_end_after_connections_have_fallen_silent(
+    proxied: Proxied, tmp_path: Path, silent: tuple[str, ...]
+) -> None:
+    def fall_silent() -> None:
+        for name in silent:
+            assert proxied.proxies[name].silence_existing()
+
+    before = {name: proxied.dead_connections(name) for name in silent}
+    load_over(proxied, tmp_path, f"connections of {' and '.join(silent)}", fall_silent)
+    for name in silent:
+        assert proxied.dead_connections(name) > before[name]
+    assert proxied.suite.status()["ready"]
+
+
+def test_a_database_server_that_stands_still_fails_no_load_and_costs_no_connection(
+    proxied: Proxied, tmp_path: Path
+) -> None:
+    postmaster = proxied.suite.status()["parts"]["postgres"]["pid"]
+
+    def stand_still() -> None:
+        with stopped(postmaster):
+            time.sleep(_STAND_STILL_S)  # the fault itself
+
+    before = {name: proxied.dead_connections(name) for name in _SILENT}
+    load_over(proxied, tmp_path, f"PostgreSQL stood still for {_STAND_STILL_S} s", stand_still)
+    assert {name: proxied.dead_connections(name) for name in _SILENT} == before
+
+
+@contextmanager
+def stopped(pid: int) -> Iterator[None]:
+    """Stop a process and all that come from it in the block.
+
+    Parents stop first, so that no more come, and go on last: until then a child that has ended keeps its number.
+    """
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        with ExitStack() as children:
+            for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+                children.enter_context(stopped(int(child)))
+            yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
