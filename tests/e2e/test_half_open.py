@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from bench.generated_feed import offer_ids, write_feed
 from classifeed_common.embedded.ports import pick_free_port
 from classifeed_common.testing.recovery import Stopwatch
 from classifeed_common.testing.tcp_proxy import TcpProxy
+from tests.e2e.signals import stopped
 from tests.e2e.suite import Suite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000)]
@@ -150,19 +150,3 @@ def test_a_database_server_that_stands_still_fails_no_load_and_costs_no_connecti
     before = {name: proxied.dead_connections(name) for name in _SILENT}
     load_over(proxied, tmp_path, f"PostgreSQL stood still for {_STAND_STILL_S} s", stand_still)
     assert {name: proxied.dead_connections(name) for name in _SILENT} == before
-
-
-@contextmanager
-def stopped(pid: int) -> Iterator[None]:
-    """Stop a process and all that come from it in the block.
-
-    Parents stop first, so that no more come, and go on last: until then a child that has ended keeps its number.
-    """
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        with ExitStack() as children:
-            for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-                children.enter_context(stopped(int(child)))
-            yield
-    finally:
-        os.kill(pid, signal.SIGCONT)

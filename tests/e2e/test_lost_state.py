@@ -7,12 +7,9 @@ minutes, and the offers are those of the newest file that was accepted.
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +21,8 @@ from confluent_kafka.admin import AdminClient
 from psycopg.conninfo import make_conninfo
 
 from classifeed_common.testing.databases import DatabaseServer
+from classifeed_common.testing.recovery import Stopwatch
+from tests.e2e.signals import stopped
 from tests.e2e.suite import Suite
 from tests.e2e.test_loads import counts_of
 
@@ -130,18 +129,6 @@ def processor(suite: Suite) -> Iterator[Processor]:
     database.close()
 
 
-@contextmanager
-def stopped(pids: Sequence[int]) -> Iterator[None]:
-    """Stop processes, and let them go on."""
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        for pid in pids:
-            os.kill(pid, signal.SIGCONT)
-
-
 def delete_results(suite: Suite) -> int:
     """Delete every record of the results, read or not; return how many there were."""
     bootstrap = suite.status()["kafka"]
@@ -158,27 +145,22 @@ def delete_results(suite: Suite) -> int:
     return sum(high - low for low, high in marks.values())
 
 
-def report(what: str, began_at: float) -> None:
-    """Print the seconds."""
-    print(f"{what}: {time.monotonic() - began_at:.1f} s")
-
-
 def test_a_load_ends_whose_results_are_lost(suite: Suite, loads: Loads) -> None:
     loads.load()
     pids = list(suite.status()["services"]["processor"]["pids"].values())
     before = loads.applied()
     command = loads.begin()
     suite.wait(lambda: loads.applied() > before, _LIMIT_S, "batches are applied")
-    with stopped(pids):
+    with stopped(*pids):
         settled = [-1, loads.applied()]
         while settled[-1] != settled[-2]:  # what is sent is applied, and its results are on the topic
             time.sleep(2)
             settled.append(loads.applied())
         assert delete_results(suite) > 0
         assert loads.without_result() > 0, "the fault came too late"
-    began_at = time.monotonic()
+    watch = Stopwatch("a load whose results were lost")
     loads.end(command)
-    report("a load whose results were lost ended after", began_at)
+    watch.stop()
     loads.check()
     loads.load()
     loads.check()
@@ -190,9 +172,9 @@ def test_the_next_load_ends_after_the_newest_task_is_lost(loads: Loads, processo
     for table in ("offer_errors", "offer_batches", "feed_statistics", "tasks"):
         processor.execute(f"DELETE FROM {table} WHERE seller_id = %s AND task_id = %s", loads.seller, lost["task_id"])
     processor.execute("UPDATE task_counters SET last_task_id = last_task_id - 1 WHERE seller_id = %s", loads.seller)
-    began_at = time.monotonic()
+    watch = Stopwatch("the load after a lost task")
     task = loads.load()
-    report("the load after a lost task ended after", began_at)
+    watch.stop()
     assert int(task["task_id"]) > int(lost["task_id"])
     loads.check()
 
@@ -203,9 +185,9 @@ def test_the_next_load_ends_after_the_database_went_back(loads: Loads, processor
     loads.load()
     lost = loads.load()
     processor.restore(backup)
-    began_at = time.monotonic()
+    watch = Stopwatch("the load after the restore")
     task = loads.load()
-    report("the load after the restore ended after", began_at)
+    watch.stop()
     assert int(task["task_id"]) > int(lost["task_id"])
     loads.check()
 
@@ -218,14 +200,14 @@ def test_a_load_ends_that_was_under_way_in_the_backup(suite: Suite, loads: Loads
     backup = processor.back_up()
     ended = loads.end(command)
     processor.restore(backup)
-    began_at = time.monotonic()
+    watch = Stopwatch("a load that was under way in the backup")
 
     def has_ended() -> bool:
         found = suite.run("task", "show", loads.seller, "default", ended["task_id"])
         return found.exit_code == 0 and found.document["status"] == "SUCCEEDED"
 
     suite.wait(has_ended, _LIMIT_S, "the load of the backup has ended")
-    report("a load that was under way in the backup ended after", began_at)
+    watch.stop()
     loads.check()
     loads.load()
     loads.check()
@@ -240,14 +222,14 @@ def test_a_load_under_way_that_the_backup_does_not_know_is_made_again(
     command = loads.begin()
     suite.wait(lambda: loads.applied() > before, _LIMIT_S, "batches are applied")
     processor.restore(backup)
-    began_at = time.monotonic()
+    watch = Stopwatch("the file of a lost task")
     command.communicate(timeout=_LIMIT_S + 60)
 
     def is_loaded() -> bool:
         return set(suite.offers(loads.seller)) == loads.expected
 
     suite.wait(is_loaded, _LIMIT_S, "the file of the lost task is loaded")
-    report("the file of a lost task was loaded after", began_at)
+    watch.stop()
     loads.check()
     loads.load()
     loads.check()

@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, TopicPartition
 from classifeed.feeds.v1 import offer_requests_pb2
 
 TOPIC = "feeds.offer-requests.v1"
-_BATCH = offer_requests_pb2.OfferBatch.DESCRIPTOR.full_name
+BATCH = offer_requests_pb2.OfferBatch.DESCRIPTOR.full_name
 
 
 class Sent(NamedTuple):
@@ -44,7 +44,7 @@ def requests_of(bootstrap: str, seller: str) -> list[Sent]:
 
 
 def _parse(kind: str, value: bytes) -> Sent:
-    if kind == _BATCH:
+    if kind == BATCH:
         batch = offer_requests_pb2.OfferBatch.FromString(value)
         return Sent(batch.task_id, batch.run, batch.batch_id)
     end = offer_requests_pb2.TaskEnd.FromString(value)

@@ -1,0 +1,151 @@
+"""Records that nobody can read, and a partition that cannot go on: the loads of other sellers end as ever."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+from bench.generated_feed import offer_ids, write_feed
+from confluent_kafka import Producer
+
+from classifeed_common.testing.recovery import Stopwatch
+from tests.e2e.suite import Suite
+from tests.e2e.topic import BATCH, TOPIC
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000)]
+_OFFERS = 2_000
+_SELLERS = 6
+_LARGE_BYTES = 1_040_000  # as large as the broker takes
+_LIMIT_S = 600  # promised are 90 s; a slow machine may take longer, and the seconds are printed
+_BLOCK = """
+CREATE FUNCTION fail_on_purpose() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN RAISE EXCEPTION 'broken on purpose'; END $$;
+CREATE TRIGGER broken BEFORE INSERT ON offers FOR EACH ROW WHEN (NEW.seller_id = '{seller}')
+EXECUTE FUNCTION fail_on_purpose();
+"""
+
+
+class Topic:
+    """Writes what the processor never would."""
+
+    def __init__(self, suite: Suite) -> None:
+        self._producer = Producer(
+            {
+                "bootstrap.servers": suite.status()["kafka"],
+                "partitioner": "murmur2_random",
+                "message.max.bytes": 1_048_576,
+            }
+        )
+        self._partition = -1
+
+    def send(self, key: str, value: bytes, kind: str | None = BATCH) -> int:
+        """Write a record; return its partition."""
+        headers = {} if kind is None else {"type": kind.encode()}
+        self._producer.produce(TOPIC, value, key.encode(), headers=headers, on_delivery=self._delivered)
+        assert self._producer.flush(60) == 0
+        return self._partition
+
+    def send_garbage(self, keys: Sequence[str]) -> int:
+        """Write 50 small records and a large one that nobody can read; return how many."""
+        for number in range(50):
+            kind = (BATCH, "classifeed.feeds.v1.Unknown", None)[number % 3]
+            self.send(keys[number % len(keys)], os.urandom(1 + number * 7), kind)
+        self.send(keys[0], b"\xff" * _LARGE_BYTES)
+        return 51
+
+    def _delivered(self, error: object, message: object) -> None:
+        assert error is None, error
+        self._partition = message.partition()
+
+
+@contextmanager
+def blocked(suite: Suite, seller: str) -> Iterator[None]:
+    """Have the database refuse every offer of a seller in the block."""
+    with psycopg.connect(suite.status()["postgres"]["offers"], autocommit=True) as connection:
+        connection.execute("SET search_path = offers")
+        connection.execute(_BLOCK.format(seller=seller))
+        try:
+            yield
+        finally:
+            connection.execute("DROP FUNCTION fail_on_purpose CASCADE")
+
+
+def read(suite: Suite, path: str) -> str:
+    """Return what offers says over HTTP."""
+    address = suite.status()["services"]["offers"]["http"]
+    with urllib.request.urlopen(f"{address}{path}", timeout=60) as response:
+        return str(response.read().decode())
+
+
+def metric(suite: Suite, name: str) -> float:
+    """Return the sum of a metric of offers over its labels."""
+    return sum(float(value) for value in re.findall(rf"^{name}(?:{{.*}})? (\S+)$", read(suite, "/metrics"), re.M))
+
+
+def load_all(suite: Suite, sellers: Sequence[str], folder: Path, what: str) -> None:
+    """Have all sellers load at once; all loads end."""
+    files = {seller: write_feed(folder / f"{seller}.yml", _OFFERS, prefix=seller) for seller in sellers}
+    watch = Stopwatch(what)
+    uploads = {
+        seller: suite.start_command("feed", "upload", file, "--seller", seller, "--timeout", str(_LIMIT_S))
+        for seller, file in files.items()
+    }
+    outcomes = {
+        seller: (*upload.communicate(timeout=_LIMIT_S + 60), upload.returncode) for seller, upload in uploads.items()
+    }
+    watch.stop()
+    assert {seller: outcome for seller, outcome in outcomes.items() if outcome[2] != 0} == {}
+    for seller in sellers:
+        assert set(suite.offers(seller)) == set(offer_ids(_OFFERS, prefix=seller))
+
+
+def test_loads_end_beside_records_that_nobody_can_read(suite: Suite, seller: str, tmp_path: Path) -> None:
+    sellers = [f"{seller}{letter}" for letter in "abcdef"[:_SELLERS]]
+    before = metric(suite, "classifeed_consumer_dead_letters_total")
+    sent = Topic(suite).send_garbage(sellers)
+    load_all(suite, sellers, tmp_path, f"{_SELLERS} loads beside {sent} unreadable records")
+    suite.wait(
+        lambda: metric(suite, "classifeed_consumer_dead_letters_total") - before >= sent,
+        _LIMIT_S,
+        "each unreadable record is a dead letter",
+    )
+    assert suite.status()["ready"]
+
+
+def test_a_partition_that_cannot_go_on_is_named_and_holds_up_no_other(
+    suite: Suite, seller: str, tmp_path: Path
+) -> None:
+    topic = Topic(suite)
+    partition = topic.send(seller, b"\xff")
+    others = [name for number in range(40) if topic.send(name := f"{seller}-{number}", b"\xff") != partition]
+    sellers = others[:_SELLERS]
+    with blocked(suite, seller):
+        file = write_feed(tmp_path / "blocked.yml", 300, prefix=seller)
+        waiting = suite.start_command("feed", "upload", file, "--seller", seller, "--timeout", str(_LIMIT_S))
+        watch = Stopwatch("a blocked partition is named")
+
+        def named() -> str:
+            problems = suite.status()["services"]["offers"].get("problems", [])
+            return " ".join(problem for problem in problems if f"{TOPIC}[{partition}]" in problem)
+
+        suite.wait(lambda: bool(named()), _LIMIT_S, f"status names partition {partition} of {TOPIC}")
+        watch.stop()
+        load_all(suite, sellers, tmp_path, f"{_SELLERS} loads beside a blocked partition")
+        assert "broken on purpose" in named()
+        ready = json.loads(read(suite, "/health/ready"))
+        assert ready["status"] == "degraded"
+        assert any(f"{TOPIC}[{partition}]" in what for items in ready["blocked"].values() for what in items)
+        assert metric(suite, "classifeed_consumer_blocked_seconds") > 0
+        assert waiting.poll() is None
+    watch = Stopwatch("the load of a partition that goes on")
+    output, error = waiting.communicate(timeout=_LIMIT_S)
+    watch.stop()
+    assert waiting.returncode == 0, (output, error)
+    suite.wait(lambda: suite.status()["ready"] and not named(), _LIMIT_S, "nothing is blocked any more")
