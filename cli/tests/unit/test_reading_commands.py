@@ -12,6 +12,7 @@ from classifeed.documents.v1 import document_pb2
 from classifeed.feeds.v1 import task_pb2, task_service_pb2
 from classifeed.offers.v1 import offer_service_pb2
 from classifeed.search.v1 import search_service_pb2
+from classifeed_client import task_name
 
 Snapshot = Callable[[str, Any], None]
 TASKS = [
@@ -66,6 +67,28 @@ def test_task(api: Any, terminal: Any) -> None:
     ended = terminal("task", "show", "my-shop", "default", "12")
     assert (ended.exit_code, ended.out.splitlines()[0]) == (0, "Task 12 of my-shop/default: SUCCEEDED")
     assert api.asked["GetTask"][0].name == "sellers/my-shop/feeds/default/tasks/12"
+
+
+@pytest.mark.parametrize("given", [(), ("latest",)], ids=["", "latest"])
+def test_the_newest_task_needs_no_number(api: Any, terminal: Any, given: tuple[str, ...]) -> None:
+    newest = {**TASKS[0], "seller_id": "my-shop", "namespace": "default", "name": task_name("my-shop", "default", 12)}
+    api.answer("ListTasks", task_service_pb2.ListTasksResponse(tasks=[task(newest)]))
+    api.answer("GetTask", task(newest))
+    ended = terminal("task", "show", "my-shop", "default", *given)
+    assert (ended.exit_code, ended.out.splitlines()[0]) == (0, "Task 12 of my-shop/default: SUCCEEDED")
+    assert api.asked["ListTasks"][0].page_size == 1
+    assert api.asked["GetTask"][0].name == newest["name"]
+    api.answer("ListTasks", task_service_pb2.ListTasksResponse())
+    none = terminal("task", "show", "my-shop", "default", *given, "--json")
+    assert (none.exit_code, none.document["error"]["reason"]) == (1, "TASK_NOT_FOUND")
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "x", "1234567890123456789"])
+def test_what_is_no_task_is_refused_with_the_way_to_one(api: Any, terminal: Any, given: str) -> None:
+    ended = terminal("task", "show", "my-shop", "default", "--", given)
+    assert ended.exit_code == 2
+    assert "classifeed task list" in " ".join(ended.err.split())
+    assert api.asked == {}
 
 
 def test_errors_come_from_all_pages(api: Any, terminal: Any, snapshot: Snapshot) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from typing import Annotated, Final
 
 import typer
 
 from classifeed.feeds.v1 import task_pb2, task_service_pb2
+from classifeed_cli.exit_codes import CommandError, ExitCode
 from classifeed_cli.messages import document_of
 from classifeed_cli.options import AddressOption, DataOption, NamespaceArgument, SellerArgument
 from classifeed_cli.output import JsonOption, Output
@@ -14,10 +16,22 @@ from classifeed_cli.paging import collect
 from classifeed_cli.platform.installation import connect
 from classifeed_cli.task_list import show_tasks
 from classifeed_cli.task_view import show_errors, show_task
-from classifeed_client import feed_name, task_name
+from classifeed_client import Client, feed_name, task_name
 
 _app = typer.Typer(help="What became of loads.", no_args_is_help=True)
-_Task = Annotated[int, typer.Argument(min=1, help="Number of the task.")]
+_LATEST: Final = "latest"
+_NUMBER: Final = re.compile(r"[1-9][0-9]{0,17}")
+
+
+def _check_task(given: str) -> str:
+    if given != _LATEST and not _NUMBER.fullmatch(given):
+        raise typer.BadParameter(
+            f"{given!r} is neither the number of a task nor `{_LATEST}`. `classifeed task list` prints the numbers."
+        )
+    return given
+
+
+_Task = Annotated[str, typer.Argument(metavar="TASK", callback=_check_task, help="Number of the task, or `latest`.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -50,16 +64,15 @@ def list_tasks(
 def show(
     seller: SellerArgument,
     namespace: NamespaceArgument,
-    task: _Task,
+    task: _Task = _LATEST,
     data: DataOption = None,
     address: AddressOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print one load."""
     out = Output(as_json)
-    name = task_name(seller, namespace, task)
     with connect(data, address) as client:
-        found = client.get_task(name)
+        found = _get(client, seller, namespace, task)
     show_task(out, found)
     out.document(document_of(found))
 
@@ -68,7 +81,7 @@ def show(
 def errors(
     seller: SellerArgument,
     namespace: NamespaceArgument,
-    task: _Task,
+    task: _Task = _LATEST,
     limit: Annotated[int, typer.Option(min=1, help="Issues to print.")] = 100,
     code: Annotated[str, typer.Option(help="Only issues with this code.")] = "",
     external_id: Annotated[str, typer.Option("--offer", help="Only issues of this offer.")] = "",
@@ -78,9 +91,9 @@ def errors(
 ) -> None:
     """Print what is wrong with the offers of a load: where, what, and what to do."""
     out = Output(as_json)
-    name = task_name(seller, namespace, task)
     with connect(data, address) as client:
-        load = client.get_task(name)
+        load = _get(client, seller, namespace, task)
+        name = load.name
 
         def ask(size: int, token: str) -> task_service_pb2.ListOfferErrorsResponse:
             return client.list_offer_errors(
@@ -96,6 +109,15 @@ def errors(
     elif not found.errors:
         out.say(_why_none(load, code=code, external_id=external_id))
     out.document(document_of(found))
+
+
+def _get(client: Client, seller: str, namespace: str, task: str) -> task_pb2.Task:
+    if task != _LATEST:
+        return client.get_task(task_name(seller, namespace, int(task)))
+    newest = client.list_tasks(feed_name(seller, namespace), page_size=1).tasks
+    if not newest:
+        raise CommandError(ExitCode.REFUSED, "TASK_NOT_FOUND", f"{seller} has no loads in {namespace}.")
+    return client.get_task(newest[0].name)
 
 
 def _why_none(load: task_pb2.Task, *, code: str, external_id: str) -> str:
