@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import resource
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,28 +10,8 @@ import pytest
 
 from classifeed_processor.feed.formats import FORMATS
 
-PROBE = """
-import sys
-from pathlib import Path
-from classifeed.feeds.v1 import load_pb2
-from classifeed_processor.domain.faults import FeedFault
-from classifeed_processor.feed.first_pass import scan_feed
-from classifeed_processor.feed.limits import DEFAULT_LIMITS
-from classifeed_processor.feed.batches import RunAddress
-from classifeed_processor.feed.second_pass import read_batches
-from classifeed_processor.feed.source import open_source
+from ..measuring import measure
 
-path = Path(sys.argv[1])
-try:
-    scan = scan_feed(open_source(path, DEFAULT_LIMITS), path.parent)
-    count = sum(b.records for b in read_batches(scan, RunAddress("s", "d", 1, 1, load_pb2.LOAD_MODE_REPLACE)))
-    outcome = f"OK:{count}"
-except FeedFault as fault:
-    outcome = fault.code
-# Not ru_maxrss, which begins at what the process had before exec: that of the tests.
-peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
-print(outcome, int(peak.split()[1]) // 1024)
-"""
 MIB = 1 << 20
 LIMIT_MIB = 300
 
@@ -89,18 +66,9 @@ def test_every_format_is_tried():
 
 
 def probe(path: Path, limit_mib: int = LIMIT_MIB) -> str:
-    # The address space is bounded too, so that a failure ends this process and not the machine.
-    done = subprocess.run(
-        [sys.executable, "-c", PROBE, str(path)],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30)),
-    )
-    outcome, memory = done.stdout.split()
-    assert int(memory) < limit_mib, f"{outcome} at {memory} MiB"
-    return outcome
+    measured = measure(path)
+    assert measured.peak_mib < limit_mib, f"{measured.outcome} at {measured.peak_mib} MiB"
+    return measured.outcome
 
 
 def write(path: Path, start: bytes, fill: bytes, size: int, end: bytes = b"") -> Path:

@@ -335,8 +335,8 @@ FAULTS: Final = _faults(
     FaultCode(
         "ARCHIVE_BROKEN",
         "The archive cannot be unpacked",
-        "The archive is cut off, damaged, or protected by a password.",
-        "Pack the file again, without a password, and check that it unpacks.",
+        "The archive is cut off, damaged, protected by a password, or packed in a way that is not read.",
+        "Pack the file again as gzip, or as zip with Deflate and without a password, and check that it unpacks.",
     ),
     FaultCode(
         "ARCHIVE_AMBIGUOUS",

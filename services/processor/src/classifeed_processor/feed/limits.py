@@ -23,6 +23,11 @@ class Limits:
         element_bytes: One offer, or one stretch outside of offers, past which the file is refused.
         head_bytes: Everything of the file that is not inside an offer.
         names: Different names of tags and attributes.
+        archive_entries: Files and folders that the directory of an archive lists.
+        archive_directory_bytes: Size of that directory.
+        gzip_header_bytes: Name and comment of a gzip member together.
+        gzip_members: Members that a gzip file may have whatever they hold; real files have one, seldom hundreds.
+        gzip_member_bytes: What each member beyond those must unpack to on average.
     """
 
     content_bytes: int = 20 << 30
@@ -35,6 +40,11 @@ class Limits:
     element_bytes: int = 8 * MIB
     head_bytes: int = 16 * MIB
     names: int = 5_000
+    archive_entries: int = 1_000
+    archive_directory_bytes: int = MIB
+    gzip_header_bytes: int = 128 << 10
+    gzip_members: int = 1_000
+    gzip_member_bytes: int = 1 << 10
 
 
 DEFAULT_LIMITS = Limits()
