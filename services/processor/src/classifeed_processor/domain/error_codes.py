@@ -353,9 +353,10 @@ FAULTS: Final = _faults(
     FaultCode(
         "UNSAFE_XML",
         "The file uses XML that is refused for safety",
-        "The file declares entities that point outside of it or that grow without measure, nests elements beyond "
-        "reason, or holds one piece of text of many megabytes. No real feed needs any of these.",
-        "Write the feed without entity declarations and with plain, shallow elements.",
+        "The file declares entities or defaults that point outside of it or that grow, nests elements beyond reason, "
+        "has an offer or a head of very many elements, very many or very long names, or one piece of text of many "
+        "megabytes. No real feed needs any of these.",
+        "Write the feed without declarations of its own, with few names and with plain, shallow elements.",
     ),
     FaultCode(
         "SOURCE_MISSING",
