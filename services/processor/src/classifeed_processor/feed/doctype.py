@@ -19,6 +19,7 @@ class Doctype:
     with each element that lacks it.
 
     Attributes:
+        is_outer: Whether it names declarations outside of the file, which nobody reads.
         has_subset: Whether the file declares anything itself.
         has_entities: Whether it declares texts that its offers may be longer by than they look.
     """
@@ -27,12 +28,14 @@ class Doctype:
         self._parser = parser
         self._limits = limits
         self._start = -1
+        self.is_outer = False
         self.has_subset = False
         self.has_entities = False
         parser.StartDoctypeDeclHandler = self._begin
         parser.EndDoctypeDeclHandler = self._end
         parser.EntityDeclHandler = self._check_entity
         parser.AttlistDeclHandler = self._check_attribute
+        parser.SkippedEntityHandler = self._refuse_unknown
 
     def check_size(self) -> None:
         """Refuse a document type that has become too large. For each piece of the file.
@@ -43,8 +46,9 @@ class Doctype:
         if self._start >= 0 and self._parser.CurrentByteIndex - self._start > self._limits.doctype_bytes:
             raise self._refusal(f"The document type takes more than {self._limits.doctype_bytes:,} bytes")
 
-    def _begin(self, _name: str, _system: str | None, _public: str | None, has_subset: int) -> None:
+    def _begin(self, _name: str, system_id: str | None, public_id: str | None, has_subset: int) -> None:
         self._start = self._parser.CurrentByteIndex
+        self.is_outer = system_id is not None or public_id is not None
         self.has_subset = bool(has_subset)
 
     def _end(self) -> None:
@@ -75,6 +79,11 @@ class Doctype:
     def _check_attribute(self, element: str, attribute: str, _kind: str, default: str | None, _required: int) -> None:
         if default is not None:
             raise self._refusal(f"The attribute {attribute[:40]} of <{element[:40]}> has a default value")
+
+    def _refuse_unknown(self, name: str, _is_parameter: bool) -> None:
+        # expat would go on, as it might be declared outside; libxml2 stops there, when half of the offers are sent.
+        reason = f"An entity that XML does not know is used: &{name[:40]};"
+        raise FeedFault("MALFORMED_XML", reason, line=self._parser.CurrentLineNumber)
 
     def _refusal(self, reason: str) -> FeedFault:
         return FeedFault("UNSAFE_XML", reason, line=self._parser.CurrentLineNumber)

@@ -29,6 +29,9 @@ _AMPLIFICATION_CODE = 43
 _CHANCE_PAIRS = 8
 # Namespaces about which libxml2 has nothing to say.
 _PLAIN_URI = re.compile(r"(https?://(?!www\.w3\.org/(XML|2000/xmlns))[A-Za-z0-9._/-]+)?")
+# A reference to an entity that XML does not know by itself. In an attribute expat passes by those that are declared
+# nowhere, if they could be declared outside of the file.
+_OTHER_REFERENCE = re.compile(rb"&(?!amp;|lt;|gt;|quot;|apos;|#)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +133,11 @@ class ContentReader:
             fed += len(data)
             if b"xml:" in data or b"xml:" in last[-3:] + data[:3]:
                 self.wants_second_look = True
-            last = data
             self._bytes.add(data, parser.CurrentByteIndex)
             self._feed(parser, data)
+            if doctype.is_outer and _OTHER_REFERENCE.search(last[-6:] + data) is not None:
+                self.wants_second_look = True
+            last = data
             doctype.check_size()
             self._names.check()
             self._check_sizes(parser, fed)

@@ -41,7 +41,7 @@ def sniff(prefix: bytes) -> Opening:
         prefix: The first `PREFIX_BYTES` bytes of the unpacked content, or all of it.
 
     Raises:
-        FeedFault: FILE_EMPTY, NOT_A_FEED, UNKNOWN_FORMAT, ENCODING_UNKNOWN or MALFORMED_XML.
+        FeedFault: FILE_EMPTY, NOT_A_FEED, UNKNOWN_FORMAT, ENCODING_UNKNOWN, ENCODING_WRONG or MALFORMED_XML.
     """
     wide, body, bom = _wide_encoding(prefix)
     text = body.decode(wide, "replace").encode() if wide else body
@@ -59,6 +59,9 @@ def sniff(prefix: bytes) -> Opening:
     if not stripped.startswith(b"<"):
         raise unknown_format(stripped)
     unit = 2 if wide else 1
+    if stripped[1:2] == b"\0":
+        # expat takes it for UTF-16, whatever it is told, and libxml2 does not.
+        raise FeedFault("ENCODING_WRONG", "The file begins in one encoding and goes on in another one", line=1)
     name = _declared_encoding(stripped)
     # A mark says more than a name: it is not written by hand.
     encoding = "utf-8" if bom or wide else _check_declared(name)
