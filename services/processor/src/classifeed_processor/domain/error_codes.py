@@ -370,4 +370,25 @@ FAULTS: Final = _faults(
         "Parts of the load were lost on their way to the owner of the offers, three times. Nothing was removed.",
         "Load the file again; if it happens again, tell the operator.",
     ),
+    FaultCode(
+        "INTERNAL_FAULT",
+        "The load failed because of a fault of ours",
+        "A program of ours raised an exception each of the five times that it loaded the file. The incident finds it "
+        "in the logs of the processor. Nothing was removed.",
+        "Load the file again; if it happens again, tell the operator the incident.",
+    ),
+    FaultCode(
+        "QUARANTINED",
+        "The program that reads the file was killed three times",
+        "Each time that the file was read, the process that read it died: it was killed for want of memory, or "
+        "crashed. The third time it ran nothing else. The same file is not loaded again by itself. "
+        "Nothing was removed.",
+        "Tell the operator the incident; a file that differs from this one is loaded as usual.",
+    ),
+    FaultCode(
+        "LOAD_CANCELED",
+        "The operator canceled the load",
+        "Somebody who runs this installation ended the load before it was done. Nothing was removed.",
+        "Ask the operator why, and load the file again when it is time.",
+    ),
 )
