@@ -64,6 +64,7 @@ def show_job(out: Output, service: str, job: job_pb2.Job) -> None:
         ("job", job.job_id),
         ("tries", _tries(job)),
         ("progress", progress_words(job)),
+        ("reason", job.reason),
         ("error", job.error),
         ("result", _json(MessageToDict(job)["result"]) if job.HasField("result") else ""),
         ("args", _json(MessageToDict(job.args)) if job.args.fields else ""),

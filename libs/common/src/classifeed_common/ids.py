@@ -13,6 +13,11 @@ def random_id(prefix: str = "") -> str:
     return f"{prefix}-{value}" if prefix else value
 
 
+def new_incident() -> str:
+    """What a fault is called in the log and in words to whom it hit: 48 random bits in lower-case hex."""
+    return secrets.token_hex(6)
+
+
 def process_holder(role: str) -> str:
     """Who holds a lease: role, host and pid for people to read, and a random part, since pids come again."""
     return random_id(f"{role}-{socket.gethostname()}-{os.getpid()}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from classifeed_jobs.admin import AuditEntry, JobAdmin, JobPage, SchedulePage
 from classifeed_jobs.backoff import Backoff, Exponential, Fixed, Linear
 from classifeed_jobs.context import JobContext
+from classifeed_jobs.failure_hooks import FailedJob, HookFailed
 from classifeed_jobs.job import TERMINAL, EnqueuedJob, HeldLock, Job, JobEvent, JobFilter, JobRequest, WorkerProcess
 from classifeed_jobs.pipelines import PipelineError, load_pipelines
 from classifeed_jobs.queues import QueueLimits, Queues, QueueStats
@@ -33,8 +34,10 @@ __all__ = [
     "EnqueuedJob",
     "Exponential",
     "Fail",
+    "FailedJob",
     "Fixed",
     "HeldLock",
+    "HookFailed",
     "Job",
     "JobAdmin",
     "JobContext",

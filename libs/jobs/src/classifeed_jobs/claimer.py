@@ -63,6 +63,7 @@ class Claimer:
         self._is_closing = False
         self._next_look_s = 0.0
         self._was_told = False
+        self._first = ""
         self._hungry: set[str] = set()
         self._limited: set[str] = set()
         self._turns = {queue: Turn() for queue in self._queues}
@@ -73,6 +74,11 @@ class Claimer:
         """Something may be ready: look now."""
         self._was_told = True
         self._woken.set()
+
+    def look_first(self, queue: str) -> None:
+        """Look now, and into this queue before the others."""
+        self._first = queue
+        self.wake()
 
     def freed(self, queue: str) -> None:
         """A run of the queue has ended; look again if there was more than could be taken."""
@@ -116,7 +122,8 @@ class Claimer:
         self._was_told = False  # told again from here on, there is another look
         wait_s = self._claim_backoff_s
         async with self._session.use() as connection:
-            for queue in self._queues if is_wide else sorted(self._hungry):
+            first, self._first = self._first, ""
+            for queue in sorted(self._queues if is_wide else self._hungry, key=lambda each: (each != first, each)):
                 wanted = min(self._room(queue), _BATCH)
                 self._hungry.add(queue)
                 if wanted <= 0 or self._is_closing:
@@ -155,6 +162,9 @@ class Claimer:
 
     def _take(self, queue: str, wanted: int, answer: ClaimAnswer) -> float:
         """Start what was claimed; returns how soon to look again."""
+        # Those that run alone go before the others of the same claim.
+        if any(claim.runs_alone for claim in answer.claims):
+            answer.claims.sort(key=lambda claim: not claim.runs_alone)
         for claim in answer.claims:
             self._start(claim)
         self._report_held(queue, answer.parked_keys)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
 from classifeed_common.db import Tx, load_queries
+from classifeed_jobs.failure_hooks import FailedJob, call_hooks
 from classifeed_jobs.job import TERMINAL
 from classifeed_jobs.literals import array
 from classifeed_jobs.signals import ClaimLost, Progress
+
+if TYPE_CHECKING:
+    from classifeed_jobs.registry import Task
 
 _SQL = load_queries("classifeed_jobs.sql", "claims.sql")
 _END, _FINISH = (
@@ -29,6 +33,8 @@ SUCCEEDED: Final = "succeeded"
 FAILED: Final = "failed"
 CANCELED: Final = "canceled"
 RETRY: Final = "retry"
+FAULT: Final = "fault"
+KEPT: Final = "kept"
 SNOOZED: Final = "snoozed"
 RETURNED: Final = "returned"
 LOST: Final = "lost"
@@ -38,7 +44,7 @@ ClaimKey: TypeAlias = tuple[int, int]
 
 
 class Claim(NamedTuple):
-    """A job as its worker holds it; (job_id, claim_no) is the fence."""
+    """A job as its worker holds it; (job_id, claim_no) is the fence. `runs_alone`: with nothing else in its process."""
 
     job_id: UUID
     claim_no: int
@@ -52,6 +58,7 @@ class Claim(NamedTuple):
     checkpoint: Any
     trace_context: dict[str, str] | None
     waited_s: float
+    runs_alone: bool = False
 
     @property
     def key(self) -> ClaimKey:
@@ -67,10 +74,14 @@ class Ending(NamedTuple):
     """How a claim is to end.
 
     Attributes:
-        outcome: succeeded, failed, canceled; retry and lost (another attempt, if one is left); snoozed and returned
-            (back to the queue, the attempt is given back).
+        outcome: succeeded, failed, canceled; retry, fault and lost (another attempt, if one is left; fault counts
+            against the job, lost as a death of its worker); snoozed, returned and kept (back to the queue, the attempt
+            is given back; kept even if it was canceled).
         delay_s: not before; for those that go back to the queue.
-        may_hold_key: false only for claims of jobs without a lock key.
+        needs_transaction: false only for claims of jobs without a lock key and without anybody who must hear of their
+            end.
+        max_faults: how many faults end the job; for those alone.
+        incident: what the log calls the exception that was the last word; for the hook of the task.
     """
 
     job_id: UUID
@@ -79,7 +90,9 @@ class Ending(NamedTuple):
     message: str | None = None
     result: Any = None
     delay_s: float = 0.0
-    may_hold_key: bool = True
+    needs_transaction: bool = True
+    max_faults: int = 0
+    incident: str = ""
 
     @property
     def key(self) -> ClaimKey:
@@ -88,8 +101,8 @@ class Ending(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it ends the job for good and frees no key."""
-        return not self.may_hold_key and self.outcome in TERMINAL
+        """Whether it ends the job for good, frees no key and calls no hook."""
+        return not self.needs_transaction and self.outcome in TERMINAL
 
 
 class Ended(NamedTuple):
@@ -102,6 +115,7 @@ class Ended(NamedTuple):
     task: str
     queue: str
     attempt: int
+    reason: str | None = None
 
 
 class Place(NamedTuple):
@@ -128,27 +142,38 @@ async def end_claims(
     tx: Tx,
     endings: Sequence[Ending],
     *,
+    tasks: Mapping[str, Task] | None = None,
     wake: Callable[[str], None] | None = None,
     came_back: Callable[[Place], None] | None = None,
 ) -> list[Ended]:
     """End claims that are still held; the others are left out of the answer, and nothing is written about them.
 
-    Frees their lock keys and lets the next job of each in. Must run in a transaction when one of them may hold a
-    lock key.
+    Frees their lock keys and lets the next job of each in, and calls the hooks of tasks whose jobs end failed or
+    canceled. Must run in a transaction when one of them may hold a lock key, or have a hook.
 
     Args:
+        tasks: those whose hooks are called; None: no task has one.
         wake: called with each queue whose workers should look when this has committed, which is then the caller's to
             tell them; None: they are told by a NOTIFY in the transaction.
         came_back: called with each job that may be claimed again, or now, when this has committed.
+
+    Raises:
+        HookFailed: a hook raised; roll back.
     """
     if not endings:
         return []
-    parameters = _parameters(endings) | {"notify": "on" if wake is None else "off"}
+    parameters = _parameters(endings) | {
+        "notify": "on" if wake is None else "off",
+        "max_faults": array(str(ending.max_faults) for ending in endings),
+    }
     rows = await (await tx.execute(_END, parameters)).fetchall()
-    ended = [Ended(*row[:7]) for row in rows]
-    has_room = {row[5] for row in rows if row[7]}
+    ended = [Ended(*row[:8]) for row in rows]
+    if tasks:
+        incidents = {ending.key: ending.incident for ending in endings if ending.incident}
+        await call_hooks(tx, tasks, [(_failed(row, incidents), row[11]) for row in rows if row[11] is not None])
+    has_room = {row[5] for row in rows if row[8]}
     is_back = {one.queue for one in ended if one.outcome not in TERMINAL}
-    places = [Place(row[5], *row[8:10]) for row in rows if row[9] is not None]
+    places = [Place(row[5], *row[9:11]) for row in rows if row[10] is not None]
     if freed := sorted({one.lock_key for one in ended if one.lock_key is not None}):
         # A statement of its own, so that it sees what was parked while the first one waited for the parker.
         places += [Place(*row) for row in await (await tx.execute(_ADMIT_NEXT, {"lock_keys": freed})).fetchall()]
@@ -170,7 +195,7 @@ async def finish_claims(tx: Tx, endings: Sequence[Ending]) -> Finished:
     Args:
         endings: plain ones only (`Ending.is_plain`).
     """
-    row = await (await tx.execute(_FINISH, _parameters(endings))).fetchone()
+    row = await (await tx.execute(_FINISH, _parameters(endings) | {"max_faults": "{}"})).fetchone()
     assert row is not None
     job_ids, claim_nos, held, limited = row
     if held == len(endings):
@@ -224,6 +249,12 @@ def _parameters(endings: Sequence[Ending]) -> dict[str, Any]:
 
 def _optional(values: list[Any]) -> Any:
     return values if any(value is not None for value in values) else array(["NULL"] * len(values))
+
+
+def _failed(row: tuple[Any, ...], incidents: Mapping[ClaimKey, str]) -> FailedJob:
+    job_id, claim_no, outcome, _, task, queue, attempt, reason = row[:8]
+    incident = incidents.get((job_id.int, claim_no), "")
+    return FailedJob(job_id, queue, task, attempt, outcome, reason or "", row[12] or "", incident)
 
 
 def _lost(job_id: UUID, claim_no: int) -> ClaimLost:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import structlog
 
 from classifeed_common.db import Database, is_passing_fault
-from classifeed_jobs.claims import FAILED, ClaimKey, Ending, Place, end_claims, finish_claims
+from classifeed_jobs.claims import FAILED, KEPT, ClaimKey, Ending, Place, end_claims, finish_claims
+from classifeed_jobs.failure_hooks import HookFailed, hook_tasks
 from classifeed_jobs.metrics import ENDS_REFUSED
+from classifeed_jobs.registry import Task
 from classifeed_jobs.session import Session
 from classifeed_jobs.waker import Waker
 
@@ -19,6 +21,7 @@ _BATCH = 500
 _BEHIND = 4 * _BATCH
 _FIRST_WAIT_S = 0.05
 _LONGEST_WAIT_S = 5.0
+_HOOK_WAIT_S = 60.0
 
 
 class Completions:
@@ -30,15 +33,24 @@ class Completions:
     Args:
         db: the service's database.
         waker: tells the workers of what went back to its queue, or may run now.
+        tasks: those whose hooks are called.
         caught_up: called when `is_behind` is over.
         came_back: called with each job that may be claimed again, or now.
     """
 
     def __init__(
-        self, db: Database, waker: Waker, *, caught_up: Callable[[], None], came_back: Callable[[Place], None]
+        self,
+        db: Database,
+        waker: Waker,
+        tasks: Mapping[str, Task],
+        *,
+        caught_up: Callable[[], None],
+        came_back: Callable[[Place], None],
     ) -> None:
         self._session = Session(db)
         self._waker = waker
+        self._tasks = tasks
+        self._has_hooks = bool(hook_tasks(tasks))
         self._caught_up = caught_up
         self._came_back = came_back
         self._pending: list[Ending] = []
@@ -109,12 +121,12 @@ class Completions:
         """Write a batch; returns the ends that were refused, and the queues whose workers should look."""
         woken: set[str] = set()
         places: list[Place] = []
-        told: dict[str, Any] = {"wake": woken.add, "came_back": places.append}
+        told: dict[str, Any] = {"wake": woken.add, "came_back": places.append, "tasks": self._tasks}
         async with self._session.use() as connection:
             if all(ending.is_plain for ending in batch):
                 refused, limited = await finish_claims(connection, batch)
                 return refused, set(limited)
-            if any(ending.may_hold_key for ending in batch):
+            if self._has_hooks or any(ending.needs_transaction for ending in batch):
                 async with connection.transaction():
                     ended = await end_claims(connection, batch, **told)
             else:  # one statement, so no round trips for BEGIN and COMMIT
@@ -131,6 +143,11 @@ class Completions:
                 await self._write([ending])
             return
         spoiled = batch[0]
+        if isinstance(error, HookFailed):
+            # The job stays until its hook does its part: a release that mends it, or an operator.
+            message = f"{error}; {spoiled.message or 'canceled'}"
+            await self._write([spoiled._replace(outcome=KEPT, message=message, delay_s=_HOOK_WAIT_S)])
+            return
         _log.error("worker.complete.failed", job_id=str(spoiled.job_id), outcome=spoiled.outcome, error=str(error))
         message = f"the outcome {spoiled.outcome!r} could not be written: {type(error).__name__}"
         if (spoiled.outcome, spoiled.message) != (FAILED, message):

@@ -19,7 +19,7 @@ from classifeed_jobs.server_time import server_time
 _BATCH: Final = 10_000
 _COPY_JOBS: Final = (
     "COPY dl_jobs (job_id, queue, task, args, lock_key, partition_key, priority, available_at, waits_for, "
-    "max_attempts, lease_ttl_sec, producer, consumer_group, trace_context) FROM STDIN"
+    "max_attempts, lease_ttl_sec, producer, consumer_group, trace_context, max_worker_deaths) FROM STDIN"
 )
 _COPY_EVENTS: Final = "COPY dl_job_events (job_id, kind, attempt, claim_no) FROM STDIN"
 
@@ -62,6 +62,7 @@ async def copy_jobs(tx: Tx, requests: Iterable[JobRequest], *, default_lease_ttl
                             request.producer,
                             request.consumer_group,
                             trace_of(request, trace),
+                            request.max_worker_deaths,
                         )
                     )
             async with cursor.copy(_COPY_EVENTS) as copy:

@@ -42,6 +42,7 @@ async def insert_jobs(
         "producers": [request.producer for request in requests],
         "consumer_groups": [request.consumer_group for request in requests],
         "trace_contexts": [trace_of(request, trace) for request in requests],
+        "max_worker_deaths": [request.max_worker_deaths for request in requests],
         "key_ttl_s": key_ttl_s,
         "note": note,
     }

@@ -46,6 +46,7 @@ class JobRequest:
     producer: str | None = None
     consumer_group: str | None = None
     trace_context: Mapping[str, str] | None = None
+    max_worker_deaths: int | None = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,13 @@ class JobFilter:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job as it stands, live or done; times by the database's clock. Field names are the columns' (dl_jobs_all)."""
+    """A job as it stands, live or done; times by the database's clock. Field names are the columns' (dl_jobs_all).
+
+    Attributes:
+        worker_deaths: how often its worker was lost while it ran it, since it last came further.
+        unknown_faults: how often it failed by an exception that nobody foresaw, since it last came further.
+        reason: why the engine ended it: QUARANTINED (its worker died at it too often), UNKNOWN_FAULTS; None otherwise.
+    """
 
     job_id: UUID
     queue: str
@@ -91,6 +98,9 @@ class Job:
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+    worker_deaths: int
+    unknown_faults: int
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True)

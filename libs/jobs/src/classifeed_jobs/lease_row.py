@@ -20,13 +20,15 @@ _HELD_OF = _SQL["claims_held_of"]
 class LeaseRow:
     """The row of one process in dl_workers. A job is lost when `renewed_at` and the job's own lease have passed."""
 
-    def __init__(self, worker_id: str, queues: Sequence[str]) -> None:
+    def __init__(self, worker_id: str, queues: Sequence[str], hook_tasks: Sequence[str] = ()) -> None:
         self.worker_id = worker_id
         self._queues = list(queues)
+        self._hook_tasks = list(hook_tasks)
 
     async def register(self, tx: Tx) -> None:
         """Make the row, or renew it when it is there. Idempotent."""
-        await tx.execute(_REGISTER, {"worker": self.worker_id, "queues": self._queues})
+        row = {"worker": self.worker_id, "queues": self._queues, "hook_tasks": self._hook_tasks}
+        await tx.execute(_REGISTER, row)
 
     async def renew(self, tx: Tx) -> bool:
         """Prolong everything this process runs; false: the row is gone (silent for long), so is all that it held."""

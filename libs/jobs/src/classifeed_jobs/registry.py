@@ -5,15 +5,18 @@ from __future__ import annotations
 import inspect
 import sys
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from classifeed_common.db import Tx
 from classifeed_jobs.backoff import Backoff, Linear
+from classifeed_jobs.failure_hooks import FailedJob
 
 Kind = Literal["coroutine", "generator", "function", "sync generator"]
+OnFailed = Callable[[Tx, Any, FailedJob], Awaitable[None]]
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 
@@ -33,6 +36,10 @@ class Task:
         max_run_s: a run that takes longer is cancelled and counts as a failed attempt; None: no bound. In a
             thread it is told to stop, which it hears at its next yield or `raise_if_stopped`.
         resumes: on drain the run is stopped at once instead of being given time to end: it goes on from its checkpoint.
+        max_unknown_faults: the job fails (UNKNOWN_FAULTS) after so many exceptions that do not pass by themselves
+            (`classifeed_common.passing`), whatever attempts it has left; those that pass are not counted. None: never.
+        on_failed: `(tx, args, job)`, called in the transaction in which a job of this task ends failed or canceled,
+            by whoever ends it: worker, reaper or operator. It must do nothing but write in `tx`. Raising keeps the job.
     """
 
     name: str
@@ -42,6 +49,8 @@ class Task:
     backoff: Backoff
     max_run_s: float | None
     resumes: bool
+    max_unknown_faults: int | None = None
+    on_failed: OnFailed | None = None
 
     @property
     def in_thread(self) -> bool:
@@ -76,6 +85,8 @@ class Registry(Mapping[str, Task]):
         backoff: Backoff | None = None,
         max_run_s: float | None = None,
         resumes: bool = False,
+        max_unknown_faults: int | None = None,
+        on_failed: OnFailed | None = None,
         args: type[BaseModel] | None = None,
     ) -> Callable[[Handler], Handler]:
         """Decorator: make `async def f(ctx, args)`, an async generator, a plain function or generator the handler of a
@@ -100,6 +111,8 @@ class Registry(Mapping[str, Task]):
                 backoff or Linear(),
                 max_run_s,
                 resumes,
+                max_unknown_faults,
+                on_failed,
             )
             return handler
 

@@ -14,7 +14,19 @@ from typing import Any
 import structlog
 
 from classifeed_common.db import Database
-from classifeed_jobs.claims import CANCELED, FAILED, RETRY, RETURNED, SNOOZED, SUCCEEDED, Claim, Ending
+from classifeed_common.ids import new_incident
+from classifeed_common.passing import is_passing
+from classifeed_jobs.claims import (
+    CANCELED,
+    FAILED,
+    FAULT,
+    RETRY,
+    RETURNED,
+    SNOOZED,
+    SUCCEEDED,
+    Claim,
+    Ending,
+)
 from classifeed_jobs.context import JobContext, StopReason
 from classifeed_jobs.registry import InvalidArgs, Task
 from classifeed_jobs.signals import ClaimLost, Fail, Progress, Retry, Snooze, StopRequested
@@ -98,8 +110,7 @@ class Run:
                 return self._retry(self.task, f"ran longer than {self.task.max_run_s:g} s and was cancelled", None)
             if self.context.stop_reason is not None:
                 return self._stopped(error)
-            _log.warning("worker.run.failed", job_id=str(self.claim.job_id), task=self.task.name, exc_info=True)
-            return self._retry(self.task, _describe(error), None)
+            return self._failed(self.task, error)
         finally:
             self._running = None
         return self._succeeded(result)
@@ -157,13 +168,35 @@ class Run:
             return self._ending(FAILED, "the result cannot be stored as JSON: it has a NUL character")
         return self._ending(SUCCEEDED, result=result)
 
+    def _failed(self, task: Task, error: Exception) -> Ending:
+        job = {"job_id": str(self.claim.job_id), "task": task.name, "attempt": self.claim.attempt}
+        if task.max_unknown_faults is None or is_passing(error):
+            _log.warning("worker.run.failed", **job, exc_info=True)
+            return self._retry(task, _describe(error), None)
+        # It may be the same each time: then somebody has to look, and finds it by this id.
+        incident = new_incident()
+        _log.error("worker.run.unknown_fault", **job, incident=incident, exc_info=True)
+        delay_s = task.backoff.delay_s(self.claim.attempt)
+        ending = self._ending(FAULT, f"incident {incident}: {_describe(error)}", delay_s=delay_s)
+        return ending._replace(max_faults=task.max_unknown_faults, incident=incident)
+
     def _retry(self, task: Task, reason: str, after_s: float | None) -> Ending:
         delay_s = task.backoff.delay_s(self.claim.attempt) if after_s is None else after_s
         return self._ending(RETRY, reason, delay_s=delay_s)
 
-    def _ending(self, outcome: str, message: str | None = None, *, result: Any = None, delay_s: float = 0.0) -> Ending:
+    def _ending(
+        self,
+        outcome: str,
+        message: str | None = None,
+        *,
+        result: Any = None,
+        delay_s: float = 0.0,
+    ) -> Ending:
         clean = message.replace("\0", "\ufffd")[:_MESSAGE_LIMIT] if message is not None else None
-        return self.claim.ending(outcome, clean, result=result, delay_s=max(0.0, delay_s))
+        ending = self.claim.ending(outcome, clean, result=result, delay_s=max(0.0, delay_s))
+        if self.task is not None and self.task.on_failed is not None and outcome != SUCCEEDED:
+            return ending._replace(needs_transaction=True)
+        return ending
 
 
 def _exhaust(handler: Callable[..., Generator[Any, None, Any]], context: JobContext, args: Any) -> Any:

@@ -14,7 +14,9 @@ from pydantic import BaseModel
 from classifeed_common.db import Tx, load_queries
 from classifeed_jobs.copying import copy_jobs
 from classifeed_jobs.enqueuing import insert_jobs
+from classifeed_jobs.failure_hooks import FailedJob, call_hooks
 from classifeed_jobs.job import EnqueuedJob, HeldLock, Job, JobEvent, JobFilter, JobRequest, WorkerProcess
+from classifeed_jobs.registry import Task
 from classifeed_jobs.waker import Waker
 
 _SQL = load_queries("classifeed_jobs.sql", "jobs.sql")
@@ -45,14 +47,21 @@ class JobStore:
         default_lease_ttl_s: lease of jobs that do not bring their own.
         key_ttl_s: how long an idempotency key is remembered, from its first use.
         waker: wakes workers for the transactions that come from it; None: every enqueue does so by itself.
+        tasks: those of the workers, whose hooks hear of jobs that are canceled before they run; None: none has one.
     """
 
     def __init__(
-        self, *, default_lease_ttl_s: int = 60, key_ttl_s: float = 30 * 86400.0, waker: Waker | None = None
+        self,
+        *,
+        default_lease_ttl_s: int = 60,
+        key_ttl_s: float = 30 * 86400.0,
+        waker: Waker | None = None,
+        tasks: Mapping[str, Task] | None = None,
     ) -> None:
         self._default_lease_ttl_s = default_lease_ttl_s
         self._key_ttl_s = key_ttl_s
         self._waker = waker
+        self.tasks: Mapping[str, Task] = tasks if tasks is not None else {}
 
     async def enqueue(
         self,
@@ -71,6 +80,7 @@ class JobStore:
         producer: str | None = None,
         consumer_group: str | None = None,
         trace_context: Mapping[str, str] | None = None,
+        max_worker_deaths: int | None = 3,
     ) -> EnqueuedJob:
         """Put a job into a queue; takes no lock that another producer or a worker could wait for, except on the same
         idempotency key.
@@ -90,6 +100,7 @@ class JobStore:
             producer: label.
             consumer_group: label.
             trace_context: W3C headers of the trace that the run belongs to; None: the current one.
+            max_worker_deaths: after so many deaths of its worker while it runs it is quarantined; None: never.
 
         Returns:
             The job that now has the request, and whether this call made it.
@@ -108,6 +119,7 @@ class JobStore:
             producer=producer,
             consumer_group=consumer_group,
             trace_context=trace_context,
+            max_worker_deaths=max_worker_deaths,
         )
         return (await self.enqueue_many(tx, [request]))[0]
 
@@ -157,17 +169,24 @@ class JobStore:
         """Cancel a job: a queued one ends at once, a running one is asked to stop, an ended one is left as it is.
 
         Idempotent. Does not wait for the job's effects. Keep the transaction short: the ends of jobs with the same lock
-        key wait for it.
+        key wait for it. What a queued job stood for ends in the same transaction, by the hook of its task.
 
         Returns:
             The job as it stands afterwards; None when there is no such job.
+
+        Raises:
+            HookFailed: the hook did not do its part; roll back.
         """
         said = {"reason": reason, "by": by}
         payload = Jsonb({name: text for name, text in said.items() if text}) if reason or by else None
         cursor = await tx.execute(_CANCEL, {"job_id": job_id, "payload": payload})
         row = await cursor.fetchone()
-        if row is not None and row[0] is not None:
-            await tx.execute(_ADMIT_NEXT, {"lock_keys": [row[0]]})
+        if row is not None and row[1]:
+            freed_key, _, task, queue, attempt, args = row[:6]
+            failed = FailedJob(job_id, queue, task, attempt, "canceled", "", reason or "", "")
+            await call_hooks(tx, self.tasks, [(failed, args)])
+            if freed_key is not None:
+                await tx.execute(_ADMIT_NEXT, {"lock_keys": [freed_key]})
         return await self.get(tx, job_id)
 
     async def make_due(self, tx: Tx, job_ids: Collection[UUID]) -> None:

@@ -40,6 +40,9 @@ def _request_columns() -> list[Column[Any]]:
         _column("claim_no", Integer),
         _column("max_attempts", Integer, null=True),
         _column("lease_ttl_sec", Integer),
+        _column("worker_deaths", Integer),
+        _column("max_worker_deaths", Integer, null=True),
+        _column("unknown_faults", Integer),
         _column("cancel_requested", Boolean),
         _column("progress", JSONB, null=True),
         _column("checkpoint", JSONB, null=True),
@@ -53,7 +56,13 @@ def _request_columns() -> list[Column[Any]]:
 
 
 def _done_columns() -> list[Column[Any]]:
-    return [_key("job_id", UUID), *_request_columns(), _column("result", JSONB, null=True), _key("finished_at", _TIME)]
+    return [
+        _key("job_id", UUID),
+        *_request_columns(),
+        _column("result", JSONB, null=True),
+        _column("reason", Text, null=True),
+        _key("finished_at", _TIME),
+    ]
 
 
 def _event_columns() -> list[Column[Any]]:
@@ -78,6 +87,7 @@ def add_jobs(metadata: MetaData) -> None:
         _column("queues", ARRAY(Text)),
         _column("started_at", _TIME),
         _column("renewed_at", _TIME),
+        _column("hook_tasks", ARRAY(Text)),
         schema=QUEUE_SCHEMA,
     )
     Table(

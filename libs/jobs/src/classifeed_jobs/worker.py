@@ -21,7 +21,9 @@ from classifeed_common.db import Database
 from classifeed_jobs.claimer import Claimer
 from classifeed_jobs.claims import RETURNED, Claim, ClaimKey, Ending, Place
 from classifeed_jobs.completions import Completions
+from classifeed_jobs.failure_hooks import hook_tasks
 from classifeed_jobs.heartbeat import Heartbeat
+from classifeed_jobs.isolation import Isolation
 from classifeed_jobs.lease_row import LeaseRow
 from classifeed_jobs.metrics import RUN_DURATION, WAIT_DURATION, running
 from classifeed_jobs.registry import Task
@@ -48,7 +50,7 @@ class Worker:
 
     Args:
         db: the service's database, opened, with the job tables in its schema.
-        store: used for `backlog`.
+        store: used for `backlog`; knows the same tasks where one of them has a hook, as jobs are canceled through it.
         registry: handlers by task name.
         queues: how many jobs of each queue may run at once.
         resources: handed to every run as `ctx.resources`.
@@ -78,6 +80,8 @@ class Worker:
             raise ValueError(f"a worker needs queues with a concurrency of 1 or more, not {dict(queues)!r}")
         if not 0 <= prefetch <= _PREFETCH_MAX:
             raise ValueError(f"prefetch must lie between 0 and {_PREFETCH_MAX}, not {prefetch}")
+        if missing := set(hook_tasks(registry)) - set(hook_tasks(store.tasks)):
+            raise ValueError(f"the job store must be given the tasks too, for the hooks of {sorted(missing)}")
         self.worker_id = worker_id or f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._db = db
         self._store = store
@@ -92,13 +96,14 @@ class Worker:
             queue: Runners(concurrency, prefetch, handle=self._handle, give_back=self._give_back)
             for queue, concurrency in self._queues.items()
         }
+        self._isolation = Isolation()
         self._is_draining = False
         self._is_traced = False
         self._session = Session(db)
         self._limits = Session(db, idle_in_transaction_s=_LIMITS_STILL_S)
-        self._lease = LeaseRow(self.worker_id, sorted(self._queues))
+        self._lease = LeaseRow(self.worker_id, sorted(self._queues), hook_tasks(registry))
         self._waker = Waker(db)
-        self._completions = Completions(db, self._waker, caught_up=self._caught_up, came_back=self._came_back)
+        self._completions = Completions(db, self._waker, registry, caught_up=self._caught_up, came_back=self._came_back)
         self._heartbeat = Heartbeat(self._session, self._lease, self._runs, self._completions, heartbeat_s=heartbeat_s)
         self._claimer = Claimer(
             self._session,
@@ -157,6 +162,9 @@ class Worker:
             # The server forgot a commit (synchronous_commit off) and gave the claim again: it is being run already.
             _log.error("worker.claim.repeated", job_id=str(claim.job_id), claim_no=claim.claim_no)
             return
+        if not self._isolation.may_start(claim, is_idle=not self._runs):
+            self._completions.put(claim.ending(RETURNED))
+            return
         run = Run(claim, self._registry, self._db, self._resources, self._threads)
         self._runs[run.key] = run
         self._are_over.clear()
@@ -165,7 +173,7 @@ class Worker:
         self._heartbeat.started(claim.lease_ttl_s)
 
     def _room(self, queue: str) -> int:
-        return 0 if self._completions.is_behind else self._runners[queue].room
+        return 0 if self._completions.is_behind else self._isolation.room(self._runners[queue].room)
 
     def _came_back(self, place: Place) -> None:
         self._claimer.came_back(place)
@@ -185,6 +193,8 @@ class Worker:
             return  # handed back without waiting for it
         if not self._runs:
             self._are_over.set()
+            if (queue := self._isolation.over()) is not None:
+                self._claimer.look_first(queue)
         self._runners[run.claim.queue].ended()
         # In this order: both wake a task, and the next jobs are waited for, the end is not.
         self._claimer.freed(run.claim.queue)

@@ -143,6 +143,7 @@ async def _campaign(bench: Bench, processes: Processes, *broken: str) -> None:
                 lock_key=f"key {n % (50 if _IS_LONG else 20)}" if n % 3 else None,
                 lease_ttl_s=2,
                 max_attempts=None,
+                max_worker_deaths=None,  # they are killed at random, and no job is lost by that
             )
             ids.append(job_id)
 

@@ -155,7 +155,7 @@ async def test_heartbeat_that_fails_is_tried_again_long_before_the_next_one(benc
     session, lease = Session(hasty), LeaseRow("w1", ["q"])
     async with bench.db.connection() as connection:
         await lease.register(connection)
-    completions = Completions(bench.db, Waker(bench.db), caught_up=lambda: None, came_back=lambda _: None)
+    completions = Completions(bench.db, Waker(bench.db), {}, caught_up=lambda: None, came_back=lambda _: None)
     heartbeat = Heartbeat(session, lease, {}, completions, heartbeat_s=36000.0)
     renewed = "SELECT renewed_at FROM dl_workers"
     before = await bench.value(renewed)
@@ -176,7 +176,7 @@ async def test_heartbeat_that_fails_is_tried_again_long_before_the_next_one(benc
 
 
 async def _write(db: Database, bench: Bench, *endings: Ending) -> None:
-    completions = Completions(db, Waker(bench.db), caught_up=lambda: None, came_back=lambda _: None)
+    completions = Completions(db, Waker(bench.db), {}, caught_up=lambda: None, came_back=lambda _: None)
     writing = asyncio.create_task(completions.run())
     for ending in endings:
         completions.put(ending)

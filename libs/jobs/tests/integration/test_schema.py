@@ -130,6 +130,7 @@ async def test_no_hot_statement_scans_a_table(bench: Bench) -> None:
             "messages": [None] * count,
             "results": [None] * count,
             "delays_s": [1.0] * count,
+            "max_faults": [5] * count,
             "notify": "on",
         }
         claim = _asked("w1", look=100, wanted=20)
@@ -151,7 +152,12 @@ async def test_no_hot_statement_scans_a_table(bench: Bench) -> None:
             "finish": (claims._FINISH, ends | {"outcomes": ["succeeded"] * count}, 3500),
             "admit_next": (claims._ADMIT_NEXT, {"lock_keys": ["hot", "k1"]}, 100),
             "guard": (claims._GUARD, {"job_id": running[0], "claim_no": 1}, 50),
-            "lock_lost": (reaper._LOCK_LOST, {"limit": 500}, 200),
+            "lock_lost": (reaper._LOCK_LOST, {"limit": 500, "tasks": ["other"]}, 200),
+            "lock_lost_with_hook": (
+                reaper._LOCK_LOST_WITH_HOOK,
+                {"limit": 1, "tasks": ["noop"], "without": [waiting]},
+                200,
+            ),
             "next_expiry": (reaper._NEXT_EXPIRY, {}, 200),
             "forget_keys": (housekeeping._FORGET_KEYS, {"limit": 500}, 50),
             "find_key": (enqueuing._FIND_KEY, {"idempotency_key": "i7"}, 50),
@@ -223,6 +229,7 @@ async def test_no_batch_is_compared_each_with_each_whatever_the_statistics_say(
             "messages": [None] * count,
             "results": [None] * count,
             "delays_s": [0.0] * count,
+            "max_faults": [5] * count,
             "notify": "off",
         }
         progress = {"job_ids": ids, "claim_nos": [1] * count, "progress": ["{}"] * count}

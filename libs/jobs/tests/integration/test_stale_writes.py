@@ -89,7 +89,8 @@ class Crowd:
         for _ in range(_JOBS - len(self._jobs)):
             self._made += 1
             key = f"k{self._made % 60}" if self._made % 3 == 0 else None
-            requests.append(JobRequest("q", "noop", lock_key=key, max_attempts=None, lease_ttl_s=3600))
+            endless: dict[str, Any] = {"max_attempts": None, "max_worker_deaths": None}
+            requests.append(JobRequest("q", "noop", lock_key=key, lease_ttl_s=3600, **endless))
         async with self._connection.transaction():
             made = await self._bench.store.enqueue_many(self._connection, requests)
         for job, request in zip(made, requests, strict=True):
@@ -148,7 +149,7 @@ class Crowd:
 
     async def _end(self, endings: list[Ending]) -> list[tuple[tuple[UUID, int], str]]:
         """By both statements, as the worker chooses between them; returns what was heard."""
-        keyless = [ending._replace(may_hold_key=self._has_key(ending.job_id)) for ending in endings]
+        keyless = [ending._replace(needs_transaction=self._has_key(ending.job_id)) for ending in endings]
         plain = [ending for ending in keyless if ending.is_plain]
         others = [ending for ending in keyless if not ending.is_plain]
         refused = (await finish_claims(self._connection, plain)).refused if plain else []

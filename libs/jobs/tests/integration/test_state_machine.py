@@ -38,7 +38,8 @@ from classifeed_jobs.schema import VERSIONS
 _IS_LONG = os.environ.get("CLASSIFEED_CAMPAIGN") == "long"
 _EXAMPLES = 17_000 if _IS_LONG else 50
 _WORKERS = ("w1", "w2")
-_OUTCOMES = ("succeeded", "failed", "canceled", "retry", "snoozed", "returned")
+_MAX_FAULTS = 2
+_OUTCOMES = ("succeeded", "failed", "canceled", "retry", "fault", "snoozed", "returned", "kept")
 
 
 @dataclass
@@ -55,6 +56,10 @@ class Model:
     is_due: bool = True
     cancel_requested: bool = False
     partition_key: str | None = None
+    max_worker_deaths: int | None = None
+    worker_deaths: int = 0
+    unknown_faults: int = 0
+    reason: str | None = None
 
 
 class JobMachine(RuleBasedStateMachine):
@@ -74,9 +79,9 @@ class JobMachine(RuleBasedStateMachine):
         self.max_running: int | None = None
         self.runner.run(self._begin())
         for _ in range(4):
-            self.enqueue("a", None, 2, True, None)
+            self.enqueue("a", None, 2, True, None, None)
         for partition_key in ("p", "p", "p", "r", None):
-            self.enqueue(None, None, 2, True, partition_key)
+            self.enqueue(None, None, 2, True, partition_key, 2)
 
     async def _begin(self) -> None:
         self.db = await psycopg.AsyncConnection.connect(self.dsn, autocommit=True)
@@ -115,9 +120,16 @@ class JobMachine(RuleBasedStateMachine):
         priority=st.integers(1, 3),
         is_due=st.sampled_from([True, True, False]),
         partition_key=st.sampled_from([None, "p", "p", "r"]),
+        max_worker_deaths=st.sampled_from([None, 1, 2]),
     )
     def enqueue(
-        self, lock_key: str | None, max_attempts: int | None, priority: int, is_due: bool, partition_key: str | None
+        self,
+        lock_key: str | None,
+        max_attempts: int | None,
+        priority: int,
+        is_due: bool,
+        partition_key: str | None,
+        max_worker_deaths: int | None,
     ) -> None:
         partition_key = partition_key if self.has_partitions else None
 
@@ -132,6 +144,7 @@ class JobMachine(RuleBasedStateMachine):
                     max_attempts=max_attempts,
                     priority=priority,
                     partition_key=partition_key,
+                    max_worker_deaths=max_worker_deaths,
                 )
                 if not is_due:
                     await self.db.execute(
@@ -142,7 +155,12 @@ class JobMachine(RuleBasedStateMachine):
             return job.job_id
 
         self.jobs[self.runner.run(put())] = Model(
-            (priority, len(self.jobs)), lock_key, max_attempts, is_due=is_due, partition_key=partition_key
+            (priority, len(self.jobs)),
+            lock_key,
+            max_attempts,
+            is_due=is_due,
+            partition_key=partition_key,
+            max_worker_deaths=max_worker_deaths,
         )
 
     @rule()
@@ -188,6 +206,8 @@ class JobMachine(RuleBasedStateMachine):
             model.attempt += 1
             model.claim_no += 1
             assert (claim.claim_no, claim.attempt) == (model.claim_no, model.attempt)
+            deaths, limit = model.worker_deaths, model.max_worker_deaths
+            assert claim.runs_alone == (limit is not None and 0 < deaths >= limit - 1)
         self.claims += claims
         return len(claims)
 
@@ -246,7 +266,8 @@ class JobMachine(RuleBasedStateMachine):
     def _end(self, job_id: UUID, claim_no: int, outcome: str, delay_s: float = 0.0) -> None:
         async def say() -> list[str]:
             async with self.db.transaction():
-                ended = await end_claims(self.db, [Ending(job_id, claim_no, outcome, delay_s=delay_s)])
+                ending = Ending(job_id, claim_no, outcome, delay_s=delay_s, max_faults=_MAX_FAULTS)
+                ended = await end_claims(self.db, [ending])
             return [one.outcome for one in ended]
 
         answer = self.runner.run(say())
@@ -258,10 +279,21 @@ class JobMachine(RuleBasedStateMachine):
 
     def _model_end(self, model: Model, outcome: str, delay_s: float) -> str:
         is_final = outcome in {"succeeded", "failed", "canceled"}
-        if not is_final and model.cancel_requested:
+        attempts_are_used = model.max_attempts is not None and model.attempt >= model.max_attempts
+        model.worker_deaths = {"lost": model.worker_deaths + 1, "retry": 0}.get(outcome, model.worker_deaths)
+        model.unknown_faults += outcome == "fault"
+        is_deadly = model.max_worker_deaths is not None and model.worker_deaths >= model.max_worker_deaths
+        if outcome == "kept":
+            outcome = "snoozed"
+        elif not is_final and model.cancel_requested:
             outcome = "canceled"
-        elif outcome in {"retry", "lost"} and model.max_attempts is not None and model.attempt >= model.max_attempts:
+        elif outcome == "fault" and model.unknown_faults >= _MAX_FAULTS:
+            outcome, model.reason = "failed", "UNKNOWN_FAULTS"
+        elif outcome == "lost" and is_deadly:
+            outcome, model.reason = "failed", "QUARANTINED"
+        elif outcome in {"retry", "fault", "lost"} and attempts_are_used:
             outcome = "failed"
+        outcome = "retry" if outcome == "fault" else outcome
         model.worker = None
         if outcome in {"succeeded", "failed", "canceled"}:
             model.status = outcome
@@ -303,6 +335,7 @@ class JobMachine(RuleBasedStateMachine):
         assert self.runner.run(ask()) == (model.status != "succeeded")
         if model.status != "succeeded":
             model.status, model.attempt, model.cancel_requested, model.is_due = "queued", 0, False, True
+            model.worker_deaths, model.unknown_faults, model.reason = 0, 0, None
 
     @rule(is_paused=st.booleans())
     def pause(self, is_paused: bool) -> None:
@@ -348,7 +381,7 @@ class JobMachine(RuleBasedStateMachine):
     def reap(self) -> None:
         async def take_back() -> dict[UUID, str]:
             async with self.db.transaction():
-                rows = await (await self.db.execute(_LOCK_LOST, {"limit": 100})).fetchall()
+                rows = await (await self.db.execute(_LOCK_LOST, {"limit": 100, "tasks": []})).fetchall()
                 ended = await end_claims(self.db, [Ending(job_id, claim_no, "lost") for job_id, claim_no in rows])
             return {one.job_id: one.outcome for one in ended}
 
@@ -381,14 +414,22 @@ class JobMachine(RuleBasedStateMachine):
             return
 
         async def read() -> tuple[Any, Any]:
-            columns = "job_id, status, attempt, claim_no, cancel_requested, claimed_by"
+            columns = "job_id, status, attempt, claim_no, cancel_requested, claimed_by, unknown_faults, reason"
             jobs = await (await self.db.execute(f"SELECT {columns} FROM dl_jobs_all")).fetchall()
             locks = await (await self.db.execute("SELECT lock_key, job_id FROM dl_job_locks")).fetchall()
             return jobs, locks
 
         jobs, locks = self.runner.run(read())
         assert {row[0]: row[1:] for row in jobs} == {
-            job_id: (model.status, model.attempt, model.claim_no, model.cancel_requested, model.worker)
+            job_id: (
+                model.status,
+                model.attempt,
+                model.claim_no,
+                model.cancel_requested,
+                model.worker,
+                model.unknown_faults,
+                model.reason,
+            )
             for job_id, model in self.jobs.items()
         }
         assert sorted(locks) == sorted(

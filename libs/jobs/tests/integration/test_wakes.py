@@ -145,7 +145,7 @@ async def test_refused_end_and_lost_job_are_told(bench: Bench) -> None:
     await bench.execute("UPDATE dl_workers SET renewed_at = now() - interval '1 hour'")
     with capture_logs() as logs:
         await Reaper(bench.db).reap()
-        completions = Completions(bench.db, Waker(bench.db), caught_up=lambda: None, came_back=lambda _: None)
+        completions = Completions(bench.db, Waker(bench.db), {}, caught_up=lambda: None, came_back=lambda _: None)
         writing = asyncio.create_task(completions.run())
         completions.put(Ending(claim.job_id, claim.claim_no, "succeeded"))
         await completions.drained()

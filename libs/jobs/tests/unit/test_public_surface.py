@@ -8,9 +8,10 @@ import classifeed_jobs
 def test_public_names() -> None:
     assert sorted(classifeed_jobs.__all__) == sorted(
         [
-            "TERMINAL", "AuditEntry", "Backoff", "ClaimLost", "EnqueuedJob", "Exponential", "Fail", "Fixed",
-            "HeldLock", "Job", "JobAdmin", "JobContext", "JobEvent", "JobFilter", "JobPage", "JobRequest",
-            "JobStore", "JobSettings", "Linear", "PipelineError", "Progress", "QueueLimits", "QueueStats", "Queues",
+            "TERMINAL", "AuditEntry", "Backoff", "ClaimLost", "EnqueuedJob", "Exponential", "Fail", "FailedJob",
+            "Fixed", "HeldLock", "HookFailed", "Job", "JobAdmin", "JobContext", "JobEvent", "JobFilter", "JobPage",
+            "JobRequest", "JobStore", "JobSettings", "Linear", "PipelineError", "Progress", "QueueLimits", "QueueStats",
+            "Queues",
             "Reaper", "Registry", "Retention", "Retry", "Schedule", "SchedulePage", "ScheduleState", "Scheduler",
             "Schedules", "Slice", "SliceJob", "Snooze", "StopRequested", "Task", "Waker", "Worker", "WorkerProcess",
             "ddl", "load_pipelines", "register", "registry",

@@ -24,12 +24,13 @@ from classifeed_jobs.faces.rpc import job_servicer
 from classifeed_jobs.pipelines import PipelineError, load_pipelines
 from classifeed_jobs.placing import place_jobs
 from classifeed_jobs.schedules import set_default_zone
+from classifeed_loader.app.end_fetch import FetchWaits
 from classifeed_loader.app.fetch_parts import FetchParts
 from classifeed_loader.app.host_turns import HostTurns
 from classifeed_loader.app.queue_fetches import QUEUE
 from classifeed_loader.app.schedule_fetches import Scheduler
 from classifeed_loader.clients.processor import Processor
-from classifeed_loader.jobs.feed_fetch import registry
+from classifeed_loader.jobs.feed_fetch import fetch_registry
 from classifeed_loader.rpc.feed_source_service import FeedSourceService
 from classifeed_loader.settings import LoaderSettings
 
@@ -67,11 +68,12 @@ def build(settings: LoaderSettings) -> ServiceRunner:
         queues[QUEUE] = settings.concurrency
     database = database_of(settings)
     blobs = blobs_of(settings)
-    jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s)
-    hosted_jobs = JobStore(default_lease_ttl_s=settings.default_lease_s, key_ttl_s=host.key_ttl_s)
+    tasks = {**pipelines, **fetch_registry(FetchWaits(settings.min_interval_s, settings.backoff_base_s))}
+    jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s, tasks=tasks)
+    hosted_jobs = JobStore(default_lease_ttl_s=settings.default_lease_s, key_ttl_s=host.key_ttl_s, tasks=tasks)
     leases = Leases(database, process_holder(SERVICE), settings.lease_ttl_s)
     scheduler = Scheduler(database, jobs, leases, min_interval_s=settings.min_interval_s)
-    reaper = Reaper(database, reaper_period_s=host.dl_reaper_period_sec, retention=host.retention)
+    reaper = Reaper(database, tasks, reaper_period_s=host.dl_reaper_period_sec, retention=host.retention)
     channel = channel_to("processor", settings.processor_address, settings)
     fetcher = Fetcher(
         guard=AddressGuard(allow_loopback=settings.allow_loopback),
@@ -93,7 +95,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
     worker = Worker(
         database,
         jobs,
-        {**pipelines, **registry},
+        tasks,
         queues=queues,
         resources=parts,
         heartbeat_s=settings.beat_s,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,15 +32,20 @@ from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits
 from classifeed_common.lease import Lease, Leases
 from classifeed_common.rpc.server import Servicer
 from classifeed_jobs import JobStore, Reaper, Worker
+from classifeed_jobs import Task as JobTask
+from classifeed_loader.app.end_fetch import FetchWaits
 from classifeed_loader.app.fetch_parts import FetchParts
 from classifeed_loader.app.host_turns import HostTurns
 from classifeed_loader.app.queue_fetches import QUEUE
 from classifeed_loader.app.schedule_fetches import LEASE, schedule_due
 from classifeed_loader.clients.processor import Processor
-from classifeed_loader.jobs.feed_fetch import registry
+from classifeed_loader.jobs.feed_fetch import fetch_registry
 from classifeed_loader.rpc.feed_source_service import FeedSourceService
 
 MIN_INTERVAL_S = 600
+
+
+JOB_TASKS = fetch_registry(FetchWaits(MIN_INTERVAL_S, 60))
 
 
 def make_source(**fields: Any) -> SourceRecord:
@@ -134,7 +139,7 @@ def source() -> Callable[..., SourceRecord]:
 @pytest.fixture
 async def loader(migrated_database, rpc_server, rpc_channel) -> Loader:
     database = await migrated_database("classifeed_loader", "loader", max_size=8)
-    jobs = JobStore()
+    jobs = JobStore(tasks=JOB_TASKS)
     wakes: list[None] = []
     service = FeedSourceService(database, jobs, min_interval_s=MIN_INTERVAL_S, on_change=lambda: wakes.append(None))
     target = await rpc_server("loader", Servicer.of(add_FeedSourceServiceServicer_to_server, service))
@@ -150,6 +155,7 @@ class Fetching:
     parts: FetchParts
     sealer: Sealer
     concurrency: int = 4
+    job_tasks: Mapping[str, JobTask] = field(default_factory=lambda: JOB_TASKS)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _running: list[asyncio.Task[None]] = field(default_factory=list)
 
@@ -158,14 +164,14 @@ class Fetching:
         worker = Worker(
             self.loader.database,
             self.loader.jobs,
-            registry,
+            self.job_tasks,
             queues={QUEUE: self.concurrency},
             resources=self.parts,
             heartbeat_s=1,
             claim_backoff_s=0.5,
             drain_grace_s=1,
         )
-        reaper = Reaper(self.loader.database, reaper_period_s=0.5)
+        reaper = Reaper(self.loader.database, JOB_TASKS, reaper_period_s=0.5)
         self._running = [asyncio.create_task(worker.run(self._stop)), asyncio.create_task(reaper.run(self._stop))]
 
     async def stop(self) -> None:

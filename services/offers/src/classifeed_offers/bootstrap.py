@@ -60,7 +60,8 @@ def build(settings: OffersSettings) -> ServiceRunner:
         push=partial(publish_offers, documents=receiver),
         leases=leases,
     )
-    jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s)
+    tasks = sweep_registry(outbox)
+    jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s, tasks=tasks)
     handler = RequestHandler(outbox=outbox, moderation=ApprovedBySetting(), sweeps=SweepJobs(jobs))
     positions = WakingPositions(db, outbox.wake, pusher.wake)
     consumer = OrderedConsumer(
@@ -77,11 +78,11 @@ def build(settings: OffersSettings) -> ServiceRunner:
     worker = Worker(
         db,
         jobs,
-        sweep_registry(outbox),
+        tasks,
         queues={QUEUE: settings.sweeps_at_once},
         drain_grace_s=settings.drain_grace_s / 2,  # leaves time to hand back what did not end
     )
-    reaper = Reaper(db)
+    reaper = Reaper(db, tasks)
 
     async def publish(stop: asyncio.Event) -> None:
         if await put_schema(receiver, stop):

@@ -46,7 +46,9 @@ async def own(settings: dict[str, str]) -> None:
     await db.open()
     producer = KafkaProducer(settings["bootstrap"], client_id="owner")
     await producer.start()
-    outbox, store = Outbox(), JobStore(default_lease_ttl_s=3)
+    outbox = Outbox()
+    registry = sweep_registry(outbox, results_topic=settings["results"])
+    store = JobStore(default_lease_ttl_s=3, tasks=registry)
     handler = RequestHandler(
         outbox=outbox, moderation=ApprovedBySetting(), sweeps=SweepJobs(store), results_topic=settings["results"]
     )
@@ -63,9 +65,8 @@ async def own(settings: dict[str, str]) -> None:
         max_poll_interval_s=8,
     )
     relay = Relay(db, producer, Leases(db, process_holder("owner"), 1.0), outbox=outbox)
-    registry = sweep_registry(outbox, results_topic=settings["results"])
     worker = Worker(db, store, registry, queues={QUEUE: 2}, heartbeat_s=1)
-    reaper = Reaper(db, reaper_period_s=0.5)
+    reaper = Reaper(db, registry, reaper_period_s=0.5)
     print("started", flush=True)  # noqa: T201 - the test waits for it
     await asyncio.gather(consumer.run(stop), relay.run(stop), worker.run(stop), reaper.run(stop))
     await producer.close()

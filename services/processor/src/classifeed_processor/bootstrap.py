@@ -53,7 +53,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
     blobs = blobs_of(settings)
     producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
     cluster = Cluster(settings.kafka_bootstrap, client_id=SERVICE)
-    jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s)
+    jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s, tasks=registry)
     signals = TaskSignals()
     handler = ResultHandler(jobs)
     positions = RingingPositions(database, handler, signals)
@@ -84,7 +84,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         heartbeat_s=settings.heartbeat_s,
         drain_grace_s=settings.drain_grace_s / 2,  # leaves time to hand back what did not end
     )
-    reaper = Reaper(database)
+    reaper = Reaper(database, registry)
     locator = OfferLocator(database, blobs, settings.spool_dir)
 
     async def open_all() -> None:

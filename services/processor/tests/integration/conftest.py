@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,7 @@ from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database
 from classifeed_common.kafka import DeadLetters, KafkaProducer, OrderedConsumer, message_of
 from classifeed_jobs import JobStore, Reaper, Worker
+from classifeed_jobs import Task as JobTask
 from classifeed_processor.app.create_task import QUEUE, create_task
 from classifeed_processor.app.send_run import RunParts
 from classifeed_processor.app.task_signals import TaskSignals
@@ -206,6 +207,7 @@ class Processor:
     parts: RunParts
     jobs: JobStore
     consumer: Callable[[], OrderedConsumer[Any]]
+    job_tasks: Mapping[str, JobTask] = field(default_factory=lambda: registry)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -227,11 +229,13 @@ class Processor:
         self._stop = asyncio.Event()
         if work:
             worker = Worker(
-                self.database, self.jobs, registry, queues={QUEUE: 4}, resources=self.parts, heartbeat_s=1,
+                self.database, self.jobs, self.job_tasks, queues={QUEUE: 4}, resources=self.parts, heartbeat_s=1,
                 claim_backoff_s=0.5, drain_grace_s=1,
             )  # fmt: skip
             self._tasks.append(asyncio.create_task(worker.run(self._stop)))
-            self._tasks.append(asyncio.create_task(Reaper(self.database, reaper_period_s=0.5).run(self._stop)))
+            self._tasks.append(
+                asyncio.create_task(Reaper(self.database, registry, reaper_period_s=0.5).run(self._stop))
+            )
         if results:
             self._tasks.append(asyncio.create_task(self.consumer().run(self._stop)))
         if owner:
@@ -299,7 +303,7 @@ async def make_processor(migrated_database, kafka, make_topic, s3, tmp_path: Pat
             )
 
         owner = ScriptedOwner(kafka.bootstrap, requests, results)
-        processor = Processor(database, blobs, owner, parts, JobStore(), consumer)
+        processor = Processor(database, blobs, owner, parts, JobStore(tasks=registry), consumer)
         closing.extend((processor.stop, producer.close, blobs.close))
         return processor
 

@@ -160,6 +160,9 @@ async def test_the_number_of_a_fetch_counts_within_its_source_and_a_removal_with
         (FAILED, "FORMAT_DIFFERS", True),
         (FAILED, "SOURCE_MISSING", False),
         (FAILED, "RUNS_EXHAUSTED", False),
+        (FAILED, "INTERNAL_FAULT", False),
+        (FAILED, "LOAD_CANCELED", False),
+        (FAILED, "QUARANTINED", True),
     ],
 )
 async def test_the_bytes_of_the_newest_load_are_not_loaded_again(maker, status, code, answers):

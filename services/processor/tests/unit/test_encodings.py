@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.feed.sniff import _NATIVE_CODECS
 
 TEXT = "Съёмный жёсткий диск № 5"
 
@@ -62,3 +63,91 @@ def test_a_malformed_file_in_windows_1251_is_reported_as_malformed(scan, yml, of
     with pytest.raises(FeedFault) as caught:
         scan(feed(yml, offer, "windows-1251", "cp1251", "Чай & кофе"))
     assert (caught.value.code, caught.value.line) == ("MALFORMED_XML", 7)
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        f'<?xml version="1.0" encoding="{"x" * 41}"?>',
+        f'<?xml version="1.0" encoding="{"x" * 300}"?>',
+        '<?xml version="1.0" encoding="klingon"?>',
+        '<?xml version="1.0" encoding="UTF-7"?>',
+        '<?xml version="1.0" encoding="hex"?>',
+        '<?xml version="1.0" encoding="unicode_escape"?>',
+        '<?xml version="1.0" encoding="idna"?>',
+        '<?xml version="1.0" encoding="aliases"?>',
+        '<?xml version="1.0" encoding="gb18030"?>',
+        '<?xml version="1.0" encoding="utf-32"?>',
+        "<?xml version='1.0' encoding='EBCDIC-CP-US'?>",
+        '<?xml version="1.0" encoding="ав"?>',
+        '<?xml version="1.0" encoding="a&#98;"?>',
+        '<?xml version="1.0" encoding="a\tb"?>',
+        f'<?xml version="1.0"{" " * 500}encoding = "klingon"?>',
+        '<?xml version="1.0"\nencoding\n=\n"klingon" standalone="no"?>',
+    ],
+)
+def test_encodings_that_are_not_read_are_refused_by_their_name(scan, yml, offer, declaration):
+    with pytest.raises(FeedFault) as caught:
+        scan(yml(offer("a"), prolog=declaration))
+    assert (caught.value.code, caught.value.line) == ("ENCODING_UNKNOWN", 1)
+    assert len(caught.value.reason) < 200
+
+
+@pytest.mark.parametrize(
+    ("declaration", "code"),
+    [
+        (f'<?xml version="1.0"{" " * 1000}?>', "MALFORMED_XML"),
+        (f'<?xml version="1.0" encoding="windows-1251"{" " * 70_000}?>', "MALFORMED_XML"),
+        ('<?xml version="1.0" encoding="windows-1251"', "MALFORMED_XML"),
+        ('<?xml encoding="UTF-8" version="1.0"?>', "MALFORMED_XML"),
+        ('<?xml version="1.0" encoding=""?>', "MALFORMED_XML"),
+        ('<?xml version="1.0" encoding="UTF-8\'?>', "MALFORMED_XML"),
+        ('<?xml version="1.0" encoding="UTF-8" encoding="UTF-8"?>', "MALFORMED_XML"),
+    ],
+)
+def test_declarations_that_are_none_are_refused(scan, yml, offer, declaration, code):
+    with pytest.raises(FeedFault) as caught:
+        scan(yml(offer("a"), prolog=declaration))
+    assert (caught.value.code, caught.value.line) == (code, 1)
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        '<?xml version="1.0" encoding="windows-1251"?>',
+        "<?xml version='1.0' encoding='CP1251' standalone='yes' ?>",
+        f'<?xml version="1.0"{" " * 900}encoding\n=\t"Windows-1251"?>',
+        f'<?xml {" " * 300}version="1.0" encoding="windows-1251"?>',
+    ],
+)
+def test_what_is_declared_is_forced_on_both_parsers_however_it_is_written(load, yml, offer, declaration):
+    loaded = load(yml(offer("a", name=TEXT), prolog=declaration, encoding="cp1251"))
+    assert [record.content.title for record in loaded.records] == [TEXT]
+    assert (loaded.scan.encoding, loaded.scan.warnings) == ("cp1251", ())
+
+
+def test_a_mark_says_more_than_a_name(load, yml, offer):
+    content = yml(offer("a", name="Ёж"), prolog='<?xml version="1.0" encoding="windows-1251"?>')
+    assert [record.content.title for record in load(b"\xef\xbb\xbf" + content).records] == ["Ёж"]
+
+
+def test_each_encoding_means_the_same_to_both_parsers(load, yml, offer):
+    """Byte by byte: what one of them takes and the other one does not would stop a load half-way."""
+    for name in sorted(_NATIVE_CODECS):
+        for byte in range(0x80, 0x100):
+            text = bytes([byte]).decode(name, "replace")
+            head, _, tail = yml(offer("a", name="@"), prolog=f'<?xml version="1.0" encoding="{name}"?>').partition(b"@")
+            content = head.decode().encode(name, "replace") + bytes([byte]) * 3 + tail.decode().encode(name, "replace")
+            if text == "\ufffd":
+                with pytest.raises(FeedFault):
+                    load(content)
+            else:
+                assert load(content).records[0].content.title == " ".join((text * 3).split()), (name, hex(byte))
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("before", ["<!---->", "<!-- x --> ", "<!-- \n -->\n", "<a>", "<!--->"])
+def test_many_comments_before_the_root_take_no_time(scan, yml, before):
+    """The first bytes were looked at by a pattern that could be read in two to the number of comments ways."""
+    with pytest.raises(FeedFault):
+        scan(before.encode() * 5000 + b"<no_feed/>")

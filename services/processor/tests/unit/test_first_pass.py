@@ -122,6 +122,46 @@ def test_a_billion_laughs_are_refused(scan, found):
     assert fault_of(scan, with_entities(found, entities, "&a9;")).code == "UNSAFE_XML"
 
 
+@each_format
+@pytest.mark.parametrize(
+    ("subset", "words"),
+    [
+        ('<!ENTITY % p "<!ENTITY x &#39;y&#39;>"> %p;', "for declarations"),
+        ('<!ENTITY x "<a/>">', "holds elements"),
+        ('<!ENTITY x "&#60;a/&#62;">', "holds elements"),
+        ('<!ENTITY y "z"><!ENTITY x "&y;">', "other entities"),
+        (f'<!ENTITY x "{"я" * 65}">', "more than 128 bytes"),
+        ('<!NOTATION n SYSTEM "n"><!ENTITY x SYSTEM "y" NDATA n>', "outside of the file"),
+        ('<!ATTLIST offer x CDATA "y">', "default value"),
+        ('<!ATTLIST offer x CDATA #FIXED "y">', "default value"),
+    ],
+)
+def test_declarations_that_grow_are_refused(scan, found, subset, words):
+    fault = fault_of(scan, b"\n\n" + with_entities(found, subset, "&x;"))
+    assert (fault.code, fault.line) == ("UNSAFE_XML", 4)
+    assert words in fault.message
+
+
+def test_harmless_declarations_are_read(load, yml, offer):
+    subset = (
+        '<!ENTITY nbsp "&#160;"><!ENTITY lt "&#38;#60;"><!ENTITY % x ""><!ELEMENT offer ANY>'
+        "<!ATTLIST offer id CDATA #IMPLIED group_id CDATA #REQUIRED kind (a|b) #IMPLIED>"
+    ).replace('<!ENTITY % x "">', "")
+    loaded = load(yml(offer("a", name="Чай&nbsp;&lt;5"), prolog=DOCTYPE + f"[{subset}]>"))
+    assert [record.content.title for record in loaded.records] == ["Чай <5"]
+
+
+def test_an_offer_that_entities_make_too_large_is_refused_alone(load, yml, offer):
+    """A message must not grow by what stands in the file once."""
+    prolog = DOCTYPE + f'[<!ENTITY d "{"x" * 128}">]>\n'
+    padding = offer("c", extra=f"<!-- {'x' * 400_000} -->")
+    loaded = load(
+        yml(offer("a", description="&d;" * 2500), offer("b", description="&d; " * 10), padding, prolog=prolog)
+    )
+    assert loaded.codes[0] == ("a", "OFFER_TOO_LARGE")
+    assert [len(record.content.description) for record in loaded.records] == [0, 1289, 0]
+
+
 @pytest.mark.parametrize("start", ["<other>", *(f"{each.name}" for each in FORMATS)])
 def test_deep_nesting_is_refused(scan, start):
     if start != "<other>":

@@ -82,7 +82,7 @@ def test_a_web_page_is_no_feed(scan, page):
         (b"\x1f\x8b\x08\x00broken", "ARCHIVE_BROKEN"),
         (b"PK\x03\x04broken", "ARCHIVE_BROKEN"),
         (zipped(a=b"<a/>", b=b"<b/>"), "ARCHIVE_AMBIGUOUS"),
-        (zipped(), "UNKNOWN_FORMAT"),
+        (zipped(), "ARCHIVE_AMBIGUOUS"),
         (zipped(**{"[Content_Types].xml": b"<a/>"}), "UNKNOWN_FORMAT"),
         (b"<yml_catalog/>", "STRUCTURE_WRONG"),
         (b"<yml_catalog><shop><name>a</name></shop></yml_catalog>", "STRUCTURE_WRONG"),

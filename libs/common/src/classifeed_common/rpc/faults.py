@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from uuid import uuid4
-
 import grpc.aio
 import structlog
 
 from classifeed_common.db.faults import is_passing_fault
 from classifeed_common.errors import DomainError, Internal, Unavailable, Unimplemented
+from classifeed_common.ids import new_incident
 from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.status import deadline_exceeded, from_upstream
 
@@ -36,7 +35,7 @@ def explain(error: Exception, where: str) -> DomainError:
         if isinstance(passed_on, Internal):
             _log.error("service behind refused", where=where, code=error.code().name, details=error.details())
         return passed_on
-    incident = uuid4().hex[:12]
+    incident = new_incident()
     _log.error("call failed", where=where, incident=incident, exc_info=error)
     return Internal(
         "INTERNAL",

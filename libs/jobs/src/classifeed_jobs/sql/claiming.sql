@@ -111,6 +111,8 @@ claimed AS (
     WHERE j.job_id = ANY (ARRAY({chosen}))
     RETURNING j.job_id, j.claim_no, j.task, j.args, j.lock_key, j.attempt, j.max_attempts, j.lease_ttl_sec, j.checkpoint,
               j.trace_context, j.priority, j.created_at,
+              -- One more death of its worker would be the last one, so it had better be its own (Isolation).
+              coalesce(j.worker_deaths > 0 AND j.worker_deaths + 1 >= j.max_worker_deaths, false) AS runs_alone,
               extract(epoch FROM clock_timestamp() - greatest(j.available_at, j.created_at))::float8 AS waited_s
 ), picked AS (
     INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id)
@@ -121,11 +123,11 @@ claimed AS (
 -- The first row says what was found, those after it are the claims.
        NULL::uuid AS job_id, NULL::integer AS claim_no, NULL::text AS task, NULL::jsonb AS args, NULL::text AS lock_key,
        NULL::integer AS attempt, NULL::integer AS max_attempts, NULL::integer AS lease_ttl_sec, NULL::jsonb AS checkpoint,
-       NULL::jsonb AS trace_context, NULL::float8 AS waited_s
+       NULL::jsonb AS trace_context, NULL::float8 AS waited_s, NULL::boolean AS runs_alone
 
 -- name: in_order
 SELECT c.job_id, c.claim_no, c.task, c.args, c.lock_key, c.attempt, c.max_attempts, c.lease_ttl_sec, c.checkpoint,
-       c.trace_context, c.waited_s
+       c.trace_context, c.waited_s, c.runs_alone
 FROM claimed c
 ORDER BY c.priority, c.created_at
 

@@ -1,5 +1,5 @@
 -- name: register_worker
-INSERT INTO dl_workers (worker_id, queues) VALUES (%(worker)s, %(queues)s)
+INSERT INTO dl_workers (worker_id, queues, hook_tasks) VALUES (%(worker)s, %(queues)s, %(hook_tasks)s)
 ON CONFLICT (worker_id) DO UPDATE SET renewed_at = clock_timestamp()
 
 -- name: renew_worker
@@ -73,6 +73,9 @@ WITH {ended}, released AS (
         waits_for = CASE WHEN f.delay_s > 0 THEN 'time' END,
         available_at = CASE WHEN f.delay_s > 0 THEN clock_timestamp() + f.delay_s * interval '1 second' ELSE j.available_at END,
         attempt = CASE WHEN f.outcome IN ('snoozed', 'returned') THEN j.attempt - 1 ELSE j.attempt END,
+        -- A run that ended by itself, by a fault that passes, has shown that the job does not kill its worker.
+        worker_deaths = CASE f.asked WHEN 'lost' THEN j.worker_deaths + 1 WHEN 'retry' THEN 0 ELSE j.worker_deaths END,
+        unknown_faults = CASE f.asked WHEN 'fault' THEN j.unknown_faults + 1 ELSE j.unknown_faults END,
         error = coalesce(f.message, j.error)
     FROM final f
     WHERE NOT f.is_final AND j.job_id = f.job_id
@@ -85,14 +88,18 @@ WITH {ended}, released AS (
     FROM final f CROSS JOIN LATERAL (
         SELECT 'heartbeat_lost' AS kind, 0 AS place WHERE f.asked = 'lost'
         UNION ALL
-        SELECT CASE f.outcome WHEN 'lost' THEN 'requeued' ELSE f.outcome END, 1
+        SELECT 'quarantined', 1 WHERE f.reason = 'QUARANTINED'
+        UNION ALL
+        SELECT CASE f.outcome WHEN 'lost' THEN 'requeued' ELSE f.outcome END, 2
         ORDER BY 2) AS k
 )
-SELECT f.job_id, f.claim_no, f.outcome, f.lock_key, f.task, f.queue, f.attempt,
+SELECT f.job_id, f.claim_no, f.outcome, f.lock_key, f.task, f.queue, f.attempt, f.reason,
        -- Whoever could not claim for a limit has to hear that there is room.
        f.queue = ANY (ARRAY(SELECT q.queue FROM dl_queues q
                             WHERE num_nonnulls(q.max_running, q.max_running_per_partition) > 0)) AS is_limited,
        f.priority, CASE WHEN NOT f.is_final AND f.delay_s <= 0 THEN f.created_at END AS back_to,
+       -- For the hook of its task.
+       CASE WHEN f.outcome IN ('failed', 'canceled') THEN f.args END AS args, f.message,
        set_config('dl_jobs.notify', %(notify)s, true)
 FROM final f
 
@@ -116,24 +123,38 @@ FROM final f
 
 -- name: ended
 ended AS MATERIALIZED (
-    SELECT j.*, e.outcome AS asked, e.message, e.result,
+    SELECT j.*, e.outcome AS asked, e.result, e.max_faults, e.message AS told,
            -- What make_due said while it ran stands on the row, so it is seen even by who waited for that row's lock.
            CASE WHEN e.outcome = 'snoozed' AND EXISTS (
                     SELECT FROM dl_job_events p
                     WHERE p.job_id = j.job_id AND p.claim_no = j.claim_no AND p.kind = 'picked' AND p.at < j.available_at)
                 THEN 0 ELSE e.delay_s END AS delay_s,
            CASE WHEN e.outcome IN ('succeeded', 'failed', 'canceled') THEN e.outcome
+                WHEN e.outcome = 'kept' THEN 'snoozed'
                 WHEN j.cancel_requested THEN 'canceled'
-                WHEN e.outcome IN ('retry', 'lost') AND j.attempt >= j.max_attempts THEN 'failed'
+                WHEN e.outcome IN ('retry', 'fault', 'lost') AND j.attempt >= j.max_attempts
+                    OR e.outcome = 'lost' AND j.worker_deaths + 1 >= j.max_worker_deaths
+                    OR e.outcome = 'fault' AND j.unknown_faults + 1 >= e.max_faults THEN 'failed'
+                WHEN e.outcome = 'fault' THEN 'retry'
                 ELSE e.outcome END AS outcome
     FROM unnest(%(job_ids)s::uuid[], %(claim_nos)s::integer[], %(outcomes)s::text[], %(messages)s::text[],
-                %(results)s::jsonb[], %(delays_s)s::float8[]) AS e(job_id, claim_no, outcome, message, result, delay_s)
+                %(results)s::jsonb[], %(delays_s)s::float8[], %(max_faults)s::integer[])
+        AS e(job_id, claim_no, outcome, message, result, delay_s, max_faults)
     JOIN dl_jobs j ON j.job_id = e.job_id AND j.claim_no = e.claim_no
     WHERE j.claimed_by IS NOT NULL AND j.job_id = ANY (%(job_ids)s::uuid[])
     ORDER BY j.job_id
     FOR UPDATE OF j
 ), final AS MATERIALIZED (
-    SELECT e.*, e.outcome IN ('succeeded', 'failed', 'canceled') AS is_final FROM ended e
+    SELECT e.*, e.outcome IN ('succeeded', 'failed', 'canceled') AS is_final, r.reason,
+           CASE r.reason WHEN 'QUARANTINED'
+               THEN format('its worker died %%s times while it ran this job, at last alone: it is not run again until an '
+                           'operator retries it', e.worker_deaths + 1)
+               ELSE e.told END AS message
+    FROM ended e CROSS JOIN LATERAL (
+        SELECT CASE WHEN e.outcome = 'failed' AND e.asked = 'lost' AND e.worker_deaths + 1 >= e.max_worker_deaths
+                        THEN 'QUARANTINED'
+                    WHEN e.outcome = 'failed' AND e.asked = 'fault' AND e.unknown_faults + 1 >= e.max_faults
+                        THEN 'UNKNOWN_FAULTS' END AS reason) AS r
 )
 
 -- name: archived
@@ -142,11 +163,14 @@ gone AS (
 ), archived AS (
     INSERT INTO dl_jobs_done (job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, available_at,
         status, attempt, claim_no, max_attempts, lease_ttl_sec, cancel_requested, progress, checkpoint, error, result,
-        producer, consumer_group, trace_context, created_at, started_at, finished_at)
+        producer, consumer_group, trace_context, created_at, started_at, finished_at, worker_deaths, max_worker_deaths,
+        unknown_faults, reason)
     SELECT f.job_id, f.queue, f.task, f.args, f.idempotency_key, f.lock_key, f.partition_key, f.priority, f.available_at,
         f.outcome, f.attempt, f.claim_no, f.max_attempts, f.lease_ttl_sec, f.cancel_requested, f.progress, f.checkpoint,
         CASE WHEN f.outcome = 'succeeded' THEN NULL ELSE coalesce(f.message, f.error) END, f.result,
-        f.producer, f.consumer_group, f.trace_context, f.created_at, f.started_at, clock_timestamp()
+        f.producer, f.consumer_group, f.trace_context, f.created_at, f.started_at, clock_timestamp(),
+        f.worker_deaths + (f.asked = 'lost')::integer, f.max_worker_deaths,
+        f.unknown_faults + (f.asked = 'fault')::integer, f.reason
     FROM final f WHERE f.is_final
 )
 
@@ -158,9 +182,22 @@ FROM dl_workers w CROSS JOIN LATERAL (
     SELECT j.job_id, j.claim_no FROM dl_jobs j
     WHERE j.claimed_by = w.worker_id AND j.status = 'running'
       AND j.lease_ttl_sec < ceil(extract(epoch FROM statement_timestamp() - w.renewed_at))::integer
+      AND {lost}
     ORDER BY j.lease_ttl_sec LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED) AS l
 LIMIT %(limit)s
+
+-- name: lost_without_hook
+-- All but those that end here for good and whose task has a hook, by what we know or by what their worker knew. Nobody
+-- may know that hook any more: after an hour the job ends without it.
+((j.task = ANY (%(tasks)s::text[])
+    OR j.task = ANY (w.hook_tasks) AND w.renewed_at > statement_timestamp() - interval '1 hour') AND {ends}) IS NOT TRUE
+
+-- name: lost_with_hook
+j.task = ANY (%(tasks)s::text[]) AND {ends} AND j.job_id <> ALL (%(without)s::uuid[])
+
+-- name: ends
+(j.cancel_requested OR j.attempt >= j.max_attempts OR j.worker_deaths + 1 >= j.max_worker_deaths)
 
 -- name: next_expiry
 SELECT extract(epoch FROM min(w.renewed_at + s.lease_ttl_sec * interval '1 second') - clock_timestamp())::float8 AS in_s
@@ -178,7 +215,7 @@ WHERE j.job_id = %(job_id)s AND j.claim_no = %(claim_no)s AND j.status = 'runnin
 FOR KEY SHARE OF j
 
 -- name: save_checkpoint
-UPDATE dl_jobs SET checkpoint = %(checkpoint)s
+UPDATE dl_jobs SET checkpoint = %(checkpoint)s, worker_deaths = 0, unknown_faults = 0
 WHERE job_id = %(job_id)s AND claim_no = %(claim_no)s AND status = 'running'
 
 -- name: save_progress

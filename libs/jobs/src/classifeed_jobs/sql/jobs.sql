@@ -6,9 +6,10 @@ WITH asked AS MATERIALIZED (
     FROM unnest(%(queues)s::text[], %(tasks)s::text[], %(args)s::jsonb[], %(lock_keys)s::text[], %(idempotency_keys)s::text[],
                 %(request_hashes)s::bytea[], %(partition_keys)s::text[], %(priorities)s::integer[],
                 %(available_ats)s::timestamptz[], %(max_attempts)s::integer[], %(lease_ttls_sec)s::integer[],
-                %(producers)s::text[], %(consumer_groups)s::text[], %(trace_contexts)s::jsonb[])
+                %(producers)s::text[], %(consumer_groups)s::text[], %(trace_contexts)s::jsonb[],
+                %(max_worker_deaths)s::integer[])
          WITH ORDINALITY AS a(queue, task, args, lock_key, idempotency_key, request_hash, partition_key, priority, wanted_at,
-                              max_attempts, lease_ttl_sec, producer, consumer_group, trace_context, place)
+                              max_attempts, lease_ttl_sec, producer, consumer_group, trace_context, max_worker_deaths, place)
 ), keyed AS (
     INSERT INTO dl_job_keys AS k (idempotency_key, job_id, request_hash, expires_at)
     SELECT a.idempotency_key, a.job_id, a.request_hash, clock_timestamp() + %(key_ttl_s)s * interval '1 second'
@@ -21,10 +22,10 @@ WITH asked AS MATERIALIZED (
     SELECT a.* FROM asked a WHERE a.idempotency_key IS NULL OR a.job_id IN (SELECT k.job_id FROM keyed k)
 ), inserted AS (
     INSERT INTO dl_jobs (job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, available_at, waits_for,
-                         max_attempts, lease_ttl_sec, producer, consumer_group, trace_context)
+                         max_attempts, lease_ttl_sec, producer, consumer_group, trace_context, max_worker_deaths)
     SELECT a.job_id, a.queue, a.task, a.args, a.idempotency_key, a.lock_key, a.partition_key, a.priority, a.available_at,
            CASE WHEN a.available_at > clock_timestamp() THEN 'time' END,
-           a.max_attempts, a.lease_ttl_sec, a.producer, a.consumer_group, a.trace_context
+           a.max_attempts, a.lease_ttl_sec, a.producer, a.consumer_group, a.trace_context, a.max_worker_deaths
     FROM accepted a ORDER BY a.place
 ), told AS (
     INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, payload)
@@ -54,10 +55,12 @@ WITH target AS MATERIALIZED (
 ), archived AS (
     INSERT INTO dl_jobs_done (job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, available_at,
         status, attempt, claim_no, max_attempts, lease_ttl_sec, cancel_requested, progress, checkpoint, error,
-        producer, consumer_group, trace_context, created_at, started_at, finished_at)
+        producer, consumer_group, trace_context, created_at, started_at, finished_at, worker_deaths, max_worker_deaths,
+        unknown_faults)
     SELECT t.job_id, t.queue, t.task, t.args, t.idempotency_key, t.lock_key, t.partition_key, t.priority, t.available_at,
         'canceled', t.attempt, t.claim_no, t.max_attempts, t.lease_ttl_sec, true, t.progress, t.checkpoint, t.error,
-        t.producer, t.consumer_group, t.trace_context, t.created_at, t.started_at, clock_timestamp()
+        t.producer, t.consumer_group, t.trace_context, t.created_at, t.started_at, clock_timestamp(), t.worker_deaths,
+        t.max_worker_deaths, t.unknown_faults
     FROM target t WHERE t.status = 'queued'
 ), flagged AS (
     UPDATE dl_jobs SET cancel_requested = true
@@ -69,6 +72,7 @@ WITH target AS MATERIALIZED (
     FROM target t WHERE NOT t.cancel_requested
 )
 SELECT CASE t.status WHEN 'queued' THEN t.lock_key END AS freed_key,
+       t.status = 'queued' AS has_ended, t.task, t.queue, t.attempt, t.args,
        CASE t.status WHEN 'running' THEN pg_notify('dl_jobs', 'cancel ' || t.claimed_by)::text END AS woken
 FROM target t
 
@@ -87,14 +91,14 @@ RETURNING queue, waits_for
 -- name: get_job
 SELECT job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, available_at, status, attempt, claim_no,
        claimed_by, max_attempts, lease_ttl_sec, lease_expires_at, heartbeat_at, cancel_requested, progress, checkpoint, error,
-       result, producer, consumer_group, created_at, started_at, finished_at
+       result, producer, consumer_group, created_at, started_at, finished_at, worker_deaths, unknown_faults, reason
 FROM dl_jobs_all WHERE job_id = %(job_id)s
 
 -- name: list_jobs
 -- Newest first: job ids grow with time. `after` is the last job id of the page before.
 SELECT job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, available_at, status, attempt, claim_no,
        claimed_by, max_attempts, lease_ttl_sec, lease_expires_at, heartbeat_at, cancel_requested, progress, checkpoint, error,
-       result, producer, consumer_group, created_at, started_at, finished_at
+       result, producer, consumer_group, created_at, started_at, finished_at, worker_deaths, unknown_faults, reason
 FROM dl_jobs_all
 WHERE job_id < coalesce(%(after)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
   AND (%(queue)s::text IS NULL OR queue = %(queue)s)
@@ -129,9 +133,9 @@ SELECT w.worker_id, w.queues, w.started_at, w.renewed_at,
 FROM dl_workers w WHERE w.worker_id > %(after)s ORDER BY w.worker_id LIMIT %(limit)s
 
 -- name: retry_jobs
--- Ended jobs go back to their queues with all their attempts; the fence (claim_no) and the checkpoint go on. In order of
--- their ids, from `after` on, so that no slice walks over those before it; jobs that another retry has in hand are passed
--- over.
+-- Ended jobs go back to their queues with all their attempts, and no deaths or faults counted against them; the fence
+-- (claim_no) and the checkpoint go on. In order of their ids, from `after` on, so that no slice walks over those before it;
+-- jobs that another retry has in hand are passed over.
 WITH picked AS MATERIALIZED (
     SELECT d.job_id, d.finished_at FROM dl_jobs_done d
     WHERE d.status = ANY (%(statuses)s::text[])
@@ -153,11 +157,11 @@ WITH picked AS MATERIALIZED (
     DELETE FROM dl_jobs_done d USING picked p WHERE d.job_id = p.job_id AND d.finished_at = p.finished_at RETURNING d.*
 ), back AS (
     INSERT INTO dl_jobs (job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, claim_no, max_attempts,
-                         lease_ttl_sec, progress, checkpoint, error, producer, consumer_group, trace_context, created_at,
-                         started_at)
+                         max_worker_deaths, lease_ttl_sec, progress, checkpoint, error, producer, consumer_group,
+                         trace_context, created_at, started_at)
     SELECT g.job_id, g.queue, g.task, g.args, g.idempotency_key, g.lock_key, g.partition_key, g.priority, g.claim_no,
-           g.max_attempts, g.lease_ttl_sec, g.progress, g.checkpoint, g.error, g.producer, g.consumer_group,
-           g.trace_context, g.created_at, g.started_at
+           g.max_attempts, g.max_worker_deaths, g.lease_ttl_sec, g.progress, g.checkpoint, g.error, g.producer,
+           g.consumer_group, g.trace_context, g.created_at, g.started_at
     FROM gone g
 ), told AS (
     INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, payload)

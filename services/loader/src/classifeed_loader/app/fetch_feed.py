@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import Final
 
-import structlog
-from prometheus_client import Counter
-
-from classifeed.feeds.v1.feed_pb2 import FetchOutcome
 from classifeed_common.fetch import FetchFailed
 from classifeed_jobs import Fail, JobContext
+from classifeed_loader.app.end_fetch import FetchWaits, end_fetch, report_end
 from classifeed_loader.app.fetch_parts import FetchParts
 from classifeed_loader.app.store_file import store_file
 from classifeed_loader.domain.endings import Ending, dropped, failed, handed_over
@@ -18,10 +14,6 @@ from classifeed_loader.domain.faults import LoadFailed
 from classifeed_loader.domain.fetches import FetchKey, FetchState, StoredFile
 from classifeed_loader.domain.sources import Source
 from classifeed_loader.store import fetching
-
-FETCHES: Final = Counter("classifeed_fetches", "Fetches that ended, by how, and why those failed", ("outcome", "code"))
-
-_log = structlog.get_logger(__name__)
 
 
 async def fetch_feed(ctx: JobContext, parts: FetchParts, key: FetchKey) -> None:
@@ -84,27 +76,8 @@ async def _hand_over(ctx: JobContext, parts: FetchParts, key: FetchKey, fetch: F
 
 async def _end(ctx: JobContext, parts: FetchParts, key: FetchKey, ending: Ending) -> None:
     async with ctx.guarded_transaction() as tx:
-        source = await fetching.lock_source(tx, key)
-        fetch = await fetching.read_fetch(tx, key)
-        assert source is not None
-        assert fetch is not None
-        await fetching.end(tx, key, ending)
-        if source.feed_version != fetch.feed_version:
-            # It says nothing of the newer version, whose own slot may have been passed over while it was under way.
-            await fetching.make_due(tx, key)
-        elif ending.is_failure:
-            await fetching.note_failure(
-                tx,
-                key,
-                min_interval_s=parts.min_interval_s,
-                backoff_base_s=parts.backoff_base_s,
-                retry_after_s=ending.retry_after_s,
-            )
-        else:
-            await fetching.note_success(tx, key, min_interval_s=parts.min_interval_s)
-    outcome = FetchOutcome.Name(ending.outcome).removeprefix("FETCH_OUTCOME_").lower()
-    FETCHES.labels(outcome, ending.code).inc()
-    _log.info("fetch.ended", fetch=key.name, outcome=outcome, code=ending.code, feed_task=ending.task)
+        await end_fetch(tx, key, ending, FetchWaits(parts.min_interval_s, parts.backoff_base_s))
+    report_end(key, ending)
 
 
 async def _trim(ctx: JobContext, parts: FetchParts, key: FetchKey) -> None:

@@ -21,6 +21,24 @@ FAULTS: Final = {
             "The settings of the feed ask for what cannot be done.",
             "Correct the settings of the feed; the next fetch tries again.",
         ),
+        FetchFault(
+            "INTERNAL_FAULT",
+            "The fetch failed because of a fault of ours",
+            "A program of ours raised an exception each of the five times that it fetched the file.",
+            "The next fetch tries again; if it fails too, tell the operator the incident, which finds it in the logs.",
+        ),
+        FetchFault(
+            "QUARANTINED",
+            "The program that fetches the file was killed three times",
+            "Each time that the file was fetched, the process that did so died; the third time it ran nothing else.",
+            "The next fetch tries again; tell the operator the incident, which finds it in the logs.",
+        ),
+        FetchFault(
+            "FETCH_CANCELED",
+            "The operator canceled the fetch",
+            "Somebody who runs this installation ended the fetch before it was done.",
+            "The next fetch goes on as planned; ask the operator why this one did not.",
+        ),
     )
 }
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-from classifeed_jobs import Exponential, JobContext, Registry
+from classifeed_common.db import Tx
+from classifeed_jobs import Exponential, FailedJob, JobContext, Registry
+from classifeed_loader.app.end_fetch import FetchWaits, fail_fetch
 from classifeed_loader.app.fetch_feed import fetch_feed
 from classifeed_loader.app.fetch_parts import FetchParts
 from classifeed_loader.app.queue_fetches import TASK
 from classifeed_loader.domain.fetches import FetchKey
-
-registry = Registry()
 
 
 class FeedFetchArgs(BaseModel):
@@ -22,11 +22,29 @@ class FeedFetchArgs(BaseModel):
     namespace: str
     fetch_id: int
 
+    @property
+    def key(self) -> FetchKey:
+        """The fetch's."""
+        return FetchKey(self.seller_id, self.namespace, self.fetch_id)
 
-# It goes on by what is noted of the fetch, so a drain may stop it at once.
-@registry.register(TASK, backoff=Exponential(first_s=1.0, cap_s=60.0), resumes=True)
-async def feed_fetch(ctx: JobContext, args: FeedFetchArgs) -> None:
-    """Runs the fetch. Passing faults raise, and the engine tries again for as long as they last."""
-    parts = ctx.resources
-    assert isinstance(parts, FetchParts)
-    await fetch_feed(ctx, parts, FetchKey(args.seller_id, args.namespace, args.fetch_id))
+
+def fetch_registry(waits: FetchWaits) -> Registry:
+    """Return the tasks of this service for its worker."""
+    registry = Registry()
+
+    async def end_unfinished(tx: Tx, args: FeedFetchArgs, job: FailedJob) -> None:
+        await fail_fetch(tx, args.key, job, waits)
+
+    # It goes on by what is noted of the fetch, so a drain may stop it at once.
+    @registry.register(
+        TASK, backoff=Exponential(first_s=1.0, cap_s=60.0), resumes=True, max_unknown_faults=5, on_failed=end_unfinished
+    )
+    async def feed_fetch(ctx: JobContext, args: FeedFetchArgs) -> None:
+        """Run the fetch. Passing faults raise, and the engine tries again for as long as they last; the fifth of others
+        ends the fetch.
+        """
+        parts = ctx.resources
+        assert isinstance(parts, FetchParts)
+        await fetch_feed(ctx, parts, args.key)
+
+    return registry

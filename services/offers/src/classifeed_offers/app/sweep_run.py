@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from classifeed.feeds.v1.offer_results_pb2 import (
     TASK_END_OUTCOME_COMPLETED,
+    TASK_END_OUTCOME_INCOMPLETE,
     TASK_END_OUTCOME_STALE,
     TaskEndResult,
 )
@@ -51,3 +52,19 @@ async def sweep_step(tx: Tx, run: RunKey, *, slice_offers: int = sweeping.SLICE_
     else:
         await sweeping.remove_offers(tx, run, offer_ids)
     return Step(more=True)
+
+
+async def abandon_sweep(tx: Tx, run: RunKey) -> TaskEndResult | None:
+    """End a sweep that nothing goes on with, and return the answer to send; None: it has ended already.
+
+    The run counts as one that did not arrive as a whole: the load is sent anew, and given up after its third run. What
+    the sweep has removed so far was not in the load.
+    """
+    end = await sweeping.lock_end(tx, run)
+    if end is None or end.outcome is not None:
+        return None
+    if end.head != run.run:
+        await sweeping.finish(tx, run, "STALE")
+        return run_ended(run, TASK_END_OUTCOME_STALE)
+    await sweeping.finish(tx, run, "INCOMPLETE")
+    return run_ended(run, TASK_END_OUTCOME_INCOMPLETE)

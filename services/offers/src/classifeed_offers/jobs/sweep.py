@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Final
 
+import structlog
 from pydantic import BaseModel
 
 from classifeed_common.db import Tx
 from classifeed_common.kafka import FEEDS_OFFER_RESULTS
 from classifeed_common.outbox import Outbox
-from classifeed_jobs import TERMINAL, Exponential, JobContext, JobStore, Progress, Registry
-from classifeed_offers.app.sweep_run import sweep_step
+from classifeed_jobs import TERMINAL, Exponential, FailedJob, JobContext, JobStore, Progress, Registry
+from classifeed_offers.app.sweep_run import abandon_sweep, sweep_step
 from classifeed_offers.consumers.requests import answer_message
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.offers import Namespace, Run
 
+_log = structlog.get_logger(__name__)
 QUEUE: Final = "offers.sweep"
 TASK: Final = "offers.sweep"
 
@@ -67,7 +69,16 @@ def sweep_registry(outbox: Outbox, *, results_topic: str = FEEDS_OFFER_RESULTS) 
     """Return the tasks of this service for its worker."""
     registry = Registry()
 
-    @registry.register(TASK, backoff=Exponential(first_s=1, cap_s=60), resumes=True)
+    async def end_unfinished(tx: Tx, args: SweepArgs, job: FailedJob) -> None:
+        answer = await abandon_sweep(tx, args.key)
+        if answer is not None:
+            seller = {"seller": args.seller_id, "namespace": args.namespace, "task": args.task_id, "run": args.run}
+            _log.error("sweep.abandoned", **seller, job_id=str(job.job_id), incident=job.incident, message=job.message)
+            await outbox.put(tx, [answer_message(answer, topic=results_topic)])
+
+    @registry.register(
+        TASK, backoff=Exponential(first_s=1, cap_s=60), resumes=True, max_unknown_faults=5, on_failed=end_unfinished
+    )
     async def sweep(ctx: JobContext, args: SweepArgs) -> AsyncIterator[Progress]:
         """Step after step, each in a transaction under the job's guard; goes on after a crash where it died.
 

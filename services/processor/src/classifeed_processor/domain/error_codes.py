@@ -335,8 +335,8 @@ FAULTS: Final = _faults(
     FaultCode(
         "ARCHIVE_BROKEN",
         "The archive cannot be unpacked",
-        "The archive is cut off, damaged, or protected by a password.",
-        "Pack the file again, without a password, and check that it unpacks.",
+        "The archive is cut off, damaged, protected by a password, or packed in a way that is not read.",
+        "Pack the file again as gzip, or as zip with Deflate and without a password, and check that it unpacks.",
     ),
     FaultCode(
         "ARCHIVE_AMBIGUOUS",
@@ -353,9 +353,10 @@ FAULTS: Final = _faults(
     FaultCode(
         "UNSAFE_XML",
         "The file uses XML that is refused for safety",
-        "The file declares entities that point outside of it or that grow without measure, nests elements beyond "
-        "reason, or holds one piece of text of many megabytes. No real feed needs any of these.",
-        "Write the feed without entity declarations and with plain, shallow elements.",
+        "The file declares entities or defaults that point outside of it or that grow, nests elements beyond reason, "
+        "has an offer or a head of very many elements, very many or very long names, or one piece of text of many "
+        "megabytes. No real feed needs any of these.",
+        "Write the feed without declarations of its own, with few names and with plain, shallow elements.",
     ),
     FaultCode(
         "SOURCE_MISSING",
@@ -368,5 +369,26 @@ FAULTS: Final = _faults(
         "The load did not arrive as a whole three times",
         "Parts of the load were lost on their way to the owner of the offers, three times. Nothing was removed.",
         "Load the file again; if it happens again, tell the operator.",
+    ),
+    FaultCode(
+        "INTERNAL_FAULT",
+        "The load failed because of a fault of ours",
+        "A program of ours raised an exception each of the five times that it loaded the file. The incident finds it "
+        "in the logs of the processor. Nothing was removed.",
+        "Load the file again; if it happens again, tell the operator the incident.",
+    ),
+    FaultCode(
+        "QUARANTINED",
+        "The program that reads the file was killed three times",
+        "Each time that the file was read, the process that read it died: it was killed for want of memory, or "
+        "crashed. The third time it ran nothing else. The same file is not loaded again by itself. "
+        "Nothing was removed.",
+        "Tell the operator the incident; a file that differs from this one is loaded as usual.",
+    ),
+    FaultCode(
+        "LOAD_CANCELED",
+        "The operator canceled the load",
+        "Somebody who runs this installation ended the load before it was done. Nothing was removed.",
+        "Ask the operator why, and load the file again when it is time.",
     ),
 )

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from classifeed_processor.domain.error_codes import FAULTS
+
+_REASON_CHARS: Final = 1_000
+_NAME_CHARS: Final = 80
+
+
+def shown(name: str) -> str:
+    """Return a name out of a file as it is shown to people: not longer than a line."""
+    return name if len(name) <= _NAME_CHARS else name[: _NAME_CHARS - 1] + "…"
 
 
 class FeedFault(Exception):
@@ -20,11 +29,18 @@ class FeedFault(Exception):
 
     def __init__(self, code: str, reason: str, *, line: int = 0, column: int = 0, notes: Sequence[str] = ()) -> None:
         self.code = FAULTS[code].code
-        self.reason = reason
+        # Of a file any character may come here, and the database takes no zero byte.
+        clean = reason if reason.isprintable() else "".join(char if char.isprintable() else "." for char in reason)
+        self.reason = clean[:_REASON_CHARS]
         self.line = line
         self.column = column
         self.notes = tuple(notes)
         super().__init__(self.message)
+
+    def below(self, lines: int) -> FeedFault:
+        """Return the same fault with its place moved down; one without a place has none there either."""
+        line = self.line + lines if self.line else 0
+        return FeedFault(self.code, self.reason, line=line, column=self.column, notes=self.notes)
 
     @property
     def message(self) -> str:

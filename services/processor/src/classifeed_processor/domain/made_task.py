@@ -12,7 +12,7 @@ from classifeed_processor.domain.wanted_task import WantedTask
 
 _ALIVE: Final = frozenset({task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_STATUS_HELD, task_pb2.TASK_STATUS_SUCCEEDED})
 # Not the file's own fault: the same bytes may be loaded by the next try.
-_PASSING_FAULTS: Final = frozenset({"SOURCE_MISSING", "RUNS_EXHAUSTED"})
+_PASSING_FAULTS: Final = frozenset({"SOURCE_MISSING", "RUNS_EXHAUSTED", "INTERNAL_FAULT", "LOAD_CANCELED"})
 
 
 @dataclass(frozen=True, slots=True)

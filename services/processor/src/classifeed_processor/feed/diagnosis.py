@@ -50,7 +50,7 @@ def explain(stream: ByteStream, encoding: str, skipped_lines: int) -> FeedFault:
         encoding: What the first pass forced on the parser.
         skipped_lines: Line breaks before the content.
     """
-    parser = expat.ParserCreate(encoding or None, namespace_separator=" ")
+    parser = expat.ParserCreate(encoding, namespace_separator=" ")
     stack: list[_Open] = []
     depth = 0
 

@@ -30,9 +30,11 @@ class IdHashes:
         """Returns what the second pass asks. The collection is spent after it."""
         hashes = np.frombuffer(self._hashes, dtype="i8")
         hashes.sort()
-        repeated = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
-        candidates = array("q", repeated.tobytes())
-        del hashes, repeated
+        is_repeated = hashes[1:] == hashes[:-1]
+        # Of a hash that stands more often than twice, the second one only.
+        is_repeated[1:] &= ~is_repeated[:-1].copy()
+        candidates = array("q", hashes[1:][is_repeated].tobytes())
+        del hashes, is_repeated
         self._hashes = array("q")
         return DuplicateIds(candidates)
 

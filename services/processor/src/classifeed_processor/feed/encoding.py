@@ -50,7 +50,7 @@ def _count_multibyte(text: str) -> int:
 
 def is_single_byte(encoding: str) -> bool:
     """Says whether this forced encoding has one byte for each character."""
-    return encoding not in {"", "utf-8"}
+    return encoding != "utf-8"
 
 
 def looks_like_utf8(prefix: bytes) -> bool:

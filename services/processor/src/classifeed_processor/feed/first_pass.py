@@ -17,7 +17,7 @@ from classifeed_processor.feed.formats import format_named
 from classifeed_processor.feed.opening import Opening
 from classifeed_processor.feed.positions import PositionWriter
 from classifeed_processor.feed.reading import Attempt, ContentReader, EncodingMismatch, open_attempts
-from classifeed_processor.feed.safe_parser import check_with_libxml2
+from classifeed_processor.feed.safe_parser import check_with_libxml2, disagreement
 from classifeed_processor.feed.scan import FeedScan, OtherFormat
 from classifeed_processor.feed.source import SourceFile
 from classifeed_processor.feed.unknown_format import unknown_format
@@ -60,8 +60,11 @@ def _scan_with(source: SourceFile, opening: Opening, attempt: Attempt, positions
         with open_content(source, opening) as stream:
             raise unknown_format(stream.read(_SHOWN_BYTES), other.what, other.advice) from other
     if reader.wants_second_look:
+        shape = format_named(format_scan.name).shape
         with open_content(source, opening) as stream:
-            check_with_libxml2(stream, format_named(format_scan.name).shape, attempt.encoding, opening.skip_lines)
+            offers = check_with_libxml2(stream, shape, attempt.encoding, opening.skip_lines)
+        if offers != format_scan.offer_count:
+            raise disagreement(format_scan.offer_count, offers)
     return FeedScan(
         source=source,
         opening=opening,
@@ -74,5 +77,6 @@ def _scan_with(source: SourceFile, opening: Opening, attempt: Attempt, positions
         duplicates=ids.finish(),
         positions=positions_path,
         content_bytes=content_bytes,
+        has_entities=reader.has_entities,
         warnings=tuple(warnings),
     )

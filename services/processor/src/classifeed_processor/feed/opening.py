@@ -13,7 +13,7 @@ class Opening:
         skip_bytes: Byte order mark and blanks before the first `<`.
         skip_lines: Line breaks among these, to be added to every line number.
         wide: Python codec to decode with before parsing, for encodings of two bytes a character; empty otherwise.
-        encoding: Encoding to force on both parsers; empty means UTF-8, which nothing contradicts.
+        encoding: Encoding to force on both parsers.
         declared: What the declaration says; empty when it says nothing.
     """
 

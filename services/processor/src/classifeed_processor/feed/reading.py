@@ -10,13 +10,16 @@ from xml.parsers import expat
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.feed.content import CHUNK_BYTES, open_content
 from classifeed_processor.feed.diagnosis import explain
+from classifeed_processor.feed.doctype import Doctype
 from classifeed_processor.feed.encoding import is_single_byte, looks_like_utf8, measure_utf8
 from classifeed_processor.feed.formats import find_format
 from classifeed_processor.feed.limits import Limits
+from classifeed_processor.feed.names import NameCount
 from classifeed_processor.feed.opening import Opening
+from classifeed_processor.feed.parsed_bytes import ParsedBytes
 from classifeed_processor.feed.positions import PositionWriter
 from classifeed_processor.feed.scan import FormatScan, IdSink
-from classifeed_processor.feed.sniff import PREFIX_BYTES, sniff
+from classifeed_processor.feed.sniff import PREFIX_BYTES, sniff, unknown_encoding
 from classifeed_processor.feed.source import ByteStream, SourceFile
 from classifeed_processor.feed.tree_scan import too_deep
 
@@ -26,6 +29,9 @@ _AMPLIFICATION_CODE = 43
 _CHANCE_PAIRS = 8
 # Namespaces about which libxml2 has nothing to say.
 _PLAIN_URI = re.compile(r"(https?://(?!www\.w3\.org/(XML|2000/xmlns))[A-Za-z0-9._/-]+)?")
+# A reference to an entity that XML does not know by itself. In an attribute expat passes by those that are declared
+# nowhere, if they could be declared outside of the file.
+_OTHER_REFERENCE = re.compile(rb"&(?!amp;|lt;|gt;|quot;|apos;|#)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +39,7 @@ class Attempt:
     """One way to read the characters of a file.
 
     Attributes:
-        encoding: Encoding that is forced on the parser; empty means UTF-8.
+        encoding: Encoding that is forced on the parser.
         warning: What the seller should know when it succeeds.
     """
 
@@ -82,6 +88,7 @@ class ContentReader:
         root: Name of the root element, without its namespace.
         format_scan: The scan of the format that has this root; None while and where there is none.
         wants_second_look: Whether libxml2, which reads the second pass, may refuse something that expat let pass.
+        has_entities: Whether the file declares texts by which its offers may be longer than they look.
         error_offset: Byte offset at which the content stopped being well-formed.
     """
 
@@ -92,7 +99,9 @@ class ContentReader:
         self.root = ""
         self.format_scan: FormatScan | None = None
         self.wants_second_look = False
+        self.has_entities = False
         self.error_offset = 0
+        self._bytes = ParsedBytes()
         self._namespaces: set[str] = set()
 
     def read_through(self, source: SourceFile, opening: Opening, attempt: Attempt) -> int:
@@ -104,34 +113,38 @@ class ContentReader:
         """
         try:
             with open_content(source, opening) as stream:
-                return self._read(stream, attempt.encoding)
+                return self._read(stream, attempt.encoding, opening.declared)
+        except FeedFault as fault:
+            raise fault.below(opening.skip_lines) from fault
         except expat.ExpatError as error:
             raise _fault_of(error, self, source, opening, attempt) from error
 
-    def _read(self, stream: ByteStream, encoding: str) -> int:
-        parser = expat.ParserCreate(encoding or None, namespace_separator=" ")
+    def _read(self, stream: ByteStream, encoding: str, declared: str) -> int:
+        parser = expat.ParserCreate(encoding, namespace_separator=" ")
+        parser.buffer_text = True
         parser.StartElementHandler = self._root_handler(parser)
-        parser.EntityDeclHandler = _refuse_outer_entity
         parser.StartNamespaceDeclHandler = self._note_namespace
-        parser.StartDoctypeDeclHandler = self._notice_doctype
-        parser.XmlDeclHandler = self._notice_version
-        limits = self._limits
+        parser.XmlDeclHandler = self._declaration_handler(declared)
+        doctype = Doctype(parser, self._limits)
+        self._names = NameCount(parser, self._limits)
         fed = 0
         last = b""
         while data := stream.read(CHUNK_BYTES):
             fed += len(data)
             if b"xml:" in data or b"xml:" in last[-3:] + data[:3]:
                 self.wants_second_look = True
-            last = data
+            self._bytes.add(data, parser.CurrentByteIndex)
             self._feed(parser, data)
-            if fed - parser.CurrentByteIndex > limits.token_bytes:
-                raise FeedFault(
-                    "UNSAFE_XML",
-                    f"One tag or comment has more than {limits.token_bytes:,} bytes",
-                    line=parser.CurrentLineNumber,
-                )
-            self._check_sizes(parser)
+            if doctype.is_outer and _OTHER_REFERENCE.search(last[-6:] + data) is not None:
+                self.wants_second_look = True
+            last = data
+            doctype.check_size()
+            self._names.check()
+            self._check_sizes(parser, fed)
         self._feed(parser, b"", final=True)
+        self._names.check()
+        self.wants_second_look |= doctype.has_subset
+        self.has_entities = doctype.has_entities
         return fed
 
     def _feed(self, parser: expat.XMLParserType, data: bytes, *, final: bool = False) -> None:
@@ -141,17 +154,20 @@ class ContentReader:
             self.error_offset = parser.ErrorByteIndex
             raise
 
-    def _check_sizes(self, parser: expat.XMLParserType) -> None:
+    def _check_sizes(self, parser: expat.XMLParserType, fed: int) -> None:
         limits = self._limits
-        if len(parser.intern) > limits.names:
-            raise FeedFault(
-                "UNSAFE_XML", f"The file uses more than {limits.names:,} different names of tags and attributes"
-            )
+        at = parser.CurrentByteIndex
+        is_tag = self._bytes.is_in_tag(at)
+        limit = limits.tag_bytes if is_tag else limits.token_bytes
+        if fed - at > limit:
+            what = "tag" if is_tag else "comment"
+            reason = f"One {what} has more than {limit:,} bytes"
+            raise FeedFault("UNSAFE_XML", reason, line=parser.CurrentLineNumber)
         scan = self.format_scan
         if scan is None:
             return
         limit = limits.element_bytes if scan.inside_offer else limits.head_bytes
-        if parser.CurrentByteIndex - scan.boundary > limit:
+        if at - scan.boundary > limit:
             where = "One offer" if scan.inside_offer else "What stands outside of offers"
             raise FeedFault("UNSAFE_XML", f"{where} takes more than {limit:,} bytes", line=parser.CurrentLineNumber)
 
@@ -169,7 +185,7 @@ class ContentReader:
             found = find_format(name)
             if found is not None:
                 self.format_scan = found.scan(self._ids, self._positions, self._limits)
-                self.format_scan.attach(parser, attributes, frozenset(self._namespaces))
+                self.format_scan.attach(parser, attributes, frozenset(self._namespaces), self._bytes)
             # Those of the root are known by now; there is no end to what a file could declare.
             parser.StartNamespaceDeclHandler = self._notice_namespace
 
@@ -185,20 +201,17 @@ class ContentReader:
         self._notice_namespace(prefix, uri)
 
     def _notice_namespace(self, _: str | None, uri: str | None) -> None:
+        self._names.check_namespace(uri or "")
         self.wants_second_look |= _PLAIN_URI.fullmatch(uri or "") is None
 
-    def _notice_doctype(self, _name: str, _system: str | None, _public: str | None, has_internal_subset: int) -> None:
-        self.wants_second_look |= bool(has_internal_subset)
+    def _declaration_handler(self, declared: str) -> Callable[[str, str | None, int], None]:
+        def check(version: str, encoding: str | None, _standalone: int) -> None:
+            self.wants_second_look |= version != "1.0"
+            if (encoding or "") != declared:
+                # What was seen in the first bytes is forced on both parsers; one of us reads the declaration wrongly.
+                raise unknown_encoding(encoding or "")
 
-    def _notice_version(self, version: str, _encoding: str | None, _standalone: int) -> None:
-        self.wants_second_look |= version != "1.0"
-
-
-def _refuse_outer_entity(
-    name: str, _parameter: int, _value: str | None, _base: str | None, system_id: str | None, *_: object
-) -> None:
-    if system_id is not None:
-        raise FeedFault("UNSAFE_XML", f"The entity {name} points to something outside of the file")
+        return check
 
 
 def _fault_of(

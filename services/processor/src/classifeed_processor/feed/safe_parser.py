@@ -13,9 +13,9 @@ from classifeed_processor.feed.source import ByteStream
 
 
 def iterate_offers(stream: ByteStream, shape: OfferShape, encoding: str) -> Iterator[etree._Element]:
-    """Yields each element that is called as offers are, wherever it stands, when it is complete, in the file's order.
+    """Yields each offer when it is complete, in the file's order, and frees it when the next one is asked for.
 
-    The caller empties what it has done with; memory is what it leaves.
+    Memory is one offer and what stands between two of them; the head of the file goes with the first one.
 
     Raises:
         lxml.etree.XMLSyntaxError: The content is not well-formed.
@@ -30,12 +30,20 @@ def iterate_offers(stream: ByteStream, shape: OfferShape, encoding: str) -> Iter
         "remove_pis": True,
         "recover": False,
     }
+    container: etree._Element | None = None
     tags = shape.offer_tags
-    for _, element in etree.iterparse(stream, events=("end",), tag=tags, encoding=encoding or None, **options):
+    for _, element in etree.iterparse(stream, events=("end",), tag=tags, encoding=encoding, **options):
+        parent = element.getparent()
+        if parent is None or (parent is not container and not shape.is_container(parent)):
+            continue
+        if parent is not container:
+            container = parent
+            _drop_before(parent)
         yield element
+        _drop(element)
 
 
-def drop_element(element: etree._Element) -> None:
+def _drop(element: etree._Element) -> None:
     """Frees an element that is done with, and what stood before it under the same parent."""
     element.clear(keep_tail=False)  # type: ignore[call-arg]  # the stubs are older than the argument
     parent = element.getparent()
@@ -44,17 +52,30 @@ def drop_element(element: etree._Element) -> None:
             del parent[0]
 
 
-def check_with_libxml2(stream: ByteStream, shape: OfferShape, encoding: str, skipped_lines: int) -> None:
-    """Reads the whole content as the second pass will, and keeps nothing.
+def _drop_before(element: etree._Element) -> None:
+    """Frees all elements that ended before this one began."""
+    parent = element.getparent()
+    while parent is not None:
+        while element.getprevious() is not None:
+            del parent[0]
+        element, parent = parent, parent.getparent()
+
+
+def check_with_libxml2(stream: ByteStream, shape: OfferShape, encoding: str, skipped_lines: int) -> int:
+    """Reads the whole content as the second pass will, keeps nothing, and returns how many offers it has.
 
     Raises:
         FeedFault: MALFORMED_XML, where libxml2 is stricter than expat.
     """
     try:
-        for element in iterate_offers(stream, shape, encoding):
-            drop_element(element)
+        return sum(1 for _ in iterate_offers(stream, shape, encoding))
     except etree.XMLSyntaxError as error:
         raise syntax_fault(error, skipped_lines) from error
+
+
+def disagreement(first: int, second: int) -> FeedFault:
+    """Returns the fault of a file that the parsers of the two passes do not read alike, so that neither is believed."""
+    return FeedFault("UNSAFE_XML", f"One XML parser finds {first:,} offers in the file, and another one {second:,}")
 
 
 def syntax_fault(error: etree.XMLSyntaxError, skipped_lines: int) -> FeedFault:

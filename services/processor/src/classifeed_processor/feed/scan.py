@@ -13,6 +13,7 @@ from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.feed.duplicates import DuplicateIds
 from classifeed_processor.feed.limits import Limits
 from classifeed_processor.feed.opening import Opening
+from classifeed_processor.feed.parsed_bytes import ParsedBytes
 from classifeed_processor.feed.positions import PositionWriter
 from classifeed_processor.feed.source import SourceFile
 
@@ -60,7 +61,7 @@ class FeedScan:
     Attributes:
         source: The file.
         opening: How its characters are read.
-        encoding: Encoding that is forced on the parser; empty means UTF-8.
+        encoding: Encoding that is forced on the parser.
         format: Name of the format plug-in.
         head: What the file says of the shop.
         offer_count: Offers in the file.
@@ -69,6 +70,7 @@ class FeedScan:
         duplicates: Answers which ids stood before.
         positions: File with the byte range of each offer.
         content_bytes: Size after unpacking.
+        has_entities: Whether an offer may be longer than its source, by texts that the file declares once.
         warnings: What the seller should know of the file as a whole.
     """
 
@@ -83,6 +85,7 @@ class FeedScan:
     duplicates: DuplicateIds
     positions: Path
     content_bytes: int
+    has_entities: bool
     warnings: tuple[str, ...]
 
 
@@ -126,13 +129,20 @@ class FormatScan(Protocol):
     def name(self) -> str:
         """Name of the format."""
 
-    def attach(self, parser: expat.XMLParserType, attributes: dict[str, str], namespaces: frozenset[str]) -> None:
+    def attach(
+        self,
+        parser: expat.XMLParserType,
+        attributes: dict[str, str],
+        namespaces: frozenset[str],
+        source: ParsedBytes,
+    ) -> None:
         """Sets the parser's handlers. Called inside the root's start tag.
 
         Args:
             parser: The parser, with the root open.
             attributes: Those of the root.
             namespaces: Those that the root declares.
+            source: The bytes that the parser is at.
 
         Raises:
             FeedFault: STRUCTURE_WRONG.

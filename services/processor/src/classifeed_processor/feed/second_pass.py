@@ -13,7 +13,7 @@ from classifeed_processor.feed.content import open_content
 from classifeed_processor.feed.formats import format_named
 from classifeed_processor.feed.issues import IssueWriter, OfferPlace
 from classifeed_processor.feed.positions import read_positions
-from classifeed_processor.feed.safe_parser import drop_element, iterate_offers, syntax_fault
+from classifeed_processor.feed.safe_parser import disagreement, iterate_offers, syntax_fault
 from classifeed_processor.feed.scan import FeedScan
 from classifeed_processor.feed.shape import MAX_ID_CHARS
 from classifeed_processor.feed.window import SourceWindow
@@ -57,33 +57,34 @@ class _Reader:
         self._shape = found.shape
         self._mapping = found.mapping(scan, patch)
         self._place = OfferPlace()
+        self._size = 0
         self._id_field = found.names.id
         self._issues = IssueWriter(self._place, found.names)
 
     def offers(self) -> Iterator[tuple[etree._Element, int]]:
-        """Yields each offer with its size in the source; the offer before is freed when the next is asked for."""
+        """Yields each offer with its size in bytes; the offer before is freed when the next is asked for."""
         scan = self._scan
         positions = read_positions(scan.positions)
-        container: etree._Element | None = None
         with open_content(scan.source, scan.opening) as stream:
             window = SourceWindow(stream, scan.encoding)
             place = self._place
             place.window = window
             try:
                 for element in iterate_offers(window, self._shape, scan.encoding):
-                    parent = element.getparent()
-                    if parent is not container:
-                        if not self._shape.is_container(parent):
-                            continue
-                        container = parent
-                    place.start, place.end = next(positions)
                     place.ordinal += 1
+                    place.start, place.end = next(positions, (-1, -1))
+                    if place.end < 0:
+                        raise disagreement(scan.offer_count, place.ordinal)
                     place.line = window.line(place.start) + self._skipped_lines
-                    yield element, place.end - place.start
-                    drop_element(element)
+                    self._size = place.end - place.start
+                    if scan.has_entities:
+                        self._size = max(self._size, _text_bytes(element))
+                    yield element, self._size
                     window.forget_before(place.end)
             except etree.XMLSyntaxError as error:
                 raise syntax_fault(error, self._skipped_lines) from error
+        if place.ordinal != scan.offer_count:
+            raise disagreement(scan.offer_count, place.ordinal)
 
     def fill(self, record: OfferRecord, element: etree._Element) -> None:
         """Fills the record of the offer at hand: duplicate, without id, too large, or mapped."""
@@ -118,8 +119,7 @@ class _Reader:
             record.content_hash = content_hash(record)
 
     def _map(self, record: OfferRecord, element: etree._Element) -> bool:
-        place = self._place
-        size, limits = place.end - place.start, self._limits
+        size, limits = self._size, self._limits
         if size > limits.offer_bytes:
             self._issues.add("OFFER_TOO_LARGE", size=size, unit="bytes", limit=limits.offer_bytes)
             return False
@@ -129,3 +129,9 @@ class _Reader:
         self._mapping.fill(record, element, self._issues)
         self._issues.close()
         return True
+
+
+def _text_bytes(offer: etree._Element) -> int:
+    """Returns how long the texts of an offer are with its entities resolved."""
+    texts = (text for each in offer.iter() for text in (each.text, each.tail, *each.attrib.values()))
+    return sum(len(str(text).encode()) for text in texts if text)

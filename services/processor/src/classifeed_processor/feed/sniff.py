@@ -5,21 +5,27 @@ from __future__ import annotations
 import codecs
 import re
 
-from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.domain.faults import FeedFault, shown
 from classifeed_processor.feed.opening import Opening
 from classifeed_processor.feed.unknown_format import show_bytes, unknown_format
 
 PREFIX_BYTES = 64 << 10
 
+# Possessive, so that a file which begins with many comments is read in one way only.
 _HTML = re.compile(
-    rb"\A(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|br\s*/?>|b>|p>|h1|div|script|title|center)\b", re.I | re.S
+    rb"\A(?:<!--(?:(?!-->).)*+-->\s*+)*+"
+    rb"<(?:!doctype\s+html|html|head|body|br\s*/?>|b>|p>|h1|div|script|title|center)\b",
+    re.I | re.S,
 )
 _SCRIPT_ERROR = re.compile(
-    rb"\A(?:<[^>]{0,40}>\s*)*(?:PHP\s+)?(?:Fatal error|Parse error|Warning|Notice|Deprecated|Uncaught|<\?php|"
+    rb"\A(?:<[^>]{0,40}+>\s*+)*+(?:PHP\s+)?(?:Fatal error|Parse error|Warning|Notice|Deprecated|Uncaught|<\?php|"
     rb"Traceback \(most recent|Internal Server Error|502 Bad Gateway|504 Gateway|404 Not Found|403 Forbidden)",
     re.I,
 )
-_DECLARATION = re.compile(rb"""\A<\?xml\b[^>]{0,200}?\bencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']""")
+_DECLARATION = re.compile(rb"<\?xml[ \t\r\n]")
+_DECLARATION_BYTES = 1_000
+_ENCODING = re.compile(rb"""[ \t\r\n]encoding[ \t\r\n]*+=[ \t\r\n]*+(?:"([^"]*+)"|'([^']*+)')""")
+_ENCODING_NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,39}")
 _FIRST = frozenset({b"<", b" ", b"\t", b"\r", b"\n"})
 _ONE_BYTE = (
     "cp866", "cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1257", "iso8859-1", "iso8859-2", "iso8859-5",
@@ -35,7 +41,7 @@ def sniff(prefix: bytes) -> Opening:
         prefix: The first `PREFIX_BYTES` bytes of the unpacked content, or all of it.
 
     Raises:
-        FeedFault: FILE_EMPTY, NOT_A_FEED, UNKNOWN_FORMAT or ENCODING_UNKNOWN.
+        FeedFault: FILE_EMPTY, NOT_A_FEED, UNKNOWN_FORMAT, ENCODING_UNKNOWN, ENCODING_WRONG or MALFORMED_XML.
     """
     wide, body, bom = _wide_encoding(prefix)
     text = body.decode(wide, "replace").encode() if wide else body
@@ -53,9 +59,12 @@ def sniff(prefix: bytes) -> Opening:
     if not stripped.startswith(b"<"):
         raise unknown_format(stripped)
     unit = 2 if wide else 1
-    declared = _DECLARATION.match(stripped)
-    name = declared.group(1).decode("ascii") if declared else ""
-    encoding = "utf-8" if wide else _check_declared(name)
+    if stripped[1:2] == b"\0":
+        # expat takes it for UTF-16, whatever it is told, and libxml2 does not.
+        raise FeedFault("ENCODING_WRONG", "The file begins in one encoding and goes on in another one", line=1)
+    name = _declared_encoding(stripped)
+    # A mark says more than a name: it is not written by hand.
+    encoding = "utf-8" if bom or wide else _check_declared(name)
     return Opening(
         skip_bytes=bom + len(skipped) * unit,
         skip_lines=skipped.count(b"\n"),
@@ -86,12 +95,29 @@ def _wide_encoding(prefix: bytes) -> tuple[str, bytes, int]:
     return "", prefix, 0
 
 
+def unknown_encoding(name: str) -> FeedFault:
+    """Returns the fault of a file that declares an encoding of this name."""
+    return FeedFault("ENCODING_UNKNOWN", f"The file declares the encoding {shown(name)}, which is not read", line=1)
+
+
+def _declared_encoding(text: bytes) -> str:
+    """Returns the name that the XML declaration gives; empty when it gives none."""
+    if _DECLARATION.match(text) is None:
+        return ""
+    end = text.find(b"?>", 0, _DECLARATION_BYTES)
+    if end < 0:
+        reason = f"The XML declaration does not end within its first {_DECLARATION_BYTES:,} bytes"
+        raise FeedFault("MALFORMED_XML", reason, line=1)
+    found = _ENCODING.search(text, 0, end)
+    return (found[1] or found[2] or b"").decode("ascii", "replace") if found is not None else ""
+
+
 def _check_declared(name: str) -> str:
     """Returns the encoding to force on both parsers, so that they do not each read the name in their own way."""
     if not name:
-        return ""
+        return "utf-8"
     try:
-        codec = codecs.lookup(name).name
+        codec = codecs.lookup(name).name if _ENCODING_NAME.fullmatch(name) else ""
     except LookupError:
         codec = ""
     if codec in {"utf-8", "ascii"} or codec.startswith("utf-16"):
@@ -99,4 +125,4 @@ def _check_declared(name: str) -> str:
         return "utf-8"
     if codec in _NATIVE_CODECS:
         return codec
-    raise FeedFault("ENCODING_UNKNOWN", f"The file declares the encoding {name}, which is not read", line=1)
+    raise unknown_encoding(name)

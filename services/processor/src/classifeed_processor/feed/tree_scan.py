@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar
 from xml.parsers import expat
 
-from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.domain.faults import FeedFault, shown
 from classifeed_processor.feed.limits import Limits
+from classifeed_processor.feed.parsed_bytes import ParsedBytes
 from classifeed_processor.feed.positions import PositionWriter
 from classifeed_processor.feed.scan import IdSink, ShopHead
 from classifeed_processor.feed.shape import MAX_ID_CHARS, OfferShape
@@ -49,6 +50,7 @@ class TreeScan:
         self._containers_seen = 1
         self._strays = StrayTags()
         self._outside_bytes = 0
+        self._outside_elements = 0
         self._external_id = ""
         self._id_rank = 0
 
@@ -79,8 +81,15 @@ class TreeScan:
         """Returns what the seller should know of the head. Called at the end of a file that has offers."""
         return []
 
-    def attach(self, parser: expat.XMLParserType, attributes: dict[str, str], namespaces: frozenset[str]) -> None:
+    def attach(
+        self,
+        parser: expat.XMLParserType,
+        attributes: dict[str, str],
+        namespaces: frozenset[str],
+        source: ParsedBytes,
+    ) -> None:
         """Sets the handlers; the root is open already."""
+        self._source = source
         self.open_root(attributes, namespaces)
         self._outside = self._outside_handlers(parser)
         self._inside = self._inside_handlers(parser)
@@ -108,7 +117,9 @@ class TreeScan:
         if stray is not None:
             warnings.append(self._strays.warning(self._show_stray, skipped_lines))
         if unknown := list(self.unknown_tags()):
-            counted = [f"<{self.show_tag(tag)}> ({self.child_tags[tag]:,} times)" for tag in unknown[:_SHOWN_TAGS]]
+            counted = [
+                f"<{shown(self.show_tag(tag))}> ({self.child_tags[tag]:,} times)" for tag in unknown[:_SHOWN_TAGS]
+            ]
             more = f" and {len(unknown) - _SHOWN_TAGS} more" if len(unknown) > _SHOWN_TAGS else ""
             warnings.append(f"Tags that {self.title} does not know were left out: {', '.join(counted)}{more}.")
         return warnings
@@ -122,23 +133,25 @@ class TreeScan:
         namespace, _, local = name.rpartition(" ")
         if local == _local(self.shape.offers):
             # The tag is the right one; its namespace is what makes another of it.
-            return f'{local} xmlns="{namespace}"'
-        return self.show_tag(name)
+            return f'{local} xmlns="{shown(namespace)}"'
+        return shown(self.show_tag(name))
 
     def _outside_handlers(self, parser: expat.XMLParserType) -> _Handlers:
         containers, offers = self.shape.containers, self.shape.offers
         id_attribute, max_depth = self.shape.ids.attribute, self._limits.depth
+        max_elements = self._limits.head_elements
         head_elements = self.head_elements()
         head_depths = frozenset(map(len, head_elements))
         path: list[str] = []
         # How many containers are open, one in the other from the root on.
         matched = 1
         reading: tuple[HeadElement, dict[str, str], int] | None = None
-        texts: list[str] = []
+        text = _Text(parser, self._limits.text_chars)
 
         def start(name: str, attributes: dict[str, str]) -> None:
             nonlocal matched, reading
             depth = len(path) + 1
+            self._outside_elements += 1
             if depth == matched:
                 if depth == len(containers):
                     if name in offers:
@@ -152,19 +165,19 @@ class TreeScan:
                     self._containers_seen = max(self._containers_seen, matched)
             if depth >= max_depth:
                 raise too_deep(parser, max_depth)
+            if self._outside_elements > max_elements:
+                raise _too_many(parser, f"More than {max_elements:,} elements stand between two offers")
             path.append(name)
             if reading is None and depth in head_depths and (reader := head_elements.get(tuple(path))) is not None:
                 reading = reader, attributes, depth
-                parser.CharacterDataHandler = texts.append
+                text.begin()
 
         def end(_: str) -> None:
             nonlocal matched, reading
             depth = len(path)
             if reading is not None and reading[2] == depth:
-                parser.CharacterDataHandler = None
-                reading[0](reading[1], "".join(texts))
+                reading[0](reading[1], text.end())
                 reading = None
-                texts.clear()
             if path:
                 path.pop()
                 matched = min(matched, depth)
@@ -175,33 +188,36 @@ class TreeScan:
         child_tags, ranks = self.child_tags, self.shape.ids.ranks
         has_ids = bool(ranks)
         max_depth = self._limits.depth - len(self.shape.containers) - 1
-        depth = 0
+        max_elements = self._limits.element_count
+        depth = elements = 0
         rank = -1
-        texts: list[str] = []
+        text = _Text(parser, self._limits.text_chars)
 
         def start(name: str, _: dict[str, str]) -> None:
-            nonlocal depth, rank
+            nonlocal depth, elements, rank
             depth += 1
+            elements += 1
             if depth == 1:
                 child_tags[name] += 1
                 if has_ids and ranks.get(name, self._id_rank) < self._id_rank:
                     rank = ranks[name]
-                    parser.CharacterDataHandler = texts.append
+                    text.begin()
             elif depth > max_depth:
                 raise too_deep(parser, self._limits.depth)
+            if elements > max_elements:
+                raise _too_many(parser, f"One offer has more than {max_elements:,} elements")
 
-        def end(name: str) -> None:
-            nonlocal depth, rank
+        def end(_: str) -> None:
+            nonlocal depth, elements, rank
             if depth == 0:
-                # At </offer>, and at <offer/>, the parser stands at the beginning of the tag.
-                self._end_offer(parser.CurrentByteIndex + len(name) - name.rfind(" ") + 2)
+                at = parser.CurrentByteIndex
+                self._end_offer(self._source.end_of_element(self.boundary, at, is_childless=not elements))
+                elements = 0
                 parser.StartElementHandler, parser.EndElementHandler = self._outside
                 return
             if depth == 1 and rank >= 0:
-                parser.CharacterDataHandler = None
-                if external_id := "".join(texts).strip():
+                if external_id := text.end().strip():
                     self._external_id, self._id_rank = external_id, rank
-                texts.clear()
                 rank = -1
             depth -= 1
 
@@ -215,7 +231,10 @@ class TreeScan:
                 raise FeedFault("UNSAFE_XML", f"More than {self._limits.head_bytes:,} bytes stand outside of offers")
         self.inside_offer = True
         self.boundary = offset
+        self._outside_elements = 0
         self.offer_count += 1
+        if self.offer_count > self._limits.offers:
+            raise FeedFault("FILE_TOO_LARGE", f"The file has more than {self._limits.offers:,} offers")
         self._id_rank = len(self.shape.ids.ranks)
         self._external_id = external_id.strip()
         if self._external_id:
@@ -233,9 +252,42 @@ class TreeScan:
         self.boundary = offset
 
 
+class _Text:
+    """The text of one element, gathered piece by piece."""
+
+    def __init__(self, parser: expat.XMLParserType, limit: int) -> None:
+        self._parser = parser
+        self._limit = limit
+        self._pieces: list[str] = []
+        self._chars = 0
+
+    def begin(self) -> None:
+        """Gather from here on."""
+        self._parser.CharacterDataHandler = self._add
+
+    def end(self) -> str:
+        """Return what was gathered, and gather no more."""
+        self._parser.CharacterDataHandler = None
+        text = "".join(self._pieces)
+        self._pieces.clear()
+        self._chars = 0
+        return text
+
+    def _add(self, piece: str) -> None:
+        self._pieces.append(piece)
+        self._chars += len(piece)
+        if self._chars > self._limit:
+            reason = f"One id, or one name in the head of the file, has more than {self._limit:,} characters"
+            raise FeedFault("UNSAFE_XML", reason, line=self._parser.CurrentLineNumber)
+
+
 def too_deep(parser: expat.XMLParserType, max_depth: int) -> FeedFault:
     """Returns the fault for elements nested beyond the limit, at the parser's place."""
     return FeedFault("UNSAFE_XML", f"Elements are nested more than {max_depth} deep", line=parser.CurrentLineNumber)
+
+
+def _too_many(parser: expat.XMLParserType, reason: str) -> FeedFault:
+    return FeedFault("UNSAFE_XML", reason, line=parser.CurrentLineNumber)
 
 
 def _local(names: frozenset[str]) -> str:

@@ -13,6 +13,10 @@ _OTHER = (
     (b"7z\xbc\xaf", "a 7z archive"),
     (b"\x28\xb5\x2f\xfd", "a zstd archive"),
     (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ", "an xz archive"),
+    # Of one that is not packed in another one, what is inside comes here.
+    (b"\x1f\x8b", "an archive inside of an archive"),
+    (b"PK\x03\x04", "an archive inside of an archive"),
     (b"%PDF", "a PDF document"),
     (b"\xd0\xcf\x11\xe0", "an old office document"),
 )

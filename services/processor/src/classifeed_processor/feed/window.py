@@ -16,7 +16,7 @@ class SourceWindow:
 
     def __init__(self, stream: ByteStream, encoding: str) -> None:
         self._stream = stream
-        self.encoding = encoding or "utf-8"
+        self.encoding = encoding
         self._base = 0
         self._bytes = b""
         self._floor = 0

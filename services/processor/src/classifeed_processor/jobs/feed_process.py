@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-from classifeed_jobs import Exponential, JobContext, Registry
+from classifeed_common.db import Tx
+from classifeed_jobs import Exponential, FailedJob, JobContext, Registry
 from classifeed_processor.app.create_task import TASK
+from classifeed_processor.app.fail_task import fail_task
 from classifeed_processor.app.process_feed import process_feed
 from classifeed_processor.app.send_run import RunParts
 from classifeed_processor.domain.tasks import TaskKey
@@ -22,11 +24,25 @@ class FeedProcessArgs(BaseModel):
     namespace: str
     task_id: int
 
+    @property
+    def key(self) -> TaskKey:
+        """The task's."""
+        return TaskKey(self.seller_id, self.namespace, self.task_id)
+
+
+async def end_unfinished(tx: Tx, args: FeedProcessArgs, job: FailedJob) -> None:
+    """End the task with its job."""
+    await fail_task(tx, args.key, job)
+
 
 # It goes on by the task's phase, so a drain may stop it at once.
-@registry.register(TASK, backoff=Exponential(first_s=1.0, cap_s=60.0), resumes=True)
+@registry.register(
+    TASK, backoff=Exponential(first_s=1.0, cap_s=60.0), resumes=True, max_unknown_faults=5, on_failed=end_unfinished
+)
 async def feed_process(ctx: JobContext, args: FeedProcessArgs) -> None:
-    """Runs the task. Passing faults raise, and the engine tries again for as long as they last."""
+    """Run the task. Passing faults raise, and the engine tries again for as long as they last; the fifth of others ends
+    the task.
+    """
     parts = ctx.resources
     assert isinstance(parts, RunParts)
-    await process_feed(ctx, parts, TaskKey(args.seller_id, args.namespace, args.task_id))
+    await process_feed(ctx, parts, args.key)

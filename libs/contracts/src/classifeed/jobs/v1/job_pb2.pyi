@@ -36,7 +36,7 @@ class JobProgress(_message.Message):
     def __init__(self, processed: _Optional[int] = ..., total: _Optional[int] = ..., details: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
 
 class Job(_message.Message):
-    __slots__ = ("job_id", "queue", "task", "args", "status", "attempt", "claim_no", "max_attempts", "idempotency_key", "lock_key", "partition_key", "priority", "lease_ttl_sec", "cancel_requested", "progress", "error", "result", "producer", "consumer_group", "worker_id", "create_time", "available_time", "start_time", "heartbeat_time", "end_time")
+    __slots__ = ("job_id", "queue", "task", "args", "status", "attempt", "claim_no", "max_attempts", "idempotency_key", "lock_key", "partition_key", "priority", "lease_ttl_sec", "cancel_requested", "progress", "error", "result", "producer", "consumer_group", "worker_id", "create_time", "available_time", "start_time", "heartbeat_time", "end_time", "reason", "worker_deaths", "unknown_faults")
     JOB_ID_FIELD_NUMBER: _ClassVar[int]
     QUEUE_FIELD_NUMBER: _ClassVar[int]
     TASK_FIELD_NUMBER: _ClassVar[int]
@@ -62,6 +62,9 @@ class Job(_message.Message):
     START_TIME_FIELD_NUMBER: _ClassVar[int]
     HEARTBEAT_TIME_FIELD_NUMBER: _ClassVar[int]
     END_TIME_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    WORKER_DEATHS_FIELD_NUMBER: _ClassVar[int]
+    UNKNOWN_FAULTS_FIELD_NUMBER: _ClassVar[int]
     job_id: str
     queue: str
     task: str
@@ -87,7 +90,10 @@ class Job(_message.Message):
     start_time: _timestamp_pb2.Timestamp
     heartbeat_time: _timestamp_pb2.Timestamp
     end_time: _timestamp_pb2.Timestamp
-    def __init__(self, job_id: _Optional[str] = ..., queue: _Optional[str] = ..., task: _Optional[str] = ..., args: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., status: _Optional[_Union[JobStatus, str]] = ..., attempt: _Optional[int] = ..., claim_no: _Optional[int] = ..., max_attempts: _Optional[int] = ..., idempotency_key: _Optional[str] = ..., lock_key: _Optional[str] = ..., partition_key: _Optional[str] = ..., priority: _Optional[int] = ..., lease_ttl_sec: _Optional[int] = ..., cancel_requested: _Optional[bool] = ..., progress: _Optional[_Union[JobProgress, _Mapping]] = ..., error: _Optional[str] = ..., result: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., producer: _Optional[str] = ..., consumer_group: _Optional[str] = ..., worker_id: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., available_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., heartbeat_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    reason: str
+    worker_deaths: int
+    unknown_faults: int
+    def __init__(self, job_id: _Optional[str] = ..., queue: _Optional[str] = ..., task: _Optional[str] = ..., args: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., status: _Optional[_Union[JobStatus, str]] = ..., attempt: _Optional[int] = ..., claim_no: _Optional[int] = ..., max_attempts: _Optional[int] = ..., idempotency_key: _Optional[str] = ..., lock_key: _Optional[str] = ..., partition_key: _Optional[str] = ..., priority: _Optional[int] = ..., lease_ttl_sec: _Optional[int] = ..., cancel_requested: _Optional[bool] = ..., progress: _Optional[_Union[JobProgress, _Mapping]] = ..., error: _Optional[str] = ..., result: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., producer: _Optional[str] = ..., consumer_group: _Optional[str] = ..., worker_id: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., available_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., heartbeat_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ..., worker_deaths: _Optional[int] = ..., unknown_faults: _Optional[int] = ...) -> None: ...
 
 class JobEvent(_message.Message):
     __slots__ = ("job_id", "event_id", "kind", "time", "attempt", "claim_no", "worker_id", "payload")

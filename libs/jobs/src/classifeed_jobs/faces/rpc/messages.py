@@ -75,6 +75,9 @@ def job_message(job: Job) -> job_pb2.Job:
         start_time=timestamp_of(job.started_at),
         heartbeat_time=timestamp_of(job.heartbeat_at),
         end_time=timestamp_of(job.finished_at),
+        reason=job.reason or "",
+        worker_deaths=job.worker_deaths,
+        unknown_faults=job.unknown_faults,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.domain.faults import FeedFault, shown
 from classifeed_processor.feed.native.schema import SCHEMA
 from classifeed_processor.feed.native.tags import DESCRIBING_TAGS
 from classifeed_processor.feed.shape import IdRule, OfferShape
@@ -51,7 +51,7 @@ class NativeScan(TreeScan):
         if not (orphans := self.head.orphans()):
             return []
         known = self.head.categories
-        named = [f"{each} (parent {known[each].parent_id})" for each in orphans[:_SHOWN_CATEGORIES]]
+        named = [f"{shown(each)} (parent {shown(known[each].parent_id)})" for each in orphans[:_SHOWN_CATEGORIES]]
         more = f" and {len(orphans) - _SHOWN_CATEGORIES:,} more" if len(orphans) > _SHOWN_CATEGORIES else ""
         return [f"Categories whose parent is not listed were taken as topmost ones: {', '.join(named)}{more}."]
 

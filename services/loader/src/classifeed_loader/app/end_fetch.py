@@ -1,0 +1,88 @@
+"""Noting how a fetch has ended, and what follows for its source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+import structlog
+from prometheus_client import Counter
+
+from classifeed.feeds.v1.feed_pb2 import FetchOutcome
+from classifeed_common.db import Tx
+from classifeed_common.ids import new_incident
+from classifeed_jobs import FailedJob
+from classifeed_loader.domain.endings import Ending, failed
+from classifeed_loader.domain.faults import LoadFailed
+from classifeed_loader.domain.fetches import FetchKey
+from classifeed_loader.store import fetching
+
+FETCHES: Final = Counter("classifeed_fetches", "Fetches that ended, by how, and why those failed", ("outcome", "code"))
+
+_log = structlog.get_logger(__name__)
+_CANCELED: Final = ("FETCH_CANCELED", "The operator canceled the fetch before its end")
+_FAILED: Final = ("INTERNAL_FAULT", "The fetch cannot go on because of a fault of ours")
+_BY_REASON: Final[Mapping[str, tuple[str, str]]] = {
+    "QUARANTINED": ("QUARANTINED", "The program that fetches the file was killed three times while it did so"),
+    "UNKNOWN_FAULTS": ("INTERNAL_FAULT", "The fetch failed five times because of a fault of ours"),
+}
+
+
+class FetchWaits(NamedTuple):
+    """How long a source waits for its next fetch: at least, and after its first failure, in seconds."""
+
+    min_interval_s: float
+    backoff_base_s: float
+
+
+async def end_fetch(tx: Tx, key: FetchKey, ending: Ending, waits: FetchWaits) -> None:
+    """End a fetch that has not ended, and have its source wait for the next one."""
+    source = await fetching.lock_source(tx, key)
+    fetch = await fetching.read_fetch(tx, key)
+    assert source is not None
+    assert fetch is not None
+    await fetching.end(tx, key, ending)
+    if source.feed_version != fetch.feed_version:
+        # It says nothing of the newer version, whose own slot may have been passed over while it was under way.
+        await fetching.make_due(tx, key)
+    elif ending.is_failure:
+        await fetching.note_failure(
+            tx,
+            key,
+            min_interval_s=waits.min_interval_s,
+            backoff_base_s=waits.backoff_base_s,
+            retry_after_s=ending.retry_after_s,
+        )
+    else:
+        await fetching.note_success(tx, key, min_interval_s=waits.min_interval_s)
+
+
+def report_end(key: FetchKey, ending: Ending) -> None:
+    """Count and log an end."""
+    outcome = FetchOutcome.Name(ending.outcome).removeprefix("FETCH_OUTCOME_").lower()
+    FETCHES.labels(outcome, ending.code).inc()
+    _log.info("fetch.ended", fetch=key.name, outcome=outcome, code=ending.code, feed_task=ending.task)
+
+
+async def fail_fetch(tx: Tx, key: FetchKey, job: FailedJob, waits: FetchWaits) -> None:
+    """End the fetch of a job that ends unfinished, unless the fetch has ended: nothing will run it any more."""
+    # The source first, as all who write about its fetches do.
+    source = await fetching.lock_source(tx, key)
+    fetch = await fetching.read_fetch(tx, key)
+    if source is None or fetch is None or fetch.is_ended:
+        return
+    incident = job.incident or new_incident()
+    code, what = _CANCELED if job.outcome == "canceled" else _BY_REASON.get(job.reason, _FAILED)
+    ending = failed(LoadFailed(code, f"{what} (incident {incident})"))
+    _log.error(
+        "fetch.abandoned",
+        fetch=key.name,
+        code=code,
+        incident=incident,
+        job_id=str(job.job_id),
+        attempt=job.attempt,
+        outcome=job.outcome,
+        message=job.message,
+    )
+    await end_fetch(tx, key, ending, waits)
+    report_end(key, ending)

@@ -1,0 +1,80 @@
+"""A job that ends unfinished ends its fetch, with words for the seller, and the source goes on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from structlog.testing import capture_logs
+
+from classifeed.feeds.v1 import feed_pb2
+from classifeed.feeds.v1.feed_source_service_pb2 import GetFetchRequest
+from classifeed_jobs import Fixed, JobAdmin, Reaper
+from classifeed_jobs.claiming import claim_jobs
+from classifeed_jobs.lease_row import LeaseRow
+from classifeed_loader.app.queue_fetches import QUEUE, TASK
+
+LOADED, FAILED = feed_pb2.FETCH_OUTCOME_LOADED, feed_pb2.FETCH_OUTCOME_FAILED
+
+
+class FaultyDownloader:
+    """Raises what nobody foresaw."""
+
+    tries = 0
+
+    async def fetch(self, request, path):
+        self.tries += 1
+        raise OverflowError("timestamp out of range for platform time_t")
+
+
+@pytest.fixture
+def feed(site, source, page):
+    site.pages["/feed.xml"] = page(b"<yml_catalog/>")
+    return source(url=site.url("/feed.xml"))
+
+
+async def test_fifth_unknown_fault_fails_the_fetch_with_an_incident_and_the_next_one_runs(fetching, loader, feed):
+    good, faulty = fetching.parts, FaultyDownloader()
+    fetching.parts = replace(good, downloader=faulty)
+    fetching.job_tasks = {TASK: replace(fetching.job_tasks[TASK], backoff=Fixed(0.01))}
+    with capture_logs() as logs:
+        fetching.start()
+        await loader.put(feed)
+        fetch = await fetching.scheduled()
+    assert (fetch.outcome, fetch.code, faulty.tries) == (FAILED, "INTERNAL_FAULT", 5)
+    (line,) = [line for line in logs if line["event"] == "fetch.abandoned"]
+    assert f"(incident {line['incident']})" in fetch.message
+    assert [one["incident"] for one in logs if one["event"] == "worker.run.unknown_fault"][-1] == line["incident"]
+    assert await loader.sql("SELECT failures FROM feed_loader_task") == [(1,)]
+    await fetching.settled()
+    await fetching.stop()
+    fetching.parts = good
+    fetching.start()
+    assert (await fetching.scheduled()).outcome == LOADED
+
+
+async def test_third_death_of_the_worker_fails_the_fetch(fetching, loader, feed):
+    await loader.put(feed)
+    await loader.make_due()
+    assert await loader.schedule() == 1
+    for outcome in ("lost", "lost", "failed"):
+        async with loader.database.connection() as connection:
+            await LeaseRow("gone", [QUEUE]).register(connection)
+            answer = await claim_jobs(connection, worker_id="gone", queue=QUEUE, wanted=1, fresh_s=60)
+            assert len(answer.claims) == 1
+            await connection.execute("UPDATE dl_workers SET renewed_at = clock_timestamp() - interval '10 minutes'")
+        assert [one.outcome for one in await Reaper(loader.database, fetching.job_tasks).reap()] == [outcome]
+    [fetch] = await loader.fetches()
+    assert (fetch.outcome, fetch.code) == (FAILED, "QUARANTINED")
+    fetching.start()
+    assert (await fetching.scheduled()).outcome == LOADED
+
+
+async def test_canceled_job_fails_its_fetch(fetching, loader, feed):
+    await loader.put(feed)
+    made = await loader.run(feed)
+    [(job_id,)] = await loader.sql("SELECT job_id FROM dl_jobs")
+    await JobAdmin(loader.database, loader.jobs).cancel(job_id, by="anna", reason="asked by phone")
+    fetch = await loader.stub.GetFetch(GetFetchRequest(name=made.name))
+    assert (fetch.outcome, fetch.code) == (FAILED, "FETCH_CANCELED")
+    assert "asked by phone" not in fetch.message

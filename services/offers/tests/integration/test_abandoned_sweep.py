@@ -1,0 +1,97 @@
+"""A sweep that nothing goes on with ends its run, so that the load is sent anew or given up, and never just waits."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from classifeed.feeds.v1.offer_results_pb2 import (
+    TASK_END_OUTCOME_COMPLETED,
+    TASK_END_OUTCOME_INCOMPLETE,
+    TaskEndResult,
+)
+from classifeed_common.outbox import Outbox
+from classifeed_jobs import Fixed, JobAdmin, JobStore, Worker
+from classifeed_offers.jobs import sweep as sweep_module
+from classifeed_offers.jobs.sweep import QUEUE, TASK, SweepJobs, sweep_registry
+
+
+@pytest.fixture
+def tasks():
+    registry = sweep_registry(Outbox())
+    return {TASK: replace(registry[TASK], backoff=Fixed(0.01))}
+
+
+async def ends(db) -> list[TaskEndResult]:
+    async with db.transaction() as tx:
+        rows = await (await tx.execute("SELECT value FROM outbox ORDER BY id")).fetchall()
+    return [TaskEndResult.FromString(value) for (value,) in rows]
+
+
+async def job_of(db, store, number: int):
+    async with db.transaction() as tx:
+        rows = await (await tx.execute("SELECT job_id FROM dl_jobs_all ORDER BY created_at")).fetchall()
+        return await store.get(tx, rows[number][0])
+
+
+async def sweeping(owner, store, load) -> None:
+    """A whole run is taken, and its sweep is queued as a job."""
+    await owner.take(load.messages)
+    async with owner.db.transaction() as tx:
+        await SweepJobs(store).start(tx, owner.sweeps.pop())
+
+
+async def run_jobs(db, store, tasks, number: int):
+    """Work until the job has ended."""
+    stop = asyncio.Event()
+    worker = Worker(db, store, tasks, queues={QUEUE: 1}, drain_grace_s=1, claim_backoff_s=0.2)
+    running = asyncio.create_task(worker.run(stop))
+    try:
+        async with asyncio.timeout(120):
+            while (job := await job_of(db, store, number)).status not in {"failed", "succeeded"}:
+                await asyncio.sleep(0.02)
+    finally:
+        stop.set()
+        await running
+    return job
+
+
+async def test_fifth_unknown_fault_ends_the_run_incomplete_and_the_next_run_sweeps(
+    db, owner, records, new_load, tasks, monkeypatch
+):
+    store = JobStore(tasks=tasks)
+    await owner.load(new_load([records.good(str(i)) for i in range(4)]))
+    file = [records.good("0")]
+    await sweeping(owner, store, new_load(file, task=2))
+
+    async def fault(tx, run):
+        raise OverflowError("nobody foresaw it")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(sweep_module, "sweep_step", fault)
+        job = await run_jobs(db, store, tasks, 0)
+    assert (job.status, job.reason, job.unknown_faults) == ("failed", "UNKNOWN_FAULTS", 5)
+    (answer,) = await ends(db)
+    assert (answer.task_id, answer.run, answer.outcome) == (2, 1, TASK_END_OUTCOME_INCOMPLETE)
+    assert len(await owner.alive()) == 4
+
+    await sweeping(owner, store, new_load(file, task=2, run=2))
+    assert (await run_jobs(db, store, tasks, 1)).status == "succeeded"
+    assert [(end.run, end.outcome, end.removed) for end in (await ends(db))[1:]] == [(2, TASK_END_OUTCOME_COMPLETED, 3)]
+    assert await owner.alive() == {"0"}
+
+
+async def test_canceled_sweep_ends_the_run_incomplete_once(db, owner, records, new_load, tasks):
+    store = JobStore(tasks=tasks)
+    await owner.load(new_load([records.good(str(i)) for i in range(4)]))
+    await sweeping(owner, store, new_load([records.good("0")], task=2))
+    job = await job_of(db, store, 0)
+    await JobAdmin(db, store).cancel(job.job_id, by="anna")
+    assert [end.outcome for end in await ends(db)] == [TASK_END_OUTCOME_INCOMPLETE]
+    # An operator's retry has nothing to do: the run is over.
+    assert await JobAdmin(db, store).retry(job.job_id, by="anna")
+    assert (await run_jobs(db, store, tasks, 0)).status == "succeeded"
+    assert len(await ends(db)) == 1
+    assert len(await owner.alive()) == 4

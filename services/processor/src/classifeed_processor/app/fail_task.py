@@ -1,0 +1,51 @@
+"""Ending the task of a job that ends unfinished, in the same transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import structlog
+
+from classifeed.feeds.v1 import task_pb2
+from classifeed_common.db import Tx
+from classifeed_common.ids import new_incident
+from classifeed_jobs import FailedJob, JobStore
+from classifeed_processor.app.finish_task import finish_task
+from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.domain.tasks import TaskKey
+from classifeed_processor.store import tasks
+
+_log = structlog.get_logger(__name__)
+_CANCELED: Final = ("LOAD_CANCELED", "The operator canceled the load before its end")
+_FAILED: Final = ("INTERNAL_FAULT", "The load cannot go on because of a fault of ours")
+_BY_REASON: Final[Mapping[str, tuple[str, str]]] = {
+    "QUARANTINED": ("QUARANTINED", "The program that reads the file was killed three times while it read it"),
+    "UNKNOWN_FAULTS": ("INTERNAL_FAULT", "The load failed five times because of a fault of ours"),
+}
+
+
+async def fail_task(tx: Tx, key: TaskKey, job: FailedJob) -> None:
+    """End the task FAILED, unless it has ended: nothing will run it any more, and its namespace waits for its end.
+
+    The incident in the seller's words stands in the log, with the exception where there was one. What an operator wrote
+    about a cancellation stays in the job's journal.
+    """
+    state = await tasks.lock_task(tx, key)
+    if state is None or not state.is_open:
+        return
+    incident = job.incident or new_incident()
+    code, what = _CANCELED if job.outcome == "canceled" else _BY_REASON.get(job.reason, _FAILED)
+    fault = FeedFault(code, f"{what} (incident {incident})")
+    _log.error(
+        "task.abandoned",
+        task=key.name,
+        code=code,
+        incident=incident,
+        job_id=str(job.job_id),
+        attempt=job.attempt,
+        outcome=job.outcome,
+        message=job.message,
+    )
+    is_fetched = state.feed_loader_result_id is not None
+    await finish_task(tx, JobStore(), key, task_pb2.TASK_STATUS_FAILED, fault, is_fetched=is_fetched)

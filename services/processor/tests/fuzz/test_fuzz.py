@@ -1,0 +1,81 @@
+"""Only faults of the file leave the readers: some seconds by default, a minute with CLASSIFEED_CAMPAIGN=long.
+
+In a process of its own, which is watched from here: a crash or a hang of a parser is a find too.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+FUZZER = Path(__file__).parent
+SECONDS = 60.0 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 5.0
+SEED = os.environ.get("CLASSIFEED_SEED", "20261122")
+# No input takes so long, on a machine that may be ten times slower.
+STALLED_S = 240.0
+
+
+class Found(Exception):
+    """The fuzzer found something."""
+
+
+def run_fuzzer(folder: Path, *options: str) -> str:
+    """Returns what the fuzzer says; raises with it when there was a fault, a crash or a hang."""
+    progress, log = folder / "progress", folder / "log"
+    with log.open("wb") as output:
+        command = [sys.executable, str(FUZZER), "--progress", str(progress), "--save", str(folder / "found"), *options]
+        fuzzer = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        seen, since = "", time.monotonic()
+        try:
+            while fuzzer.poll() is None:
+                now = progress.read_text() if progress.exists() else ""
+                if now != seen:
+                    seen, since = now, time.monotonic()
+                if time.monotonic() - since > STALLED_S:
+                    raise Found(f"--replay {seen.strip()} hangs\n{log.read_text()}")
+                time.sleep(0.2)
+        finally:
+            fuzzer.kill()
+            fuzzer.wait()
+    said = log.read_text()
+    if fuzzer.returncode < 0:
+        raise Found(f"--replay {seen.strip()} ends the process by signal {-fuzzer.returncode}\n{said}")
+    if fuzzer.returncode:
+        raise Found(said)
+    return said
+
+
+@pytest.mark.slow
+def test_only_faults_of_the_file_leave_the_readers(tmp_path):
+    said = run_fuzzer(tmp_path, "--seed", SEED, "--seconds", str(SECONDS))
+    sys.stdout.write(said)
+    assert " 0 distinct faults" in said
+    assert "loaded" in said
+
+
+BREAKS = {
+    "an exception": "from classifeed_processor.feed import tree_scan\ntree_scan.shown = lambda name: 1 / 0",
+    "an offer that is lost": "from classifeed_processor.feed import second_pass as it\nseal = it.seal\n"
+    "def lossy(batch, *rest):\n    del batch.records[2:]\n    return seal(batch, *rest)\nit.seal = lossy",
+    "a crash": "import os, reading\nreading.locate_offer = lambda *_: os.abort()",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", BREAKS)
+def test_the_fuzzer_sees_what_is_broken(tmp_path, kind):
+    with pytest.raises(Found) as caught:
+        run_fuzzer(tmp_path, "--seed", "1", "--seconds", "5", "--break", BREAKS[kind])
+    assert "--replay 1:" in str(caught.value)
+
+
+def test_one_input_is_read_again_by_its_seed(tmp_path):
+    first, second = (run_fuzzer(tmp_path, "--replay", "7:12") for _ in range(2))
+    outcome = first.rpartition("; ")[2]
+    assert second.endswith(outcome)
+    assert "1 inputs" in first

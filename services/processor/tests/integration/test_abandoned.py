@@ -1,0 +1,140 @@
+"""A job that ends unfinished ends its task, with words for the seller, and the namespace goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from structlog.testing import capture_logs
+
+from classifeed.feeds.v1 import offer_results_pb2, task_pb2
+from classifeed_common.blobs import BlobStore
+from classifeed_jobs import FailedJob, Fixed, JobAdmin, Reaper
+from classifeed_jobs.claiming import claim_jobs
+from classifeed_jobs.lease_row import LeaseRow
+from classifeed_processor.app.create_task import QUEUE, TASK
+from classifeed_processor.app.fail_task import fail_task
+from classifeed_processor.jobs.feed_process import registry
+
+pytestmark = pytest.mark.kafka
+SUCCEEDED, FAILED = task_pb2.TASK_STATUS_SUCCEEDED, task_pb2.TASK_STATUS_FAILED
+IN_PROGRESS, HELD = task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_STATUS_HELD
+
+
+class FaultyBlobs:
+    """One file at which a library raises what nobody foresaw."""
+
+    def __init__(self, blobs: BlobStore, sha256: str) -> None:
+        self._blobs = blobs
+        self._sha256 = sha256
+        self.tries = 0
+
+    async def fetch(self, sha256, target):
+        if sha256 == self._sha256:
+            self.tries += 1
+            raise OverflowError("unsigned int is greater than maximum")
+        return await self._blobs.fetch(sha256, target)
+
+
+async def two(processor, yml, offer, tmp_path):
+    """Two tasks of one namespace."""
+    files = [await processor.put(yml(offer(f"a{n}")), tmp_path) for n in range(2)]
+    return files, [await processor.create(sha256) for sha256 in files]
+
+
+async def job_ids(processor):
+    async with processor.database.transaction() as tx:
+        rows = await (await tx.execute("SELECT job_id FROM dl_jobs_all ORDER BY created_at")).fetchall()
+    return [row[0] for row in rows]
+
+
+async def job(processor, job_id):
+    async with processor.database.transaction() as tx:
+        return await processor.jobs.get(tx, job_id)
+
+
+async def test_fifth_unknown_fault_fails_the_task_with_an_incident_and_the_next_one_runs(
+    make_processor, yml, offer, tmp_path
+):
+    processor = await make_processor()
+    processor.job_tasks = {TASK: replace(registry[TASK], backoff=Fixed(0.01))}
+    files, (first, second) = await two(processor, yml, offer, tmp_path)
+    blobs = FaultyBlobs(processor.blobs, files[0])
+    processor.parts = replace(processor.parts, blobs=blobs)
+    with capture_logs() as logs:
+        processor.start()
+        assert (await processor.wait_end(second)).status == SUCCEEDED
+    task = await processor.task(first)
+    assert (task.status, task.phase, task.error_code) == (FAILED, task_pb2.TASK_PHASE_DONE, "INTERNAL_FAULT")
+    assert blobs.tries == 5
+    (line,) = [line for line in logs if line["event"] == "task.abandoned"]
+    assert f"(incident {line['incident']})" in task.error_message
+    faults = [line for line in logs if line["event"] == "worker.run.unknown_fault"]
+    assert (len(faults), faults[-1]["incident"], faults[-1]["exc_info"]) == (5, line["incident"], True)
+    assert "tell the operator the incident" in task.error_message
+
+
+async def lose(processor):
+    """The only running or due job is claimed by a process that dies."""
+    async with processor.database.connection() as connection:
+        await LeaseRow("gone", [QUEUE]).register(connection)
+        answer = await claim_jobs(connection, worker_id="gone", queue=QUEUE, wanted=1, fresh_s=60)
+        assert len(answer.claims) == 1
+        await connection.execute("UPDATE dl_workers SET renewed_at = clock_timestamp() - interval '10 minutes'")
+
+
+async def test_third_death_of_the_reader_fails_the_task_and_the_next_one_runs(make_processor, yml, offer, tmp_path):
+    processor = await make_processor()
+    _, (first, second) = await two(processor, yml, offer, tmp_path)
+    reaper = Reaper(processor.database, registry)
+    for outcome in ("lost", "lost", "failed"):
+        assert (await processor.task(first)).status == IN_PROGRESS
+        await lose(processor)
+        assert [one.outcome for one in await reaper.reap()] == [outcome]
+    task = await processor.task(first)
+    assert (task.status, task.error_code) == (FAILED, "QUARANTINED")
+    assert "was killed three times" in task.error_message
+    assert "(incident " in task.error_message
+    processor.start()
+    assert (await processor.wait_end(second)).status == SUCCEEDED
+    # A retry of the job has nothing to do any more: the seller has been told, and later files were loaded.
+    job_id = (await job_ids(processor))[0]
+    assert await JobAdmin(processor.database, processor.jobs).retry(job_id, by="anna")
+    async with asyncio.timeout(60):
+        while (await job(processor, job_id)).status != "succeeded":
+            await asyncio.sleep(0.05)
+    assert (await processor.task(first)).error_code == "QUARANTINED"
+
+
+async def test_canceled_job_fails_its_task_before_and_while_it_runs(make_processor, yml, offer, tmp_path):
+    processor = await make_processor()
+    admin = JobAdmin(processor.database, processor.jobs)
+    _, (first, second) = await two(processor, yml, offer, tmp_path)
+    before, running = await job_ids(processor)
+    await admin.cancel(before, by="anna", reason="asked by phone")
+    task = await processor.task(first)
+    assert (task.status, task.error_code) == (FAILED, "LOAD_CANCELED")
+    assert "asked by phone" not in task.error_message
+    processor.owner.ignores_ends.set()
+    processor.start()
+    await processor.wait(second, lambda task: task.phase == task_pb2.TASK_PHASE_SENT)
+    await admin.cancel(running, by="anna")
+    task = await processor.wait_end(second)
+    assert (task.status, task.error_code) == (FAILED, "LOAD_CANCELED")
+    processor.owner.ignores_ends.clear()
+    third = await processor.create(await processor.put(yml(offer("b")), tmp_path))
+    assert (await processor.wait_end(third)).status == SUCCEEDED
+
+
+async def test_held_task_is_left_to_its_decision(make_processor, yml, offer, tmp_path):
+    processor = await make_processor()
+    processor.owner.end_outcome = offer_results_pb2.TASK_END_OUTCOME_HELD
+    key = await processor.create(await processor.put(yml(offer("a")), tmp_path))
+    processor.start()
+    await processor.wait(key, lambda task: task.status == HELD)
+    (job_id,) = await job_ids(processor)
+    failed = FailedJob(job_id, QUEUE, TASK, 1, "failed", "QUARANTINED", "its worker died", "")
+    async with processor.database.transaction() as tx:
+        await fail_task(tx, key, failed)
+    assert (await processor.task(key)).status == HELD

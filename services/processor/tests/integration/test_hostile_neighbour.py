@@ -1,0 +1,152 @@
+"""A seller's files are refused, raise and kill the reader, while a neighbour's load goes through.
+
+150,000 offers with CLASSIFEED_CAMPAIGN=long, 20,000 otherwise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from classifeed.feeds.v1 import task_pb2
+from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
+from classifeed_common.kafka import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS
+from classifeed_processor.app.create_task import create_task
+from classifeed_processor.bootstrap import prepare
+from classifeed_processor.settings import ProcessorSettings
+
+from .conftest import ScriptedOwner
+from .faulty_processor import KILLS, RAISES
+
+pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(3600)]
+SUCCEEDED, FAILED = task_pb2.TASK_STATUS_SUCCEEDED, task_pb2.TASK_STATUS_FAILED
+OFFERS = 150_000 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 20_000
+LIMIT_S = 1500
+
+
+class Pod:
+    """Starts the processor anew whenever it has died, as a cluster does; `peak_mib` is the most that one has taken."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self._environment = environment
+        self.deaths = 0
+        self.peak_mib = 0
+
+    async def run(self, stop: asyncio.Event) -> None:
+        command = (sys.executable, str(Path(__file__).with_name("faulty_processor.py")))
+        while not stop.is_set():
+            process = await asyncio.create_subprocess_exec(*command, env={**os.environ, **self._environment})
+            while process.returncode is None and not stop.is_set():
+                self._measure(process.pid)
+                await asyncio.sleep(0.05)
+            if process.returncode is None:
+                process.terminate()
+            elif process.returncode == -signal.SIGKILL:
+                self.deaths += 1
+            await process.wait()
+
+    def _measure(self, pid: int) -> None:
+        try:
+            lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        except OSError:
+            return
+        for line in lines:
+            if line.startswith("VmHWM"):
+                self.peak_mib = max(self.peak_mib, int(line.split()[1]) // 1024)
+
+
+@pytest.fixture
+async def pod(make_processor, kafka, s3, tmp_path: Path) -> AsyncIterator[tuple[object, Pod, dict[str, str]]]:
+    """The database and an owner for each seller in this process, the processor as a process of its own."""
+    processor = await make_processor()
+    environment = {
+        "DSN": processor.database.dsn,
+        "KAFKA_BOOTSTRAP": kafka.bootstrap,
+        "S3_ENDPOINT": s3.endpoint,
+        "S3_ACCESS_KEY": s3.access_key,
+        "S3_SECRET_KEY": s3.secret_key,
+        "S3_BUCKET": "processor-test",
+        "SPOOL_DIR": str(tmp_path / "spool"),
+        "CONCURRENCY": "4",
+        "HEARTBEAT_S": "0.5",
+        "JOBS_LEASE_S": "6",
+        "DRAIN_GRACE_S": "3",
+        "LOG_LEVEL": "error",
+    }
+    await prepare(ProcessorSettings(kafka_bootstrap=kafka.bootstrap))
+    owners = {
+        name: ScriptedOwner(
+            kafka.bootstrap, FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, seller=f"{name}-{secrets.token_hex(4)}"
+        )
+        for name in ("neighbour", "raises", "kills", "archive")
+    }
+    pod, stop = Pod({f"CLASSIFEED_PROCESSOR_{name}": value for name, value in environment.items()}), asyncio.Event()
+    running = [asyncio.create_task(role.run(stop)) for role in (pod, *owners.values())]
+    yield processor, pod, {name: owner.seller for name, owner in owners.items()}
+    stop.set()
+    await asyncio.gather(*running)
+
+
+async def test_neighbour_is_loaded_whatever_the_files_beside_it_do(pod, yml, offer, tmp_path):
+    processor, process, sellers = pod
+
+    async def load(name: str, content: bytes):
+        sha256 = await processor.put(content, tmp_path)
+        request = CreateTaskRequest(
+            seller_id=sellers[name], namespace="default", upload_id=secrets.token_hex(4), source_sha256=sha256
+        )
+        return await create_task(processor.database, processor.jobs, request, timeout_s=60)
+
+    warm = await load("neighbour", yml(offer("w")))
+    assert (await processor.wait_end(warm, LIMIT_S)).status == SUCCEEDED
+    before_mib = process.peak_mib
+
+    began = time.monotonic()
+    archive = await load("archive", bare_directory())
+    refused = await processor.wait_end(archive, LIMIT_S)
+    refused_s = time.monotonic() - began
+    archive_mib = process.peak_mib - before_mib
+
+    began = time.monotonic()
+    neighbour = await load("neighbour", yml(*(offer(f"n{n}") for n in range(OFFERS))))
+    hostile = {
+        "raises": await load("raises", yml(offer(RAISES))),
+        "kills": await load("kills", yml(offer(KILLS))),
+    }
+    after = {name: await load(name, yml(offer(f"next of {name}"))) for name in hostile}
+    loaded = await processor.wait_end(neighbour, LIMIT_S)
+    loaded_s = time.monotonic() - began
+    ended = {name: await processor.wait_end(key, LIMIT_S) for name, key in hostile.items()}
+    followed = {name: await processor.wait_end(key, LIMIT_S) for name, key in after.items()}
+
+    print(  # noqa: T201
+        f"51 MB archive refused in {refused_s:.2f} s with {archive_mib} MiB more; {OFFERS:,} offers beside files that "
+        f"raise and kill in {loaded_s:.1f} s, all ended in {time.monotonic() - began:.1f} s; {process.deaths} deaths, "
+        f"peak {process.peak_mib} MiB"
+    )
+    assert (refused.status, refused.error_code) == (FAILED, "ARCHIVE_AMBIGUOUS")
+    assert archive_mib <= 64
+    assert (loaded.status, loaded.statistics.total) == (SUCCEEDED, OFFERS)
+    codes = {name: (task.status, task.error_code) for name, task in ended.items()}
+    assert codes == {"raises": (FAILED, "INTERNAL_FAULT"), "kills": (FAILED, "QUARANTINED")}
+    assert all("(incident " in task.error_message for task in ended.values())
+    assert [task.status for task in followed.values()] == [SUCCEEDED] * 2
+    assert process.deaths == 3
+
+
+def bare_directory() -> bytes:
+    """A zip archive of 51 MB of directory records, and nothing else."""
+    entry = b"PK\1\2" + bytes(42)
+    count = 51_000_000 // len(entry)
+    size = count * len(entry)
+    head = b"PK\3\4"
+    tail = b"PK\5\6" + bytes(4) + 2 * (count & 0xFFFF).to_bytes(2, "little") + size.to_bytes(4, "little")
+    return head + entry * count + tail + len(head).to_bytes(4, "little") + bytes(2)

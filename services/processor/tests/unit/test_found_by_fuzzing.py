@@ -1,0 +1,68 @@
+"""What the fuzzer has found, each as small as it is."""
+
+from __future__ import annotations
+
+import codecs
+
+import pytest
+
+from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.feed.formats import FORMATS
+
+OUTER = ['SYSTEM "shops.dtd"', 'PUBLIC "a" "b"', 'SYSTEM "shops.dtd" [<!ELEMENT a ANY>]']
+
+
+def fault_of(scan, content: bytes) -> FeedFault:
+    with pytest.raises(FeedFault) as caught:
+        scan(content)
+    return caught.value
+
+
+@pytest.mark.parametrize("outer", OUTER)
+@pytest.mark.parametrize("found", FORMATS, ids=lambda found: found.name)
+def test_an_entity_that_might_be_declared_outside_is_refused_in_the_first_pass(scan, found, outer):
+    """expat passes by what an outer DTD might declare; libxml2 stopped there when half of the offers had been sent."""
+    root = min(found.roots).rpartition(" ")[2]
+    declaration, _, rest = found.read_file(found.sample).decode().partition("\n")
+    title = f"<{found.names.title}>"
+    text = f"{declaration}\n<!DOCTYPE {root} {outer}>\n{(title + '&nbsp;').join(rest.rsplit(title, 1))}"
+    fault = fault_of(scan, text.encode())
+    line = text[: text.index("&nbsp;")].count("\n") + 1
+    assert (fault.code, fault.line) == ("MALFORMED_XML", line)
+    assert "An entity that XML does not know is used: &nbsp;" in fault.message
+
+
+@pytest.mark.parametrize("outer", OUTER)
+@pytest.mark.parametrize("padding", [0, (256 << 10) - 165, (256 << 10) - 160, (256 << 10) - 150])
+def test_the_same_in_an_attribute(scan, yml, offer, outer, padding):
+    prolog = f"<!DOCTYPE yml_catalog {outer}><!--{'x' * padding}-->"
+    assert (
+        fault_of(scan, yml(offer("a", extra='<param name="&nbsp;">1</param>'), prolog=prolog)).code == "MALFORMED_XML"
+    )
+
+
+@pytest.mark.parametrize("outer", OUTER[:2])
+def test_an_outer_dtd_alone_costs_no_third_look(load, monkeypatch, yml, offer, outer):
+    """Most feeds of Russian shops have one."""
+    from classifeed_processor.feed import first_pass
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a third look")
+
+    monkeypatch.setattr(first_pass, "check_with_libxml2", refuse)
+    content = yml(offer("a", name="A &amp; B &#8212; &lt;C&gt; &quot;&apos;"), prolog=f"<!DOCTYPE yml_catalog {outer}>")
+    assert load(content).records[0].content.title == "A & B — <C> \"'"
+
+
+@pytest.mark.parametrize("before", [b"", codecs.BOM_UTF8, b"\n ", codecs.BOM_UTF16_LE])
+def test_a_file_that_turns_into_utf16_is_refused(scan, yml, offer, before):
+    """expat takes a zero byte behind the first < for UTF-16 whatever encoding it is told; libxml2 does not."""
+    content = yml(offer("a"), prolog="")
+    wide = content.decode().encode("utf-16-le")
+    if before == codecs.BOM_UTF16_LE:
+        wide = "".join(f"{char}\0" for char in content.decode()).encode("utf-16-le")
+    if before:
+        fault = fault_of(scan, before + wide)
+        assert (fault.code, fault.line) == ("ENCODING_WRONG", 1)
+    else:
+        assert scan(wide).offer_count == 1
