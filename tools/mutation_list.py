@@ -253,10 +253,10 @@ _JOB_ENGINE: Final = (
     Mutation(
         "checkpoint-of-a-lost-claim",
         "Jobs",
-        "A run that lost its claim moves the checkpoint of its successor, so that slices are passed over.",
-        f"{_JOBS}/sql/claims.sql",
-        before="WHERE job_id = %(job_id)s AND claim_no = %(claim_no)s AND status = 'running'",
-        after="WHERE job_id = %(job_id)s AND status = 'running'",
+        "Slices of a run that lost its claim are committed beside those of its successor.",
+        f"{_JOBS}/claims.py",
+        before="    await guard_claim(tx, job_id, claim_no)\n",
+        after="",
         tests=(f"{_JOBS_TESTS}/test_claims.py::test_guard_refuses_a_claim_that_was_taken_back",),
     ),
     Mutation(
@@ -414,8 +414,8 @@ _OFFER_STATE: Final = (
         "Offers",
         "A sweep goes on removing after a newer run has begun.",
         f"{_OFFERS}/app/sweep_run.py",
-        before="if end.head != run.run:",
-        after="if end.head < run.run:",
+        before='if end.head != run.run:\n        await sweeping.finish(tx, run, "STALE")\n        return Step(',
+        after='if end.head < run.run:\n        await sweeping.finish(tx, run, "STALE")\n        return Step(',
         tests=(f"{_OFFERS_TESTS}/test_overtaking.py::test_a_sweep_waits_for_a_newer_task_and_sees_it",),
     ),
     Mutation(
