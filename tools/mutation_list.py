@@ -361,7 +361,7 @@ _LOADS: Final = (
         f"{_PROCESSOR}/store/results.sql",
         before="b.batch_id = n.batch_id AND b.answered_at IS NULL",
         after="b.batch_id = n.batch_id",
-        tests=(f"{_PROCESSOR_TESTS}/test_loads.py::test_a_load_is_counted_and_its_errors_are_listed",),
+        tests=(f"{_PROCESSOR_TESTS}/test_task_order.py::test_a_result_that_comes_again_counts_once",),
     ),
     Mutation(
         "lost-results-not-asked-for",

@@ -62,6 +62,7 @@ class Owner:
         self._db = db
         self.log: list[OfferBatch | TaskEnd] = []
         self.loses_batches = False
+        self.repeats = False
 
     async def send(self, messages) -> None:
         for message in messages:
@@ -75,10 +76,12 @@ class Owner:
             if isinstance(request, OfferBatch):
                 applied = offer_results_pb2.BATCH_OUTCOME_APPLIED
                 answer = OfferBatchResult(**address, batch_id=request.batch_id, outcome=applied)
+                answer.counts.added = len(request.records)
             else:
                 answer = TaskEndResult(**address, outcome=offer_results_pb2.TASK_END_OUTCOME_COMPLETED)
-            async with self._db.transaction() as tx:
-                await take_results(tx, JobStore(), [answer])
+            for _ in range(2 if self.repeats else 1):
+                async with self._db.transaction() as tx:
+                    await take_results(tx, JobStore(), [answer])
 
     def ended(self, seller: str) -> list[int]:
         return [it.task_id for it in self.log if isinstance(it, TaskEnd) and it.seller_id == seller]
@@ -162,6 +165,12 @@ async def test_the_end_is_said_only_once_every_batch_is_acknowledged(runner):
     runner.owner.loses_batches = False
     assert (await runner.run(key)).status == SUCCEEDED
     assert [(type(it), it.run > task.run) for it in runner.owner.log] == [(OfferBatch, True), (TaskEnd, True)]
+
+
+async def test_a_result_that_comes_again_counts_once(runner):
+    runner.owner.repeats = True
+    task = await runner.run(await runner.upload("u1"))
+    assert (task.status, task.statistics.added, task.statistics.total) == (SUCCEEDED, 2, 2)
 
 
 async def test_a_late_fetch_is_superseded_and_leaves_what_is_held_alone(runner):
