@@ -10,7 +10,7 @@ PYTEST_WORKERS ?= -n 2 --dist loadfile
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-fast lint format stubs lock bench chaos clean
+.PHONY: help setup demo up down test test-fast lint format stubs lock bench mutants chaos clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+%?:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -65,6 +65,9 @@ bench-%: setup  ## one folder of bench/, e.g. bench-feeds
 	$(BIN)/python -m bench.$*
 
 bench: $(patsubst bench/%/__main__.py,bench-%,$(wildcard bench/*/__main__.py))  ## every benchmark
+
+mutants: setup  ## break the mechanisms on purpose and see that tests notice; ONLY="name other" for some
+	$(BIN)/python -m tools.mutations $(ONLY)
 
 chaos: setup  ## the long fault campaigns
 	CLASSIFEED_CAMPAIGN=long $(BIN)/python -m pytest -m "slow or e2e"

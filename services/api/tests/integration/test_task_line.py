@@ -236,6 +236,18 @@ async def test_a_clock_that_stepped_back_puts_nobody_before_those_who_wait(
     assert await Seller(db, blobs, file, random.Random(1))._remove(key) > tomorrow
 
 
+async def test_mark_of_an_upload_moves_by_version_and_never_falls(db: Database, blobs: BlobStore, file: Path) -> None:
+    """A pusher that stood still past its lease may be the second one to write the mark."""
+    upload_id = await Seller(db, blobs, file, random.Random(1))._upload(NamespaceKey("shop", "one"))
+    async with db.transaction() as tx:
+        await tx.execute("UPDATE uploads SET version = 7, published_version = 5")
+        for pushed, mark in ((3, 5), (6, 6), (7, 7), (6, 7)):
+            values = {"upload_ids": [upload_id], "seller_ids": ["shop"], "namespaces": ["one"], "versions": [pushed]}
+            await tx.execute(SQL["advance_published"], values)
+            cursor = await tx.execute("SELECT published_version FROM uploads")
+            assert await cursor.fetchone() == (mark,)
+
+
 async def test_feed_made_anew_before_the_push_still_gets_its_one_deletion(
     db: Database, blobs: BlobStore, file: Path
 ) -> None:

@@ -15,6 +15,7 @@ from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, TaskEnd
 from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, TaskEndResult
 from classifeed.feeds.v1.task_pb2 import Task
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
+from classifeed_common.errors import Unavailable
 from classifeed_jobs import JobStore, Snooze
 from classifeed_processor.app.create_task import create_task
 from classifeed_processor.app.process_feed import process_feed
@@ -60,9 +61,13 @@ class Owner:
     def __init__(self, db) -> None:
         self._db = db
         self.log: list[OfferBatch | TaskEnd] = []
+        self.loses_batches = False
+        self.repeats = False
 
     async def send(self, messages) -> None:
         for message in messages:
+            if self.loses_batches and message.headers["type"].endswith(b"OfferBatch"):
+                raise Unavailable("KAFKA_UNAVAILABLE", "not acknowledged")
             kind = OfferBatch if message.headers["type"].endswith(b"OfferBatch") else TaskEnd
             request = kind.FromString(message.value)
             self.log.append(request)
@@ -71,10 +76,12 @@ class Owner:
             if isinstance(request, OfferBatch):
                 applied = offer_results_pb2.BATCH_OUTCOME_APPLIED
                 answer = OfferBatchResult(**address, batch_id=request.batch_id, outcome=applied)
+                answer.counts.added = len(request.records)
             else:
                 answer = TaskEndResult(**address, outcome=offer_results_pb2.TASK_END_OUTCOME_COMPLETED)
-            async with self._db.transaction() as tx:
-                await take_results(tx, JobStore(), [answer])
+            for _ in range(2 if self.repeats else 1):
+                async with self._db.transaction() as tx:
+                    await take_results(tx, JobStore(), [answer])
 
     def ended(self, seller: str) -> list[int]:
         return [it.task_id for it in self.log if isinstance(it, TaskEnd) and it.seller_id == seller]
@@ -145,6 +152,25 @@ async def test_a_removal_waits_for_the_load_before_it_and_takes_the_place_of_a_h
         await tasks.hold_task(tx, load)
     assert (await runner.run(removal)).status == SUCCEEDED
     assert (await runner.task(load)).status == SUPERSEDED
+
+
+async def test_the_end_is_said_only_once_every_batch_is_acknowledged(runner):
+    key = await runner.upload("u1")
+    runner.owner.loses_batches = True
+    with pytest.raises(Unavailable):
+        await runner.run(key)
+    assert runner.owner.log == []
+    task = await runner.task(key)
+    assert task.phase == task_pb2.TASK_PHASE_PARSING
+    runner.owner.loses_batches = False
+    assert (await runner.run(key)).status == SUCCEEDED
+    assert [(type(it), it.run > task.run) for it in runner.owner.log] == [(OfferBatch, True), (TaskEnd, True)]
+
+
+async def test_a_result_that_comes_again_counts_once(runner):
+    runner.owner.repeats = True
+    task = await runner.run(await runner.upload("u1"))
+    assert (task.status, task.statistics.added, task.statistics.total) == (SUCCEEDED, 2, 2)
 
 
 async def test_a_late_fetch_is_superseded_and_leaves_what_is_held_alone(runner):

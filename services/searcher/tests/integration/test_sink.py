@@ -221,6 +221,30 @@ async def test_crash_between_index_and_state(
     assert (found == [2, 2]) is (order == "index first"), found
 
 
+async def test_crash_before_the_index_is_committed_loses_nothing(
+    feeder: Feeder, start_replica: Callable[[], Awaitable[Replica]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing may say by then that the documents were taken in: they are read again."""
+    replica = await start_replica()
+    await feeder.send(feeder.document("a", 1, 1))
+    await replica.until(lambda: replica.versions("a") == [1])
+    loop, crashed = asyncio.get_running_loop(), asyncio.Event()
+
+    def die(_: object) -> None:
+        loop.call_soon_threadsafe(crashed.set)
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("classifeed_searcher.engine.index.TantivyIndex.commit", die)
+        await feeder.send(feeder.document("a", 2, 2), feeder.document("b", 2, 1, shard=1))
+        await asyncio.wait_for(crashed.wait(), 120)
+        await replica.stop()
+
+    again = await start_replica()
+    await again.drained()
+    assert again.versions("a", "b") == [2, 2]
+
+
 async def test_poison_goes_to_its_topic_and_the_shard_moves_on(
     feeder: Feeder, start_replica: Callable[[], Awaitable[Replica]], kafka: EmbeddedKafka
 ) -> None:

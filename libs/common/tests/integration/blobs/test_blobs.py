@@ -15,6 +15,7 @@ from classifeed_common.blobs.refs import SQL
 from classifeed_common.db import Database, ddl
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import Unavailable
+from classifeed_common.testing.locks import comes_to_wait
 
 
 def made(folder: Path, content: bytes) -> tuple[Path, str]:
@@ -209,23 +210,12 @@ async def test_cancelled_sweep_keeps_its_lock_until_the_file_is_gone(
         await store.put_file(path, sha256)
 
     wanting = asyncio.create_task(refer_then_put())
-    await until_a_session_waits_for_a_lock(tables)
+    assert await comes_to_wait(wanting, tables)
     pausing.go_on.set()
     await wanting
     with pytest.raises(asyncio.CancelledError):
         await sweeping
     assert await store.fetch(sha256, tmp_path / "back") == path.stat().st_size
-
-
-async def until_a_session_waits_for_a_lock(db: Database) -> None:
-    async with asyncio.timeout(60), db.connection() as connection:
-        while True:
-            found = await connection.execute(
-                "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-            )
-            if await found.fetchone() is not None:
-                return
-            await asyncio.sleep(0.01)
 
 
 async def test_adding_and_dropping_at_once_end_in_the_right_count_without_deadlock(tables: Database) -> None:

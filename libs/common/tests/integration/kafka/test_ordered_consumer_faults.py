@@ -267,7 +267,7 @@ def refuse_value(ledger, bad: str):
 
 
 async def test_poison_goes_to_the_dead_letters_and_is_answered_in_its_place(
-    consumer, ledger, producer, send, make_topic, running, eventually, topic_prefix, read_letters
+    cluster, consumer, ledger, producer, send, make_topic, running, eventually, topic_prefix, read_letters
 ):
     topic = await make_topic()
     sent = await send(topic, 10)
@@ -283,6 +283,7 @@ async def test_poison_goes_to_the_dead_letters_and_is_answered_in_its_place(
         await eventually(ledger.holding([sent[-1]]))
     assert await ledger.values() == [*sent[:4], f"{bad}: it has no price", *sent[5:]]
     assert await ledger.positions(topic) == {0: 10}
+    assert await cluster.ends([(dlq(topic), 0)]) == {(dlq(topic), 0): 1}
     [letter] = await asyncio.to_thread(read_letters, dlq(topic), 1)
     assert (letter.key(), letter.value()) == (b"key-0", bad.encode())
     assert dict(letter.headers()) == {

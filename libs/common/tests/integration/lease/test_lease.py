@@ -9,6 +9,7 @@ import pytest
 
 from classifeed_common.db import Database, Tx, load_queries
 from classifeed_common.lease import Lease, LeaseLost, Leases
+from classifeed_common.testing.locks import comes_to_wait
 
 Check = Callable[[Database, Tx, Leases, Lease], Awaitable[None]]
 
@@ -206,7 +207,7 @@ async def test_revoking_waits_for_guarded_work_and_fences_off_the_rest(db: Datab
     async with db.transaction() as tx:
         await leases.guard(tx, lease)
         revoking = asyncio.create_task(revoke())
-        await until_a_session_waits_for_a_lock(db)
+        assert await comes_to_wait(revoking, db, behind=tx)
         events.append("committing")
     await revoking
     assert events == ["committing", "revoked"]
@@ -215,17 +216,6 @@ async def test_revoking_waits_for_guarded_work_and_fences_off_the_rest(db: Datab
             await leases.guard(tx, lease)
     assert await leases.renew([lease]) == set()
     assert (await acquired(leases, "n")).fence > lease.fence
-
-
-async def until_a_session_waits_for_a_lock(db: Database) -> None:
-    async with asyncio.timeout(60), db.connection() as connection:
-        while True:
-            found = await connection.execute(
-                "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-            )
-            if await found.fetchone() is not None:
-                return
-            await asyncio.sleep(0.01)
 
 
 async def test_statements_use_indexes(db: Database) -> None:

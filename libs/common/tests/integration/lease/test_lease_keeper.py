@@ -119,6 +119,26 @@ async def test_all_counts_as_lost_while_the_database_is_away(db: Database, membe
     await until(lambda: shares(ann) == [64])
 
 
+async def test_a_lease_is_kept_until_the_work_for_it_has_stopped(db: Database) -> None:
+    stopping, stopped, stop = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def gain(lease: Lease) -> None: ...
+
+    async def lose(lease: Lease) -> None:
+        stopping.set()
+        await stopped.wait()
+
+    keeper = LeaseKeeper(Leases(db, "ann", 600), ["n"], on_gain=gain, on_loss=lose)
+    running = asyncio.create_task(keeper.run(stop))
+    await until(lambda: "n" in keeper.held)
+    stop.set()
+    await asyncio.wait_for(stopping.wait(), 60)
+    assert await Leases(db, "bob", 600).acquire("n") is None
+    stopped.set()
+    await running
+    assert await Leases(db, "bob", 600).acquire("n") is not None
+
+
 async def test_work_that_cannot_start_gives_its_lease_back(db: Database) -> None:
     started = Counter[str]()
 

@@ -1,0 +1,19 @@
+"""Changes of a client's epochs come one after the other."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from classifeed_common.testing.locks import comes_to_wait
+from classifeed_receiver.store import schemas
+
+
+async def test_a_schema_waits_for_the_one_before_of_its_client(receiver: Any, build: Any):
+    """What it is compared with would be out of date by the time it is written."""
+    schema = build.schema()
+    async with receiver.database.transaction() as tx:
+        await schemas.lock_client(tx, schema.client)
+        putting = asyncio.create_task(receiver.put(schema))
+        assert await comes_to_wait(putting, receiver.database, behind=tx)
+    await putting

@@ -1,0 +1,30 @@
+"""The mutations fit the code they change, the tests they name exist, and the page lists them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from tools.mutation_list import MUTATIONS, Mutation
+from tools.mutations import fits, missing_tests, render
+
+from tests.docs.pages import REFERENCE
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
+def test_mutation_fits_the_code_and_names_its_tests(mutation: Mutation) -> None:
+    assert fits(mutation), (
+        f"`before` of {mutation.name} does not occur exactly once in {mutation.file}: bring it up to date"
+    )
+    assert mutation.before != mutation.after
+    assert mutation.tests
+    assert missing_tests(mutation) == []
+
+
+def test_names_are_unique() -> None:
+    assert [name for name, count in Counter(mutation.name for mutation in MUTATIONS).items() if count > 1] == []
+
+
+def test_page_is_up_to_date() -> None:
+    page = (REFERENCE / "mutations.md").read_text("utf-8")
+    assert page == render(), "python -m tools.mutations --page > docs/reference/mutations.md"

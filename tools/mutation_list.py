@@ -1,0 +1,587 @@
+"""The mutations, as data for tools/mutations.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """A change that breaks one promise.
+
+    Attributes:
+        name: what it is called on the command line.
+        mechanism: the heading under which the page has it; those of one mechanism stand together.
+        breaks: what is not true any more, in words.
+        file: path of the file, from the root of the repository; below a `src` folder.
+        before: text that occurs once in the file.
+        after: what takes its place.
+        tests: ids of tests that fail with it and pass without.
+    """
+
+    name: str
+    mechanism: str
+    breaks: str
+    file: str
+    before: str
+    after: str
+    tests: tuple[str, ...]
+
+
+_COMMON: Final = "libs/common/src/classifeed_common"
+_COMMON_TESTS: Final = "libs/common/tests/integration"
+_LEASE_SQL: Final = f"{_COMMON}/lease/queries.sql"
+_LEASE_TESTS: Final = f"{_COMMON_TESTS}/lease/test_lease.py"
+_OUTBOX_TESTS: Final = f"{_COMMON_TESTS}/kafka/test_outbox.py"
+_JOBS: Final = "libs/jobs/src/classifeed_jobs"
+_JOBS_TESTS: Final = "libs/jobs/tests/integration"
+_API: Final = "services/api/src/classifeed_api"
+_API_TESTS: Final = "services/api/tests/integration"
+_LOADER: Final = "services/loader/src/classifeed_loader"
+_LOADER_TESTS: Final = "services/loader/tests/integration"
+_PROCESSOR: Final = "services/processor/src/classifeed_processor"
+_PROCESSOR_TESTS: Final = "services/processor/tests/integration"
+_OFFERS: Final = "services/offers/src/classifeed_offers"
+_OFFERS_TESTS: Final = "services/offers/tests/integration"
+_RECEIVER: Final = "services/receiver/src/classifeed_receiver"
+_RECEIVER_TESTS: Final = "services/receiver/tests/integration"
+_INDEXER: Final = "services/indexer/src/classifeed_indexer"
+_INDEXER_TESTS: Final = "services/indexer/tests/integration"
+_SEARCHER: Final = "services/searcher/src/classifeed_searcher"
+_SEARCHER_TESTS: Final = "services/searcher/tests"
+
+_LEASES: Final = (
+    Mutation(
+        "lease-guard-without-fence",
+        "Leases and fences",
+        "A process that lost a lease and took it again passes the guard with the older fence.",
+        _LEASE_SQL,
+        before="AND fence = %(fence)s AND expires_at > clock_timestamp()",
+        after="AND expires_at > clock_timestamp()",
+        tests=(f"{_LEASE_TESTS}::test_the_same_holder_is_refused_with_an_older_fence",),
+    ),
+    Mutation(
+        "lease-guard-without-lock",
+        "Leases and fences",
+        "A lease is taken over between a guard and the commit of what it guards.",
+        _LEASE_SQL,
+        before="clock_timestamp()\n   FOR KEY SHARE",
+        after="clock_timestamp()",
+        tests=(f"{_LEASE_TESTS}::test_no_zombie_overwrites_its_successor",),
+    ),
+    Mutation(
+        "lease-taken-while-held",
+        "Leases and fences",
+        "A lease is taken although it has not expired.",
+        _LEASE_SQL,
+        before="WHERE name = ANY(%(names)s::text[]) AND expires_at <= clock_timestamp()",
+        after="WHERE name = ANY(%(names)s::text[])",
+        tests=(f"{_LEASE_TESTS}::test_a_name_has_one_holder_until_it_expires_and_the_fence_grows",),
+    ),
+    Mutation(
+        "lease-renewed-with-any-fence",
+        "Leases and fences",
+        "Whoever held a lease before its revocation goes on renewing it.",
+        _LEASE_SQL,
+        before=" AND leases.fence = held.fence",
+        after="",
+        tests=(f"{_LEASE_TESTS}::test_revoking_waits_for_guarded_work_and_fences_off_the_rest",),
+    ),
+    Mutation(
+        "lease-revoked-during-guarded-work",
+        "Leases and fences",
+        "A lease is revoked without waiting for the transactions that it guards.",
+        _LEASE_SQL,
+        before="WHERE name = %(name)s FOR UPDATE",
+        after="WHERE name = %(name)s",
+        tests=(f"{_LEASE_TESTS}::test_revoking_waits_for_guarded_work_and_fences_off_the_rest",),
+    ),
+    Mutation(
+        "lease-released-before-its-work-stopped",
+        "Leases and fences",
+        "On a drain the next holder begins beside the one that is still stopping.",
+        f"{_COMMON}/lease/keeper.py",
+        before="        try:\n            await self._on_loss(lease)\n",
+        after="        try:\n            await self._leases.release(lease)\n            await self._on_loss(lease)\n",
+        tests=(f"{_COMMON_TESTS}/lease/test_lease_keeper.py::test_a_lease_is_kept_until_the_work_for_it_has_stopped",),
+    ),
+)
+
+_KAFKA: Final = (
+    Mutation(
+        "position-moved-by-a-zombie",
+        "Ordered consumer",
+        "A consumer that lost its partition commits its effect although another one has moved the position.",
+        f"{_COMMON}/kafka/table_positions.py",
+        before="if cursor.rowcount != len(expected):",
+        after="if cursor.rowcount > len(expected):",
+        tests=(f"{_COMMON_TESTS}/kafka/test_ordered_consumer.py::test_two_owners_of_one_partition[True-None]",),
+    ),
+    Mutation(
+        "poison-passed-over-without-a-letter",
+        "Ordered consumer",
+        "A record with a lasting fault is passed over, and no dead letter says so.",
+        f"{_COMMON}/kafka/effects.py",
+        before="            await self._dead_letters.put(self._group, record, reason)\n",
+        after="",
+        tests=(
+            f"{_COMMON_TESTS}/kafka/test_ordered_consumer_faults.py::test_poison_goes_to_the_dead_letters_and_is_answered_in_its_place",
+        ),
+    ),
+    Mutation(
+        "poison-not-answered",
+        "Ordered consumer",
+        "The sender of a record that went to the dead letters never hears of it.",
+        f"{_COMMON}/kafka/effects.py",
+        before="if self._refuse is not None:",
+        after="if False:",
+        tests=(
+            f"{_COMMON_TESTS}/kafka/test_ordered_consumer_faults.py::test_poison_goes_to_the_dead_letters_and_is_answered_in_its_place",
+        ),
+    ),
+    Mutation(
+        "outbox-removes-what-it-did-not-send",
+        "Outbox and relay",
+        "A message whose transaction commits while later ones are being sent is removed with them.",
+        f"{_COMMON}/outbox/queries.sql",
+        before="id = ANY(%(ids)s)",
+        after="id <= (SELECT max(i) FROM unnest(%(ids)s) AS i)",
+        tests=(f"{_OUTBOX_TESTS}::test_a_commit_between_sending_and_removal_is_not_removed_unsent",),
+    ),
+    Mutation(
+        "outbox-out-of-order",
+        "Outbox and relay",
+        "Messages are sent in another order than their ids have.",
+        f"{_COMMON}/outbox/queries.sql",
+        before="ORDER BY id\n",
+        after="ORDER BY id DESC\n",
+        tests=(f"{_OUTBOX_TESTS}::test_order_within_and_between_puts",),
+    ),
+    Mutation(
+        "relay-without-its-lease",
+        "Outbox and relay",
+        "A relay reads and sends although another one holds the lease of the shard.",
+        f"{_COMMON}/outbox/relay.py",
+        before="            await self._leases.guard(tx, lease)\n",
+        after="",
+        tests=(f"{_OUTBOX_TESTS}::test_relay_that_lost_its_lease_stops_sending",),
+    ),
+    Mutation(
+        "relay-removes-before-acknowledgement",
+        "Outbox and relay",
+        "Messages are removed before Kafka has acknowledged them.",
+        f"{_COMMON}/outbox/relay.py",
+        before="        await self._producer.send([_message(row) for row in rows], limit_s=None)\n",
+        after="        asyncio.ensure_future(self._producer.send([_message(row) for row in rows], limit_s=None))\n",
+        tests=(f"{_OUTBOX_TESTS}::test_death_between_acknowledgement_and_removal_sends_again",),
+    ),
+)
+
+_PUBLISH_MARKS: Final = (
+    Mutation(
+        "mark-moved-without-the-lease",
+        "Publish mark",
+        "A pusher that was revoked for a full push marks rows as known that the other side has lost.",
+        f"{_COMMON}/publish_mark/pusher.py",
+        before="                await self._leases.guard(tx, lease)\n",
+        after="",
+        tests=(
+            f"{_COMMON_TESTS}/publish_mark/test_publish_mark.py::test_a_full_push_again_reaches_what_was_under_way",
+        ),
+    ),
+    Mutation(
+        "mark-of-offers-falls",
+        "Publish mark",
+        "A late pusher moves the mark of an offer back.",
+        f"{_OFFERS}/store/publishing.sql",
+        before=" AND o.published_version < n.version",
+        after="",
+        tests=(f"{_OFFERS_TESTS}/test_published_versions.py::test_the_mark_moves_by_version_and_never_falls",),
+    ),
+    Mutation(
+        "mark-of-feeds-falls",
+        "Publish mark",
+        "A late pusher moves the mark of a feed back.",
+        f"{_API}/store/feeds.sql",
+        before=" AND f.published_version < d.version",
+        after="",
+        tests=(f"{_API_TESTS}/test_push_sources.py::test_mark_moves_by_version_and_never_falls",),
+    ),
+    Mutation(
+        "mark-of-uploads-falls",
+        "Publish mark",
+        "A late pusher moves the mark of an upload back.",
+        f"{_API}/store/task_line.sql",
+        before=" AND u.published_version < d.version",
+        after="",
+        tests=(f"{_API_TESTS}/test_task_line.py::test_mark_of_an_upload_moves_by_version_and_never_falls",),
+    ),
+    Mutation(
+        "version-of-an-offer-falls",
+        "Publish mark",
+        "After the clock stepped back a change gets a lower version than the one before, and is never published.",
+        f"{_OFFERS}/store/applying.sql",
+        before="greatest(o.version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)",
+        after="(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+        tests=(
+            f"{_OFFERS_TESTS}/test_published_versions.py"
+            "::test_a_version_is_above_the_one_before_when_the_clock_steps_back[updated]",
+        ),
+    ),
+)
+
+_JOB_ENGINE: Final = (
+    Mutation(
+        "claim-guard-without-fence",
+        "Jobs",
+        "An effect is committed under a claim that was given to another run.",
+        f"{_JOBS}/sql/claims.sql",
+        before="AND j.claim_no = %(claim_no)s AND j.status = 'running'\nFOR KEY SHARE OF j",
+        after="AND j.status = 'running'\nFOR KEY SHARE OF j",
+        tests=(f"{_JOBS_TESTS}/test_claims.py::test_guard_refuses_a_claim_that_was_taken_back",),
+    ),
+    Mutation(
+        "claim-guard-without-lock",
+        "Jobs",
+        "A claim is taken back between its guard and the commit of the effect.",
+        f"{_JOBS}/sql/claims.sql",
+        before="\nFOR KEY SHARE OF j",
+        after="",
+        tests=(f"{_JOBS_TESTS}/test_claims.py::test_guard_holds_off_the_reaper_until_the_effect_is_in",),
+    ),
+    Mutation(
+        "checkpoint-of-a-lost-claim",
+        "Jobs",
+        "Slices of a run that lost its claim are committed beside those of its successor.",
+        f"{_JOBS}/claims.py",
+        before="    await guard_claim(tx, job_id, claim_no)\n",
+        after="",
+        tests=(f"{_JOBS_TESTS}/test_claims.py::test_guard_refuses_a_claim_that_was_taken_back",),
+    ),
+    Mutation(
+        "reaper-takes-from-the-living",
+        "Jobs",
+        "Jobs are taken from a process that has renewed its lease in time.",
+        f"{_JOBS}/sql/claims.sql",
+        before="      AND j.lease_ttl_sec < ceil(extract(epoch FROM statement_timestamp() - w.renewed_at))::integer\n",
+        after="",
+        tests=(f"{_JOBS_TESTS}/test_claims.py::test_reaper_returns_fails_or_cancels_what_is_lost",),
+    ),
+    Mutation(
+        "idempotency-key-taken-over",
+        "Jobs",
+        "A request that is repeated makes a second job.",
+        f"{_JOBS}/sql/jobs.sql",
+        before="        WHERE k.expires_at <= clock_timestamp()\n    RETURNING job_id",
+        after="    RETURNING job_id",
+        tests=(f"{_JOBS_TESTS}/test_worker.py::test_idempotency_key_gives_the_first_job_and_names_what_differs",),
+    ),
+    Mutation(
+        "wake-of-a-running-job-lost",
+        "Jobs",
+        "A job that is made due while it runs sleeps all the same.",
+        f"{_JOBS}/sql/jobs.sql",
+        before=" OR j.status = 'running')\n",
+        after=")\n",
+        tests=(f"{_JOBS_TESTS}/test_made_due.py::test_job_made_due_while_it_runs_does_not_sleep",),
+    ),
+    Mutation(
+        "drain-uses-up-an-attempt",
+        "Jobs",
+        "A job that a stopping process hands back has one attempt less.",
+        f"{_JOBS}/sql/claims.sql",
+        before="WHEN f.outcome IN ('snoozed', 'returned') THEN j.attempt - 1",
+        after="WHEN f.outcome IN ('snoozed') THEN j.attempt - 1",
+        tests=(f"{_JOBS_TESTS}/test_worker.py::test_drain_hands_back_without_using_the_attempt",),
+    ),
+)
+
+_LOADS: Final = (
+    Mutation(
+        "namespace-not-locked",
+        "Loads",
+        "An upload and the removal of its feed get their places at the same time, in either order.",
+        f"{_API}/store/task_line.sql",
+        before="SELECT pg_advisory_xact_lock(hashtextextended('namespace/'",
+        after="SELECT (hashtextextended('namespace/'",
+        tests=(f"{_API_TESTS}/test_task_line.py::test_upload_waits_for_a_removal_under_way_and_stands_behind_it",),
+    ),
+    Mutation(
+        "older-source-taken",
+        "Loads",
+        "A version of a feed that comes late replaces a newer one.",
+        f"{_LOADER}/store/sources.sql",
+        before="WHERE excluded.feed_version > t.feed_version",
+        after="WHERE true",
+        tests=(f"{_LOADER_TESTS}/test_feed_source_service.py::test_an_older_version_changes_nothing",),
+    ),
+    Mutation(
+        "task-id-given-twice",
+        "Loads",
+        "After a restore a task id is given again, and the owner takes the new file for the old one.",
+        f"{_PROCESSOR}/store/tasks.sql",
+        before="greatest(last_task_id + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)",
+        after="last_task_id + 1",
+        tests=(f"{_PROCESSOR_TESTS}/test_making.py::test_no_id_and_no_run_is_given_twice_across_a_restore",),
+    ),
+    Mutation(
+        "run-number-given-twice",
+        "Loads",
+        "A task that begins again after a restore uses a run number that the owner knows.",
+        f"{_PROCESSOR}/store/tasks.sql",
+        before="greatest(run + 1, (extract(epoch FROM clock_timestamp()) - 1735689600)::integer)",
+        after="run + 1",
+        tests=(f"{_PROCESSOR_TESTS}/test_making.py::test_no_id_and_no_run_is_given_twice_across_a_restore",),
+    ),
+    Mutation(
+        "end-before-acknowledgement",
+        "Loads",
+        "The end of a run is sent before Kafka has acknowledged all its batches.",
+        f"{_PROCESSOR}/app/send_run.py",
+        before="await parts.sender.send(chunk.messages[-len(fresh) :])",
+        after="asyncio.ensure_future(parts.sender.send(chunk.messages[-len(fresh) :]))",
+        tests=(f"{_PROCESSOR_TESTS}/test_task_order.py::test_the_end_is_said_only_once_every_batch_is_acknowledged",),
+    ),
+    Mutation(
+        "earlier-task-overtaken",
+        "Loads",
+        "A task begins before the earlier one of its namespace has ended.",
+        f"{_PROCESSOR}/store/tasks.sql",
+        before="  AND status <> %(held)s\n)",
+        after="  AND status <> %(held)s AND false\n)",
+        tests=(
+            f"{_PROCESSOR_TESTS}/test_task_order.py::test_a_removal_waits_for_the_load_before_it_and_takes_the_place_of_a_held_one",
+        ),
+    ),
+    Mutation(
+        "result-counted-twice",
+        "Loads",
+        "A result that comes twice is added up twice.",
+        f"{_PROCESSOR}/store/results.sql",
+        before="b.batch_id = n.batch_id AND b.answered_at IS NULL",
+        after="b.batch_id = n.batch_id",
+        tests=(f"{_PROCESSOR_TESTS}/test_task_order.py::test_a_result_that_comes_again_counts_once",),
+    ),
+    Mutation(
+        "lost-results-not-asked-for",
+        "Loads",
+        "Results that were lost on their way are not asked for again.",
+        f"{_PROCESSOR}/app/take_results.py",
+        before="        if lost and task.incomplete_runs + 1 < MAX_LOSSES:\n",
+        after="        if False:\n",
+        tests=(
+            f"{_PROCESSOR_TESTS}/test_lost_replies.py::test_a_load_whose_replies_are_lost_ends_as_if_they_had_come[lost1]",
+        ),
+    ),
+    Mutation(
+        "result-of-an-older-run-counted",
+        "Loads",
+        "A result of a run that was replaced counts for the run that replaced it.",
+        f"{_PROCESSOR}/app/take_results.py",
+        before="answer.run == task.run and ",
+        after="",
+        tests=(
+            f"{_PROCESSOR_TESTS}/test_lost_replies.py::test_refused_batches_end_the_run_and_at_last_the_task_in_words",
+        ),
+    ),
+)
+
+_OFFER_STATE: Final = (
+    Mutation(
+        "head-not-locked",
+        "Offers",
+        "A newer task is applied while batches of an older one are, and the older ones are written last.",
+        f"{_OFFERS}/store/applying.sql",
+        before="\nFOR NO KEY UPDATE OF h",
+        after="",
+        tests=(f"{_OFFERS_TESTS}/test_overtaking.py::test_a_newer_task_waits_for_batches_that_are_being_applied",),
+    ),
+    Mutation(
+        "head-not-held-by-the-sweep",
+        "Offers",
+        "A sweep removes what a newer task is just bringing.",
+        f"{_OFFERS}/store/sweeping.sql",
+        before="FOR SHARE OF h FOR UPDATE OF e",
+        after="FOR UPDATE OF e",
+        tests=(
+            f"{_OFFERS_TESTS}/test_overtaking.py::test_a_newer_task_waits_for_a_step_of_a_sweep",
+            f"{_OFFERS_TESTS}/test_overtaking.py::test_a_sweep_waits_for_a_newer_task_and_sees_it",
+        ),
+    ),
+    Mutation(
+        "overtaken-sweep-goes-on",
+        "Offers",
+        "A sweep goes on removing after a newer run has begun.",
+        f"{_OFFERS}/app/sweep_run.py",
+        before='if end.head != run.run:\n        await sweeping.finish(tx, run, "STALE")\n        return Step(',
+        after='if end.head < run.run:\n        await sweeping.finish(tx, run, "STALE")\n        return Step(',
+        tests=(f"{_OFFERS_TESTS}/test_overtaking.py::test_a_sweep_waits_for_a_newer_task_and_sees_it",),
+    ),
+    Mutation(
+        "sweep-trusts-earlier-runs",
+        "Offers",
+        "What an earlier run of a task has seen is not removed, although the run that ended lacks it.",
+        f"{_OFFERS}/store/sweeping.sql",
+        before="AND task_id = %(task)s AND run = %(run)s\n    ) AS unseen",
+        after="AND task_id = %(task)s\n    ) AS unseen",
+        tests=(f"{_OFFERS_TESTS}/test_overtaking.py::test_the_run_that_ended_says_what_is_lacking",),
+    ),
+    Mutation(
+        "batch-of-a-lower-run-applied",
+        "Offers",
+        "A batch of a run that was replaced is applied.",
+        f"{_OFFERS}/domain/admission.py",
+        before="if key.run < now_heads[key.namespace] or key in now_ended:",
+        after="if key in now_ended:",
+        tests=(f"{_OFFERS_TESTS}/test_apply_requests.py::test_a_run_below_the_head_is_stale",),
+    ),
+    Mutation(
+        "stored-result-not-given-again",
+        "Offers",
+        "A batch that is sent again, as its result was lost, is refused instead of answered alike.",
+        f"{_OFFERS}/app/apply_requests.py",
+        before="kept = {key: batch.kept for key, batch in applied.items()}",
+        after="kept = dict.fromkeys(applied)",
+        tests=(
+            f"{_OFFERS_TESTS}/test_apply_requests.py"
+            "::test_what_is_sent_again_changes_nothing_and_gets_the_same_results",
+        ),
+    ),
+    Mutation(
+        "digest-not-compared",
+        "Offers",
+        "Other content under the number of an applied batch is answered as if it had been applied.",
+        f"{_OFFERS}/domain/admission.py",
+        before="if known is None or digest == known else",
+        after="if known is None or digest else",
+        tests=(f"{_OFFERS_TESTS}/test_apply_requests.py::test_other_content_under_the_same_numbers_is_refused",),
+    ),
+)
+
+_INDEXING: Final = (
+    Mutation(
+        "older-document-wins",
+        "Registry and index",
+        "A document that comes late replaces a fresher one.",
+        f"{_RECEIVER}/store/registry.sql",
+        before="(d.epoch, d.version, d.modify_timestamp) < (excluded.epoch, excluded.version,",
+        after="(d.epoch, d.modify_timestamp) <= (excluded.epoch,",
+        tests=(f"{_RECEIVER_TESTS}/test_push.py::test_fresher_wins_in_every_order",),
+    ),
+    Mutation(
+        "epochs-not-locked",
+        "Registry and index",
+        "Two schemas of a client are put at the same time, each compared with what was there before.",
+        f"{_RECEIVER}/store/schemas.sql",
+        before="SELECT pg_advisory_xact_lock(hashtextextended('schemas/' || %(client)s, 0))",
+        after="SELECT hashtextextended('schemas/' || %(client)s, 0)",
+        tests=(f"{_RECEIVER_TESTS}/test_epoch_lock.py::test_a_schema_waits_for_the_one_before_of_its_client",),
+    ),
+    Mutation(
+        "cursor-runs-back",
+        "Registry and index",
+        "A report that comes late moves the cursor of its group back.",
+        f"{_RECEIVER}/store/queues.sql",
+        before="SET idx = greatest(p.idx, excluded.idx)",
+        after="SET idx = excluded.idx",
+        tests=(f"{_RECEIVER_TESTS}/test_read_elements.py::test_trims_what_every_living_group_has_passed",),
+    ),
+    Mutation(
+        "trimmed-past-a-living-group",
+        "Registry and index",
+        "A queue is trimmed past a group that has not read it yet.",
+        f"{_RECEIVER}/store/queues.sql",
+        before="JOIN living l USING (client)",
+        after='JOIN (SELECT DISTINCT ON (client) * FROM living ORDER BY client, "group" DESC) l USING (client)',
+        tests=(f"{_RECEIVER_TESTS}/test_read_elements.py::test_trims_what_every_living_group_has_passed",),
+    ),
+    Mutation(
+        "leases-not-held-by-offsets",
+        "Registry and index",
+        "A shard is taken over while its offsets are being moved.",
+        f"{_INDEXER}/store/queries.sql",
+        before="\n   FOR KEY SHARE OF l",
+        after="",
+        tests=(f"{_INDEXER_TESTS}/test_takeover.py::test_nobody_takes_a_shard_over_while_its_offsets_are_being_moved",),
+    ),
+    Mutation(
+        "offset-not-compared",
+        "Registry and index",
+        "An offset that somebody else has moved is moved from where it does not stand.",
+        f"{_INDEXER}/store/queries.sql",
+        before="   AND o.idx = n.expected AND n.idx > n.expected\n",
+        after="   AND n.idx > n.expected\n",
+        tests=(f"{_INDEXER_TESTS}/test_deliver.py::test_offsets_of_a_lost_lease_stay",),
+    ),
+    Mutation(
+        "state-before-the-index",
+        "Registry and index",
+        "The searcher's file says that documents were taken in before the index is committed: a crash loses them.",
+        f"{_SEARCHER}/store/catalogue.py",
+        before="""        for epoch in write.touched:
+            self._indexes[epoch].commit()
+        state = IndexState({**self.state.positions, **positions}, write.watermarks)
+        write_state(self.state_path, state)
+""",
+        after="""        state = IndexState({**self.state.positions, **positions}, write.watermarks)
+        write_state(self.state_path, state)
+        for epoch in write.touched:
+            self._indexes[epoch].commit()
+""",
+        tests=(f"{_SEARCHER_TESTS}/integration/test_sink.py::test_crash_before_the_index_is_committed_loses_nothing",),
+    ),
+    Mutation(
+        "sender-without-the-lease-heard",
+        "Registry and index",
+        "An element of a sender that lost the shard is applied, and the newer one is dropped as a repetition.",
+        f"{_SEARCHER}/domain/watermarks.py",
+        before="if fence < mark.fence:",
+        after="if fence < 0:",
+        tests=(
+            f"{_SEARCHER_TESTS}/unit/test_watermarks.py"
+            "::test_sender_that_lost_the_lease_is_refused_even_for_what_nobody_sent_yet",
+        ),
+    ),
+)
+
+_BLOBS: Final = (
+    Mutation(
+        "file-deleted-under-its-user",
+        "Blob references",
+        "A file is deleted although somebody refers to it.",
+        f"{_COMMON}/blobs/queries.sql",
+        before="WHERE ref_count = 0 AND touched_at",
+        after="WHERE touched_at",
+        tests=(f"{_COMMON_TESTS}/blobs/test_blobs.py::test_sweep_takes_what_nobody_needs_and_not_before_its_time",),
+    ),
+    Mutation(
+        "deletion-without-lock",
+        "Blob references",
+        "A reference is added while its file is being deleted, and nobody puts the file again.",
+        f"{_COMMON}/blobs/queries.sql",
+        before=" LIMIT 1\n   FOR UPDATE SKIP LOCKED",
+        after=" LIMIT 1",
+        tests=(f"{_COMMON_TESTS}/blobs/test_blobs.py::test_cancelled_sweep_keeps_its_lock_until_the_file_is_gone",),
+    ),
+    Mutation(
+        "reference-counted-twice",
+        "Blob references",
+        "A reference that is added again is counted again: its file is never deleted.",
+        f"{_COMMON}/blobs/refs.py",
+        before="        if cursor.rowcount:\n",
+        after="        if cursor.rowcount >= 0:\n",
+        tests=(f"{_COMMON_TESTS}/blobs/test_blobs.py::test_references_are_counted_once_each",),
+    ),
+)
+
+MUTATIONS: Final = (
+    *_LEASES,
+    *_KAFKA,
+    *_PUBLISH_MARKS,
+    *_JOB_ENGINE,
+    *_LOADS,
+    *_OFFER_STATE,
+    *_INDEXING,
+    *_BLOBS,
+)

@@ -1,0 +1,196 @@
+"""Mutations: the ways in which the mechanisms are broken on purpose, and the tests that must fail for each.
+
+    python -m tools.mutations [NAME ...]      run them (`make mutants`, `make mutants ONLY=name`)
+    python -m tools.mutations --page          write docs/reference/mutations.md to the standard output
+
+A mutation is applied to a copy of its distribution, which its tests import in place of the original: the working tree
+is never touched, so an interrupted run leaves nothing behind, and several mutations run at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from tools.mutation_list import MUTATIONS, Mutation
+
+ROOT: Final = Path(__file__).parents[1]
+
+CAUGHT: Final = "CAUGHT"
+NOT_CAUGHT: Final = "NOT CAUGHT"
+BROKEN: Final = "BROKEN"
+
+_PROCESSES: Final = 2  # most of what they do is to wait for their servers
+_LIMIT_S: Final = 600.0
+_HEAD: Final = """# Mutations
+
+Made from `tools/mutation_list.py`; a test keeps the two the same, and finds a mutation that no longer fits its file.
+
+Each of these changes breaks one promise of a mechanism, and the tests named beside it fail for it. `make mutants`
+applies each to a copy of the code and runs those tests, after it has seen them pass without any mutation; it ends with
+an error if one is not caught. `make mutants ONLY="name other"` runs some. Whoever changes a mechanism changes its
+mutations too, and a new promise gets its mutation together with its test.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a run of tests under a mutation.
+
+    Attributes:
+        word: CAUGHT, NOT CAUGHT, or BROKEN (the tests themselves did not run).
+        detail: the test that failed, or the last lines of the output.
+    """
+
+    word: str
+    detail: str
+
+
+def fits(mutation: Mutation) -> bool:
+    """Return whether the text to replace occurs exactly once in the mutation's file."""
+    return (ROOT / mutation.file).read_text("utf-8").count(mutation.before) == 1
+
+
+def missing_tests(mutation: Mutation) -> list[str]:
+    """Return those tests of a mutation that are not in their files."""
+    missing = []
+    for test in mutation.tests:
+        path, _, name = test.partition("::")
+        file = ROOT / path
+        if not file.exists() or f"def {name.partition('[')[0]}(" not in file.read_text("utf-8"):
+            missing.append(test)
+    return missing
+
+
+def render() -> str:
+    """Return the page as Markdown."""
+    parts = [_HEAD]
+    for mechanism, mutations in groupby(MUTATIONS, key=lambda mutation: mutation.mechanism):
+        parts.append(
+            f"\n## {mechanism}\n\n| mutation | what it breaks | where | caught by |\n| --- | --- | --- | --- |\n"
+        )
+        parts += [_row(mutation) for mutation in mutations]
+    return "".join(parts)
+
+
+def _row(mutation: Mutation) -> str:
+    tests = "<br>".join(f"`{test}`" for test in mutation.tests)
+    return f"| `{mutation.name}` | {mutation.breaks} | `{mutation.file}` | {tests} |\n"
+
+
+def run(mutation: Mutation) -> Verdict:
+    """Run the tests of a mutation against a copy of the code that has it. Blocks, at most 10 minutes."""
+    if not fits(mutation):
+        return Verdict(BROKEN, f"the text to replace does not occur exactly once in {mutation.file}")
+    with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
+        source = _source_of(mutation.file)
+        copy = Path(folder, "src")
+        shutil.copytree(ROOT / source, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        mutated = copy / Path(mutation.file).relative_to(source)
+        mutated.write_text(mutated.read_text("utf-8").replace(mutation.before, mutation.after), "utf-8")
+        return _test(mutation.tests, Path(folder), first=copy)
+
+
+def run_unmutated(mutations: Sequence[Mutation]) -> Verdict:
+    """Run the tests of some mutations against the code as it is: NOT CAUGHT is what is wanted."""
+    tests = sorted({test for mutation in mutations for test in mutation.tests})
+    with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
+        return _test(tests, Path(folder), first=None)
+
+
+def _source_of(file: str) -> Path:
+    """Return the folder of a distribution's packages, which is on the import path."""
+    parts = Path(file).parts
+    return Path(*parts[: parts.index("src") + 1])
+
+
+def _test(tests: Sequence[str], folder: Path, *, first: Path | None) -> Verdict:
+    report = folder / "report.xml"
+    environment = dict(os.environ)
+    if first is not None:
+        environment["PYTHONPATH"] = os.pathsep.join([str(first), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"--junitxml={report}", *tests]
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as tests_under_way:
+        try:
+            output, _ = tests_under_way.communicate(timeout=_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            tests_under_way.send_signal(signal.SIGINT)  # not a kill: they have servers to stop
+            tests_under_way.communicate()
+            return Verdict(BROKEN, f"not done within {_LIMIT_S:.0f} s")
+    if tests_under_way.returncode == 0:
+        return Verdict(NOT_CAUGHT, "")
+    failed = list(_failed(report)) if report.exists() else []
+    if failed:
+        return Verdict(CAUGHT, failed[0])
+    return Verdict(BROKEN, "\n".join(output.splitlines()[-20:]))
+
+
+def _failed(report: Path) -> Iterator[str]:
+    """Yield the tests that failed; those that could not begin are not among them."""
+    for case in ET.parse(report).iter("testcase"):
+        if case.find("failure") is not None:
+            yield str(case.get("name"))
+
+
+def main() -> int:
+    """Run the command line; return the exit code."""
+    parser = argparse.ArgumentParser(description="Run the tests against code that is broken on purpose.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="mutations to run; all of them if none is named")
+    parser.add_argument("--page", action="store_true", help="write the page of the reference and run nothing")
+    parser.add_argument("--processes", type=int, default=_PROCESSES, help="how many run at a time (default: 2)")
+    options = parser.parse_args()
+    if options.page:
+        sys.stdout.write(render())
+        return 0
+    if unknown := set(options.names) - {mutation.name for mutation in MUTATIONS}:
+        parser.error(f"there is no mutation {', '.join(sorted(unknown))}; docs/reference/mutations.md lists them")
+    return _run_all([it for it in MUTATIONS if not options.names or it.name in options.names], options.processes)
+
+
+def _run_all(mutations: Sequence[Mutation], processes: int) -> int:
+    began_s = time.monotonic()
+    # Tests run from threads: on Ctrl-C they get the signal as well, and are waited for until their servers are down.
+    with ThreadPoolExecutor(processes) as pool:
+        try:
+            unmutated = pool.submit(run_unmutated, mutations).result()
+            if unmutated.word != NOT_CAUGHT:
+                print(f"the tests fail without any mutation, so they show nothing: {unmutated.detail}", flush=True)
+                return 1
+            print(f"without a mutation: passed ({time.monotonic() - began_s:.0f} s)", flush=True)
+            caught = _run_mutated(pool, mutations)
+        except KeyboardInterrupt:
+            pool.shutdown(cancel_futures=True)
+            return 130
+    minutes, seconds = divmod(round(time.monotonic() - began_s), 60)
+    print(f"{caught} of {len(mutations)} caught in {minutes} min {seconds} s", flush=True)
+    return 0 if caught == len(mutations) else 1
+
+
+def _run_mutated(pool: ThreadPoolExecutor, mutations: Sequence[Mutation]) -> int:
+    """Print a line for each mutation as soon as it is known, and return how many were caught."""
+    runs = {pool.submit(run, mutation): mutation for mutation in mutations}
+    caught = 0
+    for done in as_completed(runs):
+        verdict = done.result()
+        print(f"{verdict.word:<10}  {runs[done].name}  {verdict.detail}", flush=True)
+        caught += verdict.word == CAUGHT
+    return caught
+
+
+if __name__ == "__main__":
+    sys.exit(main())
