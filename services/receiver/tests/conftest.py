@@ -156,3 +156,29 @@ async def stubs(receiver: Receiver, rpc_server: Any, rpc_channel: Any) -> Stubs:
     offers = rpc_channel(target, caller="offers", audience="receiver")
     indexer = rpc_channel(target, caller="indexer", audience="receiver")
     return Stubs(ReceiverServiceStub(offers), SchemaServiceStub(offers), IndexQueueServiceStub(indexer))
+
+
+class TableBackup:
+    """A copy of the receiver's tables, taken now, that can be put back."""
+
+    TABLES = ("schemas", "documents", "shards", "elements", "failures", "progress")
+
+    def __init__(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+
+    async def take(self) -> None:
+        async with self._receiver.database.transaction() as tx:
+            for table in self.TABLES:
+                await tx.execute(f"CREATE TABLE backup_{table} AS TABLE {table}")
+
+    async def restore(self) -> None:
+        async with self._receiver.database.transaction() as tx:
+            await tx.execute(f"TRUNCATE {', '.join(self.TABLES)}")
+            for table in self.TABLES:
+                await tx.execute(f"INSERT INTO {table} TABLE backup_{table}")
+
+
+@pytest.fixture
+async def table_backup(receiver: Receiver) -> TableBackup:
+    """What the receiver's tables hold when the test begins, or calls `take`."""
+    return TableBackup(receiver)

@@ -48,7 +48,7 @@ async def test_push_one_and_read_it(stubs: Any, build: Any):
     assert not again.HasField("position")
 
 
-async def test_every_outcome_of_a_batch(stubs: Any, build: Any):
+async def test_every_outcome_of_a_batch(receiver: Any, stubs: Any, build: Any):
     await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("old", 5)))
     wrong = build.upsert("wrong")
     wrong.fields[0].values[0].int_value = 3
@@ -72,7 +72,9 @@ async def test_every_outcome_of_a_batch(stubs: Any, build: Any):
         "action",
         "timestamp",
     }
-    assert [position.idx for position in answer.positions] == [1]
+    assert [(position.shard, position.idx) for position in answer.positions] == await receiver.fetch(
+        "SELECT shard, idx FROM elements WHERE pk = 'a'"
+    )
 
 
 async def test_epoch_too_old_names_the_epoch_in_force(receiver: Any, stubs: Any, build: Any):
@@ -169,7 +171,7 @@ async def test_wrong_read_is_refused_with_the_field(stubs: Any, cursors: list[An
 
 async def test_trimmed_cursor_says_what_to_do(receiver: Any, stubs: Any, build: Any):
     pushed = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
-    await receiver.fetch("UPDATE shards SET trimmed_idx = 1 RETURNING 1")
+    await receiver.fetch("UPDATE shards SET trimmed_idx = last_idx RETURNING 1")
     with pytest.raises(grpc.aio.AioRpcError) as raised:
         await all_shards(stubs)
     assert raised.value.code() == grpc.StatusCode.FAILED_PRECONDITION
@@ -180,7 +182,7 @@ async def test_trimmed_cursor_says_what_to_do(receiver: Any, stubs: Any, build: 
 
 async def test_failures_and_progress(receiver: Any, stubs: Any, build: Any):
     pushed = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
-    place = queue_pb.QueueCursor(queue=MAIN, shard=pushed.position.shard, idx=1)
+    place = queue_pb.QueueCursor(queue=MAIN, shard=pushed.position.shard, idx=pushed.position.idx)
     failed = queue_pb.FailedElement(position=place, pk="a", reason="no such type")
     for _ in range(2):
         await stubs.queue.AppendFailed(queue_pb.AppendFailedRequest(client="offers", elements=[failed]))
@@ -189,7 +191,7 @@ async def test_failures_and_progress(receiver: Any, stubs: Any, build: Any):
     assert [element.document.pk for element in read.elements] == ["a"]
     report = queue_pb.ReportProgressRequest(group="search", client="offers", cursors=[place])
     await stubs.queue.ReportProgress(report)
-    assert await receiver.fetch('SELECT "group", queue, idx FROM progress') == [("search", 1, 1)]
+    assert await receiver.fetch('SELECT "group", queue, idx FROM progress') == [("search", 1, place.idx)]
 
 
 async def test_schemas(stubs: Any, build: Any):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, suppress
@@ -13,6 +14,8 @@ from psycopg.conninfo import make_conninfo
 from classifeed_common.db import Database
 from classifeed_common.db.migrations import migrate
 from classifeed_common.embedded.postgres import EmbeddedPostgres
+
+_CLOSE_LIMIT_S = 60.0
 
 MigratedDatabase = Callable[..., Awaitable[Database]]
 
@@ -41,9 +44,26 @@ class DatabaseServer:
             self._templates[package, schema] = self._made[-1]
         return self.create(self._templates[package, schema])
 
+    def back_up(self, dsn: str) -> str:
+        """Copy a database made here, under the feet of whoever works in it; return what `restore` needs."""
+        name, copy = _name_of(dsn), f"t_{uuid.uuid4().hex[:16]}"
+        with psycopg.connect(self._dsn, autocommit=True) as connection:
+            _copy_closed(connection, name, copy)
+            connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+        self._made.append(copy)
+        return copy
+
+    def restore(self, dsn: str, backup: str) -> None:
+        """Replace a database by a copy of it, as an operator does with a backup; open sessions are ended."""
+        name = _name_of(dsn)
+        with psycopg.connect(self._dsn, autocommit=True) as connection:
+            connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {backup}")
+
     def drop(self, dsn: str) -> None:
         """Drop a database made here, ending the sessions still in it."""
-        name = str(psycopg.conninfo.conninfo_to_dict(dsn)["dbname"])
+        name = _name_of(dsn)
         with psycopg.connect(self._dsn, autocommit=True) as connection:
             connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         self._made.remove(name)
@@ -55,6 +75,25 @@ class DatabaseServer:
                 connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         self._made.clear()
         self._templates.clear()
+
+
+def _name_of(dsn: str) -> str:
+    return str(psycopg.conninfo.conninfo_to_dict(dsn)["dbname"])
+
+
+def _copy_closed(connection: psycopg.Connection, name: str, copy: str) -> None:
+    """Close a database to new sessions, end those in it, copy it: PostgreSQL copies none that is in use."""
+    connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+    ends_at = time.monotonic() + _CLOSE_LIMIT_S
+    while True:
+        connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
+        try:
+            connection.execute(f"CREATE DATABASE {copy} TEMPLATE {name}")
+        except psycopg.errors.ObjectInUse:
+            if time.monotonic() > ends_at:
+                raise
+        else:
+            return
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,8 @@ from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_receiver.app.append_failed import append_failed
 from classifeed_receiver.app.read_elements import ElementReader
 from classifeed_receiver.app.report_progress import report_progress
-from classifeed_receiver.store.queues import Failure, ShardKey
+from classifeed_receiver.domain.cursors import ShardKey
+from classifeed_receiver.store.queues import Failure
 
 _DEFAULT_LIMIT: Final = 100
 
@@ -55,8 +56,7 @@ class IndexQueueRpc(IndexQueueServiceServicer):
 
     async def ReportProgress(self, request: pb.ReportProgressRequest, context: Context) -> pb.ReportProgressResponse:
         """Notes how far a group has come."""
-        cursors = list(_distinct(request.cursors).items())
-        await report_progress(self._database, request.group, request.client, cursors)
+        await report_progress(self._database, request.group, request.client, _distinct(request.cursors))
         return pb.ReportProgressResponse()
 
 

@@ -27,6 +27,7 @@ async def write_documents(
         SQL["write_documents"],
         {
             "client": client,
+            "count": len(documents),
             "hashes": array_of(document.pk_hash for document in documents),
             "pks": [document.pk for document in documents],
             "epochs": array_of(document.freshness.epoch for document in documents),
@@ -73,7 +74,12 @@ async def bury_expired(tx: Tx, limit: int) -> int:
         keys = [(pk_hash, pk) for _, pk_hash, pk in group]
         await tx.execute(
             SQL["bury_documents"],
-            {"client": client, "hashes": [pk_hash for pk_hash, _ in keys], "pks": [pk for _, pk in keys]},
+            {
+                "client": client,
+                "count": len(keys),
+                "hashes": [pk_hash for pk_hash, _ in keys],
+                "pks": [pk for _, pk in keys],
+            },
         )
     return len(rows)
 
