@@ -30,10 +30,12 @@ from classifeed_receiver.app.known_epochs import KnownEpochs
 from classifeed_receiver.app.push_documents import DocumentPusher
 from classifeed_receiver.app.put_schema import put_schema
 from classifeed_receiver.app.read_elements import ElementReader
+from classifeed_receiver.domain.schemas import EpochState
 from classifeed_receiver.rpc.index_queue_service import IndexQueueRpc
 from classifeed_receiver.rpc.receiver_service import ReceiverRpc
 from classifeed_receiver.rpc.schema_service import SchemaRpc
 from classifeed_receiver.settings import ReceiverSettings
+from classifeed_receiver.store import schemas
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -105,6 +107,14 @@ class Receiver:
 
     async def put(self, schema: Schema) -> Any:
         return await put_schema(self.database, self.epochs, schema)
+
+    async def put_epoch(self, schema: Schema, state: EpochState) -> None:
+        """Put an epoch as no release of today does: an earlier one (OPEN), or one that can switch epochs (ACTIVE)."""
+        async with self.database.transaction() as tx:
+            if state is EpochState.ACTIVE:
+                await tx.execute("UPDATE schemas SET state = 3 WHERE client = %s AND state = 2", [schema.client])
+            await schemas.insert_epoch(tx, schema, state)
+        self.epochs.forget(schema.client)
 
     async def fetch(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         async with self.database.connection() as connection:

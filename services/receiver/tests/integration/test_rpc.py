@@ -14,6 +14,7 @@ from classifeed.documents.v1 import receiver_service_pb2 as pb
 from classifeed.documents.v1 import schema_service_pb2 as schema_pb
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.schema_pb2 import EPOCH_STATE_ACTIVE, EPOCH_STATE_OPEN, Schema
+from classifeed_receiver.domain.schemas import EpochState
 
 MAIN = queue_pb.INDEX_QUEUE_MAIN
 FAILED = queue_pb.INDEX_QUEUE_FAILED
@@ -78,10 +79,7 @@ async def test_every_outcome_of_a_batch(receiver: Any, stubs: Any, build: Any):
 
 
 async def test_epoch_too_old_names_the_epoch_in_force(receiver: Any, stubs: Any, build: Any):
-    await receiver.put(build.schema(2))
-    await receiver.fetch("UPDATE schemas SET state = CASE epoch WHEN 1 THEN 3 ELSE 2 END WHERE epoch = 1 RETURNING 1")
-    await receiver.fetch("UPDATE schemas SET state = 2 WHERE epoch = 2 RETURNING 1")
-    receiver.epochs.forget("offers")
+    await receiver.put_epoch(build.schema(2), EpochState.ACTIVE)
     answer = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
     assert answer.result == pb.PushResult(outcome=pb.PUSH_OUTCOME_EPOCH_TOO_OLD, current_epoch=2)
 
@@ -194,8 +192,11 @@ async def test_failures_and_progress(receiver: Any, stubs: Any, build: Any):
     assert await receiver.fetch('SELECT "group", queue, idx FROM progress') == [("search", 1, place.idx)]
 
 
-async def test_schemas(stubs: Any, build: Any):
-    await stubs.schemas.PutSchema(schema_pb.PutSchemaRequest(schema=build.schema(2)))
+async def test_schemas(receiver: Any, stubs: Any, build: Any):
+    with pytest.raises(grpc.aio.AioRpcError) as raised:
+        await stubs.schemas.PutSchema(schema_pb.PutSchemaRequest(schema=build.schema(2)))
+    assert detail(raised.value, error_details_pb2.ErrorInfo).reason == "SECOND_EPOCH_UNAVAILABLE"
+    await receiver.put_epoch(build.schema(2), EpochState.OPEN)
     active = await stubs.schemas.GetSchema(schema_pb.GetSchemaRequest(client="offers"))
     assert (active.epoch, active.state) == (1, EPOCH_STATE_ACTIVE)
     assert active.fields == build.schema().fields

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
 
 from classifeed_common.db import Database
-from classifeed_common.db.migrations import check_drift
+from classifeed_common.db.migrations import check_drift, migrate
+from classifeed_receiver.domain.schemas import EpochState
 from classifeed_receiver.store import queues, registry
 from classifeed_receiver.store.tables import metadata
 
@@ -16,6 +18,16 @@ ROWS = 100_000
 async def test_models_and_migrations_agree(receiver_database: Database):
     found = check_drift("classifeed_receiver", receiver_database.dsn, receiver_database.schema, metadata)
     assert found == []
+
+
+async def test_epochs_that_an_earlier_release_opened_are_abandoned_by_the_upgrade(receiver_database: Database):
+    async with receiver_database.transaction() as tx:
+        await tx.execute("INSERT INTO schemas VALUES ('offers', 1, 2, '', now()), ('offers', 2, 1, '', now())")
+        await tx.execute("UPDATE alembic_version SET version_num = '20261121_1'")
+    await asyncio.to_thread(migrate, "classifeed_receiver", receiver_database.dsn, receiver_database.schema)
+    async with receiver_database.connection() as connection:
+        states = await (await connection.execute("SELECT epoch, state FROM schemas ORDER BY epoch")).fetchall()
+    assert states == [(1, EpochState.ACTIVE), (2, EpochState.RETIRED)]
 
 
 @pytest.fixture

@@ -76,9 +76,14 @@ class DocumentPusher:
 
     async def _write(self, client: str, documents: Sequence[NewDocument]) -> list[Outcome]:
         candidates = select_candidates(documents)
+        epochs = await self._epochs.get(client)
         async with self._database.connection() as connection:
             places = await registry.write_documents(
-                connection, client, candidates, compress_from_bytes=self._compress_from_bytes
+                connection,
+                client,
+                candidates,
+                compress_from_bytes=self._compress_from_bytes,
+                abandoned_epochs=epochs.abandoned,
             )
             if places:
                 self._signal.notify(client)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Final
@@ -15,12 +15,17 @@ SQL: Final = load_queries(__package__, "registry.sql")
 
 
 async def write_documents(
-    tx: Tx, client: str, documents: Sequence[NewDocument], *, compress_from_bytes: int
+    tx: Tx,
+    client: str,
+    documents: Sequence[NewDocument],
+    *,
+    compress_from_bytes: int,
+    abandoned_epochs: Collection[int] = (),
 ) -> dict[str, Place]:
-    """Writes the documents that are fresher than what is stored, and an element for each; returns their places by key.
+    """Write the documents that are fresher than what is stored, and an element for each; return their places by key.
 
     One statement, so it needs no transaction around it. Locks rows in the order given: give them as
-    `select_candidates` does, one for each key.
+    `select_candidates` does, one for each key. What is stored in `abandoned_epochs` counts as less fresh.
     """
     kept = [compress(document.content, from_bytes=compress_from_bytes) for document in documents]
     cursor = await tx.execute(
@@ -28,6 +33,7 @@ async def write_documents(
         {
             "client": client,
             "count": len(documents),
+            "abandoned": array_of(abandoned_epochs),
             "hashes": array_of(document.pk_hash for document in documents),
             "pks": [document.pk for document in documents],
             "epochs": array_of(document.freshness.epoch for document in documents),
@@ -88,6 +94,13 @@ async def delete_tombstones(tx: Tx, *, age_s: float, limit: int) -> int:
     """Removes up to `limit` tombstones older than `age_s` seconds; returns how many."""
     cursor = await tx.execute(SQL["delete_tombstones"], {"age_s": age_s, "limit": limit})
     return cursor.rowcount
+
+
+async def count_abandoned(tx: Tx, client: str, epochs: Collection[int], bound: int) -> int:
+    """Return how many documents of a client are stored in these epochs, at most `bound`. Reads the whole table."""
+    parameters = {"client": client, "epochs": list(epochs), "bound": bound}
+    row = await (await tx.execute(SQL["count_abandoned"], parameters)).fetchone()
+    return int(row[0]) if row else 0
 
 
 async def count_expired(tx: Tx, bound: int) -> int:
