@@ -25,6 +25,7 @@ from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceStub, a
 from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database
 from classifeed_common.rpc.server import Servicer
+from classifeed_common.testing.databases import TableBackup
 from classifeed_receiver.app.commit_signal import CommitSignal
 from classifeed_receiver.app.known_epochs import KnownEpochs
 from classifeed_receiver.app.push_documents import DocumentPusher
@@ -124,7 +125,9 @@ class Receiver:
         return [
             Servicer.of(add_ReceiverServiceServicer_to_server, ReceiverRpc(self.pusher)),
             Servicer.of(add_SchemaServiceServicer_to_server, SchemaRpc(self.database, self.epochs)),
-            Servicer.of(add_IndexQueueServiceServicer_to_server, IndexQueueRpc(self.database, self.reader)),
+            Servicer.of(
+                add_IndexQueueServiceServicer_to_server, IndexQueueRpc(self.database, self.reader, self.signal)
+            ),
         ]
 
 
@@ -168,27 +171,8 @@ async def stubs(receiver: Receiver, rpc_server: Any, rpc_channel: Any) -> Stubs:
     return Stubs(ReceiverServiceStub(offers), SchemaServiceStub(offers), IndexQueueServiceStub(indexer))
 
 
-class TableBackup:
-    """A copy of the receiver's tables, taken now, that can be put back."""
-
-    TABLES = ("schemas", "documents", "shards", "elements", "failures", "progress")
-
-    def __init__(self, receiver: Receiver) -> None:
-        self._receiver = receiver
-
-    async def take(self) -> None:
-        async with self._receiver.database.transaction() as tx:
-            for table in self.TABLES:
-                await tx.execute(f"CREATE TABLE backup_{table} AS TABLE {table}")
-
-    async def restore(self) -> None:
-        async with self._receiver.database.transaction() as tx:
-            await tx.execute(f"TRUNCATE {', '.join(self.TABLES)}")
-            for table in self.TABLES:
-                await tx.execute(f"INSERT INTO {table} TABLE backup_{table}")
-
-
 @pytest.fixture
 async def table_backup(receiver: Receiver) -> TableBackup:
-    """What the receiver's tables hold when the test begins, or calls `take`."""
-    return TableBackup(receiver)
+    """A backup of the receiver's tables, to be taken."""
+    tables = ("schemas", "documents", "shards", "elements", "failures", "progress")
+    return TableBackup(receiver.database, *tables)

@@ -63,7 +63,7 @@ def build(settings: ReceiverSettings) -> ServiceRunner:
         servicers=[
             Servicer.of(add_ReceiverServiceServicer_to_server, ReceiverRpc(pusher)),
             Servicer.of(add_SchemaServiceServicer_to_server, SchemaRpc(database, epochs)),
-            Servicer.of(add_IndexQueueServiceServicer_to_server, IndexQueueRpc(database, reader)),
+            Servicer.of(add_IndexQueueServiceServicer_to_server, IndexQueueRpc(database, reader, signal)),
         ],
         readiness={"postgres": check_table(database, "schemas")},
         on_start=database.open,

@@ -12,11 +12,11 @@ import pytest
 
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed_common.db import Database, Tx
+from classifeed_common.document_shards import hash_of, shard_of
 from classifeed_common.errors import FailedPrecondition
 from classifeed_receiver.app.watch_abandoned import AbandonedWatch
 from classifeed_receiver.domain.documents import CONFLICT, Acknowledged, EpochTooOld, Invalid, Retry, Stale, Status
 from classifeed_receiver.domain.schemas import EpochState
-from classifeed_receiver.domain.shards import hash_of, shard_of
 from classifeed_receiver.store import registry
 from classifeed_receiver.store.compression import decompress
 

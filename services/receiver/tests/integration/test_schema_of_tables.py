@@ -80,6 +80,12 @@ KEYS = {"hashes": list(range(500)), "pks": [f"k{n}" for n in range(500)]}
 HOT: list[tuple[str, str, dict[str, Any]]] = [
     ("select_elements", queues.SQL["select_elements"], {"limit": 100, "size_bytes": 1_000_000, **SHARDS}),
     ("select_shards", queues.SQL["select_shards"], {}),
+    ("select_ends", queues.SQL["select_ends"], {"group": "search"}),
+    (
+        "refill",
+        queues.SQL["refill"],
+        {"shard": 3, "after_hash": 3 << 58, "after_pk": "", "last_hash": (4 << 58) - 1, "limit": 100},
+    ),
     ("trim_shard", queues.SQL["trim_shard"], {"queue": 1, "shard": 3, "below": 50, "limit": 20}),
     ("select_trimmable", queues.SQL["select_trimmable"], {"group_lifetime_s": 60}),
     ("select_unknown_cursors", queues.SQL["select_unknown_cursors"], SHARDS),

@@ -98,9 +98,15 @@ POLICY: Final[Mapping[str, frozenset[str]]] = {
     ),
     **_allow(
         "classifeed.documents.v1.IndexQueueService",
-        {"ReadElements": ("indexer",), "AppendFailed": ("indexer",), "ReportProgress": ("indexer",)},
+        {
+            "ReadElements": ("indexer",),
+            "AppendFailed": ("indexer",),
+            "ReportProgress": ("indexer",),
+            "GetQueueEnds": ("indexer", "searcher", OPERATOR),
+            "Refill": ("indexer",),
+        },
     ),
-    **_allow("classifeed.documents.v1.IndexerService", {"GetStatus": (OPERATOR,)}),
+    **_allow("classifeed.documents.v1.IndexerService", dict.fromkeys(("GetStatus", "RequestRefill"), (OPERATOR,))),
     **_allow(
         "classifeed.jobs.v1.JobService",
         dict.fromkeys(

@@ -77,6 +77,27 @@ class DatabaseServer:
         self._templates.clear()
 
 
+class TableBackup:
+    """A copy of some tables of a database, taken and put back while everybody works on."""
+
+    def __init__(self, database: Database, *tables: str) -> None:
+        self._database = database
+        self._tables = tables
+
+    async def take(self) -> None:
+        """Copy the tables; once."""
+        async with self._database.transaction() as tx:
+            for table in self._tables:
+                await tx.execute(f"CREATE TABLE backup_{table} AS TABLE {table}")
+
+    async def restore(self) -> None:
+        """Put the copies back in one transaction, as often as wanted."""
+        async with self._database.transaction() as tx:
+            await tx.execute(f"TRUNCATE {', '.join(self._tables)}")
+            for table in self._tables:
+                await tx.execute(f"INSERT INTO {table} TABLE backup_{table}")
+
+
 def _name_of(dsn: str) -> str:
     return str(psycopg.conninfo.conninfo_to_dict(dsn)["dbname"])
 

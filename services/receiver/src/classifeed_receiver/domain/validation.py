@@ -18,10 +18,10 @@ from classifeed.documents.v1.document_pb2 import (
     Value,
 )
 from classifeed.documents.v1.schema_pb2 import FieldSchema, FieldType
+from classifeed_common.document_shards import hash_of
 from classifeed_common.errors import FieldViolation
 from classifeed_receiver.domain.documents import EpochTooOld, Freshness, Invalid, NewDocument, Status
 from classifeed_receiver.domain.schemas import Epoch, Epochs, EpochState
-from classifeed_receiver.domain.shards import hash_of
 
 _PK_LIMIT_BYTES: Final = 1200
 _VALUES_LIMIT: Final = 1024

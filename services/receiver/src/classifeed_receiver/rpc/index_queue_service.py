@@ -12,22 +12,28 @@ from classifeed.documents.v1.index_queue_service_pb2_grpc import IndexQueueServi
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_receiver.app.append_failed import append_failed
+from classifeed_receiver.app.commit_signal import CommitSignal
 from classifeed_receiver.app.read_elements import ElementReader
+from classifeed_receiver.app.refill_shard import refill_shard
 from classifeed_receiver.app.report_progress import report_progress
 from classifeed_receiver.domain.cursors import ShardKey
+from classifeed_receiver.domain.positions import RegistryPosition
+from classifeed_receiver.store import queues
 from classifeed_receiver.store.queues import Failure
 
 _DEFAULT_LIMIT: Final = 100
+_DEFAULT_REFILL: Final = 1000
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class IndexQueueRpc(IndexQueueServiceServicer):
-    """Answers IndexQueueService. ScanDocuments, Refill and GetDigest have their place here."""
+    """Answers IndexQueueService."""
 
-    def __init__(self, database: Database, reader: ElementReader) -> None:
+    def __init__(self, database: Database, reader: ElementReader, signal: CommitSignal) -> None:
         self._database = database
         self._reader = reader
+        self._signal = signal
 
     async def ReadElements(self, request: pb.ReadElementsRequest, context: Context) -> pb.ReadElementsResponse:
         """Reads elements after the cursors, waiting for some."""
@@ -58,6 +64,39 @@ class IndexQueueRpc(IndexQueueServiceServicer):
         """Notes how far a group has come."""
         await report_progress(self._database, request.group, request.client, _distinct(request.cursors))
         return pb.ReportProgressResponse()
+
+    async def GetQueueEnds(self, request: pb.GetQueueEndsRequest, context: Context) -> pb.GetQueueEndsResponse:
+        """Return how far the queues go, and how far a group has come."""
+        async with self._database.connection() as connection:
+            found = await queues.select_ends(connection, request.client, request.group)
+        return pb.GetQueueEndsResponse(
+            ends=[
+                pb.QueueEnds(
+                    queue=key.queue,  # type: ignore[arg-type]
+                    shard=key.shard,
+                    last_idx=ends.last_idx,
+                    trimmed_idx=ends.trimmed_idx,
+                    delivered_idx=delivered_idx,
+                )
+                for key, (ends, delivered_idx) in found.items()
+            ]
+        )
+
+    async def Refill(self, request: pb.RefillRequest, context: Context) -> pb.RefillResponse:
+        """Append the next documents of a shard to the queue `emergency`."""
+        step = await refill_shard(
+            self._database,
+            self._signal,
+            request.client,
+            request.shard,
+            after=RegistryPosition(request.after.hash, request.after.pk) if request.HasField("after") else None,
+            last_idx=request.last_idx,
+            limit=request.limit or _DEFAULT_REFILL,
+        )
+        if step is None:
+            return pb.RefillResponse(last_idx=request.last_idx)
+        position = pb.RegistryPosition(hash=step.next.pk_hash, pk=step.next.pk)
+        return pb.RefillResponse(elements=step.elements, next=position, last_idx=step.last_idx)
 
 
 def _distinct(cursors: Iterable[pb.QueueCursor]) -> dict[ShardKey, int]:

@@ -8,7 +8,9 @@ from datetime import datetime
 from typing import Final
 
 from classifeed_common.db import Tx, load_queries
+from classifeed_common.document_shards import hashes_of
 from classifeed_receiver.domain.cursors import ShardEnds, ShardKey
+from classifeed_receiver.domain.positions import RegistryPosition
 
 SQL: Final = load_queries(__package__, "queues.sql")
 
@@ -62,6 +64,15 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class RefillStep:
+    """What a step of a refill appended: up to which document, how many elements, and the index of the last."""
+
+    next: RegistryPosition
+    elements: int
+    last_idx: int
+
+
+@dataclass(frozen=True, slots=True)
 class Trim:
     """A shard's queue whose elements below `below` every living group has passed."""
 
@@ -74,6 +85,20 @@ async def select_shards(tx: Tx, client: str) -> dict[ShardKey, ShardEnds]:
     """Returns where the queues of a client end; a shard that never had an element is left out."""
     cursor = await tx.execute(SQL["select_shards"], {"client": client})
     return {ShardKey(queue, shard): ShardEnds(last, trimmed) for queue, shard, last, trimmed in await cursor.fetchall()}
+
+
+async def select_ends(tx: Tx, client: str, group: str) -> dict[ShardKey, tuple[ShardEnds, int]]:
+    """Return where the queues of a client end, and up to where a group has reported delivery.
+
+    Args:
+        client: whose queues; a shard that never had an element is left out.
+        group: which; empty: of each shard the group that is furthest.
+    """
+    cursor = await tx.execute(SQL["select_ends"], {"client": client, "group": group})
+    return {
+        ShardKey(queue, shard): (ShardEnds(last_idx, trimmed_idx), delivered_idx)
+        for queue, shard, last_idx, trimmed_idx, delivered_idx in await cursor.fetchall()
+    }
 
 
 async def select_elements(
@@ -152,6 +177,29 @@ async def append_failed(tx: Tx, client: str, failures: Sequence[Failure]) -> int
         parameters = {"client": client, "queues": queues, "shards": shards, "idxs": idxs, "count": len(noted)}
         await tx.execute(SQL["append_failed"], parameters)
     return len(noted)
+
+
+async def refill(tx: Tx, client: str, shard: int, after: RegistryPosition, limit: int) -> RefillStep | None:
+    """Append up to `limit` documents of a shard that come after a position to the queue `emergency`.
+
+    One statement; returns None when no document is left.
+    """
+    cursor = await tx.execute(
+        SQL["refill"],
+        {
+            "client": client,
+            "shard": shard,
+            "after_hash": after.pk_hash,
+            "after_pk": after.pk,
+            "last_hash": hashes_of(shard)[1],
+            "limit": limit,
+        },
+    )
+    row = await cursor.fetchone()
+    if row is None:
+        return None
+    pk_hash, pk, elements, last_idx = row
+    return RefillStep(RegistryPosition(pk_hash, pk), elements, last_idx)
 
 
 async def report_progress(tx: Tx, group: str, client: str, cursors: Mapping[ShardKey, int]) -> None:

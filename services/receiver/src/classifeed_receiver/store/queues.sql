@@ -2,6 +2,16 @@
 -- How far each shard of each queue goes, and up to where it is trimmed.
 SELECT queue, shard, last_idx, trimmed_idx FROM shards WHERE client = %(client)s
 
+-- name: select_ends
+-- How far each shard of each queue goes, and how far a group has reported; without a group the furthest one.
+SELECT s.queue, s.shard, s.last_idx, s.trimmed_idx, coalesce(max(p.idx), 0)
+  FROM shards s
+  LEFT JOIN progress p
+    ON p.client = s.client AND p.queue = s.queue AND p.shard = s.shard AND %(group)s::text IN ('', p."group")
+ WHERE s.client = %(client)s
+ GROUP BY s.queue, s.shard, s.last_idx, s.trimmed_idx
+ ORDER BY s.queue, s.shard
+
 -- name: select_elements
 -- The next elements after some cursors, with the documents they stand for; no document where a newer one is stored, or
 -- none. They come in rounds, one of each cursor after another, and end where the documents would exceed the size: what
@@ -86,6 +96,33 @@ WITH noted AS (
 )
 INSERT INTO elements (client, queue, shard, idx, hash, pk, epoch, version, modify_timestamp)
 SELECT client, 3, shard, failed_idx, hash, pk, epoch, version, modify_timestamp FROM placed
+
+-- name: refill
+-- Appends the next documents of a shard to the queue `emergency`, in the order of their keys; the counter is locked last,
+-- as in a push. Documents are not locked: of one that changes meanwhile the element is passed over when it is read.
+WITH chosen AS (
+    SELECT hash, pk, epoch, version, modify_timestamp, row_number() OVER (ORDER BY hash, pk) AS place
+      FROM documents
+     WHERE client = %(client)s AND hash BETWEEN %(after_hash)s AND %(last_hash)s
+       AND (hash, pk) > (%(after_hash)s, %(after_pk)s)
+     ORDER BY hash, pk
+     LIMIT %(limit)s
+), counted AS (
+    INSERT INTO shards AS s (client, queue, shard, last_idx)
+    SELECT %(client)s, 2, %(shard)s, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + %(limit)s FROM chosen LIMIT 1
+        ON CONFLICT (client, queue, shard) DO UPDATE
+       SET last_idx = greatest(s.last_idx, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) + %(limit)s
+    RETURNING last_idx
+), appended AS (
+    INSERT INTO elements (client, queue, shard, idx, hash, pk, epoch, version, modify_timestamp)
+    SELECT %(client)s, 2, %(shard)s, last_idx - (SELECT count(*) FROM chosen) + place, hash, pk, epoch, version,
+           modify_timestamp
+      FROM chosen CROSS JOIN counted
+)
+SELECT c.hash, c.pk, (SELECT count(*) FROM chosen), counted.last_idx
+  FROM chosen c CROSS JOIN counted
+ ORDER BY c.place DESC
+ LIMIT 1
 
 -- name: report_progress
 -- A group's cursors only go forward; each report also shows that the group lives.

@@ -93,3 +93,63 @@ class ReportProgressRequest(_message.Message):
 class ReportProgressResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
+
+class GetQueueEndsRequest(_message.Message):
+    __slots__ = ("client", "group")
+    CLIENT_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    client: str
+    group: str
+    def __init__(self, client: _Optional[str] = ..., group: _Optional[str] = ...) -> None: ...
+
+class QueueEnds(_message.Message):
+    __slots__ = ("queue", "shard", "last_idx", "trimmed_idx", "delivered_idx")
+    QUEUE_FIELD_NUMBER: _ClassVar[int]
+    SHARD_FIELD_NUMBER: _ClassVar[int]
+    LAST_IDX_FIELD_NUMBER: _ClassVar[int]
+    TRIMMED_IDX_FIELD_NUMBER: _ClassVar[int]
+    DELIVERED_IDX_FIELD_NUMBER: _ClassVar[int]
+    queue: IndexQueue
+    shard: int
+    last_idx: int
+    trimmed_idx: int
+    delivered_idx: int
+    def __init__(self, queue: _Optional[_Union[IndexQueue, str]] = ..., shard: _Optional[int] = ..., last_idx: _Optional[int] = ..., trimmed_idx: _Optional[int] = ..., delivered_idx: _Optional[int] = ...) -> None: ...
+
+class GetQueueEndsResponse(_message.Message):
+    __slots__ = ("ends",)
+    ENDS_FIELD_NUMBER: _ClassVar[int]
+    ends: _containers.RepeatedCompositeFieldContainer[QueueEnds]
+    def __init__(self, ends: _Optional[_Iterable[_Union[QueueEnds, _Mapping]]] = ...) -> None: ...
+
+class RegistryPosition(_message.Message):
+    __slots__ = ("hash", "pk")
+    HASH_FIELD_NUMBER: _ClassVar[int]
+    PK_FIELD_NUMBER: _ClassVar[int]
+    hash: int
+    pk: str
+    def __init__(self, hash: _Optional[int] = ..., pk: _Optional[str] = ...) -> None: ...
+
+class RefillRequest(_message.Message):
+    __slots__ = ("client", "shard", "after", "last_idx", "limit")
+    CLIENT_FIELD_NUMBER: _ClassVar[int]
+    SHARD_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    LAST_IDX_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    client: str
+    shard: int
+    after: RegistryPosition
+    last_idx: int
+    limit: int
+    def __init__(self, client: _Optional[str] = ..., shard: _Optional[int] = ..., after: _Optional[_Union[RegistryPosition, _Mapping]] = ..., last_idx: _Optional[int] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class RefillResponse(_message.Message):
+    __slots__ = ("elements", "next", "last_idx")
+    ELEMENTS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
+    LAST_IDX_FIELD_NUMBER: _ClassVar[int]
+    elements: int
+    next: RegistryPosition
+    last_idx: int
+    def __init__(self, elements: _Optional[int] = ..., next: _Optional[_Union[RegistryPosition, _Mapping]] = ..., last_idx: _Optional[int] = ...) -> None: ...
