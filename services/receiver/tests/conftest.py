@@ -103,8 +103,8 @@ class Receiver:
         self.pusher = DocumentPusher(database, self.epochs, self.signal, self.settings)
         self.reader = ElementReader(database, self.signal, self.clock, poll_s=self.settings.queue_poll_s)
 
-    async def push(self, *documents: RawDocument, client: str = "offers") -> list[Any]:
-        return await self.pusher.push(client, documents)
+    async def push(self, *documents: RawDocument, client: str = "offers", known: Any = ()) -> list[Any]:
+        return await self.pusher.push(client, documents, known)
 
     async def put(self, schema: Schema) -> Any:
         return await put_schema(self.database, self.epochs, schema)
@@ -123,7 +123,7 @@ class Receiver:
 
     def servicers(self) -> list[Servicer]:
         return [
-            Servicer.of(add_ReceiverServiceServicer_to_server, ReceiverRpc(self.pusher)),
+            Servicer.of(add_ReceiverServiceServicer_to_server, ReceiverRpc(self.database, self.pusher)),
             Servicer.of(add_SchemaServiceServicer_to_server, SchemaRpc(self.database, self.epochs)),
             Servicer.of(
                 add_IndexQueueServiceServicer_to_server, IndexQueueRpc(self.database, self.reader, self.signal)

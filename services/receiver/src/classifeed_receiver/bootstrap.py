@@ -61,7 +61,7 @@ def build(settings: ReceiverSettings) -> ServiceRunner:
             Role("watch", abandoned.run, blocked=abandoned.blocked),
         ],
         servicers=[
-            Servicer.of(add_ReceiverServiceServicer_to_server, ReceiverRpc(pusher)),
+            Servicer.of(add_ReceiverServiceServicer_to_server, ReceiverRpc(database, pusher)),
             Servicer.of(add_SchemaServiceServicer_to_server, SchemaRpc(database, epochs)),
             Servicer.of(add_IndexQueueServiceServicer_to_server, IndexQueueRpc(database, reader, signal)),
         ],

@@ -86,7 +86,7 @@ POLICY: Final[Mapping[str, frozenset[str]]] = {
     **_allow("classifeed.offers.v1.OfferService", {"GetOffer": ("api", OPERATOR), "ListOffers": ("api", OPERATOR)}),
     **_allow(
         "classifeed.documents.v1.ReceiverService",
-        {"Push": ("offers",), "PushBatch": ("offers",), "PushStream": ("offers",)},
+        dict.fromkeys(("Push", "PushBatch", "PushStream", "CheckPositions"), ("offers",)),
     ),
     **_allow(
         "classifeed.documents.v1.SchemaService",

@@ -16,6 +16,6 @@ async def report_progress(database: Database, group: str, client: str, cursors: 
         FailedPrecondition: a cursor belongs to no element of its queue; noted, it would trim what nobody has read.
     """
     async with database.transaction() as tx:
-        for unknown in await queues.select_unknown_cursors(tx, client, cursors):
+        for unknown in await queues.select_unknown_cursors(tx, client, cursors.items()):
             raise unknown_cursor(client, unknown.key, unknown.idx, unknown.ends)
         await queues.report_progress(tx, group, client, cursors)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -11,6 +11,7 @@ from classifeed_common.db import Tx, load_queries
 from classifeed_common.document_shards import hashes_of
 from classifeed_receiver.domain.cursors import ShardEnds, ShardKey
 from classifeed_receiver.domain.positions import RegistryPosition
+from classifeed_receiver.store.arrays import array_of
 
 SQL: Final = load_queries(__package__, "queues.sql")
 
@@ -138,15 +139,15 @@ async def select_elements(
     ]
 
 
-async def select_unknown_cursors(tx: Tx, client: str, cursors: Mapping[ShardKey, int]) -> list[UnknownCursor]:
+async def select_unknown_cursors(tx: Tx, client: str, cursors: Collection[tuple[ShardKey, int]]) -> list[UnknownCursor]:
     """Return the cursors that belong to no element of their queues; trimmed ones pass, as they cannot be told."""
     cursor = await tx.execute(
         SQL["select_unknown_cursors"],
         {
             "client": client,
-            "queues": [key.queue for key in cursors],
-            "shards": [key.shard for key in cursors],
-            "idxs": list(cursors.values()),
+            "queues": array_of(key.queue for key, _ in cursors),
+            "shards": array_of(key.shard for key, _ in cursors),
+            "idxs": array_of(idx for _, idx in cursors),
         },
     )
     return [

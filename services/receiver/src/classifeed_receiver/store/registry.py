@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Final
 
 from classifeed_common.db import Tx, load_queries
 from classifeed_receiver.domain.documents import Freshness, NewDocument, Place, StoredDocument
+from classifeed_receiver.store.arrays import array_of
 from classifeed_receiver.store.compression import compress, decompress
 
 SQL: Final = load_queries(__package__, "registry.sql")
@@ -46,11 +47,6 @@ async def write_documents(
         },
     )
     return {pk: Place(shard, idx) for pk, shard, idx in await cursor.fetchall()}
-
-
-def array_of(values: Iterable[object]) -> str:
-    """Returns PostgreSQL's text of an array of numbers or moments, or NULL: four times as fast as psycopg's lists."""
-    return "{" + ",".join(map(str, values)) + "}"
 
 
 async def select_stored(tx: Tx, client: str, documents: Sequence[NewDocument]) -> dict[str, StoredDocument]:
