@@ -83,7 +83,15 @@ POLICY: Final[Mapping[str, frozenset[str]]] = {
             "ListFetches": ("api", OPERATOR),
         },
     ),
-    **_allow("classifeed.offers.v1.OfferService", {"GetOffer": ("api", OPERATOR), "ListOffers": ("api", OPERATOR)}),
+    **_allow(
+        "classifeed.offers.v1.OfferService",
+        {
+            "GetOffer": ("api", OPERATOR),
+            "ListOffers": ("api", OPERATOR),
+            "RepublishOffers": (OPERATOR,),
+            "GetPublication": (OPERATOR,),
+        },
+    ),
     **_allow(
         "classifeed.documents.v1.ReceiverService",
         dict.fromkeys(("Push", "PushBatch", "PushStream", "CheckPositions"), ("offers",)),
