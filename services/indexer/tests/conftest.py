@@ -103,7 +103,8 @@ class Registry:
         return [
             Servicer.of(add_SchemaServiceServicer_to_server, SchemaRpc(self.database, self.epochs)),
             Servicer.of(
-                add_IndexQueueServiceServicer_to_server, IndexQueueRpc(self.database, self.reader, self.signal)
+                add_IndexQueueServiceServicer_to_server,
+                IndexQueueRpc(self.database, self.reader, self.signal, self.epochs),
             ),
         ]
 

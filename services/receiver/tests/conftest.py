@@ -126,7 +126,8 @@ class Receiver:
             Servicer.of(add_ReceiverServiceServicer_to_server, ReceiverRpc(self.database, self.pusher)),
             Servicer.of(add_SchemaServiceServicer_to_server, SchemaRpc(self.database, self.epochs)),
             Servicer.of(
-                add_IndexQueueServiceServicer_to_server, IndexQueueRpc(self.database, self.reader, self.signal)
+                add_IndexQueueServiceServicer_to_server,
+                IndexQueueRpc(self.database, self.reader, self.signal, self.epochs),
             ),
         ]
 

@@ -63,7 +63,7 @@ def build(settings: ReceiverSettings) -> ServiceRunner:
         servicers=[
             Servicer.of(add_ReceiverServiceServicer_to_server, ReceiverRpc(database, pusher)),
             Servicer.of(add_SchemaServiceServicer_to_server, SchemaRpc(database, epochs)),
-            Servicer.of(add_IndexQueueServiceServicer_to_server, IndexQueueRpc(database, reader, signal)),
+            Servicer.of(add_IndexQueueServiceServicer_to_server, IndexQueueRpc(database, reader, signal, epochs)),
         ],
         readiness={"postgres": check_table(database, "schemas")},
         on_start=database.open,

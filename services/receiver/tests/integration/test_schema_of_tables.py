@@ -9,7 +9,7 @@ import pytest
 from classifeed_common.db import Database
 from classifeed_common.db.migrations import check_drift, migrate
 from classifeed_receiver.domain.schemas import EpochState
-from classifeed_receiver.store import queues, registry
+from classifeed_receiver.store import queues, registry, scanning
 from classifeed_receiver.store.tables import metadata
 
 ROWS = 100_000
@@ -95,6 +95,24 @@ HOT: list[tuple[str, str, dict[str, Any]]] = [
         {"queues": [1], "shards": [2], "idxs": [10], "pks": ["k"], "reasons": ["r"]},
     ),
     ("append_failed", queues.SQL["append_failed"], {"queues": [1], "shards": [2], "idxs": [10], "count": 1}),
+    (
+        "scan_documents",
+        scanning.SQL["scan_documents"],
+        {
+            "after_hash": 3 << 58,
+            "after_pk": "",
+            "last_hash": (4 << 58) - 1,
+            "epoch": 1,
+            "limit": 5000,
+            "size_bytes": 10**6,
+        },
+    ),
+    (
+        "sum_digests",
+        scanning.SQL["sum_digests"],
+        {"shards": [3], "first_hashes": [3 << 58], "last_hashes": [(4 << 58) - 1], "epoch": 1},
+    ),
+    ("select_failed", scanning.SQL["select_failed"], {"shards": [3], "epoch": 1}),
     ("select_stored", registry.SQL["select_stored"], KEYS),
     ("bury_documents", registry.SQL["bury_documents"], {"count": 500, **KEYS}),
     ("select_expired", registry.SQL["select_expired"], {"limit": 100}),

@@ -112,6 +112,8 @@ POLICY: Final[Mapping[str, frozenset[str]]] = {
             "ReportProgress": ("indexer",),
             "GetQueueEnds": ("indexer", "searcher", OPERATOR),
             "Refill": ("indexer",),
+            "ScanDocuments": ("searcher",),
+            "GetDigest": ("searcher", OPERATOR),
         },
     ),
     **_allow("classifeed.documents.v1.IndexerService", dict.fromkeys(("GetStatus", "RequestRefill"), (OPERATOR,))),
