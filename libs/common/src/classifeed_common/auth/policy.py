@@ -146,7 +146,12 @@ POLICY: Final[Mapping[str, frozenset[str]]] = {
     ),
     **_allow(
         "classifeed.search.v1.SearchService",
-        {"Search": ("api", OPERATOR), "GetDocument": ("api", OPERATOR), "GetIndexStatus": ("api", OPERATOR)},
+        {
+            "Search": ("api", OPERATOR),
+            "GetDocument": ("api", OPERATOR),
+            "GetIndexStatus": ("api", OPERATOR),
+            "GetDigest": (OPERATOR,),
+        },
     ),
 }
 
