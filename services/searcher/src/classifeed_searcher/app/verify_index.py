@@ -53,6 +53,7 @@ class IndexVerifier:
         self._suspected: dict[int, Verdict] = {}
         self._differing: dict[int, Verdict] = {}
         self._generation: IndexGeneration | None = None
+        self._seen_ends: Mapping[int, Mapping[int, int]] = {}
         self._is_wanted = asyncio.Event()
         self._next_full_s = 0.0
         self._retry_s = float("inf")
@@ -94,7 +95,7 @@ class IndexVerifier:
             self._request_rebuild(Cause(OTHER_EPOCH, text, keeps_former=True))
             return
         is_full = time.monotonic() >= self._next_full_s
-        shards = list(range(SHARDS)) if is_full else await self._unverified()
+        shards = list(range(SHARDS)) if is_full else self._moved_since(await self._registry.queue_ends())
         verdicts = await compare_digests(self._registry, self._topic, generation, shards) if shards else {}
         self._judge(verdicts)
         now_s = time.monotonic()
@@ -104,16 +105,19 @@ class IndexVerifier:
         self._retry_s = now_s + self._interval_s * _RETRY_SHARE if is_left else float("inf")
 
     async def backlog(self) -> dict[str, int]:
-        """Return how many shards are not known to equal the registry; asking has them compared.
+        """Return how many shards are not known to equal the registry; asking twice has those compared that stand still.
 
         Raises:
             DomainError: the receiver is away.
         """
         if self._live.generation is None or self._live.rebuild is not None:
             return {}  # the role that makes the index counts
-        unverified = len(await self._unverified())
-        if unverified or self._differing:
+        ends = await self._registry.queue_ends()
+        unverified = len(self._moved_since(ends))
+        # Whoever only watches (a scrape of metrics) must not have shards summed up that change all the time.
+        if ends == self._seen_ends and (unverified or self._differing):
             self._is_wanted.set()
+        self._seen_ends = ends
         return {
             f"{self._live.client} shards to compare with the registry": unverified,
             f"{self._live.client} shards that differ from the registry": len(self._differing),
@@ -133,8 +137,8 @@ class IndexVerifier:
         text = f"{len(self._differing)} shards differ from the registry ({self._differing[first].text}): {next_step}"
         return {self._live.client: text}
 
-    async def _unverified(self) -> list[int]:
-        ends = await self._registry.queue_ends()
+    def _moved_since(self, ends: Mapping[int, Mapping[int, int]]) -> list[int]:
+        """Return the shards that are not known to be equal at these ends of their queues."""
         return [shard for shard in range(SHARDS) if self._verified.get(shard) != _ends_of(ends.get(shard, {}))]
 
     def _forget(self, generation: IndexGeneration) -> None:
