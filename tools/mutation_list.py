@@ -518,16 +518,16 @@ _INDEXING: Final = (
         "state-before-the-index",
         "Registry and index",
         "The searcher's file says that documents were taken in before the index is committed: a crash loses them.",
-        f"{_SEARCHER}/store/catalogue.py",
-        before="""        for epoch in write.touched:
-            self._indexes[epoch].commit()
-        state = IndexState({**self.state.positions, **positions}, write.watermarks)
-        write_state(self.state_path, state)
+        f"{_SEARCHER}/store/generation.py",
+        before="""            if write.is_touched:
+                self.index.commit()
+            state = IndexState({**self.state.positions, **positions}, write.watermarks, write.refused)
+            write_state(self.state_path, state)
 """,
-        after="""        state = IndexState({**self.state.positions, **positions}, write.watermarks)
-        write_state(self.state_path, state)
-        for epoch in write.touched:
-            self._indexes[epoch].commit()
+        after="""            state = IndexState({**self.state.positions, **positions}, write.watermarks, write.refused)
+            write_state(self.state_path, state)
+            if write.is_touched:
+                self.index.commit()
 """,
         tests=(f"{_SEARCHER_TESTS}/integration/test_sink.py::test_crash_before_the_index_is_committed_loses_nothing",),
     ),

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import asyncio
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -17,11 +19,14 @@ from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed.documents.v1.schema_service_pb2_grpc import add_SchemaServiceServicer_to_server
 from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database
+from classifeed_common.document_shards import hash_of, shard_of
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import Cluster, KafkaProducer, Message, Topic, index_documents
 from classifeed_common.lease import Lease, Leases
 from classifeed_common.rpc.server import Servicer
 from classifeed_indexer.app.deliver_elements import Deliverer
+from classifeed_indexer.app.measure_backlog import measure_backlog
+from classifeed_indexer.app.refill_shards import ShardRefiller
 from classifeed_indexer.clients.receiver import Receiver
 from classifeed_indexer.domain.shards import lease_name
 from classifeed_indexer.settings import IndexerSettings
@@ -31,7 +36,6 @@ from classifeed_receiver.app.known_epochs import KnownEpochs
 from classifeed_receiver.app.push_documents import DocumentPusher
 from classifeed_receiver.app.put_schema import put_schema
 from classifeed_receiver.app.read_elements import ElementReader
-from classifeed_receiver.domain.shards import hash_of, shard_of
 from classifeed_receiver.rpc.index_queue_service import IndexQueueRpc
 from classifeed_receiver.rpc.schema_service import SchemaRpc
 from classifeed_receiver.settings import ReceiverSettings
@@ -98,7 +102,10 @@ class Registry:
     def servicers(self) -> list[Servicer]:
         return [
             Servicer.of(add_SchemaServiceServicer_to_server, SchemaRpc(self.database, self.epochs)),
-            Servicer.of(add_IndexQueueServiceServicer_to_server, IndexQueueRpc(self.database, self.reader)),
+            Servicer.of(
+                add_IndexQueueServiceServicer_to_server,
+                IndexQueueRpc(self.database, self.reader, self.signal, self.epochs),
+            ),
         ]
 
 
@@ -138,7 +145,7 @@ class Indexer:
 
     def __init__(self, channel: Any, database: Database, client: str, producer: Any, holder: str) -> None:
         self.settings = IndexerSettings(
-            receiver_address="127.0.0.1:1", clients=client, read_wait_s=0, report_interval_s=0.01
+            receiver_address="127.0.0.1:1", clients=client, read_wait_s=0, report_interval_s=0.01, refill_documents=20
         )
         self.client = client
         self.producer = producer
@@ -146,6 +153,9 @@ class Indexer:
         self.offsets = Offsets(database, self.settings.group, client)
         self.deliverer = Deliverer(self.receiver, self.offsets, producer, SystemClock(), self.settings)
         self.leases = Leases(database, holder, ttl_s=600)
+        self.refiller = ShardRefiller(
+            self.receiver, self.offsets.refills, self.deliverer, step_documents=self.settings.refill_documents
+        )
 
     async def take(self, *shards: int) -> list[Lease]:
         """Takes shards, as a LeaseKeeper would."""
@@ -162,6 +172,16 @@ class Indexer:
         while (delivered := await self.deliverer.deliver_once()) or await self.waits():
             total += delivered
         return total
+
+    async def backlog(self) -> dict[str, int]:
+        return dict(await measure_backlog([(self.receiver, self.offsets)], self.settings.group))
+
+    async def settle(self) -> None:
+        """Does what a running process does until nothing is left to do."""
+        async with asyncio.timeout(120):
+            while any((await self.backlog()).values()):
+                await self.deliverer._deliver_or_reposition()
+                await self.refiller.step_once()
 
     async def waits(self) -> bool:
         cursors = dict(self.deliverer._delivered)
@@ -182,6 +202,37 @@ def make_indexer(
         return Indexer(channel, indexer_database, client, producer or RecordingProducer(), holder)
 
     return make
+
+
+class Index:
+    """What an index holds after some messages, by the sink's rule: lower fences and older idx are dropped."""
+
+    def __init__(self) -> None:
+        self._fences: dict[int, int] = defaultdict(int)
+        self._reached: dict[tuple[int, int], int] = defaultdict(int)
+        self.documents: dict[str, IndexDocument] = {}
+        self.dropped = 0
+
+    def apply(self, sent: Iterable[IndexDocument]) -> None:
+        for document in sent:
+            place = (document.shard, document.queue)
+            if document.fence < self._fences[document.shard] or document.idx <= self._reached[place]:
+                self.dropped += 1
+                continue
+            self._fences[document.shard] = document.fence
+            self._reached[place] = document.idx
+            self.documents[document.pk] = document
+
+    def versions(self) -> dict[str, int]:
+        """Versions of what can be found."""
+        found = self.documents.items()
+        return {pk: document.version for pk, document in found if document.action == DOCUMENT_ACTION_UPSERT}
+
+
+@pytest.fixture
+def new_index() -> type[Index]:
+    """Makes an empty index: `new_index()`."""
+    return Index
 
 
 @pytest.fixture

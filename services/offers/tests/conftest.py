@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
@@ -23,12 +25,22 @@ from classifeed.feeds.v1.offer_requests_pb2 import (
     TaskEnd,
 )
 from classifeed.offers.v1.offer_pb2 import OfferContent, Price
-from classifeed_common.db import Database
+from classifeed_common.db import Database, Tx
+from classifeed_common.ids import process_holder
+from classifeed_common.lease import Leases
+from classifeed_common.publish_mark import MarkPusher
+from classifeed_jobs import JobStore, Registry, Worker
 from classifeed_offers.app.apply_requests import apply_requests
+from classifeed_offers.app.publish_offers import OfferPublisher
+from classifeed_offers.app.republish_offers import Republisher
 from classifeed_offers.app.sweep_run import sweep_step
+from classifeed_offers.app.watch_publication import PublicationWatch
+from classifeed_offers.clients.receiver import Receiver
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.domain.offers import Namespace, digest_of, hash_of
+from classifeed_offers.jobs.republish import QUEUE, RepublishJobs, register_republish
+from classifeed_offers.store import publishing
 
 
 def content_of(title: str, price: int = 100) -> OfferContent:
@@ -163,6 +175,72 @@ class Owner:
 
     async def alive(self, load: Load | None = None) -> set[str]:
         return {external_id for external_id, row in (await self.rows(load)).items() if row[0] != "REMOVED"}
+
+
+class Publishing:
+    """Publishes offers to a receiver as the service does, with the worker that sets marks back."""
+
+    def __init__(self, db: Database, receiver: Receiver, *, slice_offers: int = 100) -> None:
+        self.db = db
+        self._registry = Registry()
+        register_republish(self._registry, slice_offers=slice_offers)
+        self.jobs = JobStore(tasks=self._registry)
+        self.republisher = Republisher(db, RepublishJobs(self.jobs), self._restart)
+        self.publisher = OfferPublisher(db, receiver, self.republisher)
+        self.watch = PublicationWatch(db)
+        self.pusher = MarkPusher(
+            db,
+            name="offers",
+            select_due=publishing.SELECT_DUE,
+            advance=publishing.ADVANCE,
+            push=self.publisher.push,
+            record=self.publisher.record,
+            on_idle=self.publisher.check,
+            idle_every_s=0.05,
+            max_idle_s=0.05,
+            max_backoff_s=0.1,
+            leases=Leases(db, process_holder("test"), 2),
+        )
+
+    async def _restart(self, tx: Tx) -> None:
+        await self.pusher.restart(tx)
+
+    def new_worker(self) -> Worker:
+        return Worker(self.db, self.jobs, self._registry, queues={QUEUE: 1})
+
+    @asynccontextmanager
+    async def running(self, *, worker: bool = True) -> AsyncIterator[None]:
+        stop = asyncio.Event()
+        tasks = [asyncio.create_task(self.pusher.run(stop))]
+        if worker:
+            tasks.append(asyncio.create_task(self.new_worker().run(stop)))
+        try:
+            yield
+        finally:
+            stop.set()
+            await asyncio.gather(*tasks)
+
+    async def until(self, condition: Callable[[], Awaitable[bool]], limit_s: float = 120) -> None:
+        async with asyncio.timeout(limit_s):
+            while not await condition():
+                await asyncio.sleep(0.02)
+
+    async def is_settled(self) -> bool:
+        """Whether everything is published and no republication is under way."""
+        await self.watch.look()
+        return not self.watch.blocked() and await self.pusher.backlog() == 0
+
+    async def fetch(self, sql: str, *parameters: object) -> list[tuple]:
+        async with self.db.connection() as connection:
+            return await (await connection.execute(sql, parameters)).fetchall()
+
+
+@pytest.fixture
+def new_publishing(db: Database) -> Callable[..., Publishing]:
+    def make(receiver: Receiver, **options: int) -> Publishing:
+        return Publishing(db, receiver, **options)
+
+    return make
 
 
 @pytest.fixture

@@ -25,15 +25,18 @@ from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceStub, a
 from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database
 from classifeed_common.rpc.server import Servicer
+from classifeed_common.testing.databases import TableBackup
 from classifeed_receiver.app.commit_signal import CommitSignal
 from classifeed_receiver.app.known_epochs import KnownEpochs
 from classifeed_receiver.app.push_documents import DocumentPusher
 from classifeed_receiver.app.put_schema import put_schema
 from classifeed_receiver.app.read_elements import ElementReader
+from classifeed_receiver.domain.schemas import EpochState
 from classifeed_receiver.rpc.index_queue_service import IndexQueueRpc
 from classifeed_receiver.rpc.receiver_service import ReceiverRpc
 from classifeed_receiver.rpc.schema_service import SchemaRpc
 from classifeed_receiver.settings import ReceiverSettings
+from classifeed_receiver.store import schemas
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -100,11 +103,19 @@ class Receiver:
         self.pusher = DocumentPusher(database, self.epochs, self.signal, self.settings)
         self.reader = ElementReader(database, self.signal, self.clock, poll_s=self.settings.queue_poll_s)
 
-    async def push(self, *documents: RawDocument, client: str = "offers") -> list[Any]:
-        return await self.pusher.push(client, documents)
+    async def push(self, *documents: RawDocument, client: str = "offers", known: Any = ()) -> list[Any]:
+        return await self.pusher.push(client, documents, known)
 
     async def put(self, schema: Schema) -> Any:
         return await put_schema(self.database, self.epochs, schema)
+
+    async def put_epoch(self, schema: Schema, state: EpochState) -> None:
+        """Put an epoch as no release of today does: an earlier one (OPEN), or one that can switch epochs (ACTIVE)."""
+        async with self.database.transaction() as tx:
+            if state is EpochState.ACTIVE:
+                await tx.execute("UPDATE schemas SET state = 3 WHERE client = %s AND state = 2", [schema.client])
+            await schemas.insert_epoch(tx, schema, state)
+        self.epochs.forget(schema.client)
 
     async def fetch(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         async with self.database.connection() as connection:
@@ -112,9 +123,12 @@ class Receiver:
 
     def servicers(self) -> list[Servicer]:
         return [
-            Servicer.of(add_ReceiverServiceServicer_to_server, ReceiverRpc(self.pusher)),
+            Servicer.of(add_ReceiverServiceServicer_to_server, ReceiverRpc(self.database, self.pusher)),
             Servicer.of(add_SchemaServiceServicer_to_server, SchemaRpc(self.database, self.epochs)),
-            Servicer.of(add_IndexQueueServiceServicer_to_server, IndexQueueRpc(self.database, self.reader)),
+            Servicer.of(
+                add_IndexQueueServiceServicer_to_server,
+                IndexQueueRpc(self.database, self.reader, self.signal, self.epochs),
+            ),
         ]
 
 
@@ -156,3 +170,10 @@ async def stubs(receiver: Receiver, rpc_server: Any, rpc_channel: Any) -> Stubs:
     offers = rpc_channel(target, caller="offers", audience="receiver")
     indexer = rpc_channel(target, caller="indexer", audience="receiver")
     return Stubs(ReceiverServiceStub(offers), SchemaServiceStub(offers), IndexQueueServiceStub(indexer))
+
+
+@pytest.fixture
+async def table_backup(receiver: Receiver) -> TableBackup:
+    """A backup of the receiver's tables, to be taken."""
+    tables = ("schemas", "documents", "shards", "elements", "failures", "progress")
+    return TableBackup(receiver.database, *tables)

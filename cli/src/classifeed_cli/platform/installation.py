@@ -14,7 +14,7 @@ from classifeed_cli.platform.description import read_running
 from classifeed_cli.platform.layout import Layout
 
 if TYPE_CHECKING:
-    from classifeed_client import Client, JobClient
+    from classifeed_client import Client, IndexClient, JobClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,12 @@ class Installation:
             raise unavailable("SERVICE_NOT_RUNNING", f"none of {', '.join(JOB_SERVICES)} is part of what runs here")
         addresses = {name: address for address, name in present.items()}
         return JobClient({name: addresses[name] for name in JOB_SERVICES if name in addresses}, self.token)
+
+    def index_client(self) -> IndexClient:
+        """A client of the services on the way into the index; close it, or use it in a `with` block."""
+        from classifeed_client import INDEX_SERVICES, IndexClient
+
+        return IndexClient({name: self.address(name) for name in INDEX_SERVICES}, self.token)
 
 
 def connect(data: Path | None = None, address: str | None = None) -> Client:

@@ -15,6 +15,7 @@ from classifeed_common.runner.parts import channel_to, check_table, database_of
 from classifeed_indexer.app.deliver_elements import Deliverer
 from classifeed_indexer.app.hold_shards import ShardHolder
 from classifeed_indexer.app.measure_backlog import measure_backlog
+from classifeed_indexer.app.refill_shards import ShardRefiller
 from classifeed_indexer.clients.receiver import Receiver
 from classifeed_indexer.rpc.indexer_service import IndexerRpc
 from classifeed_indexer.settings import IndexerSettings
@@ -41,10 +42,17 @@ def build(settings: IndexerSettings) -> ServiceRunner:
         for client in settings.client_list
     }
     leases = Leases(database, process_holder(SERVICE), settings.lease_ttl_s)
-    holder = ShardHolder(leases, deliverers, group=settings.group)
+    refillers = [
+        ShardRefiller(
+            receivers[client], offsets[client].refills, deliverers[client], step_documents=settings.refill_documents
+        )
+        for client in settings.client_list
+    ]
+    holder = ShardHolder(leases, deliverers, refillers, group=settings.group)
 
     async def count_backlog() -> dict[str, int]:
-        return dict(await measure_backlog([(receivers[client], offsets[client]) for client in settings.client_list]))
+        clients = [(receivers[client], offsets[client]) for client in settings.client_list]
+        return dict(await measure_backlog(clients, settings.group))
 
     async def check_receiver() -> None:
         async with asyncio.timeout(1):
@@ -63,7 +71,7 @@ def build(settings: IndexerSettings) -> ServiceRunner:
         settings,
         SERVICE,
         version_of(SERVICE),
-        roles=[Role("deliver", holder.run, count_backlog)],
+        roles=[Role("deliver", holder.run, count_backlog, blocked=holder.blocked)],
         servicers=[Servicer.of(add_IndexerServiceServicer_to_server, IndexerRpc(offsets))],
         readiness={"postgres": check_table(database, "offsets"), "receiver": check_receiver},
         on_start=start,

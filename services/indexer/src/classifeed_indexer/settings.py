@@ -31,6 +31,9 @@ class IndexerSettings(ServiceSettings):
     read_wait_s: float = Field(
         default=2, ge=0, le=10, description="How long a read waits at the receiver for something to come, in seconds."
     )
+    refill_documents: int = Field(
+        default=1000, ge=1, le=5000, description="Documents of a shard that a step of a refill puts into its queue."
+    )
     report_interval_s: float = Field(
         default=1, gt=0, description="How often moved offsets are reported to the receiver, in seconds."
     )

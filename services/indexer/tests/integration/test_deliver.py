@@ -3,39 +3,31 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
+from classifeed_common.document_shards import SHARDS
 from classifeed_common.errors import FailedPrecondition, Unavailable
 from classifeed_common.lease import Lease
-from classifeed_indexer.app.measure_backlog import measure_backlog
-from classifeed_indexer.domain.shards import SHARDS, ShardQueue
+from classifeed_indexer.domain.shards import ShardQueue
 from classifeed_indexer.store.offsets import Move
 
 ALL = range(SHARDS)
 MAIN = 1
 
 
+def apply(new_index: Any, sent: Iterable[tuple[int, IndexDocument]]) -> tuple[dict[str, IndexDocument], int]:
+    """What an index holds after these messages, and how many of them it dropped."""
+    index = new_index()
+    index.apply(document for _, document in sent)
+    return index.documents, index.dropped
+
+
 class Killed(Exception):
     """Stands for the end of the process."""
-
-
-def apply(sent: list[tuple[int, IndexDocument]]) -> tuple[dict[str, IndexDocument], int]:
-    """What an index holds after these messages, by the sink's rule: lower fences and older idx are dropped."""
-    fences: dict[int, int] = defaultdict(int)
-    reached: dict[tuple[int, int], int] = defaultdict(int)
-    index: dict[str, IndexDocument] = {}
-    dropped = 0
-    for shard, document in sent:
-        if document.fence < fences[shard] or document.idx <= reached[shard, document.queue]:
-            dropped += 1
-            continue
-        fences[shard] = document.fence
-        reached[shard, document.queue] = document.idx
-        index[document.pk] = document
-    return index, dropped
 
 
 @pytest.mark.kafka
@@ -62,7 +54,13 @@ async def test_newest_version_of_each_document_is_delivered(
 
 @pytest.mark.kafka
 async def test_killed_between_delivery_and_offset(
-    registry: Any, make_indexer: Any, producer: Any, read_topic: Any, document: Any, monkeypatch: pytest.MonkeyPatch
+    registry: Any,
+    new_index: Any,
+    make_indexer: Any,
+    producer: Any,
+    read_topic: Any,
+    document: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     """The next holder delivers the same again, with the same idx; nothing is lost."""
     await registry.push(*[document(f"k{number}") for number in range(50)])
@@ -87,13 +85,19 @@ async def test_killed_between_delivery_and_offset(
         places[delivered.pk].add(delivered.idx)
     assert len(sent) == 100
     assert {len(idxs) for idxs in places.values()} == {1}
-    index, dropped = apply(sent)
+    index, dropped = apply(new_index, sent)
     assert (len(index), dropped) == (50, 50)
 
 
 @pytest.mark.kafka
 async def test_zombie_neither_moves_offsets_nor_reaches_the_index(
-    registry: Any, make_indexer: Any, producer: Any, read_topic: Any, document: Any, indexer_database: Any
+    registry: Any,
+    new_index: Any,
+    make_indexer: Any,
+    producer: Any,
+    read_topic: Any,
+    document: Any,
+    indexer_database: Any,
 ):
     """One process is paused between reading and sending, past its lease; another takes over; the first goes on."""
     await registry.push(*[document(f"k{number}") for number in range(50)])
@@ -124,7 +128,7 @@ async def test_zombie_neither_moves_offsets_nor_reaches_the_index(
     await heir.deliver_all()
     sent = await asyncio.to_thread(read_topic)
     assert len(sent) > 100  # the zombie's did arrive
-    index, _ = apply(sent)
+    index, _ = apply(new_index, sent)
     expected = {f"k{n}": 3 if n < 10 else 2 if n < 25 else 1 for n in range(50)}
     assert {pk: delivered.version for pk, delivered in index.items()} == expected
     # Without the fence the zombie's late messages would have been refused by their idx alone, unless they were ahead.
@@ -132,7 +136,7 @@ async def test_zombie_neither_moves_offsets_nor_reaches_the_index(
 
 
 async def test_offsets_never_skip_or_run_back_while_shards_change_hands(
-    registry: Any, make_indexer: Any, document: Any, indexer_database: Any
+    registry: Any, new_index: Any, make_indexer: Any, document: Any, indexer_database: Any
 ):
     """Three processes take shards from each other at random moments; each offset is watched by a trigger."""
     async with indexer_database.connection() as connection:
@@ -177,7 +181,7 @@ async def test_offsets_never_skip_or_run_back_while_shards_change_hands(
     async def write() -> None:
         nonlocal newest
         # Thirty versions at least, and as many more as it takes until something came late or twice.
-        while newest < 30 or not apply(sent)[1]:
+        while newest < 30 or not apply(new_index, sent)[1]:
             newest += 1
             before = rounds
             await registry.push(*[document(f"k{number}", newest) for number in range(30)])
@@ -198,7 +202,7 @@ async def test_offsets_never_skip_or_run_back_while_shards_change_hands(
     await last.take(*ALL)
     await last.deliver_all()
     assert await last.stored_offsets() == dict(await registry.fetch("SELECT shard, last_idx FROM shards"))
-    index, dropped = apply(sent)
+    index, dropped = apply(new_index, sent)
     assert {pk: delivered.version for pk, delivered in index.items()} == {f"k{n}": newest for n in range(30)}
     assert dropped > 0
 
@@ -274,8 +278,9 @@ async def test_offset_stays_when_delivery_is_not_acknowledged(registry: Any, mak
     assert await indexer.stored_offsets() == {}
     indexer.producer.on_send = None
     await indexer.deliver_all()
-    assert [delivered.idx for delivered in indexer.producer.sent] == [1, 1]
-    assert list((await indexer.stored_offsets()).values()) == [1]
+    [(shard, end)] = await registry.fetch("SELECT shard, last_idx FROM shards")
+    assert [delivered.idx for delivered in indexer.producer.sent] == [end, end]
+    assert await indexer.stored_offsets() == {shard: end}
 
 
 async def test_lease_that_was_renewed_late_goes_on(
@@ -292,7 +297,7 @@ async def test_lease_that_was_renewed_late_goes_on(
     assert await indexer.stored_offsets() == {}
     assert len(await indexer.leases.renew(leases)) == SHARDS
     await indexer.deliver_all()
-    assert list((await indexer.stored_offsets()).values()) == [1]
+    assert await indexer.stored_offsets() == dict(await registry.fetch("SELECT shard, last_idx FROM shards"))
 
 
 async def test_offset_moved_by_an_operator_is_followed(
@@ -306,25 +311,31 @@ async def test_offset_moved_by_an_operator_is_followed(
         await connection.execute("UPDATE offsets SET idx = 0")
     await registry.push(document("a", 2))
     await indexer.deliver_all()
-    assert list((await indexer.stored_offsets()).values()) == [2]
+    assert await indexer.stored_offsets() == dict(await registry.fetch("SELECT shard, last_idx FROM shards"))
 
 
-async def test_shard_whose_place_is_trimmed_is_left_out_and_the_others_go_on(
-    registry: Any, make_indexer: Any, document: Any, shard_of_pk: Any
+async def test_shard_that_is_refused_is_left_out_and_named_and_the_others_go_on(
+    registry: Any, make_indexer: Any, document: Any, shard_of_pk: Any, monkeypatch: pytest.MonkeyPatch
 ):
     await registry.push(*[document(f"k{number}") for number in range(40)])
     stuck = shard_of_pk("k0")
-    await registry.fetch("UPDATE shards SET trimmed_idx = last_idx WHERE shard = %s RETURNING 1", stuck)
     indexer = make_indexer()
     await indexer.take(*ALL)
-    with pytest.raises(FailedPrecondition, match="CURSOR_TRIMMED"):
-        await indexer.deliverer.deliver_once()
+    read = indexer.receiver.read
+
+    async def refuse(cursors: Any, **named: Any) -> Any:
+        if any(key.shard == stuck for key in cursors):
+            raise FailedPrecondition("BROKEN", "ask an operator", metadata={"shard": str(stuck)})
+        return await read(cursors, **named)
+
+    monkeypatch.setattr(indexer.receiver, "read", refuse)
     stop = asyncio.Event()
     running = asyncio.create_task(indexer.deliverer.run(stop))
     others = {f"k{number}" for number in range(40) if shard_of_pk(f"k{number}") != stuck}
     async with asyncio.timeout(90):
         while {delivered.pk for delivered in indexer.producer.sent} != others:
             await asyncio.sleep(0.01)
+    assert indexer.deliverer.blocked() == {f"{indexer.client} shard {stuck}": "ask an operator"}
     stop.set()
     await running
     assert stuck not in await indexer.stored_offsets()
@@ -338,8 +349,9 @@ async def test_progress_is_reported_for_what_is_held(registry: Any, make_indexer
     progress = 'SELECT "group", queue, shard, idx FROM progress ORDER BY queue'
     assert await registry.fetch(progress) == [("search", 1, shard, 0), ("search", 2, shard, 0)]
     await registry.push(document("a"))
+    [(end,)] = await registry.fetch("SELECT last_idx FROM shards")
     async with asyncio.timeout(90):
-        while await registry.fetch(progress) != [("search", 1, shard, 1), ("search", 2, shard, 0)]:
+        while await registry.fetch(progress) != [("search", 1, shard, end), ("search", 2, shard, 0)]:
             await indexer.deliverer.deliver_once()
             await asyncio.sleep(0.01)
 
@@ -372,7 +384,7 @@ async def test_backlog_is_nothing_exactly_when_everything_is_delivered(
     indexer = make_indexer()
 
     async def backlog() -> int:
-        return (await measure_backlog([(indexer.receiver, indexer.offsets)]))[client]
+        return (await indexer.backlog())[client]
 
     assert await backlog() == 0
     await registry.push(document("a"), document("a", 2))

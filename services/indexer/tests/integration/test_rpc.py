@@ -36,7 +36,8 @@ async def test_status_of_every_shard(
     assert [entry.shard for entry in status.shards] == list(range(64))
     held = status.shards[shard]
     assert (held.holder, held.fence) == ("worker-1", lease.fence)
-    assert [(cursor.queue, cursor.shard, cursor.idx) for cursor in held.delivered] == [(1, shard, 1), (2, shard, 0)]
+    [(end,)] = await registry.fetch("SELECT last_idx FROM shards")
+    assert [(cursor.queue, cursor.shard, cursor.idx) for cursor in held.delivered] == [(1, shard, end), (2, shard, 0)]
     assert (status.shards[other].holder, status.shards[other].fence) == ("", 0)
     assert status.shards[(shard + 2) % 64].delivered == []
 

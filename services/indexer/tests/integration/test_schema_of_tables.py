@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 from classifeed_common.db import Database
@@ -33,9 +34,17 @@ async def test_no_hot_query_scans_a_large_table(indexer_database: Database):
               FROM generate_series(1, 10) AS g, generate_series(1, 20) AS c, generate_series(0, 63) AS s
             """
         )
+        await tx.execute(
+            """
+            INSERT INTO refills
+            SELECT 'g' || g, 'c' || c, s, 'test', now()
+              FROM generate_series(1, 10) AS g, generate_series(1, 20) AS c, generate_series(0, 63) AS s
+            """
+        )
     names = lease_names("g1", ["c1"])
     few = names[:8]
     group = {"group": "g1", "client": "c1"}
+    refill = {**group, "shard": 3, "requested_at": datetime.now(UTC)}
     moves = {"queues": [1] * 8, "shards": list(range(8)), "expected": [1] * 8, "idxs": [2] * 8}
     hot: dict[str, dict[str, Any]] = {
         "add_offsets": {**group, "shard": 3, "queues": [1, 2]},
@@ -43,6 +52,18 @@ async def test_no_hot_query_scans_a_large_table(indexer_database: Database):
         "hold_leases": {"names": few, "holders": ["h"] * 8, "fences": [1] * 8},
         "move_offsets": {**group, **moves},
         "select_holders": {"names": names},
+        "reposition": {**group, "queue": 1, "shard": 3, "expected": 1, "idx": 2},
+        "request_refills": {**group, "shards": [3], "reason": "test"},
+        "select_refills": group,
+        "advance_refill": {
+            **refill,
+            "after_hash": 1,
+            "after_pk": "a",
+            "last_idx": 1,
+            "documents": 1,
+            "is_scanned": False,
+        },
+        "finish_refill": refill,
     }
     async with indexer_database.connection() as connection:
         await connection.execute("ANALYZE")

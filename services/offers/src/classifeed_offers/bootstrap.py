@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
+from typing import Final
 
 from classifeed.offers.v1.offer_service_pb2_grpc import add_OfferServiceServicer_to_server
+from classifeed_common.db import Tx
 from classifeed_common.ids import process_holder
 from classifeed_common.kafka import (
     FEEDS_OFFER_REQUESTS,
@@ -18,23 +19,28 @@ from classifeed_common.kafka import (
 from classifeed_common.lease import Leases
 from classifeed_common.outbox import Outbox, Relay
 from classifeed_common.publish_mark import MarkPusher
-from classifeed_common.runner import Role, Servicer, ServiceRunner
+from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import channel_to, check_table, database_of
 from classifeed_jobs import JobStore, Reaper, Scheduler, Worker
 from classifeed_jobs.faces.rpc import job_servicer
 from classifeed_jobs.schedules import set_default_zone
-from classifeed_offers.app.publish_offers import publish_offers
+from classifeed_offers.app.publish_offers import OfferPublisher
 from classifeed_offers.app.put_schema import put_schema
+from classifeed_offers.app.republish_offers import Republisher
+from classifeed_offers.app.watch_publication import PublicationWatch
 from classifeed_offers.clients.receiver import Receiver
 from classifeed_offers.consumers.requests import GROUP, RequestHandler, WakingPositions
 from classifeed_offers.domain.moderation import ApprovedBySetting
-from classifeed_offers.jobs.sweep import QUEUE, SweepJobs, sweep_registry
+from classifeed_offers.jobs import republish, sweep
+from classifeed_offers.jobs.republish import RepublishJobs, register_republish
+from classifeed_offers.jobs.sweep import SweepJobs, sweep_registry
 from classifeed_offers.rpc.offer_service import OfferService
 from classifeed_offers.settings import OffersSettings
 from classifeed_offers.store import publishing
 
 SERVICE = "offers"
+_WATCH_S: Final = 5.0
 
 
 async def prepare(settings: OffersSettings) -> None:
@@ -52,16 +58,28 @@ def build(settings: OffersSettings) -> ServiceRunner:
     leases = Leases(db, process_holder(SERVICE), settings.lease_ttl_s)
     outbox = Outbox()
     relay = Relay(db, producer, leases, outbox=outbox)
+    tasks = sweep_registry(outbox)
+    register_republish(tasks)
+    jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s, tasks=tasks)
+
+    async def restart_pusher(tx: Tx) -> None:
+        await pusher.restart(tx)
+
+    republisher = Republisher(db, RepublishJobs(jobs), restart_pusher)
+    publisher = OfferPublisher(db, receiver, republisher)
     pusher = MarkPusher(
         db,
         name="offers",
         select_due=publishing.SELECT_DUE,
         advance=publishing.ADVANCE,
-        push=partial(publish_offers, documents=receiver),
+        push=publisher.push,
+        record=publisher.record,
+        on_idle=publisher.check,
+        idle_every_s=settings.receiver_check_s,
         leases=leases,
     )
-    tasks = sweep_registry(outbox)
-    jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s, tasks=tasks)
+    publication = PublicationWatch(db)
+    watch = Watch(publication.look, period_s=_WATCH_S)
     handler = RequestHandler(outbox=outbox, moderation=ApprovedBySetting(), sweeps=SweepJobs(jobs))
     positions = WakingPositions(db, outbox.wake, pusher.wake)
     consumer = OrderedConsumer(
@@ -79,14 +97,16 @@ def build(settings: OffersSettings) -> ServiceRunner:
         db,
         jobs,
         tasks,
-        queues={QUEUE: settings.sweeps_at_once},
+        queues={sweep.QUEUE: settings.sweeps_at_once, republish.QUEUE: 1},
         drain_grace_s=settings.drain_grace_s / 2,  # leaves time to hand back what did not end
     )
     reaper = Reaper(db, tasks)
 
     async def publish(stop: asyncio.Event) -> None:
-        if await put_schema(receiver, stop):
-            await pusher.run(stop)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(watch.run(stop))
+            if await put_schema(receiver, stop, publication.note_schema_fault):
+                await pusher.run(stop)
 
     async def start() -> None:
         await db.open()
@@ -101,7 +121,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
         return {"offer_results": await relay.backlog()}
 
     async def unpublished() -> dict[str, int]:
-        return {"offers_unpublished": await pusher.backlog()}
+        return {"offers_unpublished": await pusher.backlog(), "republications": await publication.backlog()}
 
     return ServiceRunner(
         settings,
@@ -113,9 +133,12 @@ def build(settings: OffersSettings) -> ServiceRunner:
             Role("sweep", worker.run, worker.backlog),
             Role("reaper", reaper.run, reaper.backlog),
             Role("cron", Scheduler(db, jobs).run),
-            Role("publish", publish, unpublished),
+            Role("publish", publish, unpublished, blocked=publication.blocked),
         ],
-        servicers=[Servicer.of(add_OfferServiceServicer_to_server, OfferService(db)), job_servicer(db, jobs)],
+        servicers=[
+            Servicer.of(add_OfferServiceServicer_to_server, OfferService(db, republisher, pusher.backlog)),
+            job_servicer(db, jobs),
+        ],
         readiness={"postgres": check_table(db, "task_heads")},
         on_start=start,
         on_stop=close,

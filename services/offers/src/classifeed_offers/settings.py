@@ -35,6 +35,14 @@ class OffersSettings(ServiceSettings):
         default=10, gt=0, le=600, description="How long a role of a dead process is left alone, in seconds."
     )
 
+    receiver_check_s: float = Field(
+        default=10,
+        gt=0,
+        le=600,
+        description="How often it is checked, while nothing is published, that the receiver still has what it "
+        "acknowledged, in seconds.",
+    )
+
     @field_validator("texts_approved_by_setting")
     @classmethod
     def _must_approve(cls, value: bool) -> bool:

@@ -22,8 +22,10 @@ PARENT = "sellers/seller/feeds/default"
 
 
 @pytest.fixture
-async def offers(db, rpc_server, rpc_channel) -> OfferServiceStub:
-    target = await rpc_server("offers", Servicer.of(add_OfferServiceServicer_to_server, OfferService(db)))
+async def offers(db, rpc_server, rpc_channel, new_publishing) -> OfferServiceStub:
+    publishing = new_publishing(None)
+    service = OfferService(db, publishing.republisher, publishing.pusher.backlog)
+    target = await rpc_server("offers", Servicer.of(add_OfferServiceServicer_to_server, service))
     return OfferServiceStub(rpc_channel(target, caller="operator", audience="offers"))
 
 

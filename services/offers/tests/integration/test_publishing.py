@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 
 import grpc
 import pytest
@@ -16,6 +15,7 @@ from classifeed.documents.v1.receiver_service_pb2 import (
     PUSH_OUTCOME_INVALID,
     PUSH_OUTCOME_RETRY,
     PUSH_OUTCOME_STALE,
+    CheckPositionsResponse,
     PushBatchResponse,
     PushResult,
 )
@@ -24,11 +24,7 @@ from classifeed.documents.v1.receiver_service_pb2_grpc import (
     add_ReceiverServiceServicer_to_server,
 )
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceServicer, add_SchemaServiceServicer_to_server
-from classifeed_common.ids import process_holder
-from classifeed_common.lease import Leases
-from classifeed_common.publish_mark import MarkPusher
 from classifeed_common.rpc.server import Servicer
-from classifeed_offers.app.publish_offers import publish_offers
 from classifeed_offers.app.put_schema import put_schema
 from classifeed_offers.clients.receiver import Receiver
 from classifeed_offers.domain.documents import schema
@@ -56,6 +52,9 @@ class FakeReceiver(ReceiverServiceServicer, SchemaServiceServicer):
                 self.documents[document.pk] = document
         return PushBatchResponse(results=results)
 
+    async def CheckPositions(self, request, context):
+        return CheckPositionsResponse(ends=request.positions)
+
     async def PutSchema(self, request, context):
         if self.refusals:
             self.refusals -= 1
@@ -80,31 +79,20 @@ async def receiver(fake, rpc_server, rpc_channel) -> Receiver:
 
 
 async def test_the_pusher_publishes_all_and_an_unpublishable_one_blocks_nobody(
-    owner, receiver, fake, records, new_load
+    owner, receiver, fake, records, new_load, new_publishing
 ):
     """With the real MarkPusher: a refused schema field, a busy receiver, and 700 others behind them."""
     names = ["invalid", "retry", *(str(number) for number in range(700))]
     await owner.load(new_load([records.good(name) for name in names], batch_size=100))
     fake.outcomes = {"invalid": PUSH_OUTCOME_INVALID, "retry": PUSH_OUTCOME_RETRY}
-    pusher = MarkPusher(
-        owner.db,
-        name="offers",
-        select_due=publishing.SELECT_DUE,
-        advance=publishing.ADVANCE,
-        push=partial(publish_offers, documents=receiver),
-        leases=Leases(owner.db, process_holder("test"), 60),
-    )
-    stop = asyncio.Event()
-    running = asyncio.create_task(pusher.run(stop))
-    async with asyncio.timeout(120):
-        while await pusher.backlog() > 1:
+    publishing = new_publishing(receiver)
+    async with publishing.running(), asyncio.timeout(120):
+        while await publishing.pusher.backlog() > 1:
             await asyncio.sleep(0.05)
         assert len(fake.documents) == 700
         fake.outcomes.clear()
-        while await pusher.backlog():
+        while await publishing.pusher.backlog():
             await asyncio.sleep(0.05)
-        stop.set()
-        await running
     assert "seller/default/retry" in fake.documents
     assert "seller/default/invalid" not in fake.documents
     async with owner.db.connection() as connection:
@@ -127,7 +115,7 @@ async def due(owner) -> list[tuple]:
         return await (await tx.execute(publishing.SELECT_DUE, {"limit": 500})).fetchall()
 
 
-async def test_each_outcome_settles_or_stays(owner, receiver, fake, records, new_load):
+async def test_each_outcome_settles_or_stays(owner, receiver, fake, records, new_load, new_publishing):
     await owner.load(new_load([records.good(name) for name in ("ack", "stale", "invalid", "retry", "old")]))
     fake.outcomes = {
         "stale": PUSH_OUTCOME_STALE,
@@ -136,7 +124,7 @@ async def test_each_outcome_settles_or_stays(owner, receiver, fake, records, new
         "old": PUSH_OUTCOME_EPOCH_TOO_OLD,
     }
     rows = await due(owner)
-    settled = await publish_offers(rows, documents=receiver)
+    settled = await new_publishing(receiver).publisher.push(rows)
     assert {row[4]: done for row, done in zip(rows, settled, strict=True)} == {
         "ack": True,
         "stale": True,
@@ -148,15 +136,19 @@ async def test_each_outcome_settles_or_stays(owner, receiver, fake, records, new
 
 async def test_the_schema_is_put_again_until_it_is_taken(receiver, fake):
     fake.refusals = 2
+    faults: list[str] = []
     async with asyncio.timeout(90):
-        assert await put_schema(receiver, asyncio.Event())
+        assert await put_schema(receiver, asyncio.Event(), faults.append)
     assert fake.schemas == [schema()]
+    assert ["not yet" in fault for fault in faults] == [True, True, False]
+    assert faults[-1] == "", "it is no longer named"
 
 
 async def test_stopping_ends_the_wait_for_the_receiver(receiver, fake):
     fake.refusals = 1000
     stop = asyncio.Event()
-    waiting = asyncio.create_task(put_schema(receiver, stop))
+    faults: list[str] = []
+    waiting = asyncio.create_task(put_schema(receiver, stop, faults.append))
     async with asyncio.timeout(90):
         while fake.refusals == 1000:
             await asyncio.sleep(0.01)
@@ -164,10 +156,12 @@ async def test_stopping_ends_the_wait_for_the_receiver(receiver, fake):
         assert await waiting is False
 
 
-async def test_removed_offers_are_deleted_and_shown_again_when_they_come_back(owner, receiver, fake, records, new_load):
+async def test_removed_offers_are_deleted_and_shown_again_when_they_come_back(
+    owner, receiver, fake, records, new_load, new_publishing
+):
     for task, names in ((1, "ab"), (2, "a"), (3, "ab")):
         await owner.load(new_load([records.good(name) for name in names], task))
-        await publish_offers(await due(owner), documents=receiver)
+        await new_publishing(receiver).publisher.push(await due(owner))
         document = fake.documents["seller/default/b"]
         assert document.action == (DOCUMENT_ACTION_DELETE if task == 2 else DOCUMENT_ACTION_UPSERT)
         rows = await owner.rows()

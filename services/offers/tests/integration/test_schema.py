@@ -7,7 +7,7 @@ import pytest
 from classifeed_common.db.migrations import check_drift
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.offers import Namespace, Run
-from classifeed_offers.store import applying, publishing, reading, sweeping
+from classifeed_offers.store import applying, publishing, reading, republishing, sweeping
 from classifeed_offers.store.tables import metadata
 
 SEED = """
@@ -62,6 +62,22 @@ HOT = {
     "list_offers": (reading.SQL, RUN | {"after": "id1", "status": None, "limit": 100}),
     "select_due": (publishing.SQL, {"limit": 500}),
     "advance": (publishing.SQL, {"offer_ids": list(range(1, 501)), "versions": [10**6] * 500}),
+    "raise_versions": (
+        publishing.SQL,
+        {"offer_ids": list(range(1, 501)), "versions": [10**6] * 500, "stored": [10**6] * 500},
+    ),
+    "reset_slice": (
+        republishing.SQL,
+        {
+            "seller_id": "seller1",
+            "namespace": "default",
+            "external_id": "id1",
+            "only_seller": "seller1",
+            "only_namespace": None,
+            "limit": 1000,
+        },
+    ),
+    "reset_offer": (republishing.SQL, {"offer_id": 5}),
 }
 
 

@@ -15,6 +15,7 @@ from classifeed_receiver.app.known_epochs import KnownEpochs
 from classifeed_receiver.app.push_documents import DocumentPusher
 from classifeed_receiver.app.read_elements import ElementReader
 from classifeed_receiver.app.trim_queues import QueueTrimmer
+from classifeed_receiver.app.watch_abandoned import AbandonedWatch
 from classifeed_receiver.rpc.index_queue_service import IndexQueueRpc
 from classifeed_receiver.rpc.receiver_service import ReceiverRpc
 from classifeed_receiver.rpc.schema_service import SchemaRpc
@@ -44,6 +45,8 @@ def build(settings: ReceiverSettings) -> ServiceRunner:
         tombstone_age_s=settings.tombstone_age_s,
     )
 
+    abandoned = AbandonedWatch(database, interval_s=settings.abandoned_interval_s)
+
     async def close() -> None:
         await pusher.close()
         await database.close()
@@ -52,11 +55,15 @@ def build(settings: ReceiverSettings) -> ServiceRunner:
         settings,
         SERVICE,
         version_of(SERVICE),
-        roles=[Role("trim", trimmer.run), Role("expire", expirer.run, expirer.backlog)],
+        roles=[
+            Role("trim", trimmer.run),
+            Role("expire", expirer.run, expirer.backlog),
+            Role("watch", abandoned.run, blocked=abandoned.blocked),
+        ],
         servicers=[
-            Servicer.of(add_ReceiverServiceServicer_to_server, ReceiverRpc(pusher)),
+            Servicer.of(add_ReceiverServiceServicer_to_server, ReceiverRpc(database, pusher)),
             Servicer.of(add_SchemaServiceServicer_to_server, SchemaRpc(database, epochs)),
-            Servicer.of(add_IndexQueueServiceServicer_to_server, IndexQueueRpc(database, reader)),
+            Servicer.of(add_IndexQueueServiceServicer_to_server, IndexQueueRpc(database, reader, signal, epochs)),
         ],
         readiness={"postgres": check_table(database, "schemas")},
         on_start=database.open,

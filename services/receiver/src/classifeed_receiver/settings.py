@@ -59,3 +59,8 @@ class ReceiverSettings(ServiceSettings):
         gt=0,
         description="How long a deleted document is remembered, so that no older version rises again, in seconds.",
     )
+    abandoned_interval_s: float = Field(
+        default=600,
+        gt=0,
+        description="How often documents of abandoned epochs are counted where there are such epochs, in seconds.",
+    )

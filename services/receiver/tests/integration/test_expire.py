@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from classifeed_receiver.app.expire_documents import DocumentExpirer
+from classifeed_receiver.domain.cursors import ShardKey
 from classifeed_receiver.domain.documents import Acknowledged, Stale, Status
-from classifeed_receiver.store.queues import ShardKey
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
 

@@ -12,9 +12,11 @@ import pytest
 
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed_common.db import Database, Tx
+from classifeed_common.document_shards import hash_of, shard_of
 from classifeed_common.errors import FailedPrecondition
+from classifeed_receiver.app.watch_abandoned import AbandonedWatch
 from classifeed_receiver.domain.documents import CONFLICT, Acknowledged, EpochTooOld, Invalid, Retry, Stale, Status
-from classifeed_receiver.domain.shards import hash_of, shard_of
+from classifeed_receiver.domain.schemas import EpochState
 from classifeed_receiver.store import registry
 from classifeed_receiver.store.compression import decompress
 
@@ -39,15 +41,14 @@ async def test_document_is_in_registry_and_queue_once_acknowledged(receiver: Any
 
 
 async def test_fresher_wins_in_every_order(receiver: Any, build: Any):
-    """Six documents of one key, in every order, one push each: the freshest stays and each loser is told STALE."""
-    await receiver.put(build.schema(2))
+    """Four documents of one key, in every order, one push each: the freshest stays and each loser is told STALE."""
     later = build.upsert("x").timestamp.ToDatetime() + timedelta(microseconds=1)
-    ladder = [(1, 1, None), (1, 2, None), (1, 2, later), (2, 1, None)]
+    ladder = [(1, None), (2, None), (2, later), (3, None)]
     for number, order in enumerate(permutations(range(len(ladder)))):
         pk = f"p{number}"
         made = [
-            build.upsert(pk, version, epoch=epoch, title=str(step), **({"at": at} if at else {}))
-            for step, (epoch, version, at) in enumerate(ladder)
+            build.upsert(pk, version, title=str(step), **({"at": at} if at else {}))
+            for step, (version, at) in enumerate(ladder)
         ]
         top = -1
         for step in order:
@@ -99,27 +100,52 @@ async def test_wrong_document_does_not_hide_the_others(receiver: Any, build: Any
     assert [type(outcome) for outcome in outcomes] == [Acknowledged, Invalid, Acknowledged]
 
 
-async def test_epochs(receiver: Any, build: Any):
-    await receiver.put(build.schema(4))
-    assert isinstance((await receiver.push(build.upsert("a", epoch=9)))[0], Invalid)
-    assert isinstance((await receiver.push(build.upsert("a", 1, epoch=4)))[0], Acknowledged)
-    assert isinstance((await receiver.push(build.upsert("b", 1, epoch=1)))[0], Acknowledged)
-    assert await receiver.push(build.upsert("a", 99, epoch=1)) == [Stale()]
-    async with receiver.database.transaction() as tx:
-        await tx.execute("UPDATE schemas SET state = 3 WHERE epoch = 1")
-        await tx.execute("UPDATE schemas SET state = 2 WHERE epoch = 4")
+async def test_documents_of_the_active_epoch_alone_are_taken(receiver: Any, build: Any):
+    await receiver.push(build.upsert("a", 99), build.upsert("b", 1))
+    await receiver.put_epoch(build.schema(4), EpochState.OPEN)
+    for epoch in (4, 9):
+        [outcome] = await receiver.push(build.upsert("a", 1, epoch=epoch))
+        assert isinstance(outcome, Invalid)
+        assert "is not the active epoch; compose the document for 1" in outcome.violations[0].description
+    await receiver.put_epoch(build.schema(5), EpochState.ACTIVE)
+    assert await receiver.push(build.upsert("b", 2)) == [EpochTooOld(current_epoch=5)]
+    [outcome] = await receiver.push(build.upsert("a", 1, epoch=5))
+    assert isinstance(outcome, Acknowledged), "a higher epoch wins with any version"
+
+
+async def test_what_an_abandoned_epoch_stores_gives_way(receiver: Any, build: Any):
+    """An earlier release took a second epoch and documents of it; its migration abandons the epoch."""
+    await receiver.put_epoch(build.schema(2), EpochState.OPEN)
+    await receiver.push(build.upsert("a", 5))
+    await receiver.fetch("UPDATE documents SET epoch = 2, version = 7 RETURNING 1")
+    assert await receiver.push(build.upsert("a", 6)) == [Stale()]
+    await receiver.fetch("UPDATE schemas SET state = 3 WHERE epoch = 2 RETURNING 1")
     receiver.epochs.forget("offers")
-    assert await receiver.push(build.upsert("b", 2, epoch=1)) == [EpochTooOld(current_epoch=4)]
+    watch = AbandonedWatch(receiver.database, interval_s=1)
+    await watch.count_once()
+    assert "1 documents are stored in epoch 2" in watch.blocked()["offers"]
+    assert "classifeed offer republish" in watch.blocked()["offers"]
+    assert await receiver.push(build.upsert("a", 9, epoch=2)) == [EpochTooOld(current_epoch=1)]
+    [outcome] = await receiver.push(build.upsert("a", 6))
+    assert isinstance(outcome, Acknowledged)
+    assert (await stored(receiver, "a")).version == 6
+    assert await receiver.push(build.upsert("a", 5)) == [Stale()], "from now on versions count again"
+    await watch.count_once()
+    assert watch.blocked() == {}
 
 
-async def test_epoch_put_at_another_replica_is_known_at_once(
+async def test_field_put_at_another_replica_is_known_at_once(
     receiver: Any, make_receiver: Callable[..., Any], build: Any
 ):
     other = make_receiver(epochs_refresh_s=3600)
     await other.push(build.upsert("a"))
-    await receiver.put(build.schema(2))
+    wider = build.schema()
+    wider.fields.add(name="colour", type="FIELD_TYPE_STRING")
+    await receiver.put(wider)
+    document = build.upsert("a", 2)
+    document.fields.add(name="colour").values.add(string_value="red")
     deadline = asyncio.get_running_loop().time() + 60
-    while isinstance((await other.push(build.upsert("a", epoch=2)))[0], Invalid):
+    while isinstance((await other.push(document))[0], Invalid):
         assert asyncio.get_running_loop().time() < deadline
         await asyncio.sleep(0.01)
     await other.pusher.close()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -12,7 +12,9 @@ from classifeed_common.errors import FailedPrecondition
 from classifeed_receiver.app.read_elements import ElementReader, ReadResult
 from classifeed_receiver.app.report_progress import report_progress
 from classifeed_receiver.app.trim_queues import QueueTrimmer
-from classifeed_receiver.store.queues import Failure, ShardKey, append_failed
+from classifeed_receiver.domain.cursors import ShardKey
+from classifeed_receiver.store import queues, registry
+from classifeed_receiver.store.queues import Failure, append_failed
 
 MAIN, FAILED = 1, 3
 ALL_SHARDS = {ShardKey(MAIN, shard): 0 for shard in range(64)}
@@ -32,11 +34,24 @@ async def read_to_the_end(receiver: Any, *, limit: int) -> list[tuple[ShardKey, 
     return found
 
 
-async def push_into_shard(receiver: Any, build: Any, count: int) -> ShardKey:
-    """Pushes `count` versions of one key, one after another; returns its shard."""
-    for version in range(1, count + 1):
+class Filled(NamedTuple):
+    """A shard with elements of one key; `at[n]` is the index of version n, `at[0]` the begin."""
+
+    key: ShardKey
+    at: list[int]
+
+
+async def push_into_shard(receiver: Any, build: Any, count: int, *, first: int = 1) -> Filled:
+    """Pushes `count` versions of one key, one after another, so that each is an element of its own."""
+    at = [0]
+    for version in range(first, first + count):
         [outcome] = await receiver.push(build.upsert("a", version))
-    return ShardKey(MAIN, outcome.place.shard)
+        at.append(outcome.place.idx)
+    return Filled(ShardKey(MAIN, outcome.place.shard), at)
+
+
+def trimmer_of(receiver: Any, *, elements: int = 100) -> QueueTrimmer:
+    return QueueTrimmer(receiver.database, interval_s=1, elements=elements, group_lifetime_s=60)
 
 
 async def test_everything_pushed_is_read_once_in_order_of_its_shard(receiver: Any, build: Any):
@@ -45,17 +60,17 @@ async def test_everything_pushed_is_read_once_in_order_of_its_shard(receiver: An
     assert {pk for _, _, pk, _ in found} == {f"k{number}" for number in range(300)}
     for key in ALL_SHARDS:
         idxs = [idx for other, idx, _, _ in found if other == key]
-        assert idxs == list(range(1, len(idxs) + 1))
+        assert idxs == sorted(set(idxs))
 
 
 async def test_element_of_a_replaced_document_is_passed_over(receiver: Any, build: Any):
-    key = await push_into_shard(receiver, build, 5)
+    key, at = await push_into_shard(receiver, build, 5)
     result = await read(receiver, {key: 0})
-    assert [(element.idx, element.document.version) for element in result.elements] == [(5, 5)]
-    assert result.next == {key: 5}
+    assert [(element.idx, element.document.version) for element in result.elements] == [(at[5], 5)]
+    assert result.next == {key: at[5]}
     # A page of nothing but replaced ones still moves the cursor.
     result = await read(receiver, {key: 0}, limit=3)
-    assert (result.elements, result.next) == ([], {key: 3})
+    assert (result.elements, result.next) == ([], {key: at[3]})
 
 
 async def test_answer_stays_below_its_size_and_loses_nothing(receiver: Any, build: Any):
@@ -106,95 +121,193 @@ async def test_wait_ends_without_anything(receiver: Any):
     assert time.monotonic() - started >= 0.2
 
 
+async def refusal(receiver: Any, key: ShardKey, cursor: int) -> FailedPrecondition:
+    with pytest.raises(FailedPrecondition) as raised:
+        await read(receiver, {key: cursor})
+    return raised.value
+
+
 async def test_trimmed_cursor_is_refused_never_moved_on(receiver: Any, build: Any):
-    key = await push_into_shard(receiver, build, 5)
-    await report_progress(receiver.database, "search", "offers", [(key, 3)])
-    trimmer = QueueTrimmer(receiver.database, interval_s=1, elements=100, group_lifetime_s=60)
-    assert await trimmer.trim_once() == 1
-    for cursor in (0, 2):  # 0: a brand-new group
-        with pytest.raises(FailedPrecondition) as raised:
-            await read(receiver, {key: cursor})
-        assert raised.value.reason == "CURSOR_TRIMMED"
-        assert "Rebuild the index" in raised.value.message
-        assert raised.value.metadata["trimmed_idx"] == "3"
-    assert [element.idx for element in (await read(receiver, {key: 3})).elements] == [5]
-    await report_progress(receiver.database, "search", "offers", [(key, 5)])
-    await trimmer.trim_once()
-    with pytest.raises(FailedPrecondition, match="CURSOR_TRIMMED"):  # nothing is left whose gap would show it
-        await read(receiver, {key: 4})
+    key, at = await push_into_shard(receiver, build, 5)
+    await report_progress(receiver.database, "search", "offers", {key: at[3]})
+    assert await trimmer_of(receiver).trim_once() == 1
+    for cursor in (at[0], at[1]):  # 0: a brand-new group
+        refused = await refusal(receiver, key, cursor)
+        assert refused.reason == "CURSOR_TRIMMED"
+        assert "IndexQueueService.Refill" in refused.message
+        assert (refused.metadata["trimmed_idx"], refused.metadata["last_idx"]) == (str(at[2]), str(at[5]))
+    for cursor in (at[2], at[3]):  # the last that was trimmed, and the one at which the group stands
+        assert [element.idx for element in (await read(receiver, {key: cursor})).elements] == [at[5]]
+    await report_progress(receiver.database, "search", "offers", {key: at[5]})
+    await trimmer_of(receiver).trim_once()
+    assert (await refusal(receiver, key, at[3])).reason == "CURSOR_TRIMMED"
+    assert (await read(receiver, {key: at[5]})).next == {}
 
 
-async def test_trim_between_two_looks_is_noticed(receiver: Any, build: Any):
-    """The end of the queue is read before its elements; what is trimmed in between shows as a gap."""
-    key = await push_into_shard(receiver, build, 5)
-    await receiver.fetch("DELETE FROM elements WHERE idx <= 2 RETURNING 1")  # trimmed_idx still says 0
-    with pytest.raises(FailedPrecondition) as raised:
-        await read(receiver, {key: 1})
-    assert raised.value.reason == "CURSOR_TRIMMED"
+async def test_trim_between_the_ends_and_the_elements_is_noticed(
+    receiver: Any, build: Any, monkeypatch: pytest.MonkeyPatch
+):
+    key, at = await push_into_shard(receiver, build, 5)
+    select_shards = queues.select_shards
+
+    async def trim_after(tx: Any, client: str) -> Any:
+        ends = await select_shards(tx, client)
+        await report_progress(receiver.database, "search", "offers", {key: at[4]})
+        await trimmer_of(receiver).trim_once()
+        return ends
+
+    monkeypatch.setattr(queues, "select_shards", trim_after)
+    refused = await refusal(receiver, key, at[1])
+    assert (refused.reason, refused.metadata["trimmed_idx"]) == ("CURSOR_TRIMMED", str(at[3]))
 
 
-async def test_cursor_beyond_the_end_is_refused(receiver: Any, build: Any):
-    key = await push_into_shard(receiver, build, 5)
-    with pytest.raises(FailedPrecondition) as raised:
-        await read(receiver, {key: 6})
-    assert raised.value.reason == "CURSOR_BEYOND_END"
-    with pytest.raises(FailedPrecondition):
-        await report_progress(receiver.database, "search", "offers", [(key, 6)])
+@pytest.mark.parametrize("pushed_since", [0, 1, 9])
+async def test_cursor_of_a_lost_table_is_refused_whatever_was_pushed_since(
+    receiver: Any, build: Any, table_backup: Any, pushed_since: int
+):
+    """Restored from a backup that is older than the reader's cursor; then the queue grows past it."""
+    key, at = await push_into_shard(receiver, build, 2)
+    await table_backup.take()
+    _, later = await push_into_shard(receiver, build, 3, first=3)
+    assert (await read(receiver, {key: later[2]})).next == {key: later[3]}
+    await table_backup.restore()
+    if pushed_since:
+        await push_into_shard(receiver, build, pushed_since, first=20)
+    refused = await refusal(receiver, key, later[2])
+    assert refused.reason == "CURSOR_UNKNOWN"
+    assert "restored from a backup" in refused.message
+    with pytest.raises(FailedPrecondition, match="CURSOR_UNKNOWN"):
+        await report_progress(receiver.database, "search", "offers", {key: later[2]})
+    [(last_idx,)] = await receiver.fetch("SELECT last_idx FROM shards")
+    for cursor in (0, at[1], at[2], last_idx):  # those of the table as it is
+        await read(receiver, {key: cursor})
+        await report_progress(receiver.database, "search", "offers", {key: cursor})
+
+
+CLOCK = "greatest(s.last_idx, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
+
+
+async def push_element(receiver: Any, build: Any, number: int) -> None:
+    await receiver.push(build.upsert("a", number))
+
+
+async def expire_element(receiver: Any, build: Any, number: int) -> None:
+    await receiver.fetch("UPDATE documents SET status = 1, expires_at = now() WHERE pk = 'a' RETURNING 1")
+    async with receiver.database.transaction() as tx:
+        assert await registry.bury_expired(tx, 10) == 1
+
+
+async def fail_element(receiver: Any, build: Any, number: int) -> None:
+    [(shard, idx)] = await receiver.fetch("SELECT shard, idx FROM elements WHERE queue = 1")
+    await receiver.fetch("DELETE FROM failures RETURNING 1")
+    async with receiver.database.transaction() as tx:
+        assert await append_failed(tx, "offers", [Failure(ShardKey(MAIN, shard), idx, "a", "broken")]) == 1
+
+
+@pytest.mark.parametrize(("module", "name", "add", "queue"), [
+    (registry, "write_documents", push_element, MAIN),
+    (registry, "bury_documents", expire_element, MAIN),
+    (queues, "append_failed", fail_element, FAILED),
+])  # fmt: skip
+@pytest.mark.parametrize("way", ["floored by the clock", "the next number"])
+async def test_no_index_is_given_twice_across_a_restore(
+    receiver: Any, build: Any, table_backup: Any, monkeypatch: pytest.MonkeyPatch, way: str,
+    module: Any, name: str, add: Any, queue: int,
+):  # fmt: skip
+    """A sink has seen the elements since the backup, and drops what does not lie above them."""
+    if way == "the next number":
+        assert CLOCK in module.SQL[name]
+        naive = module.SQL[name].replace(CLOCK, "s.last_idx")
+        monkeypatch.setattr(module, "SQL", {**module.SQL, name: naive})
+
+    async def newest() -> int:
+        [(idx,)] = await receiver.fetch("SELECT max(idx) FROM elements WHERE queue = %s", queue)
+        return int(idx)
+
+    await push_element(receiver, build, 1)
+    await add(receiver, build, 2)
+    await table_backup.take()
+    for number in range(3, 6):
+        await add(receiver, build, number)
+    seen = await newest()
+    await table_backup.restore()
+    await add(receiver, build, 10)
+    assert (await newest() > seen) == (way == "floored by the clock")
+
+
+async def test_indexes_grow_when_the_clock_has_stepped_back(receiver: Any, build: Any):
+    future = 4_000_000_000_000_000
+    await push_into_shard(receiver, build, 1)
+    await receiver.fetch("UPDATE shards SET last_idx = %s RETURNING 1", future)
+    _, at = await push_into_shard(receiver, build, 2, first=2)
+    assert future < at[1] < at[2]
 
 
 async def test_trims_what_every_living_group_has_passed(receiver: Any, build: Any):
-    key = await push_into_shard(receiver, build, 10)
-    trimmer = QueueTrimmer(receiver.database, interval_s=1, elements=4, group_lifetime_s=60)
+    key, at = await push_into_shard(receiver, build, 10)
+    trimmer = trimmer_of(receiver, elements=4)
 
     async def left() -> list[int]:
         await trimmer.trim_once()
-        return [idx for (idx,) in await receiver.fetch("SELECT idx FROM elements ORDER BY idx")]
+        return [at.index(idx) for (idx,) in await receiver.fetch("SELECT idx FROM elements ORDER BY idx")]
 
     assert await left() == list(range(1, 11))  # nobody reads: nothing is trimmed
-    await report_progress(receiver.database, "search", "offers", [(key, 8)])
-    await report_progress(receiver.database, "archive", "offers", [(ShardKey(MAIN, (key.shard + 1) % 64), 0)])
+    await report_progress(receiver.database, "search", "offers", {key: at[8]})
+    await report_progress(receiver.database, "archive", "offers", {ShardKey(MAIN, (key.shard + 1) % 64): 0})
     assert await left() == list(range(1, 11))  # archive has not spoken of this shard yet
-    await report_progress(receiver.database, "archive", "offers", [(key, 6)])
-    await report_progress(receiver.database, "archive", "offers", [(key, 2)])  # a late report takes nothing back
+    await report_progress(receiver.database, "archive", "offers", {key: at[6]})
+    await report_progress(receiver.database, "archive", "offers", {key: at[2]})  # a late report takes nothing back
     assert await left() == [5, 6, 7, 8, 9, 10]  # four at a time
-    assert await left() == [7, 8, 9, 10]
+    assert await left() == [6, 7, 8, 9, 10]  # the one at which archive stands is kept
+    assert await left() == [6, 7, 8, 9, 10]
     await receiver.fetch(
         "UPDATE progress SET reported_at = now() - interval '1 hour' WHERE \"group\" = 'archive' RETURNING 1"
     )
-    assert await left() == [9, 10]  # archive is dead
+    assert await left() == [8, 9, 10]  # archive is dead
+    assert await trimmer.trim_once() == 0, "what is kept is no work for the next round"
+
+
+async def test_cursor_of_a_queue_that_was_trimmed_through_its_cursor_is_known(receiver: Any, build: Any):
+    """As earlier releases trimmed: up to and with the element at which the group stands."""
+    key, at = await push_into_shard(receiver, build, 4)
+    await receiver.fetch("DELETE FROM elements WHERE idx <= %s RETURNING 1", at[3])
+    await receiver.fetch("UPDATE shards SET trimmed_idx = %s RETURNING 1", at[3])
+    assert [element.idx for element in (await read(receiver, {key: at[3]})).elements] == [at[4]]
+    await report_progress(receiver.database, "search", "offers", {key: at[3]})
 
 
 async def test_failed_element_gets_one_place_in_the_queue_failed(receiver: Any, build: Any):
-    key = await push_into_shard(receiver, build, 3)
+    key, at = await push_into_shard(receiver, build, 3)
     other = ShardKey(MAIN, (key.shard + 1) % 64)
 
     async def append(*failures: Failure) -> int:
         async with receiver.database.transaction() as tx:
             return await append_failed(tx, "offers", failures)
 
-    assert await append(Failure(key, 3, "a", "cannot be read"), Failure(key, 2, "a", "neither")) == 2
-    assert await append(Failure(key, 3, "a", "again"), Failure(key, 2, "a", "again")) == 0
-    assert await append(Failure(key, 3, "b", "another key"), Failure(other, 1, "a", "no element")) == 0
-    assert await receiver.fetch("SELECT idx, reason, failed_idx FROM failures ORDER BY idx") == [
-        (2, "neither", 1),
-        (3, "cannot be read", 2),
-    ]
+    assert await append(Failure(key, at[3], "a", "cannot be read"), Failure(key, at[2], "a", "neither")) == 2
+    assert await append(Failure(key, at[3], "a", "again"), Failure(key, at[2], "a", "again")) == 0
+    assert await append(Failure(key, at[3], "b", "another key"), Failure(other, at[1], "a", "no element")) == 0
+    (first, one, first_idx), (second, two, second_idx) = await receiver.fetch(
+        "SELECT idx, reason, failed_idx FROM failures ORDER BY idx"
+    )
+    assert [(first, one), (second, two)] == [(at[2], "neither"), (at[3], "cannot be read")]
+    assert first_idx < second_idx
     # Read like any other queue: the first one stands for a version that was replaced.
     failed = ShardKey(FAILED, key.shard)
     result = await read(receiver, {failed: 0})
-    assert [(element.idx, element.document.version) for element in result.elements] == [(2, 3)]
-    assert result.next == {failed: 2}
+    assert [(element.idx, element.document.version) for element in result.elements] == [(second_idx, 3)]
+    assert result.next == {failed: second_idx}
 
 
 async def test_failures_reported_twice_at_a_time_get_one_place(receiver: Any, build: Any):
-    key = await push_into_shard(receiver, build, 1)
+    key, at = await push_into_shard(receiver, build, 1)
 
     async def append() -> int:
         async with receiver.database.transaction() as tx:
-            return await append_failed(tx, "offers", [Failure(key, 1, "a", "broken")])
+            return await append_failed(tx, "offers", [Failure(key, at[1], "a", "broken")])
 
     assert sum(await asyncio.gather(*[append() for _ in range(6)])) == 1
-    assert await receiver.fetch("SELECT last_idx FROM shards WHERE queue = 3") == [(1,)]
+    assert await receiver.fetch("SELECT count(*) FROM elements WHERE queue = 3") == [(1,)]
 
 
 async def test_corrupt_row_is_set_aside_and_its_shard_moves_on(receiver: Any, build: Any):

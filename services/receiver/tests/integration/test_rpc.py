@@ -12,8 +12,11 @@ from grpc_status import rpc_status
 from classifeed.documents.v1 import index_queue_service_pb2 as queue_pb
 from classifeed.documents.v1 import receiver_service_pb2 as pb
 from classifeed.documents.v1 import schema_service_pb2 as schema_pb
+from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE as DELETE
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.schema_pb2 import EPOCH_STATE_ACTIVE, EPOCH_STATE_OPEN, Schema
+from classifeed_common.document_shards import hash_of, shard_of
+from classifeed_receiver.domain.schemas import EpochState
 
 MAIN = queue_pb.INDEX_QUEUE_MAIN
 FAILED = queue_pb.INDEX_QUEUE_FAILED
@@ -48,7 +51,7 @@ async def test_push_one_and_read_it(stubs: Any, build: Any):
     assert not again.HasField("position")
 
 
-async def test_every_outcome_of_a_batch(stubs: Any, build: Any):
+async def test_every_outcome_of_a_batch(receiver: Any, stubs: Any, build: Any):
     await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("old", 5)))
     wrong = build.upsert("wrong")
     wrong.fields[0].values[0].int_value = 3
@@ -72,14 +75,13 @@ async def test_every_outcome_of_a_batch(stubs: Any, build: Any):
         "action",
         "timestamp",
     }
-    assert [position.idx for position in answer.positions] == [1]
+    assert [(position.shard, position.idx) for position in answer.positions] == await receiver.fetch(
+        "SELECT shard, idx FROM elements WHERE pk = 'a'"
+    )
 
 
 async def test_epoch_too_old_names_the_epoch_in_force(receiver: Any, stubs: Any, build: Any):
-    await receiver.put(build.schema(2))
-    await receiver.fetch("UPDATE schemas SET state = CASE epoch WHEN 1 THEN 3 ELSE 2 END WHERE epoch = 1 RETURNING 1")
-    await receiver.fetch("UPDATE schemas SET state = 2 WHERE epoch = 2 RETURNING 1")
-    receiver.epochs.forget("offers")
+    await receiver.put_epoch(build.schema(2), EpochState.ACTIVE)
     answer = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
     assert answer.result == pb.PushResult(outcome=pb.PUSH_OUTCOME_EPOCH_TOO_OLD, current_epoch=2)
 
@@ -169,7 +171,7 @@ async def test_wrong_read_is_refused_with_the_field(stubs: Any, cursors: list[An
 
 async def test_trimmed_cursor_says_what_to_do(receiver: Any, stubs: Any, build: Any):
     pushed = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
-    await receiver.fetch("UPDATE shards SET trimmed_idx = 1 RETURNING 1")
+    await receiver.fetch("UPDATE shards SET trimmed_idx = last_idx RETURNING 1")
     with pytest.raises(grpc.aio.AioRpcError) as raised:
         await all_shards(stubs)
     assert raised.value.code() == grpc.StatusCode.FAILED_PRECONDITION
@@ -180,7 +182,7 @@ async def test_trimmed_cursor_says_what_to_do(receiver: Any, stubs: Any, build: 
 
 async def test_failures_and_progress(receiver: Any, stubs: Any, build: Any):
     pushed = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
-    place = queue_pb.QueueCursor(queue=MAIN, shard=pushed.position.shard, idx=1)
+    place = queue_pb.QueueCursor(queue=MAIN, shard=pushed.position.shard, idx=pushed.position.idx)
     failed = queue_pb.FailedElement(position=place, pk="a", reason="no such type")
     for _ in range(2):
         await stubs.queue.AppendFailed(queue_pb.AppendFailedRequest(client="offers", elements=[failed]))
@@ -189,11 +191,55 @@ async def test_failures_and_progress(receiver: Any, stubs: Any, build: Any):
     assert [element.document.pk for element in read.elements] == ["a"]
     report = queue_pb.ReportProgressRequest(group="search", client="offers", cursors=[place])
     await stubs.queue.ReportProgress(report)
-    assert await receiver.fetch('SELECT "group", queue, idx FROM progress') == [("search", 1, 1)]
+    assert await receiver.fetch('SELECT "group", queue, idx FROM progress') == [("search", 1, place.idx)]
 
 
-async def test_schemas(stubs: Any, build: Any):
-    await stubs.schemas.PutSchema(schema_pb.PutSchemaRequest(schema=build.schema(2)))
+async def test_ends_of_queues_and_progress(receiver: Any, stubs: Any, build: Any):
+    pushed = (await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))).position
+    await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a", 2)))
+    for group, idx in (("search", pushed.idx), ("archive", 0)):
+        cursor = queue_pb.QueueCursor(queue=MAIN, shard=pushed.shard, idx=idx)
+        await stubs.queue.ReportProgress(queue_pb.ReportProgressRequest(group=group, client="offers", cursors=[cursor]))
+    for group, delivered in (("search", pushed.idx), ("archive", 0), ("nobody", 0), ("", pushed.idx)):
+        answer = await stubs.queue.GetQueueEnds(queue_pb.GetQueueEndsRequest(client="offers", group=group))
+        [ends] = answer.ends
+        assert (ends.queue, ends.shard, ends.trimmed_idx, ends.delivered_idx) == (MAIN, pushed.shard, 0, delivered)
+        assert ends.last_idx > pushed.idx
+
+
+async def test_refill_puts_every_document_of_a_shard_into_its_queue_in_steps(receiver: Any, stubs: Any, build: Any):
+    shard = 40
+    pks = [pk for pk in (f"k{n}" for n in range(5000)) if shard_of(hash_of(pk)) == shard][:25]
+    others = [pk for pk in (f"other{n}" for n in range(50)) if shard_of(hash_of(pk)) != shard]
+    await receiver.push(*[build.upsert(pk) for pk in (*pks, *others)])
+    await receiver.push(build.delete(pks[0], 2))
+    request, sizes = queue_pb.RefillRequest(client="offers", shard=shard, limit=10), []
+    while True:
+        step = await stubs.queue.Refill(request)
+        sizes.append(step.elements)
+        if not step.HasField("next"):
+            break
+        request.after.CopyFrom(step.next)
+        request.last_idx = step.last_idx
+    assert sizes == [10, 10, 5, 0]
+    cursor = queue_pb.QueueCursor(queue=queue_pb.INDEX_QUEUE_EMERGENCY, shard=shard)
+    read = await stubs.queue.ReadElements(queue_pb.ReadElementsRequest(client="offers", cursors=[cursor]))
+    assert sorted(element.document.pk for element in read.elements) == sorted(pks)
+    assert [element.document.pk for element in read.elements if element.document.action == DELETE] == [pks[0]]
+    assert read.next[0].idx == request.last_idx
+    request.last_idx += 1
+    with pytest.raises(grpc.aio.AioRpcError) as raised:
+        await stubs.queue.Refill(request)
+    assert detail(raised.value, error_details_pb2.ErrorInfo).reason == "CURSOR_UNKNOWN"
+    empty = await stubs.queue.Refill(queue_pb.RefillRequest(client="nobody", shard=3))
+    assert empty == queue_pb.RefillResponse()
+
+
+async def test_schemas(receiver: Any, stubs: Any, build: Any):
+    with pytest.raises(grpc.aio.AioRpcError) as raised:
+        await stubs.schemas.PutSchema(schema_pb.PutSchemaRequest(schema=build.schema(2)))
+    assert detail(raised.value, error_details_pb2.ErrorInfo).reason == "SECOND_EPOCH_UNAVAILABLE"
+    await receiver.put_epoch(build.schema(2), EpochState.OPEN)
     active = await stubs.schemas.GetSchema(schema_pb.GetSchemaRequest(client="offers"))
     assert (active.epoch, active.state) == (1, EPOCH_STATE_ACTIVE)
     assert active.fields == build.schema().fields

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
 
 from classifeed_common.db import Database
-from classifeed_common.db.migrations import check_drift
-from classifeed_receiver.store import queues, registry
+from classifeed_common.db.migrations import check_drift, migrate
+from classifeed_receiver.domain.schemas import EpochState
+from classifeed_receiver.store import queues, registry, scanning
 from classifeed_receiver.store.tables import metadata
 
 ROWS = 100_000
@@ -16,6 +18,16 @@ ROWS = 100_000
 async def test_models_and_migrations_agree(receiver_database: Database):
     found = check_drift("classifeed_receiver", receiver_database.dsn, receiver_database.schema, metadata)
     assert found == []
+
+
+async def test_epochs_that_an_earlier_release_opened_are_abandoned_by_the_upgrade(receiver_database: Database):
+    async with receiver_database.transaction() as tx:
+        await tx.execute("INSERT INTO schemas VALUES ('offers', 1, 2, '', now()), ('offers', 2, 1, '', now())")
+        await tx.execute("UPDATE alembic_version SET version_num = '20261121_1'")
+    await asyncio.to_thread(migrate, "classifeed_receiver", receiver_database.dsn, receiver_database.schema)
+    async with receiver_database.connection() as connection:
+        states = await (await connection.execute("SELECT epoch, state FROM schemas ORDER BY epoch")).fetchall()
+    assert states == [(1, EpochState.ACTIVE), (2, EpochState.RETIRED)]
 
 
 @pytest.fixture
@@ -68,15 +80,41 @@ KEYS = {"hashes": list(range(500)), "pks": [f"k{n}" for n in range(500)]}
 HOT: list[tuple[str, str, dict[str, Any]]] = [
     ("select_elements", queues.SQL["select_elements"], {"limit": 100, "size_bytes": 1_000_000, **SHARDS}),
     ("select_shards", queues.SQL["select_shards"], {}),
-    ("trim_shard", queues.SQL["trim_shard"], {"queue": 1, "shard": 3, "upto": 50}),
+    ("select_ends", queues.SQL["select_ends"], {"group": "search"}),
+    (
+        "refill",
+        queues.SQL["refill"],
+        {"shard": 3, "after_hash": 3 << 58, "after_pk": "", "last_hash": (4 << 58) - 1, "limit": 100},
+    ),
+    ("trim_shard", queues.SQL["trim_shard"], {"queue": 1, "shard": 3, "below": 50, "limit": 20}),
+    ("select_trimmable", queues.SQL["select_trimmable"], {"group_lifetime_s": 60}),
+    ("select_unknown_cursors", queues.SQL["select_unknown_cursors"], SHARDS),
     (
         "note_failures",
         queues.SQL["note_failures"],
         {"queues": [1], "shards": [2], "idxs": [10], "pks": ["k"], "reasons": ["r"]},
     ),
-    ("append_failed", queues.SQL["append_failed"], {"queues": [1], "shards": [2], "idxs": [10]}),
+    ("append_failed", queues.SQL["append_failed"], {"queues": [1], "shards": [2], "idxs": [10], "count": 1}),
+    (
+        "scan_documents",
+        scanning.SQL["scan_documents"],
+        {
+            "after_hash": 3 << 58,
+            "after_pk": "",
+            "last_hash": (4 << 58) - 1,
+            "epoch": 1,
+            "limit": 5000,
+            "size_bytes": 10**6,
+        },
+    ),
+    (
+        "sum_digests",
+        scanning.SQL["sum_digests"],
+        {"shards": [3], "first_hashes": [3 << 58], "last_hashes": [(4 << 58) - 1], "epoch": 1},
+    ),
+    ("select_failed", scanning.SQL["select_failed"], {"shards": [3], "epoch": 1}),
     ("select_stored", registry.SQL["select_stored"], KEYS),
-    ("bury_documents", registry.SQL["bury_documents"], KEYS),
+    ("bury_documents", registry.SQL["bury_documents"], {"count": 500, **KEYS}),
     ("select_expired", registry.SQL["select_expired"], {"limit": 100}),
     ("delete_tombstones", registry.SQL["delete_tombstones"], {"age_s": 86400 * 10, "limit": 100}),
     ("count_expired", registry.SQL["count_expired"], {"bound": 1000}),

@@ -3,50 +3,56 @@
 from __future__ import annotations
 
 from classifeed.search.v1.search_service_pb2_grpc import add_SearchServiceServicer_to_server
-from classifeed_common.kafka import DeadLetters, KafkaProducer, OrderedConsumer, index_documents
+from classifeed_common.kafka import Cluster, DeadLetters, KafkaProducer, OrderedConsumer
 from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import channel_to
 from classifeed_searcher.app.search_documents import SearchDocuments
-from classifeed_searcher.clients.schemas import SchemaClient
+from classifeed_searcher.app.verify_index import IndexVerifier
+from classifeed_searcher.clients.registry import Registry
+from classifeed_searcher.clients.topic_log import TopicLog
+from classifeed_searcher.consumers.index_keeper import IndexKeeper
 from classifeed_searcher.consumers.index_sink import IndexSink
-from classifeed_searcher.consumers.schema_watch import SchemaWatch
 from classifeed_searcher.rpc.search_service import SearchService
 from classifeed_searcher.settings import SearcherSettings
-from classifeed_searcher.store.catalogue import IndexCatalogue, IndexWrite
+from classifeed_searcher.store.generation import IndexGeneration, IndexWrite
+from classifeed_searcher.store.generations import Generations
+from classifeed_searcher.store.live_index import LiveIndex
 from classifeed_searcher.store.positions import IndexPositions
 
 _SERVICE = "searcher"
 
 
 def build(settings: SearcherSettings) -> ServiceRunner:
-    """Returns the searcher, ready to run; opens its indexes, and so fails when another process writes them."""
-    clients = [client.strip() for client in settings.clients.split(",") if client.strip()]
-    catalogues = {client: IndexCatalogue(settings.data_dir, client) for client in clients}
+    """Return the searcher, ready to run; takes its folders, and so fails when another process has them."""
     channel = channel_to("receiver", settings.receiver_address, settings)
-    schemas = SchemaClient(channel)
+    cluster = Cluster(settings.kafka_bootstrap, client_id=_SERVICE)
     producer = KafkaProducer(settings.kafka_bootstrap, client_id=_SERVICE)
-    roles = [Role("schemas", SchemaWatch(catalogues, schemas).run)]
-    for client, catalogue in catalogues.items():
-        consumer: OrderedConsumer[IndexWrite] = OrderedConsumer(
-            bootstrap=settings.kafka_bootstrap,
-            group=f"{settings.group}.{client}",
-            topics=[index_documents(client)],
-            positions=IndexPositions(catalogue),
-            handle=IndexSink(catalogue, schemas.get),
-            dead_letters=DeadLetters(producer),
-            max_records=settings.batch_records,
-            assign_all=True,
+    indexes = {client: LiveIndex(client) for client in settings.client_list}
+    keepers: list[IndexKeeper] = []
+    roles: list[Role] = []
+    for client, live in indexes.items():
+        registry, topic = Registry(channel, client), TopicLog(cluster, client)
+        keeper = _keeper_of(settings, live, registry, topic, DeadLetters(producer))
+        verifier = IndexVerifier(
+            live,
+            registry,
+            topic,
+            keeper.request_rebuild,
+            interval_s=settings.digest_interval_s,
+            repair_interval_s=settings.repair_interval_s,
         )
-        roles.append(Role(f"sink-{client}", consumer.run, consumer.backlog))
+        keepers.append(keeper)
+        roles.append(Role(f"sink-{client}", keeper.run, keeper.backlog, blocked=keeper.blocked))
+        roles.append(Role(f"verify-{client}", verifier.run, verifier.backlog, blocked=verifier.blocked))
 
     async def stop() -> None:
         await producer.close()
         await channel.close()
-        for catalogue in catalogues.values():
-            catalogue.close()
+        for keeper in keepers:
+            keeper.close()
 
-    # Nothing is named as needed: an index on disk is searched while Kafka and the receiver are away.
+    # Neither Kafka nor the receiver is named as needed: an index that is whole is searched while they are away.
     return ServiceRunner(
         settings,
         _SERVICE,
@@ -55,9 +61,30 @@ def build(settings: SearcherSettings) -> ServiceRunner:
         servicers=[
             Servicer.of(
                 add_SearchServiceServicer_to_server,
-                SearchService(SearchDocuments(catalogues, at_least_wait_s=settings.at_least_wait_s)),
+                SearchService(SearchDocuments(indexes, at_least_wait_s=settings.at_least_wait_s)),
             )
         ],
+        readiness={f"index of {client}": live.check for client, live in indexes.items()},
         on_start=producer.start,
         on_stop=stop,
     )
+
+
+def _keeper_of(
+    settings: SearcherSettings, live: LiveIndex, registry: Registry, topic: TopicLog, dead_letters: DeadLetters
+) -> IndexKeeper:
+    def consume(generation: IndexGeneration) -> OrderedConsumer[IndexWrite]:
+        sink = IndexSink(generation)
+        return OrderedConsumer(
+            bootstrap=settings.kafka_bootstrap,
+            group=f"{settings.group}.{live.client}",
+            topics=[topic.name],
+            positions=IndexPositions(generation),
+            handle=sink,
+            dead_letters=dead_letters,
+            refuse=sink.refuse,
+            max_records=settings.batch_records,
+            assign_all=True,
+        )
+
+    return IndexKeeper(live, Generations(settings.data_dir, live.client), registry, topic, consume)

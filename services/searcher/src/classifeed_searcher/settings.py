@@ -23,3 +23,16 @@ class SearcherSettings(ServiceSettings):
     at_least_wait_s: float = Field(
         default=2.0, gt=0, description="How long a search waits for the index to come as far as it asks, in seconds."
     )
+    digest_interval_s: float = Field(
+        default=600.0, gt=0, description="How often the whole index is compared with the registry, in seconds."
+    )
+    repair_interval_s: float = Field(
+        default=3600.0,
+        gt=0,
+        description="How long an index that was made again because it differed is not made again for that, in seconds.",
+    )
+
+    @property
+    def client_list(self) -> list[str]:
+        """The clients, each once."""
+        return list(dict.fromkeys(client.strip() for client in self.clients.split(",") if client.strip()))

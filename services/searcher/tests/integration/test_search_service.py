@@ -10,11 +10,17 @@ import pytest
 from classifeed.documents.v1 import document_pb2, index_document_pb2, index_queue_service_pb2, schema_pb2
 from classifeed.search.v1 import search_service_pb2
 from classifeed.search.v1.search_service_pb2_grpc import SearchServiceStub, add_SearchServiceServicer_to_server
+from classifeed_common.document_digest import digest_of
+from classifeed_common.document_shards import hash_of
+from classifeed_common.errors import Unavailable
 from classifeed_common.rpc.server import Servicer
+from classifeed_common.rpc.status import from_rpc_error
 from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_searcher.app.search_documents import SearchDocuments
+from classifeed_searcher.domain.rebuild import Cause, Rebuild
 from classifeed_searcher.rpc.search_service import SearchService
-from classifeed_searcher.store.catalogue import IndexCatalogue
+from classifeed_searcher.store.generation import IndexGeneration
+from classifeed_searcher.store.live_index import LiveIndex
 
 MAIN = index_queue_service_pb2.INDEX_QUEUE_MAIN
 SELLERS = {"a": "north", "b": "north", "c": "south", "d": "south"}
@@ -29,10 +35,9 @@ def schema() -> schema_pb2.Schema:
 
 
 @pytest.fixture
-async def search(rpc_server: StartServer, rpc_channel: OpenChannel, tmp_path: Path) -> SearchServiceStub:
-    catalogue = IndexCatalogue(tmp_path, "offers")
-    catalogue.add(schema())
-    write = catalogue.open_write()
+def live(tmp_path: Path) -> LiveIndex:
+    generation = IndexGeneration.create(tmp_path / "generation", schema())
+    write = generation.open_write()
     for idx, (pk, seller) in enumerate(SELLERS.items(), start=1):
         document = index_document_pb2.IndexDocument(
             client="offers", epoch=1, pk=pk, version=1, action=document_pb2.DOCUMENT_ACTION_UPSERT,
@@ -41,9 +46,16 @@ async def search(rpc_server: StartServer, rpc_channel: OpenChannel, tmp_path: Pa
         document.fields.add(name="title").values.add(string_value="угловой диван")
         document.fields.add(name="seller").values.add(string_value=seller)
         document.fields.add(name="price").values.add(double_value=100.0 * idx)
-        catalogue.apply(write, document)
-    catalogue.commit(write, {})
-    service = SearchService(SearchDocuments({"offers": catalogue}, at_least_wait_s=0.2))
+        generation.apply(write, document)
+    generation.commit(write, {})
+    live = LiveIndex("offers")
+    live.generation = generation
+    return live
+
+
+@pytest.fixture
+async def search(rpc_server: StartServer, rpc_channel: OpenChannel, live: LiveIndex) -> SearchServiceStub:
+    service = SearchService(SearchDocuments({"offers": live}, at_least_wait_s=0.2))
     target = await rpc_server("searcher", Servicer.of(add_SearchServiceServicer_to_server, service))
     return SearchServiceStub(rpc_channel(target, caller="operator", audience="searcher"))
 
@@ -110,3 +122,38 @@ async def test_unknown_client_and_document_are_said(search: SearchServiceStub) -
     assert caught.value.code() is grpc.StatusCode.NOT_FOUND
     status = await search.GetIndexStatus(search_service_pb2.GetIndexStatusRequest(client="offers"))
     assert (status.documents, [(at.shard, at.idx) for at in status.positions]) == (4, [(3, 4)])
+
+
+async def test_index_that_is_not_whole_is_unavailable_and_says_how_far_it_is(
+    search: SearchServiceStub, live: LiveIndex
+) -> None:
+    live.generation, live.rebuild = None, Rebuild(Cause("no_index", "state.json is missing"), shards=41)
+    asked = search_service_pb2.GetDocumentRequest(client="offers", pk="a")
+    for call in (search.Search(request("диван")), search.GetDocument(asked), search.GetDigest(digest_request())):
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await call
+        assert from_rpc_error(caught.value).reason == "INDEX_REBUILDING"
+        assert "41 of 64 shards (state.json is missing)" in (caught.value.details() or "")
+    with pytest.raises(Unavailable, match="41 of 64 shards"):
+        await live.check()
+    status = await search.GetIndexStatus(search_service_pb2.GetIndexStatusRequest(client="offers"))
+    assert (status.rebuild.shards, status.rebuild.serves_former) == (41, False)
+
+
+async def test_client_without_a_schema_has_nothing_to_find(search: SearchServiceStub, live: LiveIndex) -> None:
+    live.generation, live.has_schema = None, False
+    await live.check()
+    assert not await found(search, request("диван"))
+    assert not (await search.GetDigest(digest_request())).digests
+
+
+def digest_request() -> search_service_pb2.GetDigestRequest:
+    return search_service_pb2.GetDigestRequest(client="offers")
+
+
+async def test_digest_is_that_of_the_registry(search: SearchServiceStub) -> None:
+    digests = (await search.GetDigest(digest_request())).digests
+    expected = [digest_of(hash_of(pk), 1) for pk in SELLERS]
+    assert sum(digest.documents for digest in digests) == len(SELLERS)
+    assert sum(digest.sum_a for digest in digests) == sum(digest.a for digest in expected)
+    assert sum(digest.sum_b for digest in digests) == sum(digest.b for digest in expected)

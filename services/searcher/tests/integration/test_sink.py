@@ -23,8 +23,8 @@ from classifeed_common.kafka import (
     message_of,
 )
 from classifeed_searcher.consumers.index_sink import IndexSink
-from classifeed_searcher.store import catalogue as catalogue_module
-from classifeed_searcher.store.catalogue import IndexCatalogue, IndexWrite
+from classifeed_searcher.store import generation as generation_module
+from classifeed_searcher.store.generation import IndexGeneration, IndexWrite
 from classifeed_searcher.store.positions import IndexPositions
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
@@ -89,19 +89,21 @@ class Replica:
     """A searcher's sink over a folder; stop it and start another one over the same folder."""
 
     def __init__(self, kafka: EmbeddedKafka, folder: Path, client: str, producer: KafkaProducer) -> None:
-        self.catalogue = IndexCatalogue(folder, client)
+        if folder.exists():
+            self.generation = IndexGeneration.open(folder)
+        else:
+            self.generation = IndexGeneration.create(folder, schema_for(client))
+            self.generation.commit(self.generation.open_write(), {})
         self._stop = asyncio.Event()
-
-        async def schema_of(name: str, _epoch: int) -> schema_pb2.Schema:
-            return schema_for(name)
-
+        sink = IndexSink(self.generation)
         consumer: OrderedConsumer[IndexWrite] = OrderedConsumer(
             bootstrap=kafka.bootstrap,
             group=f"searcher.{client}",
             topics=[index_documents(client)],
-            positions=IndexPositions(self.catalogue),
-            handle=IndexSink(self.catalogue, schema_of),
+            positions=IndexPositions(self.generation),
+            handle=sink,
             dead_letters=DeadLetters(producer),
+            refuse=sink.refuse,
             assign_all=True,
             max_backoff_s=0.2,
         )
@@ -109,8 +111,7 @@ class Replica:
         self._task = asyncio.create_task(consumer.run(self._stop))
 
     def versions(self, *pks: str) -> list[int]:
-        active = self.catalogue.active
-        hits = [active.get(pk) if active else None for pk in pks]
+        hits = [self.generation.index.get(pk) for pk in pks]
         return [hit.version if hit else 0 for hit in hits]
 
     async def until(self, condition: Callable[[], bool], timeout_s: float = 120) -> None:
@@ -129,7 +130,7 @@ class Replica:
         if not self._stop.is_set():
             self._stop.set()
             await self._task
-            self.catalogue.close()
+            self.generation.close()
 
 
 @pytest.fixture
@@ -143,7 +144,7 @@ async def start_replica(
     async def start() -> Replica:
         if running:
             await running.pop().stop()
-        running.append(Replica(kafka, tmp_path, feeder.client, producer))
+        running.append(Replica(kafka, tmp_path / "generation", feeder.client, producer))
         return running[-1]
 
     yield start
@@ -192,13 +193,13 @@ async def test_crash_between_index_and_state(
         pass
 
     crashed = asyncio.Event()
-    real_write, real_commit = catalogue_module.write_state, IndexCatalogue.commit
+    real_write, real_commit = generation_module.write_state, IndexGeneration.commit
 
     def die_before_the_state(*_: object) -> None:
         crashed.set()
         raise Crash
 
-    def state_first(self: IndexCatalogue, write: IndexWrite, positions: dict) -> None:
+    def state_first(self: IndexGeneration, write: IndexWrite, positions: dict) -> None:
         self.state.positions.update(positions)
         self.state.watermarks = write.watermarks
         real_write(self.state_path, self.state)
@@ -206,14 +207,14 @@ async def test_crash_between_index_and_state(
         raise Crash
 
     if order == "index first":
-        monkeypatch.setattr(catalogue_module, "write_state", die_before_the_state)
+        monkeypatch.setattr(generation_module, "write_state", die_before_the_state)
     else:
-        monkeypatch.setattr(IndexCatalogue, "commit", state_first)
+        monkeypatch.setattr(IndexGeneration, "commit", state_first)
     await feeder.send(feeder.document("a", 2, 2), feeder.document("b", 2, 1, shard=1))
     await asyncio.wait_for(crashed.wait(), 120)
     await replica.stop()
-    monkeypatch.setattr(catalogue_module, "write_state", real_write)
-    monkeypatch.setattr(IndexCatalogue, "commit", real_commit)
+    monkeypatch.setattr(generation_module, "write_state", real_write)
+    monkeypatch.setattr(IndexGeneration, "commit", real_commit)
 
     again = await start_replica()
     await again.drained()

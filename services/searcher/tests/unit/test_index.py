@@ -12,7 +12,7 @@ from classifeed.documents.v1 import document_pb2, index_document_pb2, schema_pb2
 from classifeed_searcher.domain.query import QueryError
 from classifeed_searcher.domain.query_text import parse_query
 from classifeed_searcher.engine.fields import WrongValue
-from classifeed_searcher.engine.index import TantivyIndex
+from classifeed_searcher.engine.index import LockedIndex, TantivyIndex
 
 
 def schema() -> schema_pb2.Schema:
@@ -132,7 +132,7 @@ def test_value_of_the_wrong_type_in_a_query_is_placed(index: TantivyIndex, text:
 
 
 def test_second_writer_is_refused(index: TantivyIndex, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="Lock"):
+    with pytest.raises(LockedIndex):
         TantivyIndex(tmp_path / "1", schema())
 
 

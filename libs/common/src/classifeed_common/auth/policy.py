@@ -83,10 +83,18 @@ POLICY: Final[Mapping[str, frozenset[str]]] = {
             "ListFetches": ("api", OPERATOR),
         },
     ),
-    **_allow("classifeed.offers.v1.OfferService", {"GetOffer": ("api", OPERATOR), "ListOffers": ("api", OPERATOR)}),
+    **_allow(
+        "classifeed.offers.v1.OfferService",
+        {
+            "GetOffer": ("api", OPERATOR),
+            "ListOffers": ("api", OPERATOR),
+            "RepublishOffers": (OPERATOR,),
+            "GetPublication": (OPERATOR,),
+        },
+    ),
     **_allow(
         "classifeed.documents.v1.ReceiverService",
-        {"Push": ("offers",), "PushBatch": ("offers",), "PushStream": ("offers",)},
+        dict.fromkeys(("Push", "PushBatch", "PushStream", "CheckPositions"), ("offers",)),
     ),
     **_allow(
         "classifeed.documents.v1.SchemaService",
@@ -98,9 +106,17 @@ POLICY: Final[Mapping[str, frozenset[str]]] = {
     ),
     **_allow(
         "classifeed.documents.v1.IndexQueueService",
-        {"ReadElements": ("indexer",), "AppendFailed": ("indexer",), "ReportProgress": ("indexer",)},
+        {
+            "ReadElements": ("indexer",),
+            "AppendFailed": ("indexer",),
+            "ReportProgress": ("indexer",),
+            "GetQueueEnds": ("indexer", "searcher", OPERATOR),
+            "Refill": ("indexer",),
+            "ScanDocuments": ("searcher",),
+            "GetDigest": ("searcher", OPERATOR),
+        },
     ),
-    **_allow("classifeed.documents.v1.IndexerService", {"GetStatus": (OPERATOR,)}),
+    **_allow("classifeed.documents.v1.IndexerService", dict.fromkeys(("GetStatus", "RequestRefill"), (OPERATOR,))),
     **_allow(
         "classifeed.jobs.v1.JobService",
         dict.fromkeys(
@@ -130,7 +146,12 @@ POLICY: Final[Mapping[str, frozenset[str]]] = {
     ),
     **_allow(
         "classifeed.search.v1.SearchService",
-        {"Search": ("api", OPERATOR), "GetDocument": ("api", OPERATOR), "GetIndexStatus": ("api", OPERATOR)},
+        {
+            "Search": ("api", OPERATOR),
+            "GetDocument": ("api", OPERATOR),
+            "GetIndexStatus": ("api", OPERATOR),
+            "GetDigest": (OPERATOR,),
+        },
     ),
 }
 

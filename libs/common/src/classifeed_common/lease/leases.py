@@ -20,7 +20,8 @@ class Lease:
     Attributes:
         name: what it is for.
         holder: who has it; unique per process (`ids.process_holder`).
-        fence: grows with each acquisition of the name; what a late holder did carries a smaller one.
+        fence: grows with each acquisition of the name, and is at least the database's clock in µs at that time, so
+            that it also grows across a restore of the table; what a late holder did carries a smaller one.
     """
 
     name: str

@@ -9,6 +9,7 @@ SELECT wanted.name, '', 0, '-infinity'
     ON CONFLICT (name) DO NOTHING
 
 -- name: acquire
+-- The fence never falls below the clock, so that a table restored from a backup gives no fence twice (ADR 0030).
   WITH free AS (
        SELECT name
          FROM leases
@@ -16,7 +17,9 @@ SELECT wanted.name, '', 0, '-infinity'
         LIMIT %(count)s
           FOR UPDATE SKIP LOCKED)
 UPDATE leases
-   SET holder = %(holder)s, fence = fence + 1, expires_at = clock_timestamp() + make_interval(secs => %(ttl_s)s)
+   SET holder = %(holder)s,
+       fence = greatest(fence + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint),
+       expires_at = clock_timestamp() + make_interval(secs => %(ttl_s)s)
   FROM free
  WHERE leases.name = free.name
 RETURNING leases.name, leases.fence
@@ -44,7 +47,9 @@ SELECT 1
 SELECT name FROM leases WHERE name = %(name)s FOR UPDATE
 
 -- name: expire_revoked
-UPDATE leases SET fence = fence + 1, expires_at = '-infinity' WHERE name = %(name)s
+UPDATE leases
+   SET fence = greatest(fence + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint), expires_at = '-infinity'
+ WHERE name = %(name)s
 
 -- name: attend
 INSERT INTO leases (name, holder, fence, expires_at, member_of)

@@ -46,8 +46,13 @@ class MarkPusher:
             `AND published_version < d.version`, so that the mark never falls.
         push: called outside any transaction with the rows; tells for each whether the other side has taken it.
         leases: in the same database.
+        record: called in the transaction that moves the mark, after it, with what is to hold together with the push
+            just done; a mark that is not moved for lack of taken rows has no such transaction.
+        on_idle: called when nothing is due, by the one that pushes, between its pushes, at most every `idle_every_s`.
+            What it raises counts as a failed push: it is called again after a pause.
         batch: rows at a time.
-        max_idle_s: the longest pause between two looks when nothing was due; `wake` cuts it short.
+        max_idle_s: the longest pause between two polls when nothing was due; `wake` cuts it short.
+        idle_every_s: the shortest time between two calls of `on_idle`.
         max_backoff_s: the longest pause after `push` raised.
     """
 
@@ -60,8 +65,11 @@ class MarkPusher:
         advance: str,
         push: Callable[[Sequence[Row]], Awaitable[Sequence[bool]]],
         leases: Leases,
+        record: Callable[[Tx], Awaitable[None]] | None = None,
+        on_idle: Callable[[], Awaitable[None]] | None = None,
         batch: int = 500,
         max_idle_s: float = 1.0,
+        idle_every_s: float = 10.0,
         max_backoff_s: float = 5.0,
     ) -> None:
         self._db = db
@@ -70,6 +78,10 @@ class MarkPusher:
         self._advance_sql = advance
         self._push = push
         self._leases = leases
+        self._record = record
+        self._on_idle = on_idle
+        self._idle_every_s = idle_every_s
+        self._idle_at_s = float("-inf")
         self._batch = batch
         self._max_idle_s = max_idle_s
         self._max_backoff_s = max_backoff_s
@@ -127,6 +139,8 @@ class MarkPusher:
             self._woken.clear()
             try:
                 found = await self._push_batch(lease)
+                if not found:
+                    await self._idle()
             except LeaseLost:
                 # The keeper ends this when another one has the lease. One that ran out and was renewed, because nobody
                 # took it meanwhile, is ours still, and nobody would begin again.
@@ -171,7 +185,15 @@ class MarkPusher:
             async with self._db.transaction() as tx:
                 await self._leases.guard(tx, lease)
                 await tx.execute(self._advance_sql, values)
+                if self._record is not None:
+                    await self._record(tx)
         return True
+
+    async def _idle(self) -> None:
+        now_s = asyncio.get_running_loop().time()
+        if self._on_idle is not None and now_s - self._idle_at_s >= self._idle_every_s:
+            await self._on_idle()
+            self._idle_at_s = now_s
 
     async def _read(self, now_s: float) -> tuple[list[str], list[Row]]:
         # Resting rows may stand before the others, so as many more are read.

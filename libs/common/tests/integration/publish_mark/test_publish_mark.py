@@ -11,7 +11,8 @@ import psycopg
 import pytest
 from goods import ADVANCE, PUT, SELECT_DUE, Peer, prices, put, until
 
-from classifeed_common.db import Database
+from classifeed_common.db import Database, Tx
+from classifeed_common.errors import Unavailable
 from classifeed_common.lease import Lease, Leases
 from classifeed_common.publish_mark import FIRST_VERSION, NEXT_VERSION, MarkPusher
 
@@ -214,6 +215,53 @@ async def test_a_full_push_again_reaches_what_was_under_way(db: Database, way: s
     async with running(pusher):
         await until(settled(pusher))
     assert (peer.prices() == await prices(db)) == (way == "restart")
+
+
+async def test_what_is_recorded_holds_together_with_the_mark(db: Database) -> None:
+    await fill(db, 3)
+    peer = Peer()
+    async with db.connection() as connection:
+        await connection.execute("CREATE TABLE answers (rows int)")
+    is_first = True
+
+    async def record(tx: Tx) -> None:
+        nonlocal is_first
+        await tx.execute("INSERT INTO answers VALUES (%s)", [peer.calls[-1]])
+        if is_first:
+            is_first = False
+            raise KeyError("it cannot be recorded")
+
+    pusher = pusher_of(db, peer.push, record=record, max_backoff_s=0.1)
+    async with running(pusher):
+        await until(settled(pusher))
+    assert peer.calls == [3, 3], "the mark did not move without it"
+    async with db.connection() as connection:
+        assert await (await connection.execute("SELECT rows FROM answers")).fetchall() == [(3,)]
+
+
+async def test_idle_work_is_done_between_pushes_now_and_then(db: Database) -> None:
+    calls = 0
+    peer = Peer()
+
+    async def check() -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            raise Unavailable("PEER_AWAY", "the peer is away")
+
+    pusher = pusher_of(db, peer.push, on_idle=check, idle_every_s=3600, max_idle_s=0.01, max_backoff_s=0.1)
+    rival = pusher_of(db, peer.push, holder="rival", on_idle=check, idle_every_s=0, max_idle_s=0.01)
+
+    async def checked_again() -> bool:
+        return calls == 2
+
+    async with running(pusher):
+        await until(checked_again)
+        async with running(rival):  # it has no lease, so it does not push, and does nothing between pushes
+            await put(db, "chair", 1)
+            await until(settled(pusher))
+            await asyncio.sleep(0.2)
+    assert calls == 2
 
 
 async def test_versions_never_fall_when_the_clock_steps_back(db: Database) -> None:

@@ -15,6 +15,7 @@ from classifeed_common.errors import DomainError, FailedPrecondition
 from classifeed_common.kafka import Message
 from classifeed_common.lease import Lease
 from classifeed_indexer.app.convert_elements import ElementConverter
+from classifeed_indexer.app.reposition_shard import lost_queue, reposition_shard
 from classifeed_indexer.clients.receiver import Elements, Receiver
 from classifeed_indexer.domain.shards import ShardQueue, parse_lease_name
 from classifeed_indexer.settings import IndexerSettings
@@ -24,7 +25,7 @@ _log = structlog.get_logger(__name__)
 
 _FIRST_PAUSE_S: Final = 0.1
 _LONGEST_PAUSE_S: Final = 5.0
-# A shard whose queue cannot be read where it stands needs an operator; until then the others go on without it.
+# A shard that is refused for a reason that we do not know needs an operator; until then the others go on without it.
 _STUCK_PAUSE_S: Final = 30.0
 # A shard whose lease was not in force is not tried again before its keeper had time to look.
 _LEASE_PAUSE_S: Final = 1.0
@@ -60,18 +61,32 @@ class Deliverer:
         self._converter = ElementConverter(receiver, clock)
         self._leases: dict[int, Lease] = {}
         self._delivered: dict[ShardQueue, int] = {}
-        self._stuck_until_s: dict[int, float] = {}
+        self._rests_until_s: dict[int, float] = {}
+        self._stuck: dict[int, str] = {}
         self._changed = asyncio.Event()
         self._round = asyncio.Lock()
         self._report_due = False
         self._reported_at_s = float("-inf")
+
+    @property
+    def leases(self) -> Mapping[int, Lease]:
+        """The lease of each shard held."""
+        return self._leases
+
+    def delivered(self, key: ShardQueue) -> int:
+        """Return up to where a queue is delivered."""
+        return self._delivered.get(key, 0)
+
+    def blocked(self) -> Mapping[str, str]:
+        """Return the shards that cannot go on, and why."""
+        return {f"{self._receiver.client} shard {shard}": why for shard, why in self._stuck.items()}
 
     async def gain(self, lease: Lease) -> None:
         """Begins to deliver a shard where its group stands."""
         _, shard = parse_lease_name(lease.name)
         delivered = await self._offsets.add(shard)
         self._leases[shard] = lease
-        self._stuck_until_s.pop(shard, None)
+        self._rests_until_s.pop(shard, None)
         self._delivered |= delivered
         self._report_due = True  # from now on the group counts when the queue is trimmed
         self._changed.set()
@@ -90,16 +105,13 @@ class Deliverer:
         pause_s = 0.0
         while not stop.is_set():
             try:
-                await self.deliver_once()
+                await self._deliver_or_reposition()
                 pause_s = 0.0
             except Exception as error:
-                if isinstance(error, FailedPrecondition):
-                    self._set_aside(error)
-                elif not (isinstance(error, DomainError) or is_passing_fault(error)):
+                if not (isinstance(error, DomainError) or is_passing_fault(error)):
                     raise
-                else:
-                    pause_s = min(max(2 * pause_s, _FIRST_PAUSE_S), _LONGEST_PAUSE_S)
-                    _log.warning("delivery waits", client=self._receiver.client, pause_s=pause_s, error=str(error))
+                pause_s = min(max(2 * pause_s, _FIRST_PAUSE_S), _LONGEST_PAUSE_S)
+                _log.warning("delivery waits", client=self._receiver.client, pause_s=pause_s, error=str(error))
             if pause_s or not self._active():
                 await _first_of(stop, self._changed, limit_s=pause_s or _LEASE_PAUSE_S)
 
@@ -107,7 +119,7 @@ class Deliverer:
         """Does one round over the shards held; returns how many elements were delivered or set aside.
 
         Raises:
-            DomainError, psycopg.Error: something is away, or a shard's place in its queue is lost.
+            DomainError, psycopg.Error: something is away, or a shard's cursor is lost.
         """
         async with self._round:
             self._changed.clear()
@@ -128,9 +140,36 @@ class Deliverer:
             await self._report()
             return len(ours)
 
+    async def _deliver_or_reposition(self) -> None:
+        try:
+            await self.deliver_once()
+        except FailedPrecondition as error:
+            key = lost_queue(error)
+            if key is None:
+                self._set_aside(error)
+            else:
+                await self._reposition(key, error)
+
+    async def _reposition(self, key: ShardQueue, error: FailedPrecondition) -> None:
+        async with self._round:
+            lease = self._leases.get(key.shard)
+            if lease is None:
+                return
+            offsets, group = self._offsets, self._settings.group
+            idx = await reposition_shard(self._receiver, offsets, group, error, self._delivered[key], lease)
+            if idx is None:
+                self._delivered |= await offsets.add(key.shard)
+                self._rests_until_s[key.shard] = self._clock.monotonic_s() + _LEASE_PAUSE_S
+            else:
+                self._delivered[key] = idx
+                self._report_due = True
+
     def _active(self) -> dict[int, Lease]:
         now_s = self._clock.monotonic_s()
-        return {s: lease for s, lease in self._leases.items() if self._stuck_until_s.get(s, 0) <= now_s}
+        active = {s: lease for s, lease in self._leases.items() if self._rests_until_s.get(s, 0) <= now_s}
+        for shard in active:
+            self._stuck.pop(shard, None)  # it is tried again
+        return active
 
     async def _read(self, cursors: Mapping[ShardQueue, int]) -> Elements:
         """Reads, unless a lease comes or goes while there is nothing to read."""
@@ -163,7 +202,7 @@ class Deliverer:
             elif shard not in result.held:
                 # Expired or taken over: whoever keeps the leases finds out which, and calls `lose` if it is gone.
                 lost.add(shard)
-                self._stuck_until_s[shard] = self._clock.monotonic_s() + _LEASE_PAUSE_S
+                self._rests_until_s[shard] = self._clock.monotonic_s() + _LEASE_PAUSE_S
             else:
                 # Only an operator moves offsets of a shard that is held: go on from where they stand now.
                 _log.warning("offset was moved from outside", client=self._receiver.client, shard=shard)
@@ -181,15 +220,17 @@ class Deliverer:
             self._reported_at_s = now_s
 
     def _set_aside(self, error: FailedPrecondition) -> None:
-        """Leaves out the shard that the receiver names, for a while; the error's text says what an operator does."""
+        """Leave out the shard that the receiver names, for a while; the error's text says what an operator does."""
         shard = int(error.metadata.get("shard", -1))
         _log.error("a shard cannot go on", client=self._receiver.client, shard=shard, error=str(error))
         for held in [shard] if shard in self._leases else list(self._leases):
-            self._stuck_until_s[held] = self._clock.monotonic_s() + _STUCK_PAUSE_S
+            self._rests_until_s[held] = self._clock.monotonic_s() + _STUCK_PAUSE_S
+            self._stuck[held] = error.message
 
     def _forget(self, shard: int) -> None:
         self._leases.pop(shard, None)
-        self._stuck_until_s.pop(shard, None)
+        self._rests_until_s.pop(shard, None)
+        self._stuck.pop(shard, None)
         for key in [key for key in self._delivered if key.shard == shard]:
             del self._delivered[key]
 

@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from classifeed_common.lease import Lease, LeaseKeeper, Leases
 from classifeed_indexer.app.deliver_elements import Deliverer
+from classifeed_indexer.app.refill_shards import ShardRefiller
 from classifeed_indexer.domain.shards import lease_names, parse_lease_name
 
 
+class Worker(Protocol):
+    """Works for the shards held of one client."""
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until `stop` is set."""
+
+    def blocked(self) -> Mapping[str, str]:
+        """Return what cannot go on, or is being repaired, and why."""
+
+
 class ShardHolder:
-    """Joins the leases of all clients' shards with the deliverers of the clients.
+    """Joins the leases of all clients' shards with what delivers the clients' documents, and fills shards again.
 
     The archive's role, a second group on the same queues, is another holder with another group.
     """
 
-    def __init__(self, leases: Leases, deliverers: Mapping[str, Deliverer], *, group: str) -> None:
+    def __init__(
+        self, leases: Leases, deliverers: Mapping[str, Deliverer], refillers: Sequence[ShardRefiller], *, group: str
+    ) -> None:
         self._deliverers = deliverers
+        self._workers: list[Worker] = [*deliverers.values(), *refillers]
         self._keeper = LeaseKeeper(
             leases, lease_names(group, list(deliverers)), on_gain=self._gain, on_loss=self._lose, group=group
         )
@@ -26,8 +41,12 @@ class ShardHolder:
         """Delivers until `stop` is set, then gives all shards back."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._keeper.run(stop))
-            for deliverer in self._deliverers.values():
-                group.create_task(deliverer.run(stop))
+            for worker in self._workers:
+                group.create_task(worker.run(stop))
+
+    def blocked(self) -> Mapping[str, str]:
+        """Return what cannot go on, or is being repaired, and why."""
+        return {what: why for worker in self._workers for what, why in worker.blocked().items()}
 
     async def _gain(self, lease: Lease) -> None:
         await self._deliverers[parse_lease_name(lease.name)[0]].gain(lease)

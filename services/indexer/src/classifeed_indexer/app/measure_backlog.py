@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from classifeed_indexer.clients.receiver import Receiver
-from classifeed_indexer.domain.shards import QUEUES, SHARDS, ShardQueue
+from classifeed_indexer.domain.shards import QUEUES
 from classifeed_indexer.store.offsets import Offsets
 
 
-async def measure_backlog(clients: Sequence[tuple[Receiver, Offsets]]) -> Mapping[str, int]:
-    """Returns, by client, in how many queues of shards something waits: 0 exactly when everything is delivered.
+async def measure_backlog(clients: Sequence[tuple[Receiver, Offsets]], group: str) -> Mapping[str, int]:
+    """Return, by client, in how many queues of shards something waits, and how many shards are being filled again.
+
+    0 exactly when everything is delivered: a cursor that its queue no longer has counts as waiting.
 
     Raises:
         DomainError: the receiver does not answer, so nothing is known.
     """
     found = {}
     for receiver, offsets in clients:
-        stored = await offsets.select()
-        cursors = {key: stored.get(key, 0) for q in QUEUES for key in (ShardQueue(q, s) for s in range(SHARDS))}
-        found[receiver.client] = len((await receiver.read(cursors, limit=1, wait_s=0)).next)
+        ends = await receiver.get_ends(group)
+        stored = await offsets.select()  # after the ends, so that what is delivered meanwhile does not count
+        keys = {key for key in ends.keys() | stored.keys() if key.queue in QUEUES}
+        waiting = [key for key in keys if stored.get(key, 0) != (ends[key].last_idx if key in ends else 0)]
+        found[receiver.client] = len(waiting)
+        found[f"{receiver.client}_refills"] = len(await offsets.refills.select())
     return found

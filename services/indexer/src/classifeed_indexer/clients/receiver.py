@@ -12,16 +12,20 @@ from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.index_queue_service_pb2 import (
     AppendFailedRequest,
     FailedElement,
+    GetQueueEndsRequest,
     QueueCursor,
     ReadElementsRequest,
+    RefillRequest,
     ReportProgressRequest,
 )
+from classifeed.documents.v1.index_queue_service_pb2 import RegistryPosition as RegistryPositionMessage
 from classifeed.documents.v1.index_queue_service_pb2_grpc import IndexQueueServiceStub
 from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed.documents.v1.schema_service_pb2 import GetSchemaRequest
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceStub
 from classifeed_common.errors import NotFound
 from classifeed_common.rpc.status import from_rpc_error
+from classifeed_indexer.domain.refilling import RefillStep, RegistryPosition
 from classifeed_indexer.domain.shards import ShardQueue
 
 # On top of what the receiver was asked to wait.
@@ -55,6 +59,15 @@ class Elements:
     next: Mapping[ShardQueue, int]
 
 
+@dataclass(frozen=True, slots=True)
+class QueueEnds:
+    """Last element of a queue, last one that was trimmed, and up to where the group has reported delivery; 0: none."""
+
+    last_idx: int = 0
+    trimmed_idx: int = 0
+    delivered_idx: int = 0
+
+
 class Receiver:
     """Calls about one client's documents. Errors are raised as the receiver told them (DomainError)."""
 
@@ -67,7 +80,7 @@ class Receiver:
         """Returns what comes after the cursors; waits up to `wait_s` seconds for something. May be cancelled.
 
         Raises:
-            FailedPrecondition: a cursor lies in the trimmed part or beyond the end; metadata has queue and shard.
+            FailedPrecondition: CURSOR_TRIMMED or CURSOR_UNKNOWN; the metadata names queue and shard.
         """
         request = ReadElementsRequest(
             client=self.client, cursors=map(_cursor_of, cursors.items()), limit=limit, max_wait_ms=int(wait_s * 1000)
@@ -99,6 +112,33 @@ class Receiver:
             await self._queue.ReportProgress(request)
         except grpc.aio.AioRpcError as error:
             raise from_rpc_error(error) from error
+
+    async def get_ends(self, group: str) -> dict[ShardQueue, QueueEnds]:
+        """Return where each queue ends and how far the group has reported; those without any element are left out."""
+        request = GetQueueEndsRequest(client=self.client, group=group)
+        try:
+            answer = await self._queue.GetQueueEnds(request)
+        except grpc.aio.AioRpcError as error:
+            raise from_rpc_error(error) from error
+        return {
+            ShardQueue(int(ends.queue), ends.shard): QueueEnds(ends.last_idx, ends.trimmed_idx, ends.delivered_idx)
+            for ends in answer.ends
+        }
+
+    async def refill(self, shard: int, after: RegistryPosition | None, last_idx: int, *, limit: int) -> RefillStep:
+        """Put the next documents of a shard into its queue `emergency`. What is repeated is delivered once more.
+
+        Raises:
+            FailedPrecondition: CURSOR_UNKNOWN, the elements up to `last_idx` are gone.
+        """
+        position = None if after is None else RegistryPositionMessage(hash=after.pk_hash, pk=after.pk)
+        request = RefillRequest(client=self.client, shard=shard, after=position, last_idx=last_idx, limit=limit)
+        try:
+            answer = await self._queue.Refill(request)
+        except grpc.aio.AioRpcError as error:
+            raise from_rpc_error(error) from error
+        following = RegistryPosition(answer.next.hash, answer.next.pk) if answer.HasField("next") else None
+        return RefillStep(answer.elements, answer.last_idx, following)
 
     async def get_schema(self, epoch: int) -> Schema | None:
         """Returns the schema of an epoch; None when there is none."""

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_EMERGENCY, INDEX_QUEUE_MAIN
+from classifeed_common.document_shards import SHARDS
 
-SHARDS: Final = 64
-
-# Read side by side, so that a re-pour does not hold up live traffic. The queue `failed` joins them when it is replayed.
-QUEUES: Final = (int(INDEX_QUEUE_MAIN), int(INDEX_QUEUE_EMERGENCY))
+MAIN: Final = int(INDEX_QUEUE_MAIN)
+EMERGENCY: Final = int(INDEX_QUEUE_EMERGENCY)
+# Read side by side, so that a refill does not hold up live traffic. The queue `failed` joins them when it is replayed.
+QUEUES: Final = (MAIN, EMERGENCY)
 
 
 class ShardQueue(NamedTuple):

@@ -8,11 +8,19 @@ from typing import Any
 import grpc.aio
 
 from classifeed.documents.v1.index_queue_service_pb2 import QueueCursor
-from classifeed.documents.v1.indexer_service_pb2 import GetIndexerStatusRequest, IndexerStatus, ShardStatus
+from classifeed.documents.v1.indexer_service_pb2 import (
+    GetIndexerStatusRequest,
+    IndexerStatus,
+    RefillStatus,
+    RequestRefillRequest,
+    RequestRefillResponse,
+    ShardStatus,
+)
 from classifeed.documents.v1.indexer_service_pb2_grpc import IndexerServiceServicer
+from classifeed_common.document_shards import SHARDS
 from classifeed_common.errors import FieldViolation, InvalidArgument
-from classifeed_indexer.domain.shards import SHARDS
 from classifeed_indexer.store.offsets import Offsets
+from classifeed_indexer.store.refills import Refill
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -20,24 +28,18 @@ Context = grpc.aio.ServicerContext[Any, Any]
 class IndexerRpc(IndexerServiceServicer):
     """Answers IndexerService from the tables, so every process gives the same answer.
 
-    ReplayFailed and Repour have their place here.
+    ReplayFailed has its place here.
     """
 
     def __init__(self, offsets: Mapping[str, Offsets]) -> None:
         self._offsets = offsets
 
     async def GetStatus(self, request: GetIndexerStatusRequest, context: Context) -> IndexerStatus:
-        """Says how far each shard has been delivered, and who holds it."""
-        offsets = self._offsets.get(request.client)
-        if offsets is None:
-            text = f"{request.client} is not delivered here; known are {', '.join(self._offsets)}"
-            raise InvalidArgument(
-                "CLIENT_NOT_DELIVERED",
-                f"client: {text}. Ask for one of them, or add it to CLASSIFEED_INDEXER_CLIENTS.",
-                violations=[FieldViolation("client", text)],
-            )
+        """Return how far each shard has been delivered, who holds it, and whether it is being filled again."""
+        offsets = self._offsets_of(request.client)
         holders = await offsets.select_holders(range(SHARDS))
         delivered = sorted((await offsets.select()).items())
+        refills = await offsets.refills.select()
         shards = []
         for shard in range(SHARDS):
             holder = holders.get(shard)
@@ -51,6 +53,29 @@ class IndexerRpc(IndexerServiceServicer):
                         for key, idx in delivered
                         if key.shard == shard
                     ],
+                    refill=_status_of(refills[shard]) if shard in refills else None,
                 )
             )
         return IndexerStatus(client=request.client, shards=shards)
+
+    async def RequestRefill(self, request: RequestRefillRequest, context: Context) -> RequestRefillResponse:
+        """Ask for shards to be filled again; their holders find the request within a second."""
+        offsets = self._offsets_of(request.client)
+        shards = sorted(set(request.shards)) or list(range(SHARDS))
+        await offsets.refills.request(shards, "an operator asked for it")
+        return RequestRefillResponse(shards=len(shards))
+
+    def _offsets_of(self, client: str) -> Offsets:
+        offsets = self._offsets.get(client)
+        if offsets is None:
+            text = f"{client} is not delivered here; known are {', '.join(self._offsets)}"
+            raise InvalidArgument(
+                "CLIENT_NOT_DELIVERED",
+                f"client: {text}. Ask for one of them, or add it to CLASSIFEED_INDEXER_CLIENTS.",
+                violations=[FieldViolation("client", text)],
+            )
+        return offsets
+
+
+def _status_of(refill: Refill) -> RefillStatus:
+    return RefillStatus(reason=refill.reason, documents=refill.documents, request_time=refill.requested_at)

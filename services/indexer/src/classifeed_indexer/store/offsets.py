@@ -9,6 +9,8 @@ from typing import Final
 from classifeed_common.db import Database, Tx, load_queries
 from classifeed_common.lease import Lease
 from classifeed_indexer.domain.shards import QUEUES, ShardQueue, lease_name
+from classifeed_indexer.store.holding import hold_leases
+from classifeed_indexer.store.refills import Refills
 
 SQL: Final = load_queries(__package__)
 
@@ -31,12 +33,13 @@ class Moved:
 
 
 class Offsets:
-    """The offsets of one group and client."""
+    """The offsets of one group and client, and the refills that come of lost ones."""
 
     def __init__(self, database: Database, group: str, client: str) -> None:
         self._database = database
         self._group = group
         self._client = client
+        self.refills = Refills(database, group, client)
 
     async def add(self, shard: int) -> dict[ShardQueue, int]:
         """Returns the offsets of a shard, which begin at 0 when the group is new."""
@@ -60,17 +63,8 @@ class Offsets:
             moves: where to.
             leases: the lease of each shard, by shard.
         """
-        shard_of = {lease.name: shard for shard, lease in leases.items()}
         async with self._database.transaction() as tx:
-            cursor = await tx.execute(
-                SQL["hold_leases"],
-                {
-                    "names": [lease.name for lease in leases.values()],
-                    "holders": [lease.holder for lease in leases.values()],
-                    "fences": [lease.fence for lease in leases.values()],
-                },
-            )
-            held = frozenset(shard_of[name] for (name,) in await cursor.fetchall())
+            held = await hold_leases(tx, leases)
             ours = [move for move in moves if move.key.shard in held]
             cursor = await tx.execute(
                 SQL["move_offsets"],
@@ -85,6 +79,36 @@ class Offsets:
             )
             moved = frozenset(ShardQueue(queue, shard) for queue, shard in await cursor.fetchall())
         return Moved(held, moved)
+
+    async def reposition(self, key: ShardQueue, expected: int, idx: int, lease: Lease, *, refill: str | None) -> bool:
+        """Set an offset to where its queue goes on, and ask for the shard to be filled again; both or neither.
+
+        Args:
+            key: which offset.
+            expected: where it was read.
+            idx: where it goes on; may lie before.
+            lease: of the shard.
+            refill: why the shard has to be filled again; None: it has not.
+
+        Returns:
+            Whether the lease was still held and the offset stood where it was expected.
+        """
+        async with self._database.transaction() as tx:
+            if not await hold_leases(tx, {key.shard: lease}):
+                return False
+            parameters = {
+                "group": self._group,
+                "client": self._client,
+                "queue": key.queue,
+                "shard": key.shard,
+                "expected": expected,
+                "idx": idx,
+            }
+            if (await tx.execute(SQL["reposition"], parameters)).rowcount == 0:
+                return False
+            if refill is not None:
+                await self.refills.request_in(tx, [key.shard], refill)
+            return True
 
     async def select_holders(self, shards: Sequence[int]) -> dict[int, Lease]:
         """Returns the leases in force, by shard."""

@@ -26,6 +26,39 @@ UPDATE offsets o
    AND o.idx = n.expected AND n.idx > n.expected
 RETURNING o.queue, o.shard
 
+-- name: reposition
+-- Compare and set, to wherever the queue goes on: also back, where the queue itself went back.
+UPDATE offsets
+   SET idx = %(idx)s, moved_at = clock_timestamp()
+ WHERE "group" = %(group)s AND client = %(client)s AND queue = %(queue)s AND shard = %(shard)s AND idx = %(expected)s
+
+-- name: request_refills
+-- One that is under way begins anew: what it has put into the queue may be what was lost.
+INSERT INTO refills ("group", client, shard, reason, requested_at)
+SELECT %(group)s, %(client)s, shard, %(reason)s, clock_timestamp()
+  FROM unnest(%(shards)s::smallint[]) AS wanted (shard)
+ ORDER BY shard
+    ON CONFLICT ("group", client, shard) DO UPDATE
+   SET reason = excluded.reason, requested_at = excluded.requested_at, after_hash = NULL, after_pk = NULL,
+       last_idx = 0, documents = 0, is_scanned = false
+
+-- name: select_refills
+SELECT shard, reason, requested_at, after_hash, after_pk, last_idx, documents, is_scanned
+  FROM refills
+ WHERE "group" = %(group)s AND client = %(client)s
+ ORDER BY shard
+
+-- name: advance_refill
+-- Compare and set: a request that was made anew meanwhile stays at its begin.
+UPDATE refills
+   SET after_hash = %(after_hash)s, after_pk = %(after_pk)s, last_idx = %(last_idx)s, documents = documents + %(documents)s,
+       is_scanned = %(is_scanned)s
+ WHERE "group" = %(group)s AND client = %(client)s AND shard = %(shard)s AND requested_at = %(requested_at)s
+
+-- name: finish_refill
+DELETE FROM refills
+ WHERE "group" = %(group)s AND client = %(client)s AND shard = %(shard)s AND requested_at = %(requested_at)s
+
 -- name: select_holders
 SELECT name, holder, fence
   FROM leases

@@ -20,4 +20,21 @@ offsets = sa.Table(
     sa.Column("moved_at", sa.DateTime(timezone=True), nullable=False),
 )
 
+# Shards that are to be filled again from the registry, and how far that has come: after which document, up to which
+# element of the queue `emergency`. A request anew has another time and begins anew.
+refills = sa.Table(
+    "refills",
+    metadata,
+    sa.Column("group", sa.Text, primary_key=True),
+    sa.Column("client", sa.Text, primary_key=True),
+    sa.Column("shard", sa.SmallInteger, sa.CheckConstraint("shard BETWEEN 0 AND 63"), primary_key=True),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("requested_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("after_hash", sa.BigInteger),
+    sa.Column("after_pk", sa.Text),
+    sa.Column("last_idx", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("documents", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("is_scanned", sa.Boolean, nullable=False, server_default=sa.false()),
+)
+
 shared_tables.add_leases(metadata)

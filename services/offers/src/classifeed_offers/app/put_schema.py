@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, Protocol
 
@@ -25,10 +26,15 @@ class Schemas(Protocol):
         ...
 
 
-async def put_schema(schemas: Schemas, stop: asyncio.Event) -> bool:
+async def put_schema(schemas: Schemas, stop: asyncio.Event, on_fault: Callable[[str], None]) -> bool:
     """Return True once the schema is put, False when `stop` was set before. Tries for ever, at most 5 s apart.
 
     Even a refusal may pass (a receiver that is older than we are), and until then the offers wait in the publish mark.
+
+    Args:
+        schemas: takes the schema.
+        stop: ends the wait.
+        on_fault: told why it is not put yet, in words; "" once it is.
     """
     pause_s = _FIRST_PAUSE_S
     while not stop.is_set():
@@ -36,7 +42,9 @@ async def put_schema(schemas: Schemas, stop: asyncio.Event) -> bool:
             await schemas.put_schema(schema())
         except Exception as error:  # noqa: BLE001 - see above
             _log.warning("the schema of offers is not put yet, trying again", pause_s=pause_s, error=repr(error))
+            on_fault(f"the receiver does not take the schema of offers, so nothing is published: {error}")
         else:
+            on_fault("")
             return True
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), pause_s)

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 import grpc.aio
 
 from classifeed.documents.v1.document_pb2 import RawDocument
-from classifeed.documents.v1.receiver_service_pb2 import PushBatchRequest, PushResult
+from classifeed.documents.v1.receiver_service_pb2 import (
+    CheckPositionsRequest,
+    PushBatchRequest,
+    PushResult,
+    ShardPosition,
+)
 from classifeed.documents.v1.receiver_service_pb2_grpc import ReceiverServiceStub
 from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed.documents.v1.schema_service_pb2 import PutSchemaRequest
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceStub
+from classifeed_common.rpc.status import from_rpc_error
 from classifeed_offers.domain.documents import CLIENT
 
 # Below what a server takes in one message, with room for what is not documents.
@@ -20,8 +27,16 @@ _REQUEST_LIMIT_BYTES: Final = 8 * 1024 * 1024
 _REQUEST_LIMIT_DOCUMENTS: Final = 500
 
 
+@dataclass(slots=True)
+class PushAnswer:
+    """What became of each document, in their order, and the newest element of each shard that was written."""
+
+    results: list[PushResult] = field(default_factory=list)
+    positions: dict[int, int] = field(default_factory=dict)
+
+
 class Receiver:
-    """Calls over one channel; every method raises grpc.aio.AioRpcError when the receiver does not answer."""
+    """Calls over one channel; every method raises the receiver's errors as DomainError."""
 
     def __init__(self, channel: grpc.aio.Channel) -> None:
         self._documents = ReceiverServiceStub(channel)
@@ -29,15 +44,47 @@ class Receiver:
 
     async def put_schema(self, schema: Schema) -> None:
         """Put the schema of an epoch. Idempotent."""
-        await self._schemas.PutSchema(PutSchemaRequest(schema=schema))
+        try:
+            await self._schemas.PutSchema(PutSchemaRequest(schema=schema))
+        except grpc.aio.AioRpcError as error:
+            raise from_rpc_error(error) from error
 
-    async def push(self, documents: Sequence[RawDocument]) -> list[PushResult]:
-        """Push documents and return what became of each, in their order. Idempotent."""
-        results: list[PushResult] = []
+    async def push(self, documents: Sequence[RawDocument], known: Mapping[int, int]) -> PushAnswer:
+        """Push documents and return what became of each. Idempotent.
+
+        Args:
+            documents: any number.
+            known: newest element of each shard that the receiver acknowledged before.
+
+        Raises:
+            FailedPrecondition: REGISTRY_WENT_BACK, the receiver does not have these elements.
+        """
+        answer = PushAnswer()
         for part in cut(documents):
-            answer = await self._documents.PushBatch(PushBatchRequest(client=CLIENT, documents=part))
-            results.extend(answer.results)
-        return results
+            # What this push was acknowledged counts from its first part on.
+            positions = _messages_of({**known, **answer.positions})
+            try:
+                told = await self._documents.PushBatch(
+                    PushBatchRequest(client=CLIENT, documents=part, known_positions=positions)
+                )
+            except grpc.aio.AioRpcError as error:
+                raise from_rpc_error(error) from error
+            answer.results.extend(told.results)
+            answer.positions.update((position.shard, position.idx) for position in told.positions)
+        return answer
+
+    async def check_positions(self, known: Mapping[int, int]) -> dict[int, int]:
+        """Return where the receiver's queue of each shard ends.
+
+        Raises:
+            FailedPrecondition: REGISTRY_WENT_BACK, it does not have the elements of `known`.
+        """
+        request = CheckPositionsRequest(client=CLIENT, positions=_messages_of(known))
+        try:
+            answer = await self._documents.CheckPositions(request)
+        except grpc.aio.AioRpcError as error:
+            raise from_rpc_error(error) from error
+        return {end.shard: end.idx for end in answer.ends}
 
 
 def cut(documents: Sequence[RawDocument], limit_bytes: int = _REQUEST_LIMIT_BYTES) -> Iterator[Sequence[RawDocument]]:
@@ -53,3 +100,7 @@ def cut(documents: Sequence[RawDocument], limit_bytes: int = _REQUEST_LIMIT_BYTE
         size += more
     if part:
         yield part
+
+
+def _messages_of(positions: Mapping[int, int]) -> list[ShardPosition]:
+    return [ShardPosition(shard=shard, idx=idx) for shard, idx in positions.items()]

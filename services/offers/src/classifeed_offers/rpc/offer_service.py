@@ -1,36 +1,52 @@
-"""OfferService: reads of offers."""
+"""OfferService: reads of offers, and their publication once more."""
 
 from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeAlias
 
 import grpc.aio
 
 from classifeed.offers.v1.offer_pb2 import Offer, OfferContent, OfferStatus
-from classifeed.offers.v1.offer_service_pb2 import GetOfferRequest, ListOffersRequest, ListOffersResponse
+from classifeed.offers.v1.offer_service_pb2 import (
+    GetOfferRequest,
+    GetPublicationRequest,
+    ListOffersRequest,
+    ListOffersResponse,
+    Publication,
+    RefusedOffer,
+    Republication,
+    RepublishOffersRequest,
+    RepublishOffersResponse,
+)
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceServicer
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
 from classifeed_common.namespace_names import parse_namespace
 from classifeed_common.offer_names import OfferName
 from classifeed_common.rpc.call import remaining_s
+from classifeed_offers.app.republish_offers import Republisher
 from classifeed_offers.domain.offers import Namespace, Status
-from classifeed_offers.store import reading
+from classifeed_offers.store import publishing, reading, republishing
 from classifeed_offers.store.reading import OfferRow
+from classifeed_offers.store.republishing import Scope
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _DEFAULT_PAGE_OFFERS: Final = 100
+_SHOWN_REFUSED: Final = 100
 # A page of large offers must not outgrow a message: it ends early, and the token goes on from there.
 _PAGE_LIMIT_BYTES: Final = 4 * 1024 * 1024
 
 
 class OfferService(OfferServiceServicer):
-    """Answers from the table of offers."""
+    """Answers from the table of offers, and begins republications."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, republisher: Republisher, count_due: Callable[[], Awaitable[int]]) -> None:
         self._db = db
+        self._republisher = republisher
+        self._count_due = count_due
 
     async def GetOffer(self, request: GetOfferRequest, context: Context) -> Offer:
         """Return one offer, a removed one too.
@@ -68,6 +84,49 @@ class OfferService(OfferServiceServicer):
             offers=[offer_message(namespace, row) for row in page],
             next_page_token=_write_token(page[-1].external_id) if len(page) < len(rows) else "",
         )
+
+    async def RepublishOffers(self, request: RepublishOffersRequest, context: Context) -> RepublishOffersResponse:
+        """Begin a republication."""
+        number = await self._republisher.request(_scope_of(request.parent), request.request_id or None)
+        return RepublishOffersResponse(republication_id=number or 0)
+
+    async def GetPublication(self, request: GetPublicationRequest, context: Context) -> Publication:
+        """Return what waits, what is being published again, and what is refused."""
+        unpublished = await self._count_due()
+        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+            refused = await publishing.list_refused(tx, _SHOWN_REFUSED)
+            return Publication(
+                unpublished_offers=unpublished,
+                refused_offers=await publishing.count_refused(tx),
+                refused=[
+                    RefusedOffer(
+                        name=str(OfferName(it.seller_id, it.namespace, it.external_id)),
+                        version=it.version,
+                        reasons=it.reasons,
+                        refuse_time=it.refused_at,
+                    )
+                    for it in refused
+                ],
+                republications=map(_republication_message, await republishing.select_open(tx)),
+            )
+
+
+def _scope_of(parent: str) -> Scope:
+    seller, _, namespace = parent.removeprefix("sellers/").partition("/feeds/")
+    return Scope(seller or None, namespace or None)
+
+
+def _republication_message(it: republishing.Republication) -> Republication:
+    seller, namespace = it.scope
+    parent = f"sellers/{seller}" + (f"/feeds/{namespace}" if namespace else "") if seller else ""
+    return Republication(
+        republication_id=it.republication_id,
+        reason=it.reason,
+        parent=parent,
+        request_time=it.requested_at,
+        offers=it.offers,
+        mark_time=it.marked_at,
+    )
 
 
 def offer_message(namespace: Namespace, row: OfferRow) -> Offer:

@@ -1,11 +1,91 @@
-"""The publish mark of offers: statements for the pusher."""
+"""The publish mark of offers: statements for the pusher, and what else is known of the receiver."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
 
-from classifeed_common.db import load_queries
+from classifeed_common.db import Tx, load_queries
 
 SQL = load_queries(__package__, "publishing.sql")
 SELECT_DUE: Final = SQL["select_due"]
 ADVANCE: Final = SQL["advance"]
+
+
+class Overtaken(NamedTuple):
+    """An offer of which the receiver has a version above the newest here."""
+
+    offer_id: int
+    version: int
+    stored_version: int
+
+
+class Refused(NamedTuple):
+    """An offer whose document the receiver refuses, and why."""
+
+    offer_id: int
+    version: int
+    reasons: str
+
+
+class RefusedOffer(NamedTuple):
+    """A refused one by its names."""
+
+    seller_id: str
+    namespace: str
+    external_id: str
+    version: int
+    reasons: str
+    refused_at: datetime
+
+
+async def select_positions(tx: Tx) -> dict[int, int]:
+    """Return the newest element of each shard that the receiver has acknowledged."""
+    return dict(await (await tx.execute(SQL["select_positions"])).fetchall())
+
+
+async def write_positions(tx: Tx, positions: Mapping[int, int]) -> None:
+    """Note acknowledged elements, by shard."""
+    await tx.execute(SQL["write_positions"], {"shards": list(positions), "idxs": list(positions.values())})
+
+
+async def forget_positions(tx: Tx, shard: int, idx: int) -> bool:
+    """Forget all positions if this one is among them; return whether it was."""
+    return (await tx.execute(SQL["forget_positions"], {"shard": shard, "idx": idx})).rowcount > 0
+
+
+async def raise_versions(tx: Tx, overtaken: Sequence[Overtaken]) -> int:
+    """Give offers versions above what the receiver has, unless they changed meanwhile; return how many got one."""
+    parameters = {
+        "offer_ids": [offer.offer_id for offer in overtaken],
+        "versions": [offer.version for offer in overtaken],
+        "stored": [offer.stored_version for offer in overtaken],
+    }
+    return (await tx.execute(SQL["raise_versions"], parameters)).rowcount
+
+
+async def refuse_documents(tx: Tx, refused: Sequence[Refused]) -> None:
+    """Note which offers the receiver refuses."""
+    parameters = {
+        "offer_ids": [offer.offer_id for offer in refused],
+        "versions": [offer.version for offer in refused],
+        "reasons": [offer.reasons for offer in refused],
+    }
+    await tx.execute(SQL["refuse_documents"], parameters)
+
+
+async def accept_documents(tx: Tx, offer_ids: Collection[int]) -> None:
+    """Note that the receiver has these offers in their newest versions."""
+    await tx.execute(SQL["accept_documents"], {"offer_ids": list(offer_ids)})
+
+
+async def count_refused(tx: Tx) -> int:
+    """Return how many offers the receiver refuses."""
+    row = await (await tx.execute(SQL["count_refused"])).fetchone()
+    return int(row[0]) if row else 0
+
+
+async def list_refused(tx: Tx, limit: int) -> list[RefusedOffer]:
+    """Return the offers that were refused last."""
+    return [RefusedOffer(*row) for row in await (await tx.execute(SQL["list_refused"], {"limit": limit})).fetchall()]

@@ -21,3 +21,52 @@ SET published_version = n.version
 FROM unnest(%(offer_ids)s::bigint[], %(versions)s::bigint[]) AS n(offer_id, version)
 JOIN free USING (offer_id)
 WHERE o.offer_id = n.offer_id AND o.offer_id = ANY(%(offer_ids)s::bigint[]) AND o.published_version < n.version
+
+-- name: select_positions
+SELECT shard, idx FROM published_positions ORDER BY shard
+
+-- name: write_positions
+INSERT INTO published_positions AS p (shard, idx)
+SELECT shard, idx FROM unnest(%(shards)s::smallint[], %(idxs)s::bigint[]) AS n (shard, idx)
+ ORDER BY shard
+    ON CONFLICT (shard) DO UPDATE SET idx = greatest(p.idx, excluded.idx)
+
+-- name: forget_positions
+-- All of them, if this one is still among them: otherwise somebody has acted on it already.
+DELETE FROM published_positions
+ WHERE EXISTS (SELECT FROM published_positions WHERE shard = %(shard)s AND idx = %(idx)s)
+
+-- name: raise_versions
+-- Above what the receiver has: this table went back, and what it holds is the truth. One that changed meanwhile has a
+-- newer version already; one that a load or a sweep holds now is about to get one.
+WITH free AS (
+    SELECT offer_id
+    FROM offers
+    WHERE offer_id = ANY(%(offer_ids)s::bigint[])
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE offers o
+SET version = greatest(o.version + 1, n.stored + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+FROM unnest(%(offer_ids)s::bigint[], %(versions)s::bigint[], %(stored)s::bigint[]) AS n(offer_id, version, stored)
+JOIN free USING (offer_id)
+WHERE o.offer_id = n.offer_id AND o.offer_id = ANY(%(offer_ids)s::bigint[]) AND o.version = n.version
+
+-- name: refuse_documents
+INSERT INTO refused_documents (offer_id, version, reasons, refused_at)
+SELECT offer_id, version, reasons, clock_timestamp()
+  FROM unnest(%(offer_ids)s::bigint[], %(versions)s::bigint[], %(reasons)s::text[]) AS n (offer_id, version, reasons)
+ ORDER BY offer_id
+    ON CONFLICT (offer_id) DO UPDATE
+   SET version = excluded.version, reasons = excluded.reasons, refused_at = excluded.refused_at
+
+-- name: accept_documents
+DELETE FROM refused_documents WHERE offer_id = ANY(%(offer_ids)s::bigint[])
+
+-- name: count_refused
+SELECT count(*) FROM refused_documents
+
+-- name: list_refused
+SELECT o.seller_id, o.namespace, o.external_id, r.version, r.reasons, r.refused_at
+  FROM refused_documents r JOIN offers o USING (offer_id)
+ ORDER BY r.refused_at DESC, r.offer_id
+ LIMIT %(limit)s

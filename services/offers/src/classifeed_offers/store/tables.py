@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, DateTime, Identity, Index, Integer, LargeBinary, MetaData, Table, Text, text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    DateTime,
+    ForeignKey,
+    Identity,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+    text,
+)
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from classifeed_common.db import shared_tables
@@ -99,6 +113,50 @@ sweep_slices = Table(
     Column("run", Integer, primary_key=True, autoincrement=False),
     Column("slice", Integer, primary_key=True, autoincrement=False),
     Column("offer_ids", ARRAY(BigInteger), nullable=False),
+)
+
+# Newest element of each shard's queue that the receiver has acknowledged, written with the mark that it stands for.
+published_positions = Table(
+    "published_positions",
+    metadata,
+    Column("shard", SmallInteger, primary_key=True, autoincrement=False),
+    Column("idx", BigInteger, nullable=False),
+)
+
+# Offers whose document the receiver refused as invalid in the version that is their newest, or was until lately.
+refused_documents = Table(
+    "refused_documents",
+    metadata,
+    Column(
+        "offer_id",
+        BigInteger,
+        ForeignKey("offers.offer_id", ondelete="CASCADE"),
+        primary_key=True,
+        autoincrement=False,
+    ),
+    Column("version", BigInteger, nullable=False),
+    Column("reasons", Text, nullable=False),
+    Column("refused_at", DateTime(timezone=True), nullable=False),
+)
+
+# Full publications anew, of all offers or of a seller's: asked for, all marks set back, everything pushed.
+republications = Table(
+    "republications",
+    metadata,
+    Column("republication_id", BigInteger, Identity(always=True), primary_key=True),
+    Column("reason", Text, nullable=False),
+    Column("seller_id", Text),
+    Column("namespace", Text),
+    Column("request_id", Text, unique=True),
+    Column("requested_at", DateTime(timezone=True), nullable=False),
+    Column("offers", BigInteger, nullable=False, server_default=text("0")),
+    Column("marked_at", DateTime(timezone=True)),
+    Column("finished_at", DateTime(timezone=True)),
+)
+Index(
+    "republications_open",
+    republications.c.republication_id,
+    postgresql_where=republications.c.finished_at.is_(None),
 )
 
 shared_tables.add_consumer_offsets(metadata)

@@ -5,25 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import structlog
 
 from classifeed_common.db import is_passing_fault
-from classifeed_receiver.domain.documents import NewDocument, Outcome, Retry
+from classifeed_receiver.domain.documents import NewDocument, Outcome, Place, Retry
 
 _log = structlog.get_logger(__name__)
 
 _TRANSACTION_DOCUMENTS: Final = 1000
 
-Write = Callable[[str, Sequence[NewDocument]], Awaitable[list[Outcome]]]
+Write = Callable[[str, Sequence[NewDocument], Collection[Place]], Awaitable[list[Outcome]]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Push:
     documents: Sequence[NewDocument]
+    known: Collection[Place]
     answer: asyncio.Future[list[Outcome]]
 
 
@@ -44,7 +45,8 @@ class WriteCoalescer:
     as allowed are under way, those behind them gather. A push is never cut: its documents are written together.
 
     Args:
-        write: writes documents in one transaction and returns what became of each.
+        write: writes documents in one transaction and returns what became of each, once it has checked the positions
+            that the pushes know of.
         coalesce_s: how long the first of a transaction waits for others, in seconds.
         coalesce_documents: number of documents that need not wait.
         transactions: how many run at a time.
@@ -62,13 +64,20 @@ class WriteCoalescer:
         self._lanes: dict[str, _Lane] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def write(self, client: str, documents: Sequence[NewDocument]) -> list[Outcome]:
-        """Returns what became of the documents once their transaction is committed; Retry where that is unknown.
+    async def write(
+        self, client: str, documents: Sequence[NewDocument], known: Collection[Place] = ()
+    ) -> list[Outcome]:
+        """Return what became of the documents once their transaction is committed; Retry where that is unknown.
 
         Idempotent. A caller that gives up waiting does not undo the write.
+
+        Args:
+            client: whose documents.
+            documents: to write together.
+            known: positions that the client was acknowledged before; nothing is written where one is unknown.
         """
         lane = self._lanes.setdefault(client, _Lane())
-        push = _Push(documents, asyncio.get_running_loop().create_future())
+        push = _Push(documents, known, asyncio.get_running_loop().create_future())
         lane.pushes.append(push)
         lane.waiting += len(documents)
         if lane.waiting >= self._coalesce_documents:
@@ -117,9 +126,10 @@ class WriteCoalescer:
 
     async def _settle(self, client: str, pushes: Sequence[_Push]) -> None:
         documents = [document for push in pushes for document in push.documents]
+        known = {place for push in pushes for place in push.known}
         try:
             async with asyncio.timeout(self._limit_s):
-                outcomes = await self._write(client, documents)
+                outcomes = await self._write(client, documents, known)
         except Exception as error:  # noqa: BLE001 whatever it is, its callers wait for an answer
             if isinstance(error, TimeoutError) or is_passing_fault(error):
                 _log.warning("documents were not written", client=client, documents=len(documents), error=str(error))

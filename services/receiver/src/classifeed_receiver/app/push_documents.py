@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed_common.db import Database
+from classifeed_receiver.app.check_positions import check_positions
 from classifeed_receiver.app.coalesce_writes import WriteCoalescer
 from classifeed_receiver.app.commit_signal import CommitSignal
 from classifeed_receiver.app.known_epochs import KnownEpochs
@@ -15,6 +16,7 @@ from classifeed_receiver.domain.documents import (
     Invalid,
     NewDocument,
     Outcome,
+    Place,
     StoredDocument,
     judge,
     select_candidates,
@@ -43,17 +45,27 @@ class DocumentPusher:
             limit_s=settings.write_limit_s,
         )
 
-    async def push(self, client: str, documents: Sequence[RawDocument]) -> list[Outcome]:
-        """Returns what became of each document, in their order. Idempotent.
+    async def push(self, client: str, documents: Sequence[RawDocument], known: Collection[Place] = ()) -> list[Outcome]:
+        """Return what became of each document, in their order. Idempotent.
 
         Of several documents with one key the freshest is written, whatever their order; the others are stale.
 
+        Args:
+            client: whose documents.
+            documents: as they came.
+            known: positions that the client was acknowledged before.
+
         Raises:
-            FailedPrecondition: the client has no schema.
+            FailedPrecondition: the client has no schema, or this database has not what the client was acknowledged
+                (REGISTRY_WENT_BACK); nothing is written then.
         """
         checked = await self._check(client, documents)
         valid = [document for document in checked if isinstance(document, NewDocument)]
-        written = iter(await self._coalescer.write(client, valid) if valid else ())
+        if known and not valid:
+            # Documents may be refused just because the schema went back, too.
+            async with self._database.connection() as connection:
+                await check_positions(connection, client, known)
+        written = iter(await self._coalescer.write(client, valid, known) if valid else ())
         return [next(written) if isinstance(document, NewDocument) else document for document in checked]
 
     async def close(self) -> None:
@@ -74,11 +86,17 @@ class DocumentPusher:
             for document, verdict in zip(documents, checked, strict=True)
         ]
 
-    async def _write(self, client: str, documents: Sequence[NewDocument]) -> list[Outcome]:
+    async def _write(self, client: str, documents: Sequence[NewDocument], known: Collection[Place]) -> list[Outcome]:
         candidates = select_candidates(documents)
+        epochs = await self._epochs.get(client)
         async with self._database.connection() as connection:
+            await check_positions(connection, client, known)
             places = await registry.write_documents(
-                connection, client, candidates, compress_from_bytes=self._compress_from_bytes
+                connection,
+                client,
+                candidates,
+                compress_from_bytes=self._compress_from_bytes,
+                abandoned_epochs=epochs.abandoned,
             )
             if places:
                 self._signal.notify(client)

@@ -1,4 +1,4 @@
-"""Put the schema of an epoch: the first of a client, a new one beside it, or a field more inside one."""
+"""Put the schema of an epoch: the first of a client, or a field more inside it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from classifeed_receiver.store import schemas
 
 
 async def put_schema(database: Database, known: KnownEpochs, schema: Schema) -> Epoch:
-    """Returns the epoch as it stands now. Idempotent; one change of a client at a time.
+    """Return the epoch as it stands now. Idempotent; one change of a client at a time.
 
     Raises:
         InvalidArgument: the schema contradicts itself.
-        FailedPrecondition: the epoch exists and the change is not compatible, or the epoch lies behind.
+        FailedPrecondition: the client has another epoch, or the change is not compatible with what is stored.
     """
     wanted = Schema(
         client=schema.client, epoch=schema.epoch, fields=schema.fields, embeddings=schema.embeddings
@@ -34,43 +34,60 @@ async def put_schema(database: Database, known: KnownEpochs, schema: Schema) -> 
     async with database.transaction() as tx:
         await schemas.lock_client(tx, wanted.client)
         epochs = await schemas.select_epochs(tx, wanted.client)
-        old = epochs.by_number.get(wanted.epoch)
-        epoch = await (_add(tx, epochs, wanted) if old is None else _change(tx, epochs, old, wanted))
+        if epochs.by_number:
+            epoch = await _change(tx, epochs, wanted)
+        else:
+            epoch = await schemas.insert_epoch(tx, wanted, EpochState.ACTIVE)
     known.forget(wanted.client)
     return epoch
 
 
-async def _add(tx: Tx, epochs: Epochs, wanted: Schema) -> Epoch:
-    if wanted.epoch < epochs.newest:
-        raise FailedPrecondition(
-            "EPOCH_NOT_NEWEST",
-            f"Epoch {wanted.epoch} of {wanted.client} cannot be added behind epoch {epochs.newest}: epochs grow. "
-            f"Put the schema as epoch {epochs.newest + 1}.",
-            metadata={"client": wanted.client, "newest_epoch": str(epochs.newest)},
-        )
-    state = EpochState.OPEN if epochs.by_number else EpochState.ACTIVE
-    return await schemas.insert_epoch(tx, wanted, state)
-
-
-async def _change(tx: Tx, epochs: Epochs, old: Epoch, wanted: Schema) -> Epoch:
+async def _change(tx: Tx, epochs: Epochs, wanted: Schema) -> Epoch:
+    old = _active_epoch(epochs, wanted)
     changes = find_incompatible_changes(old.schema, wanted)
     if changes:
         raise FailedPrecondition(
             "SCHEMA_INCOMPATIBLE",
             f"The schema of epoch {wanted.epoch} of {wanted.client} cannot become this: {'; '.join(changes)}. "
-            "Inside an epoch only optional fields can be added; put the schema as epoch "
-            f"{epochs.newest + 1} and push all documents anew.",
+            "Documents of this epoch are stored and indexed. Leave its fields as they are, and add what is new as "
+            "optional fields of other names.",
             metadata={"client": wanted.client, "epoch": str(wanted.epoch)},
         )
     merged = merge(old.schema, wanted)
     if merged == old.schema:
         return old
-    if old.state == EpochState.RETIRED:
+    await schemas.update_schema(tx, merged)
+    return Epoch(merged, old.state, old.create_time)
+
+
+def _active_epoch(epochs: Epochs, wanted: Schema) -> Epoch:
+    """Return the epoch that `wanted` is for, if it is the active one.
+
+    Raises:
+        FailedPrecondition: it is for another one; nothing can activate a second epoch yet.
+    """
+    old = epochs.by_number.get(wanted.epoch)
+    metadata = {"client": wanted.client, "active_epoch": str(epochs.active)}
+    if wanted.epoch > epochs.active:
+        raise FailedPrecondition(
+            "SECOND_EPOCH_UNAVAILABLE",
+            f"The client {wanted.client} has epoch {epochs.active}, and no second one can be activated yet, so epoch "
+            f"{wanted.epoch} is not taken: its documents would never be searched. Add what is new to epoch "
+            f"{epochs.active} as optional fields.",
+            metadata=metadata,
+        )
+    if old is None:
+        raise FailedPrecondition(
+            "EPOCH_NOT_NEWEST",
+            f"Epoch {wanted.epoch} of {wanted.client} lies behind epoch {epochs.active}, which is searched: epochs "
+            f"grow. Put the schema in epoch {epochs.active}, where optional fields can be added.",
+            metadata=metadata,
+        )
+    if old.state != EpochState.ACTIVE:
         raise FailedPrecondition(
             "EPOCH_RETIRED",
             f"Epoch {wanted.epoch} of {wanted.client} was left behind and is not changed any more; "
             f"the active one is {epochs.active}.",
-            metadata={"client": wanted.client, "active_epoch": str(epochs.active)},
+            metadata=metadata,
         )
-    await schemas.update_schema(tx, merged)
-    return Epoch(merged, old.state, old.create_time)
+    return old

@@ -12,13 +12,13 @@ from google.protobuf.message import DecodeError
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE, RawDocument
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database
-from classifeed_common.errors import FailedPrecondition
 from classifeed_receiver.app.append_failed import append_failed
 from classifeed_receiver.app.commit_signal import CommitSignal
+from classifeed_receiver.domain.cursors import ShardEnds, ShardKey, check_cursor, find_due
 from classifeed_receiver.domain.documents import Status
 from classifeed_receiver.store import queues
 from classifeed_receiver.store.compression import CorruptContent, decompress
-from classifeed_receiver.store.queues import Element, Failure, KeptDocument, ShardEnds, ShardKey
+from classifeed_receiver.store.queues import Element, Failure, KeptDocument
 
 _log = structlog.get_logger(__name__)
 
@@ -26,7 +26,6 @@ _log = structlog.get_logger(__name__)
 _ANSWER_BYTES: Final = 3_500_000
 _ELEMENT_OVERHEAD_BYTES: Final = 32
 _LOGGED_KEYS: Final = 20
-NO_ELEMENTS: Final = ShardEnds(last_idx=0, trimmed_idx=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,8 @@ class ElementReader:
         process end the wait at once, those of other replicas within `poll_s` (ADR 0010 says why there is no NOTIFY).
 
         Raises:
-            FailedPrecondition: a cursor lies in the trimmed part of its queue, or beyond its end.
+            FailedPrecondition: a cursor lies in the trimmed part of its queue (CURSOR_TRIMMED), or belongs to no
+                element of it (CURSOR_UNKNOWN): this table was restored from an older backup.
         """
         ends_at_s = self._clock.monotonic_s() + wait_s
         while True:
@@ -80,57 +80,35 @@ class ElementReader:
             if not due:
                 return ReadResult()
             elements = await queues.select_elements(connection, client, due, limit=limit, size_bytes=_ANSWER_BYTES)
-        result, corrupt = _take(client, due, elements)
+        _check_snapshot(client, due, ends, elements)
+        result, corrupt = _take(client, elements)
         if corrupt:
             await append_failed(self._database, client, corrupt)
         return result
 
 
-def find_due(client: str, cursors: Mapping[ShardKey, int], ends: Mapping[ShardKey, ShardEnds]) -> dict[ShardKey, int]:
-    """Returns the cursors that something lies behind.
-
-    Raises:
-        FailedPrecondition: a cursor lies in the trimmed part of its queue, or beyond its end.
-    """
-    due = {}
-    for key, idx in cursors.items():
-        end = ends.get(key, NO_ELEMENTS)
-        if idx < end.trimmed_idx:
-            raise _trimmed(client, key, idx, end.trimmed_idx)
-        check_end(client, key, idx, end)
-        if idx < end.last_idx:
-            due[key] = idx
-    return due
+def _check_snapshot(
+    client: str,
+    cursors: Mapping[ShardKey, int],
+    ends: Mapping[ShardKey, ShardEnds],
+    elements: Sequence[Element],
+) -> None:
+    """Check the cursors once more: their ends were read a moment before, and the queues may have been trimmed since."""
+    checked: set[ShardKey] = set()
+    for element in elements:
+        if element.key not in checked:
+            checked.add(element.key)
+            end = ends[element.key]._replace(trimmed_idx=element.trimmed_idx)
+            check_cursor(client, element.key, cursors[element.key], end, is_known=element.is_known)
 
 
-def check_end(client: str, key: ShardKey, idx: int, end: ShardEnds) -> None:
-    """Passes a cursor that lies within its queue.
-
-    Raises:
-        FailedPrecondition: it lies beyond the end.
-    """
-    if idx > end.last_idx:
-        raise FailedPrecondition(
-            "CURSOR_BEYOND_END",
-            f"The cursor {idx} of {client}, queue {key.queue}, shard {key.shard} lies beyond the queue's end "
-            f"{end.last_idx}: the receiver's database is older than the reader's. Restore both from one backup, or "
-            "rebuild the index and start the group at the queue's end.",
-            metadata=_place_of(client, key),
-        )
-
-
-def _take(
-    client: str, cursors: Mapping[ShardKey, int], elements: Sequence[Element]
-) -> tuple[ReadResult, list[Failure]]:
+def _take(client: str, elements: Sequence[Element]) -> tuple[ReadResult, list[Failure]]:
     """Decodes elements up to the answer's size. They come in rounds over the shards, so each shard gets its share."""
     result = ReadResult()
     corrupt: list[Failure] = []
     skipped: list[str] = []
     size_bytes = 0
     for element in elements:
-        at = result.next.get(element.key, cursors[element.key])
-        if element.idx != at + 1:  # trimmed since its end was read: places have no gaps otherwise
-            raise _trimmed(client, element.key, at, element.idx - 1)
         if element.document is None:
             skipped.append(f"{element.pk}@{element.version}")
         else:
@@ -170,17 +148,3 @@ def restore_document(pk: str, kept: KeptDocument) -> RawDocument:
             epoch=document.epoch,
         )
     return document
-
-
-def _trimmed(client: str, key: ShardKey, idx: int, trimmed_idx: int) -> FailedPrecondition:
-    return FailedPrecondition(
-        "CURSOR_TRIMMED",
-        f"The cursor {idx} of {client}, queue {key.queue}, shard {key.shard} lies before {trimmed_idx}, up to where "
-        "the queue is trimmed: elements in between are gone. Rebuild the index of this group from the registry, then "
-        "start it at the queue's end.",
-        metadata={**_place_of(client, key), "trimmed_idx": str(trimmed_idx)},
-    )
-
-
-def _place_of(client: str, key: ShardKey) -> dict[str, str]:
-    return {"client": client, "queue": str(key.queue), "shard": str(key.shard)}

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from classifeed_common.db import Database
-from classifeed_receiver.app.read_elements import NO_ELEMENTS, check_end
+from classifeed_receiver.domain.cursors import ShardKey, unknown_cursor
 from classifeed_receiver.store import queues
-from classifeed_receiver.store.queues import ShardKey
 
 
-async def report_progress(database: Database, group: str, client: str, cursors: Sequence[tuple[ShardKey, int]]) -> None:
-    """Notes the cursors. Idempotent; a cursor behind the one noted changes nothing.
+async def report_progress(database: Database, group: str, client: str, cursors: Mapping[ShardKey, int]) -> None:
+    """Note the cursors. Idempotent; a cursor behind the one noted changes nothing.
 
     Raises:
-        FailedPrecondition: a cursor lies beyond the end of its queue; noted, it would trim what nobody has read.
+        FailedPrecondition: a cursor belongs to no element of its queue; noted, it would trim what nobody has read.
     """
     async with database.transaction() as tx:
-        ends = await queues.select_shards(tx, client)
-        for key, idx in cursors:
-            check_end(client, key, idx, ends.get(key, NO_ELEMENTS))
+        for unknown in await queues.select_unknown_cursors(tx, client, cursors.items()):
+            raise unknown_cursor(client, unknown.key, unknown.idx, unknown.ends)
         await queues.report_progress(tx, group, client, cursors)

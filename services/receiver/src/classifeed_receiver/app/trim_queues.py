@@ -38,12 +38,10 @@ class QueueTrimmer:
     async def trim_once(self) -> int:
         """Trims what may be trimmed now; returns how many shards had something."""
         async with self._database.connection() as connection:
-            trims = await queues.select_trimmable(
-                connection, group_lifetime_s=self._group_lifetime_s, limit=self._elements
-            )
+            trims = await queues.select_trimmable(connection, group_lifetime_s=self._group_lifetime_s)
         for trim in trims:
             async with self._database.connection() as connection:
-                await queues.trim_shard(connection, trim)
+                await queues.trim_shard(connection, trim, limit=self._elements)
             await asyncio.sleep(_BETWEEN_SHARDS_S)  # pushes come first
         return len(trims)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
 from typing import NamedTuple
@@ -47,8 +47,7 @@ class StoredDocument(NamedTuple):
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """An element's place in the queue `main`."""
 
     shard: int
@@ -64,7 +63,10 @@ class Acknowledged:
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """A fresher one is stored."""
+    """A fresher one is stored, of this version and epoch."""
+
+    version: int = field(default=0, compare=False)
+    epoch: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ def judge(document: NewDocument, stored: StoredDocument | NewDocument | None) ->
     if stored is None or stored.freshness < document.freshness:
         return Retry()
     if document.freshness < stored.freshness:
-        return Stale()
+        return Stale(stored.freshness.version, stored.freshness.epoch)
     return Acknowledged() if document.content == stored.content else CONFLICT
 
 

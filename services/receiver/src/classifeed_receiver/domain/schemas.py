@@ -90,9 +90,16 @@ class Epochs:
         return next((number for number, epoch in self.by_number.items() if epoch.state == EpochState.ACTIVE), 0)
 
     @cached_property
-    def newest(self) -> int:
-        """The greatest epoch; 0 when the client has none."""
-        return max(self.by_number, default=0)
+    def abandoned(self) -> frozenset[int]:
+        """Epochs that were put beside the active one and left before anything could activate them.
+
+        What is stored in them gives way to any document of the active epoch.
+        """
+        return frozenset(
+            number
+            for number, epoch in self.by_number.items()
+            if number > self.active and epoch.state == EpochState.RETIRED
+        )
 
 
 def find_faults(schema: Schema) -> list[FieldViolation]:

@@ -18,10 +18,10 @@ from classifeed.documents.v1.document_pb2 import (
     Value,
 )
 from classifeed.documents.v1.schema_pb2 import FieldSchema, FieldType
+from classifeed_common.document_shards import hash_of
 from classifeed_common.errors import FieldViolation
 from classifeed_receiver.domain.documents import EpochTooOld, Freshness, Invalid, NewDocument, Status
 from classifeed_receiver.domain.schemas import Epoch, Epochs, EpochState
-from classifeed_receiver.domain.shards import hash_of
 
 _PK_LIMIT_BYTES: Final = 1200
 _VALUES_LIMIT: Final = 1024
@@ -44,8 +44,8 @@ def check_document(document: RawDocument, epochs: Epochs, *, limit_bytes: int) -
     epoch = epochs.by_number.get(document.epoch)
     if document.epoch < epochs.active or (epoch is not None and epoch.state == EpochState.RETIRED):
         return EpochTooOld(epochs.active)
-    if epoch is None:
-        return Invalid((_unknown_epoch(document.epoch, epochs),))
+    if epoch is None or epoch.state != EpochState.ACTIVE:
+        return Invalid((_inactive_epoch(document.epoch, epochs),))
     if document.action == DOCUMENT_ACTION_UPSERT:
         if not _fits_at_sight(document, epoch):
             violations = [*_check_fields(document, epoch), *_check_embeddings(document, epoch)]
@@ -110,11 +110,8 @@ def _expiry(document: RawDocument, timestamp: datetime) -> datetime | None:
     return timestamp + timedelta(seconds=document.ttl.seconds, microseconds=document.ttl.nanos // 1000)
 
 
-def _unknown_epoch(number: int, epochs: Epochs) -> FieldViolation:
-    known = ", ".join(map(str, sorted(n for n, e in epochs.by_number.items() if e.state != EpochState.RETIRED)))
-    return FieldViolation(
-        "epoch", f"{number} has no schema; known are {known}. Put its schema by SchemaService.PutSchema first"
-    )
+def _inactive_epoch(number: int, epochs: Epochs) -> FieldViolation:
+    return FieldViolation("epoch", f"{number} is not the active epoch; compose the document for {epochs.active}")
 
 
 def _check_delete(document: RawDocument) -> Iterator[FieldViolation]:

@@ -12,21 +12,34 @@ from classifeed.documents.v1.index_queue_service_pb2_grpc import IndexQueueServi
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_receiver.app.append_failed import append_failed
+from classifeed_receiver.app.commit_signal import CommitSignal
+from classifeed_receiver.app.digest_shards import ShardDigest, digest_shards
+from classifeed_receiver.app.known_epochs import KnownEpochs
 from classifeed_receiver.app.read_elements import ElementReader
+from classifeed_receiver.app.refill_shard import refill_shard
 from classifeed_receiver.app.report_progress import report_progress
-from classifeed_receiver.store.queues import Failure, ShardKey
+from classifeed_receiver.app.scan_documents import DocumentScanner
+from classifeed_receiver.domain.cursors import ShardKey
+from classifeed_receiver.domain.positions import RegistryPosition
+from classifeed_receiver.store import queues
+from classifeed_receiver.store.queues import Failure
 
 _DEFAULT_LIMIT: Final = 100
+_DEFAULT_REFILL: Final = 1000
+_DEFAULT_PAGE_BYTES: Final = 3_500_000
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class IndexQueueRpc(IndexQueueServiceServicer):
-    """Answers IndexQueueService. ScanDocuments, Refill and GetDigest have their place here."""
+    """Answers IndexQueueService."""
 
-    def __init__(self, database: Database, reader: ElementReader) -> None:
+    def __init__(self, database: Database, reader: ElementReader, signal: CommitSignal, epochs: KnownEpochs) -> None:
         self._database = database
         self._reader = reader
+        self._signal = signal
+        self._epochs = epochs
+        self._scanner = DocumentScanner(database, epochs)
 
     async def ReadElements(self, request: pb.ReadElementsRequest, context: Context) -> pb.ReadElementsResponse:
         """Reads elements after the cursors, waiting for some."""
@@ -55,9 +68,76 @@ class IndexQueueRpc(IndexQueueServiceServicer):
 
     async def ReportProgress(self, request: pb.ReportProgressRequest, context: Context) -> pb.ReportProgressResponse:
         """Notes how far a group has come."""
-        cursors = list(_distinct(request.cursors).items())
-        await report_progress(self._database, request.group, request.client, cursors)
+        await report_progress(self._database, request.group, request.client, _distinct(request.cursors))
         return pb.ReportProgressResponse()
+
+    async def GetQueueEnds(self, request: pb.GetQueueEndsRequest, context: Context) -> pb.GetQueueEndsResponse:
+        """Return how far the queues go, and how far a group has come."""
+        async with self._database.connection() as connection:
+            found = await queues.select_ends(connection, request.client, request.group)
+        return pb.GetQueueEndsResponse(
+            ends=[
+                pb.QueueEnds(
+                    queue=key.queue,  # type: ignore[arg-type]
+                    shard=key.shard,
+                    last_idx=ends.last_idx,
+                    trimmed_idx=ends.trimmed_idx,
+                    delivered_idx=delivered_idx,
+                )
+                for key, (ends, delivered_idx) in found.items()
+            ]
+        )
+
+    async def Refill(self, request: pb.RefillRequest, context: Context) -> pb.RefillResponse:
+        """Append the next documents of a shard to the queue `emergency`."""
+        step = await refill_shard(
+            self._database,
+            self._signal,
+            request.client,
+            request.shard,
+            after=RegistryPosition(request.after.hash, request.after.pk) if request.HasField("after") else None,
+            last_idx=request.last_idx,
+            limit=request.limit or _DEFAULT_REFILL,
+        )
+        if step is None:
+            return pb.RefillResponse(last_idx=request.last_idx)
+        position = pb.RegistryPosition(hash=step.next.pk_hash, pk=step.next.pk)
+        return pb.RefillResponse(elements=step.elements, next=position, last_idx=step.last_idx)
+
+    async def ScanDocuments(self, request: pb.ScanDocumentsRequest, context: Context) -> pb.ScanDocumentsResponse:
+        """Return the next live documents of a shard."""
+        page = await self._scanner.scan(
+            request.client,
+            request.shard,
+            request.epoch,
+            RegistryPosition(request.after.hash, request.after.pk) if request.HasField("after") else None,
+            limit_bytes=request.limit_bytes or _DEFAULT_PAGE_BYTES,
+        )
+        return pb.ScanDocumentsResponse(
+            documents=page.documents,
+            next=pb.RegistryPosition(hash=page.next.pk_hash, pk=page.next.pk) if page.next else None,
+            unreadable=page.unreadable,
+        )
+
+    async def GetDigest(self, request: pb.GetDigestRequest, context: Context) -> pb.GetDigestResponse:
+        """Return the digests of some shards."""
+        digests = await digest_shards(self._database, self._epochs, request.client, request.shards)
+        return pb.GetDigestResponse(digests=map(_digest_message, digests))
+
+
+def _digest_message(digest: ShardDigest) -> pb.ShardDigest:
+    (main, main_delivered), (emergency, emergency_delivered) = digest.main, digest.emergency
+    return pb.ShardDigest(
+        shard=digest.shard,
+        documents=digest.sums.documents,
+        sum_a=digest.sums.sum_a,
+        sum_b=digest.sums.sum_b,
+        main_idx=main.last_idx,
+        emergency_idx=emergency.last_idx,
+        main_delivered_idx=main_delivered,
+        emergency_delivered_idx=emergency_delivered,
+        failed=[pb.FailedDocument(pk=pk, version=version) for pk, version in digest.failed],
+    )
 
 
 def _distinct(cursors: Iterable[pb.QueueCursor]) -> dict[ShardKey, int]:

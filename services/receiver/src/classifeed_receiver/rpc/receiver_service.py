@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable
 from typing import Any, Final
 
 import grpc.aio
 from google.rpc.error_details_pb2 import BadRequest
 
 from classifeed.documents.v1 import receiver_service_pb2 as pb
-from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.receiver_service_pb2_grpc import ReceiverServiceServicer
+from classifeed_common.db import Database
+from classifeed_receiver.app.check_positions import check_positions, read_positions
 from classifeed_receiver.app.push_documents import DocumentPusher
 from classifeed_receiver.domain.documents import (
     Acknowledged,
@@ -35,7 +36,8 @@ Context = grpc.aio.ServicerContext[Any, Any]
 class ReceiverRpc(ReceiverServiceServicer):
     """Answers ReceiverService."""
 
-    def __init__(self, pusher: DocumentPusher) -> None:
+    def __init__(self, database: Database, pusher: DocumentPusher) -> None:
+        self._database = database
         self._pusher = pusher
 
     async def Push(self, request: pb.PushRequest, context: Context) -> pb.PushResponse:
@@ -46,7 +48,7 @@ class ReceiverRpc(ReceiverServiceServicer):
 
     async def PushBatch(self, request: pb.PushBatchRequest, context: Context) -> pb.PushBatchResponse:
         """Takes up to 500 documents."""
-        return await self._push(request.client, request.documents)
+        return await self._push(request)
 
     async def PushStream(
         self, request_iterator: AsyncIterator[pb.PushBatchRequest], context: Context
@@ -62,7 +64,7 @@ class ReceiverRpc(ReceiverServiceServicer):
         async def take() -> None:
             try:
                 async for request in request_iterator:
-                    task = asyncio.create_task(self._push(request.client, request.documents))
+                    task = asyncio.create_task(self._push(request))
                     tasks.add(task)
                     await under_way.put(task)
             finally:
@@ -80,11 +82,23 @@ class ReceiverRpc(ReceiverServiceServicer):
                 task.cancel()
             await asyncio.gather(*left, return_exceptions=True)
 
-    async def _push(self, client: str, documents: Sequence[RawDocument]) -> pb.PushBatchResponse:
-        outcomes = await self._pusher.push(client, documents)
+    async def CheckPositions(self, request: pb.CheckPositionsRequest, context: Context) -> pb.CheckPositionsResponse:
+        """Check what a client was acknowledged, and return where its queues end."""
+        async with self._database.connection() as connection:
+            await check_positions(connection, request.client, _places_of(request.positions))
+            ends = await read_positions(connection, request.client)
+        return pb.CheckPositionsResponse(ends=map(_position_of, ends))
+
+    async def _push(self, request: pb.PushBatchRequest) -> pb.PushBatchResponse:
+        known = _places_of(request.known_positions)
+        outcomes = await self._pusher.push(request.client, request.documents, known)
         return pb.PushBatchResponse(
             results=map(_result_of, outcomes), positions=map(_position_of, newest_places(outcomes))
         )
+
+
+def _places_of(positions: Iterable[pb.ShardPosition]) -> list[Place]:
+    return [Place(position.shard, position.idx) for position in positions]
 
 
 def _position_of(place: Place) -> pb.ShardPosition:
@@ -95,8 +109,8 @@ def _result_of(outcome: Outcome) -> pb.PushResult:
     match outcome:
         case Acknowledged():
             return _ACK
-        case Stale():
-            return pb.PushResult(outcome=pb.PUSH_OUTCOME_STALE)
+        case Stale(version, epoch):
+            return pb.PushResult(outcome=pb.PUSH_OUTCOME_STALE, stored_version=version, stored_epoch=epoch)
         case EpochTooOld(current_epoch):
             return pb.PushResult(outcome=pb.PUSH_OUTCOME_EPOCH_TOO_OLD, current_epoch=current_epoch)
         case Retry():

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
 from classifeed_common.db import Tx, load_queries
+from classifeed_common.document_shards import hashes_of
+from classifeed_receiver.domain.cursors import ShardEnds, ShardKey
+from classifeed_receiver.domain.positions import RegistryPosition
+from classifeed_receiver.store.arrays import array_of
 
 SQL: Final = load_queries(__package__, "queues.sql")
-
-
-class ShardKey(NamedTuple):
-    """One shard of one queue; the numbers of the queues are those of the proto's IndexQueue."""
-
-    queue: int
-    shard: int
-
-
-@dataclass(frozen=True, slots=True)
-class ShardEnds:
-    """Where a shard's queue ends, and up to where it is trimmed. Between the two there are no gaps."""
-
-    last_idx: int
-    trimmed_idx: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +30,28 @@ class KeptDocument:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element; without a document when another version is stored by now, or none."""
+    """An element; without a document when another version is stored now, or none.
+
+    `trimmed_idx` and `is_known` are about the cursor that it was read with: up to where its queue was trimmed, and
+    whether the cursor was an element or trimmed last, both in the snapshot that the element comes from.
+    """
 
     key: ShardKey
     idx: int
     pk: str
     version: int
+    trimmed_idx: int
+    is_known: bool
     document: KeptDocument | None
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownCursor:
+    """A cursor that belongs to no element of its queue, and where the queue ends."""
+
+    key: ShardKey
+    idx: int
+    ends: ShardEnds
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +65,41 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class RefillStep:
+    """What a step of a refill appended: up to which document, how many elements, and the index of the last."""
+
+    next: RegistryPosition
+    elements: int
+    last_idx: int
+
+
+@dataclass(frozen=True, slots=True)
 class Trim:
-    """A shard's queue that may be trimmed up to `upto`."""
+    """A shard's queue whose elements below `below` every living group has passed."""
 
     client: str
     key: ShardKey
-    upto: int
+    below: int
 
 
 async def select_shards(tx: Tx, client: str) -> dict[ShardKey, ShardEnds]:
     """Returns where the queues of a client end; a shard that never had an element is left out."""
     cursor = await tx.execute(SQL["select_shards"], {"client": client})
     return {ShardKey(queue, shard): ShardEnds(last, trimmed) for queue, shard, last, trimmed in await cursor.fetchall()}
+
+
+async def select_ends(tx: Tx, client: str, group: str) -> dict[ShardKey, tuple[ShardEnds, int]]:
+    """Return where the queues of a client end, and up to where a group has reported delivery.
+
+    Args:
+        client: whose queues; a shard that never had an element is left out.
+        group: which; empty: of each shard the group that is furthest.
+    """
+    cursor = await tx.execute(SQL["select_ends"], {"client": client, "group": group})
+    return {
+        ShardKey(queue, shard): (ShardEnds(last_idx, trimmed_idx), delivered_idx)
+        for queue, shard, last_idx, trimmed_idx, delivered_idx in await cursor.fetchall()
+    }
 
 
 async def select_elements(
@@ -99,8 +126,33 @@ async def select_elements(
         },
     )
     return [
-        Element(ShardKey(queue, shard), idx, pk, version, None if stored[0] is None else KeptDocument(*stored))
-        for queue, shard, idx, pk, version, *stored in await cursor.fetchall()
+        Element(
+            ShardKey(queue, shard),
+            idx,
+            pk,
+            version,
+            trimmed_idx,
+            is_known,
+            None if stored[0] is None else KeptDocument(*stored),
+        )
+        for queue, shard, idx, pk, version, trimmed_idx, is_known, *stored in await cursor.fetchall()
+    ]
+
+
+async def select_unknown_cursors(tx: Tx, client: str, cursors: Collection[tuple[ShardKey, int]]) -> list[UnknownCursor]:
+    """Return the cursors that belong to no element of their queues; trimmed ones pass, as they cannot be told."""
+    cursor = await tx.execute(
+        SQL["select_unknown_cursors"],
+        {
+            "client": client,
+            "queues": array_of(key.queue for key, _ in cursors),
+            "shards": array_of(key.shard for key, _ in cursors),
+            "idxs": array_of(idx for _, idx in cursors),
+        },
+    )
+    return [
+        UnknownCursor(ShardKey(queue, shard), idx, ShardEnds(last_idx, trimmed_idx))
+        for queue, shard, idx, last_idx, trimmed_idx in await cursor.fetchall()
     ]
 
 
@@ -123,39 +175,70 @@ async def append_failed(tx: Tx, client: str, failures: Sequence[Failure]) -> int
     noted = await cursor.fetchall()
     if noted:
         queues, shards, idxs = (list(column) for column in zip(*noted, strict=True))
-        await tx.execute(SQL["append_failed"], {"client": client, "queues": queues, "shards": shards, "idxs": idxs})
+        parameters = {"client": client, "queues": queues, "shards": shards, "idxs": idxs, "count": len(noted)}
+        await tx.execute(SQL["append_failed"], parameters)
     return len(noted)
 
 
-async def report_progress(tx: Tx, group: str, client: str, cursors: Sequence[tuple[ShardKey, int]]) -> None:
-    """Notes how far a group has come; a cursor that lies behind the one noted changes nothing."""
+async def refill(tx: Tx, client: str, shard: int, after: RegistryPosition, limit: int) -> RefillStep | None:
+    """Append up to `limit` documents of a shard that come after a position to the queue `emergency`.
+
+    One statement; returns None when no document is left.
+    """
+    cursor = await tx.execute(
+        SQL["refill"],
+        {
+            "client": client,
+            "shard": shard,
+            "after_hash": after.pk_hash,
+            "after_pk": after.pk,
+            "last_hash": hashes_of(shard)[1],
+            "limit": limit,
+        },
+    )
+    row = await cursor.fetchone()
+    if row is None:
+        return None
+    pk_hash, pk, elements, last_idx = row
+    return RefillStep(RegistryPosition(pk_hash, pk), elements, last_idx)
+
+
+async def report_progress(tx: Tx, group: str, client: str, cursors: Mapping[ShardKey, int]) -> None:
+    """Note how far a group has come; a cursor that lies behind the one noted changes nothing."""
     await tx.execute(
         SQL["report_progress"],
         {
             "client": client,
             "group": group,
-            "queues": [key.queue for key, _ in cursors],
-            "shards": [key.shard for key, _ in cursors],
-            "idxs": [idx for _, idx in cursors],
+            "queues": [key.queue for key in cursors],
+            "shards": [key.shard for key in cursors],
+            "idxs": list(cursors.values()),
         },
     )
 
 
-async def select_trimmable(tx: Tx, *, group_lifetime_s: float, limit: int) -> list[Trim]:
-    """Returns the queues that every living group has read further than they are trimmed, with up to where to trim.
+async def select_trimmable(tx: Tx, *, group_lifetime_s: float) -> list[Trim]:
+    """Return the queues with elements that every living group has passed.
 
     Args:
         group_lifetime_s: a group that was silent for longer counts no more.
-        limit: elements of each shard, at most.
     """
-    parameters = {"group_lifetime_s": group_lifetime_s, "limit": limit}
-    cursor = await tx.execute(SQL["select_trimmable"], parameters)
-    return [Trim(client, ShardKey(queue, shard), upto) for client, queue, shard, upto in await cursor.fetchall()]
+    cursor = await tx.execute(SQL["select_trimmable"], {"group_lifetime_s": group_lifetime_s})
+    return [Trim(client, ShardKey(queue, shard), below) for client, queue, shard, below in await cursor.fetchall()]
 
 
-async def trim_shard(tx: Tx, trim: Trim) -> None:
-    """Removes the elements of a shard up to `trim.upto`. One statement; may run twice, and at a time in two places."""
+async def trim_shard(tx: Tx, trim: Trim, *, limit: int) -> None:
+    """Remove the first `limit` elements of a shard that lie below `trim.below`.
+
+    One statement; may run twice, and at a time in two places.
+    """
     await tx.execute(
         SQL["trim_shard"],
-        {"client": trim.client, "queue": trim.key.queue, "shard": trim.key.shard, "upto": trim.upto},
+        {
+            "client": trim.client,
+            "queue": trim.key.queue,
+            "shard": trim.key.shard,
+            "below": trim.below,
+            "limit": limit,
+        },
     )

@@ -2,17 +2,37 @@
 -- How far each shard of each queue goes, and up to where it is trimmed.
 SELECT queue, shard, last_idx, trimmed_idx FROM shards WHERE client = %(client)s
 
+-- name: select_ends
+-- How far each shard of each queue goes, and how far a group has reported; without a group the furthest one.
+SELECT s.queue, s.shard, s.last_idx, s.trimmed_idx, coalesce(max(p.idx), 0)
+  FROM shards s
+  LEFT JOIN progress p
+    ON p.client = s.client AND p.queue = s.queue AND p.shard = s.shard AND %(group)s::text IN ('', p."group")
+ WHERE s.client = %(client)s
+ GROUP BY s.queue, s.shard, s.last_idx, s.trimmed_idx
+ ORDER BY s.queue, s.shard
+
 -- name: select_elements
 -- The next elements after some cursors, with the documents they stand for; no document where a newer one is stored, or
 -- none. They come in rounds, one of each cursor after another, and end where the documents would exceed the size: what
--- comes of each cursor is a prefix of what it has, and no shard waits for another.
-SELECT queue, shard, idx, pk, element_version, epoch, version, modify_timestamp, status, compression, document
-  FROM (SELECT e.queue, e.shard, e.idx, e.pk, e.version AS element_version, e.round, d.epoch, d.version,
-               d.modify_timestamp, d.status, d.compression, d.document,
+-- comes of each cursor is a prefix of what it has, and no shard waits for another. With each comes up to where its shard
+-- is trimmed, and whether its cursor is known: trimmed last, or an element that is still there. All of one snapshot.
+WITH cursors AS MATERIALIZED (
+    SELECT c.queue, c.shard, c.idx, s.trimmed_idx,
+           c.idx = s.trimmed_idx OR EXISTS (SELECT FROM elements e
+                                             WHERE e.client = %(client)s AND e.queue = c.queue AND e.shard = c.shard
+                                               AND e.idx = c.idx) AS is_known
+      FROM unnest(%(queues)s::smallint[], %(shards)s::smallint[], %(idxs)s::bigint[]) AS c (queue, shard, idx)
+      JOIN shards s ON s.client = %(client)s AND s.queue = c.queue AND s.shard = c.shard
+)
+SELECT queue, shard, idx, pk, element_version, trimmed_idx, is_known, epoch, version, modify_timestamp, status,
+       compression, document
+  FROM (SELECT e.queue, e.shard, e.idx, e.pk, e.version AS element_version, e.round, c.trimmed_idx, c.is_known,
+               d.epoch, d.version, d.modify_timestamp, d.status, d.compression, d.document,
                sum(coalesce(octet_length(d.document), 0) + 64)
                    OVER (ORDER BY e.round, e.queue, e.shard ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
                AS bytes_before
-          FROM unnest(%(queues)s::smallint[], %(shards)s::smallint[], %(idxs)s::bigint[]) AS c (queue, shard, idx)
+          FROM cursors AS c
          CROSS JOIN LATERAL (
                SELECT e.*, row_number() OVER (ORDER BY e.idx) AS round
                  FROM (SELECT *
@@ -28,6 +48,17 @@ SELECT queue, shard, idx, pk, element_version, epoch, version, modify_timestamp,
  WHERE coalesce(bytes_before, 0) <= %(size_bytes)s
  ORDER BY round, queue, shard
 
+-- name: select_unknown_cursors
+-- Those of some cursors that no reader of this table can have: beyond the end of their queue, or neither trimmed nor an
+-- element. They were read from a table that held more; this one is restored from a backup.
+SELECT c.queue, c.shard, c.idx, coalesce(s.last_idx, 0), coalesce(s.trimmed_idx, 0)
+  FROM unnest(%(queues)s::smallint[], %(shards)s::smallint[], %(idxs)s::bigint[]) AS c (queue, shard, idx)
+  LEFT JOIN shards s ON s.client = %(client)s AND s.queue = c.queue AND s.shard = c.shard
+ WHERE c.idx > coalesce(s.trimmed_idx, 0) AND c.idx IS DISTINCT FROM s.last_idx
+   AND NOT EXISTS (SELECT FROM elements e
+                    WHERE e.client = %(client)s AND e.queue = c.queue AND e.shard = c.shard AND e.idx = c.idx)
+ ORDER BY c.queue, c.shard
+
 -- name: note_failures
 -- Notes why elements failed, once each. An element that is trimmed, or stands for another key, is not noted: whoever
 -- reports it is behind the times.
@@ -42,20 +73,21 @@ SELECT e.client, e.queue, e.shard, e.idx, e.pk, n.reason, 0, clock_timestamp()
 RETURNING queue, shard, idx
 
 -- name: append_failed
--- Gives elements just noted their places in the queue `failed`; the counters are locked last and in shard order, as in a
--- push.
+-- Appends elements just noted to the queue `failed`; the counters are locked last and in shard order, as in a push.
 WITH noted AS (
-    SELECT e.*, row_number() OVER (PARTITION BY e.shard ORDER BY e.queue, e.idx) AS place
+    SELECT e.*, row_number() OVER (PARTITION BY e.shard ORDER BY e.queue DESC, e.idx DESC) AS rank
       FROM unnest(%(queues)s::smallint[], %(shards)s::smallint[], %(idxs)s::bigint[]) AS n (queue, shard, idx)
       JOIN elements e ON e.client = %(client)s AND e.queue = n.queue AND e.shard = n.shard AND e.idx = n.idx
 ), counted AS (
     INSERT INTO shards AS s (client, queue, shard, last_idx)
-    SELECT %(client)s, 3, shard, count(*) FROM noted GROUP BY shard ORDER BY shard
-        ON CONFLICT (client, queue, shard) DO UPDATE SET last_idx = s.last_idx + excluded.last_idx
+    SELECT %(client)s, 3, shard, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + %(count)s
+      FROM (SELECT DISTINCT shard FROM noted) AS touched
+     ORDER BY shard
+        ON CONFLICT (client, queue, shard) DO UPDATE
+       SET last_idx = greatest(s.last_idx, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) + %(count)s
     RETURNING shard, last_idx
 ), placed AS (
-    SELECT n.*, c.last_idx - (SELECT count(*) FROM noted m WHERE m.shard = n.shard) + n.place AS failed_idx
-      FROM noted n JOIN counted c USING (shard)
+    SELECT n.*, c.last_idx + 1 - n.rank AS failed_idx FROM noted n JOIN counted c USING (shard)
 ), linked AS (
     UPDATE failures f
        SET failed_idx = p.failed_idx
@@ -64,6 +96,33 @@ WITH noted AS (
 )
 INSERT INTO elements (client, queue, shard, idx, hash, pk, epoch, version, modify_timestamp)
 SELECT client, 3, shard, failed_idx, hash, pk, epoch, version, modify_timestamp FROM placed
+
+-- name: refill
+-- Appends the next documents of a shard to the queue `emergency`, in the order of their keys; the counter is locked last,
+-- as in a push. Documents are not locked: of one that changes meanwhile the element is passed over when it is read.
+WITH chosen AS (
+    SELECT hash, pk, epoch, version, modify_timestamp, row_number() OVER (ORDER BY hash, pk) AS place
+      FROM documents
+     WHERE client = %(client)s AND hash BETWEEN %(after_hash)s AND %(last_hash)s
+       AND (hash, pk) > (%(after_hash)s, %(after_pk)s)
+     ORDER BY hash, pk
+     LIMIT %(limit)s
+), counted AS (
+    INSERT INTO shards AS s (client, queue, shard, last_idx)
+    SELECT %(client)s, 2, %(shard)s, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + %(limit)s FROM chosen LIMIT 1
+        ON CONFLICT (client, queue, shard) DO UPDATE
+       SET last_idx = greatest(s.last_idx, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) + %(limit)s
+    RETURNING last_idx
+), appended AS (
+    INSERT INTO elements (client, queue, shard, idx, hash, pk, epoch, version, modify_timestamp)
+    SELECT %(client)s, 2, %(shard)s, last_idx - (SELECT count(*) FROM chosen) + place, hash, pk, epoch, version,
+           modify_timestamp
+      FROM chosen CROSS JOIN counted
+)
+SELECT c.hash, c.pk, (SELECT count(*) FROM chosen), counted.last_idx
+  FROM chosen c CROSS JOIN counted
+ ORDER BY c.place DESC
+ LIMIT 1
 
 -- name: report_progress
 -- A group's cursors only go forward; each report also shows that the group lives.
@@ -76,30 +135,43 @@ SELECT %(client)s, %(group)s, queue, shard, max(idx), clock_timestamp()
    SET idx = greatest(p.idx, excluded.idx), reported_at = excluded.reported_at
 
 -- name: select_trimmable
--- Up to where each shard may be trimmed: what every living group has passed. A group that never spoke of a shard has
--- passed nothing of it; without any living group nothing is trimmed.
+-- Below which element each shard may be trimmed: the least cursor of the living groups. The element at a cursor stays, as
+-- it is what shows that the cursor belongs to this table. A group that never spoke of a shard has passed nothing of it;
+-- without any living group nothing is trimmed.
 WITH living AS (
     SELECT client, "group"
       FROM progress
      GROUP BY client, "group"
     HAVING max(reported_at) > clock_timestamp() - %(group_lifetime_s)s * interval '1 second'
+), passed AS (
+    SELECT s.client, s.queue, s.shard, min(coalesce(p.idx, 0)) AS below
+      FROM shards s
+      JOIN living l USING (client)
+      LEFT JOIN progress p
+        ON p.client = s.client AND p."group" = l."group" AND p.queue = s.queue AND p.shard = s.shard
+     GROUP BY s.client, s.queue, s.shard
 )
-SELECT s.client, s.queue, s.shard, least(min(coalesce(p.idx, 0)), s.last_idx, s.trimmed_idx + %(limit)s) AS upto
-  FROM shards s
-  JOIN living l USING (client)
-  LEFT JOIN progress p
-    ON p.client = s.client AND p."group" = l."group" AND p.queue = s.queue AND p.shard = s.shard
- GROUP BY s.client, s.queue, s.shard
-HAVING min(coalesce(p.idx, 0)) > s.trimmed_idx
- ORDER BY s.client, s.queue, s.shard
+SELECT client, queue, shard, below
+  FROM passed p
+ WHERE EXISTS (SELECT FROM elements e
+                WHERE e.client = p.client AND e.queue = p.queue AND e.shard = p.shard AND e.idx < p.below)
+ ORDER BY client, queue, shard
 
 -- name: trim_shard
--- Removes the elements up to `upto` and notes it, in this order: the counter is locked last here, too. May run twice.
-WITH trimmed AS (
+-- Removes the first elements of a shard that lie below `below` and notes the last of them, in this order: the counter is
+-- locked last here, too. May run twice.
+WITH chosen AS (
+    SELECT max(idx) AS upto
+      FROM (SELECT idx
+              FROM elements
+             WHERE client = %(client)s AND queue = %(queue)s AND shard = %(shard)s AND idx < %(below)s
+             ORDER BY idx
+             LIMIT %(limit)s) AS first
+), trimmed AS (
     DELETE FROM elements
-     WHERE client = %(client)s AND queue = %(queue)s AND shard = %(shard)s AND idx <= %(upto)s
+     WHERE client = %(client)s AND queue = %(queue)s AND shard = %(shard)s AND idx <= (SELECT upto FROM chosen)
     RETURNING 1
 )
 UPDATE shards
-   SET trimmed_idx = greatest(trimmed_idx, %(upto)s)
- WHERE client = %(client)s AND queue = %(queue)s AND shard = %(shard)s AND (SELECT count(*) FROM trimmed) >= 0
+   SET trimmed_idx = greatest(trimmed_idx, (SELECT upto FROM chosen))
+ WHERE client = %(client)s AND queue = %(queue)s AND shard = %(shard)s AND (SELECT count(*) FROM trimmed) > 0

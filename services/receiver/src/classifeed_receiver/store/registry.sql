@@ -1,7 +1,10 @@
 -- name: write_documents
 -- The whole effect of a push in one statement, so that a push is one round trip (ADR 0010). The order of locks is its
 -- point: rows of the registry in the order given (sorted by hash and pk), then the counters of the shards in shard
--- order, held until the commit. Rows that are not fresher are locked and left as they are, and do not come back.
+-- order, held until the commit. Rows that are not fresher are locked and left as they are, and do not come back; what is
+-- stored in an abandoned epoch gives way to anything.
+-- `count` is the number of documents given: no shard gets more elements. The counters never fall below the clock, so that
+-- none of their numbers is given twice across a restore (ADR 0030).
 WITH written AS (
     INSERT INTO documents AS d (client, hash, pk, epoch, version, modify_timestamp, status, compression, expires_at,
                                 stored_at, document)
@@ -18,11 +21,15 @@ WITH written AS (
            status = excluded.status, compression = excluded.compression, expires_at = excluded.expires_at,
            stored_at = excluded.stored_at, document = excluded.document
      WHERE (d.epoch, d.version, d.modify_timestamp) < (excluded.epoch, excluded.version, excluded.modify_timestamp)
+        OR d.epoch = ANY(%(abandoned)s::bigint[])
     RETURNING hash, pk, epoch, version, modify_timestamp, (hash >> 58 & 63)::smallint AS shard
 ), counted AS (
     INSERT INTO shards AS s (client, queue, shard, last_idx)
-    SELECT %(client)s, 1, shard, count(*) FROM written GROUP BY shard ORDER BY shard
-        ON CONFLICT (client, queue, shard) DO UPDATE SET last_idx = s.last_idx + excluded.last_idx
+    SELECT %(client)s, 1, shard, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + %(count)s
+      FROM (SELECT DISTINCT shard FROM written) AS touched
+     ORDER BY shard
+        ON CONFLICT (client, queue, shard) DO UPDATE
+       SET last_idx = greatest(s.last_idx, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) + %(count)s
     RETURNING shard, last_idx
 )
 INSERT INTO elements (client, queue, shard, idx, hash, pk, epoch, version, modify_timestamp)
@@ -57,8 +64,11 @@ WITH written AS (
     RETURNING d.hash, d.pk, d.epoch, d.version, d.modify_timestamp, (d.hash >> 58 & 63)::smallint AS shard
 ), counted AS (
     INSERT INTO shards AS s (client, queue, shard, last_idx)
-    SELECT %(client)s, 1, shard, count(*) FROM written GROUP BY shard ORDER BY shard
-        ON CONFLICT (client, queue, shard) DO UPDATE SET last_idx = s.last_idx + excluded.last_idx
+    SELECT %(client)s, 1, shard, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + %(count)s
+      FROM (SELECT DISTINCT shard FROM written) AS touched
+     ORDER BY shard
+        ON CONFLICT (client, queue, shard) DO UPDATE
+       SET last_idx = greatest(s.last_idx, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) + %(count)s
     RETURNING shard, last_idx
 )
 INSERT INTO elements (client, queue, shard, idx, hash, pk, epoch, version, modify_timestamp)
@@ -76,6 +86,13 @@ DELETE FROM documents d
          LIMIT %(limit)s
            FOR UPDATE SKIP LOCKED) AS old
  WHERE d.client = old.client AND d.hash = old.hash AND d.pk = old.pk
+
+-- name: count_abandoned
+-- How many documents of a client are stored in abandoned epochs, counted up to a bound.
+SELECT count(*)
+  FROM (SELECT FROM documents
+         WHERE client = %(client)s AND epoch = ANY(%(epochs)s::bigint[]) AND status = 1
+         LIMIT %(bound)s) AS found
 
 -- name: count_expired
 -- How many documents wait to be taken out, counted up to a bound.

@@ -27,6 +27,11 @@ async def select_epochs(tx: Tx, client: str) -> Epochs:
     )
 
 
+async def select_clients(tx: Tx) -> list[str]:
+    """Return the clients that have an epoch."""
+    return [client for (client,) in await (await tx.execute(SQL["select_clients"])).fetchall()]
+
+
 async def insert_epoch(tx: Tx, schema: Schema, state: EpochState) -> Epoch:
     """Adds an epoch."""
     cursor = await tx.execute(

@@ -12,3 +12,6 @@ RETURNING create_time
 
 -- name: update_schema
 UPDATE schemas SET schema = %(schema)s WHERE client = %(client)s AND epoch = %(epoch)s
+
+-- name: select_clients
+SELECT DISTINCT client FROM schemas ORDER BY client

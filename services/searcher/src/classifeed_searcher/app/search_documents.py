@@ -6,7 +6,7 @@ import asyncio
 import base64
 import binascii
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tantivy
@@ -18,7 +18,7 @@ from classifeed_searcher.domain.query import QueryError
 from classifeed_searcher.domain.query_text import parse_query
 from classifeed_searcher.engine.fields import WrongValue, native_value
 from classifeed_searcher.engine.index import TantivyIndex
-from classifeed_searcher.store.catalogue import IndexCatalogue
+from classifeed_searcher.store.live_index import LiveIndex
 
 _DEFAULT_PAGE = 20
 # The engine keeps this many best hits for a deep page; beyond, a filter serves the user better than more pages.
@@ -27,10 +27,10 @@ _POLL_S = 0.02
 
 
 class SearchDocuments:
-    """Searches the active index of a client."""
+    """Searches the current index of a client."""
 
-    def __init__(self, catalogues: dict[str, IndexCatalogue], *, at_least_wait_s: float) -> None:
-        self._catalogues = catalogues
+    def __init__(self, indexes: Mapping[str, LiveIndex], *, at_least_wait_s: float) -> None:
+        self._indexes = indexes
         self._wait_s = at_least_wait_s
 
     async def __call__(self, request: search_service_pb2.SearchRequest) -> search_service_pb2.SearchResponse:
@@ -38,13 +38,15 @@ class SearchDocuments:
 
         Raises:
             InvalidArgument: the query, a filter, the sort or the page token cannot be read; it says which and where.
-            Unavailable: the index has not come as far as the request asks.
+            Unavailable: the index is not whole, or has not come as far as the request asks.
         """
-        catalogue = self.catalogue(request.client)
-        await self._reach(catalogue, request.at_least)
-        index = catalogue.active
-        if index is None:
+        live = self.index_of(request.client)
+        live.require()
+        await self._reach(live, request.at_least)
+        generation = live.require()
+        if generation is None:
             return search_service_pb2.SearchResponse()
+        index = generation.index
         offset = _offset_of(request)
         limit = request.page_size or _DEFAULT_PAGE
         filters = [_filter_query(index, each, at) for at, each in enumerate(request.filters)]
@@ -68,24 +70,24 @@ class SearchDocuments:
             response.next_page_token = _token(request, offset + limit)
         return response
 
-    def catalogue(self, client: str) -> IndexCatalogue:
-        """Returns the indexes of a client.
+    def index_of(self, client: str) -> LiveIndex:
+        """Return the index of a client.
 
         Raises:
             InvalidArgument: this searcher indexes no such client.
         """
-        if client not in self._catalogues:
-            known = ", ".join(sorted(self._catalogues))
+        if client not in self._indexes:
+            known = ", ".join(sorted(self._indexes))
             raise InvalidArgument(
                 "CLIENT_UNKNOWN",
                 f"There is no index of client {client!r}; there are: {known}.",
                 violations=[FieldViolation("client", f"must be one of: {known}")],
             )
-        return self._catalogues[client]
+        return self._indexes[client]
 
-    async def _reach(self, catalogue: IndexCatalogue, positions: Sequence[receiver_service_pb2.ShardPosition]) -> None:
+    async def _reach(self, live: LiveIndex, positions: Sequence[receiver_service_pb2.ShardPosition]) -> None:
         ends_at = asyncio.get_running_loop().time() + self._wait_s
-        while any(catalogue.searchable(position.shard) < position.idx for position in positions):
+        while any(live.searchable(position.shard) < position.idx for position in positions):
             if asyncio.get_running_loop().time() > ends_at:
                 raise Unavailable(
                     "INDEX_BEHIND",

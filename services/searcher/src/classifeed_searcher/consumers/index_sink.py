@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 import structlog
 from google.protobuf.message import DecodeError
 
-from classifeed.documents.v1 import index_document_pb2, schema_pb2
+from classifeed.documents.v1 import index_document_pb2
 from classifeed_common.kafka import Poison, Record
 from classifeed_searcher.engine.fields import WrongValue
-from classifeed_searcher.store.catalogue import IndexCatalogue, IndexWrite
+from classifeed_searcher.store.generation import IndexGeneration, IndexWrite
 
 log = structlog.get_logger(__name__)
 
@@ -19,32 +19,38 @@ log = structlog.get_logger(__name__)
 class IndexSink:
     """Handler of OrderedConsumer: one call is one commit, so its size is what bounds the rate of commits."""
 
-    def __init__(
-        self, catalogue: IndexCatalogue, schema_of: Callable[[str, int], Awaitable[schema_pb2.Schema]]
-    ) -> None:
-        self._catalogue = catalogue
-        self._schema_of = schema_of
+    def __init__(self, generation: IndexGeneration) -> None:
+        self._generation = generation
+        self._client = generation.schema.client
 
     async def __call__(self, write: IndexWrite, records: Sequence[Record]) -> None:
-        """Applies the records in order.
+        """Apply the records in order.
 
         Raises:
             Poison: a record is no index document, or does not fit its schema.
         """
         documents = [self._decode(record) for record in records]
-        for epoch in {document.epoch for document in documents}:
-            if not self._catalogue.knows(epoch):
-                self._catalogue.add(await self._schema_of(self._catalogue.client, epoch))
         await asyncio.to_thread(self._apply, write, records, documents)
         if write.dropped:
-            log.info("searcher.dropped", client=self._catalogue.client, documents=write.dropped)
+            # Repetitions are daily business; a sender without the lease, or documents of another epoch, are not.
+            is_usual = set(write.dropped) == {"repeated"}
+            (log.info if is_usual else log.warning)("searcher.dropped", client=self._client, documents=write.dropped)
+
+    async def refuse(self, write: IndexWrite, record: Record, reason: str) -> None:
+        """Note a document that went to the dead letters: the index has an older version of it, or none."""
+        try:
+            document = self._decode(record)
+        except Poison:
+            return
+        self._generation.refuse_element(write, document)
+        log.warning("searcher.refused", client=self._client, pk=document.pk, version=document.version, why=reason)
 
     def _decode(self, record: Record) -> index_document_pb2.IndexDocument:
         try:
             document = index_document_pb2.IndexDocument.FromString(record.value)
         except DecodeError as error:
             raise Poison(record, f"not an IndexDocument: {error}") from error
-        if document.client != self._catalogue.client or document.epoch <= 0 or not document.pk:
+        if document.client != self._client or document.epoch <= 0 or not document.pk:
             raise Poison(record, f"names client {document.client!r}, epoch {document.epoch}, pk {document.pk!r}")
         return document
 
@@ -56,6 +62,6 @@ class IndexSink:
     ) -> None:
         for record, document in zip(records, documents, strict=True):
             try:
-                self._catalogue.apply(write, document)
+                self._generation.apply(write, document)
             except WrongValue as error:
                 raise Poison(record, f"document {document.pk!r}: {error}") from error

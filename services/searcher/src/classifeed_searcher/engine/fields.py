@@ -12,6 +12,8 @@ from classifeed_searcher.engine.analysis import PLAIN, RU_EN, fold
 
 PK = "_pk"
 SOURCE = "_source"  # the Hit message as stored; fields that come back are read from here alone
+# Columns by which the index is compared with the registry: shard, and the two digests of key and version.
+SHARD, DIGEST_A, DIGEST_B = "_shard", "_digest_a", "_digest_b"
 
 _KINDS = {
     schema_pb2.FIELD_TYPE_STRING: "string_value",
@@ -29,10 +31,12 @@ class WrongValue(ValueError):
 
 
 def build_index_schema(schema: schema_pb2.Schema) -> tantivy.Schema:
-    """Returns the engine's schema: every searched field, and two of our own."""
+    """Return the engine's schema: every searched field, and some of our own."""
     builder = tantivy.SchemaBuilder()
     builder.add_text_field(PK, stored=False, tokenizer_name="raw", index_option="basic")
     builder.add_bytes_field(SOURCE, stored=True)
+    for name in (SHARD, DIGEST_A, DIGEST_B):
+        builder.add_unsigned_field(name, fast=True)
     for field in schema.fields:
         if not (field.indexed or field.sortable or field.facet):
             continue

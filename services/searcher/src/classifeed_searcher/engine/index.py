@@ -5,17 +5,53 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 import tantivy
+from google.protobuf.timestamp_pb2 import Timestamp
 
-from classifeed.documents.v1 import document_pb2, index_document_pb2, schema_pb2
+from classifeed.documents.v1 import document_pb2, schema_pb2
 from classifeed.search.v1 import search_service_pb2
+from classifeed_common.document_digest import Digest, digest_of
+from classifeed_common.document_shards import SHARDS, hash_of, shard_of
 from classifeed_searcher.domain.query import Everything, Node
 from classifeed_searcher.engine.analysis import build_analyzers
-from classifeed_searcher.engine.fields import PK, SOURCE, add_field, build_index_schema
+from classifeed_searcher.engine.fields import (
+    DIGEST_A,
+    DIGEST_B,
+    PK,
+    SHARD,
+    SOURCE,
+    add_field,
+    build_index_schema,
+)
 from classifeed_searcher.engine.translation import Translator
 
 _WRITER_HEAP_BYTES = 64_000_000
+_SUMS = {
+    "shards": {
+        "terms": {"field": SHARD, "size": SHARDS},
+        "aggs": {"a": {"sum": {"field": DIGEST_A}}, "b": {"sum": {"field": DIGEST_B}}},
+    }
+}
+
+
+class LockedIndex(Exception):
+    """Another process writes this index."""
+
+
+class SourceDocument(Protocol):
+    """A document as the queue's messages or the registry's rows have it."""
+
+    pk: str
+    version: int
+    action: document_pb2.DocumentAction
+    timestamp: Timestamp
+    fields: Any
+
+    def HasField(self, field_name: Any) -> bool:  # noqa: N802 - a message's own name
+        """Whether a field is set."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +62,43 @@ class Found:
     total: int
 
 
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Count and sums of the digests of some documents."""
+
+    documents: int = 0
+    sum_a: int = 0
+    sum_b: int = 0
+
+    def plus(self, digest: Digest, times: int) -> Sums:
+        """Return the sums with a document more, or with one less (-1)."""
+        return Sums(self.documents + times, self.sum_a + times * digest.a, self.sum_b + times * digest.b)
+
+
+class Snapshot:
+    """What could be found at one moment."""
+
+    def __init__(self, searcher: tantivy.Searcher) -> None:
+        self._searcher = searcher
+
+    def sums(self) -> dict[int, Sums]:
+        """Return the sums of each shard that has documents. Blocks, about 0.1 µs a document.
+
+        They are exact: the engine adds doubles, and 2^21 numbers of 32 bits fit one.
+        """
+        found = self._searcher.aggregate(tantivy.Query.all_query(), _SUMS)
+        return {
+            int(bucket["key"]): Sums(bucket["doc_count"], int(bucket["a"]["value"]), int(bucket["b"]["value"]))
+            for bucket in found["shards"]["buckets"]
+        }
+
+
 class TantivyIndex:
     """Writes from one thread at a time, reads from any. Nothing written is seen before `commit`.
 
     Raises:
-        ValueError: on opening, when another process has the writer (LockBusy).
+        LockedIndex: on opening, when another process has the writer.
+        ValueError: on opening, when the files are no index.
     """
 
     def __init__(self, folder: Path, schema: schema_pb2.Schema) -> None:
@@ -41,7 +109,12 @@ class TantivyIndex:
             self._index.register_tokenizer(name, analyzer)
         # `manual`: a reader that polls the folder would see a commit late, and we know when one happened.
         self._index.config_reader("manual")
-        self._writer = self._index.writer(_WRITER_HEAP_BYTES, 1)
+        try:
+            self._writer = self._index.writer(_WRITER_HEAP_BYTES, 1)
+        except ValueError as error:
+            if "LockBusy" in str(error):
+                raise LockedIndex(f"{folder} is written by another process: stop that one first") from error
+            raise
         self._fields = {field.name: field for field in schema.fields}
         self._translator = Translator(schema, self._index.schema, analyzers)
         self._write_lock = threading.Lock()
@@ -61,8 +134,18 @@ class TantivyIndex:
         """How many documents can be found."""
         return int(self._index.searcher().num_docs)
 
-    def apply(self, document: index_document_pb2.IndexDocument) -> None:
-        """Puts a document into the index, or takes it out; idempotent.
+    def add(self, document: SourceDocument) -> None:
+        """Put a document into an index that does not have its key; faster than `apply`.
+
+        Raises:
+            WrongValue: as `apply`.
+        """
+        composed = self._compose(document)
+        with self._write_lock:
+            self._writer.add_document(composed)
+
+    def apply(self, document: SourceDocument) -> None:
+        """Put a document into the index, or take it out; idempotent.
 
         Raises:
             WrongValue: a value has another type than the schema says; the index is as before.
@@ -83,6 +166,10 @@ class TantivyIndex:
         """Forgets what was written since the last commit."""
         with self._write_lock:
             self._writer.rollback()
+
+    def snapshot(self) -> Snapshot:
+        """Return what can be found now."""
+        return Snapshot(self._index.searcher())
 
     def search(
         self,
@@ -132,9 +219,14 @@ class TantivyIndex:
             self._writer.rollback()
             del self._writer
 
-    def _compose(self, document: index_document_pb2.IndexDocument) -> tantivy.Document:
+    def _compose(self, document: SourceDocument) -> tantivy.Document:
         composed = tantivy.Document()
         composed.add_text(PK, document.pk)
+        pk_hash = hash_of(document.pk)
+        digest = digest_of(pk_hash, document.version)
+        composed.add_unsigned(SHARD, shard_of(pk_hash))
+        composed.add_unsigned(DIGEST_A, digest.a)
+        composed.add_unsigned(DIGEST_B, digest.b)
         hit = search_service_pb2.Hit(pk=document.pk, version=document.version)
         if document.HasField("timestamp"):
             hit.compose_time.CopyFrom(document.timestamp)

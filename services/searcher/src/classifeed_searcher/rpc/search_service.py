@@ -10,9 +10,12 @@ import grpc
 from classifeed.documents.v1 import receiver_service_pb2
 from classifeed.search.v1 import search_service_pb2
 from classifeed.search.v1.search_service_pb2_grpc import SearchServiceServicer
+from classifeed_common.document_shards import SHARDS
 from classifeed_common.errors import NotFound
-from classifeed_common.kafka.topics import INDEX_SHARDS
 from classifeed_searcher.app.search_documents import SearchDocuments
+from classifeed_searcher.domain.rebuild import Rebuild
+from classifeed_searcher.engine.index import Sums
+from classifeed_searcher.store.generation import EMERGENCY, MAIN
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
@@ -26,15 +29,15 @@ class SearchService(SearchServiceServicer):
     async def Search(
         self, request: search_service_pb2.SearchRequest, context: Context
     ) -> search_service_pb2.SearchResponse:
-        """Runs the use case."""
+        """Run the use case."""
         return await self._search(request)
 
     async def GetDocument(
         self, request: search_service_pb2.GetDocumentRequest, context: Context
     ) -> search_service_pb2.Hit:
-        """Reads the active index."""
-        index = self._search.catalogue(request.client).active
-        hit = await asyncio.to_thread(index.get, request.pk) if index else None
+        """Read the current index."""
+        generation = self._search.index_of(request.client).require()
+        hit = await asyncio.to_thread(generation.index.get, request.pk) if generation else None
         if hit is None:
             raise NotFound("DOCUMENT_NOT_FOUND", f"The index of {request.client} has no document {request.pk!r}.")
         return hit
@@ -42,12 +45,52 @@ class SearchService(SearchServiceServicer):
     async def GetIndexStatus(
         self, request: search_service_pb2.GetIndexStatusRequest, context: Context
     ) -> search_service_pb2.IndexStatus:
-        """Reads the watermarks."""
-        catalogue = self._search.catalogue(request.client)
+        """Read the watermarks, and what is known of a rebuild and of differences."""
+        live = self._search.index_of(request.client)
         positions = [
             receiver_service_pb2.ShardPosition(shard=shard, idx=idx)
-            for shard in range(INDEX_SHARDS)
-            if (idx := catalogue.searchable(shard))
+            for shard in range(SHARDS)
+            if (idx := live.searchable(shard))
         ]
-        documents = catalogue.active.documents if catalogue.active else 0
-        return search_service_pb2.IndexStatus(documents=documents, positions=positions)
+        return search_service_pb2.IndexStatus(
+            documents=live.generation.index.documents if live.generation else 0,
+            positions=positions,
+            rebuild=_rebuild_message(live.rebuild) if live.rebuild and live.has_schema else None,
+            equal_shards=live.equal,
+            differing_shards=live.differing,
+        )
+
+    async def GetDigest(
+        self, request: search_service_pb2.GetDigestRequest, context: Context
+    ) -> search_service_pb2.GetDigestResponse:
+        """Sum up the current index."""
+        generation = self._search.index_of(request.client).require()
+        if generation is None:
+            return search_service_pb2.GetDigestResponse()
+        digest = await asyncio.to_thread(generation.digest)
+        marks = digest.state.watermarks
+        found = []
+        for shard in range(SHARDS):
+            sums = digest.sums.get(shard, Sums())
+            main_idx, emergency_idx = marks.reached(shard, MAIN), marks.reached(shard, EMERGENCY)
+            if sums.documents or main_idx or emergency_idx:
+                found.append(
+                    search_service_pb2.IndexShardDigest(
+                        shard=shard,
+                        documents=sums.documents,
+                        sum_a=sums.sum_a,
+                        sum_b=sums.sum_b,
+                        main_idx=main_idx,
+                        emergency_idx=emergency_idx,
+                    )
+                )
+        return search_service_pb2.GetDigestResponse(digests=found)
+
+
+def _rebuild_message(rebuild: Rebuild) -> search_service_pb2.IndexRebuild:
+    return search_service_pb2.IndexRebuild(
+        reason=rebuild.cause.text,
+        shards=rebuild.shards,
+        documents=rebuild.documents,
+        serves_former=rebuild.cause.keeps_former,
+    )

@@ -9,50 +9,61 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
+from typing import Final
 
 from classifeed_common.kafka import GroupPartition, Position, ZombieConsumer
-from classifeed_searcher.store.catalogue import IndexCatalogue, IndexWrite
+from classifeed_searcher.store.generation import IndexGeneration, IndexWrite
+
+_POLL_S: Final = 0.05
 
 
 class IndexPositions:
-    """Positions of the sink, for OrderedConsumer."""
+    """Positions of a generation's sink, for OrderedConsumer."""
 
-    def __init__(self, catalogue: IndexCatalogue) -> None:
-        self._catalogue = catalogue
+    def __init__(self, generation: IndexGeneration) -> None:
+        self._generation = generation
 
     @property
     def place(self) -> str:
         """Where an operator finds the positions."""
-        return f"file {self._catalogue.state_path}"
+        return f"file {self._generation.state_path}"
 
     async def load(self, parts: Collection[GroupPartition]) -> dict[GroupPartition, Position]:
-        """Returns the positions known for `parts`."""
-        known = self._catalogue.state.positions
+        """Return the positions known for `parts`."""
+        known = self._generation.state.positions
         return {part: known[part.topic, part.partition] for part in parts if (part.topic, part.partition) in known}
 
     async def begin(self, starts: Mapping[GroupPartition, Position]) -> None:
-        """Writes first positions; one that is there stays."""
+        """Write first positions; one that is there stays."""
         fresh = {(part.topic, part.partition): position for part, position in starts.items()}
-        await asyncio.to_thread(self._catalogue.begin, fresh)
+        await asyncio.to_thread(self._generation.begin, fresh)
 
     @asynccontextmanager
     async def effect(
         self, expected: Mapping[GroupPartition, Position], new: Mapping[GroupPartition, Position]
     ) -> AsyncIterator[IndexWrite]:
-        """Opens one effect on the index.
+        """Open one effect on the index.
 
         Raises:
             ZombieConsumer: a position differs from the expected one.
         """
-        known = self._catalogue.state.positions
+        known = self._generation.state.positions
         for part, position in expected.items():
             if known.get((part.topic, part.partition)) != position:
                 raise ZombieConsumer(f"{part.topic}[{part.partition}] is not at {position.next} any more")
-        write = self._catalogue.open_write()
+        write = self._generation.open_write()
         try:
             yield write
         except BaseException:
-            await asyncio.to_thread(self._catalogue.roll_back, write)
+            await asyncio.to_thread(self._generation.roll_back, write)
             raise
         moved = {(part.topic, part.partition): position for part, position in new.items()}
-        await asyncio.to_thread(self._catalogue.commit, write, moved)
+        await asyncio.to_thread(self._generation.commit, write, moved)
+
+
+async def reach(generation: IndexGeneration, ends: Mapping[tuple[str, int], Position]) -> None:
+    """Return when a generation has taken in what lies before some offsets. May be cancelled."""
+    while True:
+        if generation.has_reached(ends):
+            return
+        await asyncio.sleep(_POLL_S)

@@ -26,7 +26,7 @@ from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
 from classifeed.documents.v1 import document_pb2 as classifeed_dot_documents_dot_v1_dot_document__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n1classifeed/documents/v1/index_queue_service.proto\x12\x17\x63lassifeed.documents.v1\x1a\x1b\x62uf/validate/validate.proto\x1a&classifeed/documents/v1/document.proto\"}\n\x0bQueueCursor\x12>\n\x05queue\x18\x01 \x01(\x0e\x32#.classifeed.documents.v1.IndexQueueB\n\xbaH\x07\x82\x01\x04\x10\x01 \x00\x12\x18\n\x05shard\x18\x02 \x01(\x05\x42\t\xbaH\x06\x1a\x04\x10@(\x00\x12\x14\n\x03idx\x18\x03 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\"~\n\x0cQueueElement\x12\x36\n\x08position\x18\x01 \x01(\x0b\x32$.classifeed.documents.v1.QueueCursor\x12\x36\n\x08\x64ocument\x18\x02 \x01(\x0b\x32$.classifeed.documents.v1.RawDocument\"\xc4\x01\n\x13ReadElementsRequest\x12-\n\x06\x63lient\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9_]{0,31}$\x12\x42\n\x07\x63ursors\x18\x02 \x03(\x0b\x32$.classifeed.documents.v1.QueueCursorB\x0b\xbaH\x08\x92\x01\x05\x08\x01\x10\xc0\x01\x12\x19\n\x05limit\x18\x03 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1f\n\x0bmax_wait_ms\x18\x04 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\x90N(\x00\"\x83\x01\n\x14ReadElementsResponse\x12\x37\n\x08\x65lements\x18\x01 \x03(\x0b\x32%.classifeed.documents.v1.QueueElement\x12\x32\n\x04next\x18\x02 \x03(\x0b\x32$.classifeed.documents.v1.QueueCursor\"\x80\x01\n\rFailedElement\x12>\n\x08position\x18\x01 \x01(\x0b\x32$.classifeed.documents.v1.QueueCursorB\x06\xbaH\x03\xc8\x01\x01\x12\x13\n\x02pk\x18\x02 \x01(\tB\x07\xbaH\x04r\x02\x10\x01\x12\x1a\n\x06reason\x18\x03 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\xd0\x0f\"\x8b\x01\n\x13\x41ppendFailedRequest\x12-\n\x06\x63lient\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9_]{0,31}$\x12\x45\n\x08\x65lements\x18\x02 \x03(\x0b\x32&.classifeed.documents.v1.FailedElementB\x0b\xbaH\x08\x92\x01\x05\x08\x01\x10\xe8\x07\"\x16\n\x14\x41ppendFailedResponse\"\xba\x01\n\x15ReportProgressRequest\x12.\n\x05group\x18\x01 \x01(\tB\x1f\xbaH\x1cr\x1a\x32\x18^[a-z][a-z0-9_.-]{0,63}$\x12-\n\x06\x63lient\x18\x02 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9_]{0,31}$\x12\x42\n\x07\x63ursors\x18\x03 \x03(\x0b\x32$.classifeed.documents.v1.QueueCursorB\x0b\xbaH\x08\x92\x01\x05\x08\x01\x10\xc0\x01\"\x18\n\x16ReportProgressResponse*r\n\nIndexQueue\x12\x1b\n\x17INDEX_QUEUE_UNSPECIFIED\x10\x00\x12\x14\n\x10INDEX_QUEUE_MAIN\x10\x01\x12\x19\n\x15INDEX_QUEUE_EMERGENCY\x10\x02\x12\x16\n\x12INDEX_QUEUE_FAILED\x10\x03\x32\xef\x02\n\x11IndexQueueService\x12p\n\x0cReadElements\x12,.classifeed.documents.v1.ReadElementsRequest\x1a-.classifeed.documents.v1.ReadElementsResponse\"\x03\x90\x02\x01\x12p\n\x0c\x41ppendFailed\x12,.classifeed.documents.v1.AppendFailedRequest\x1a-.classifeed.documents.v1.AppendFailedResponse\"\x03\x90\x02\x02\x12v\n\x0eReportProgress\x12..classifeed.documents.v1.ReportProgressRequest\x1a/.classifeed.documents.v1.ReportProgressResponse\"\x03\x90\x02\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n1classifeed/documents/v1/index_queue_service.proto\x12\x17\x63lassifeed.documents.v1\x1a\x1b\x62uf/validate/validate.proto\x1a&classifeed/documents/v1/document.proto\"}\n\x0bQueueCursor\x12>\n\x05queue\x18\x01 \x01(\x0e\x32#.classifeed.documents.v1.IndexQueueB\n\xbaH\x07\x82\x01\x04\x10\x01 \x00\x12\x18\n\x05shard\x18\x02 \x01(\x05\x42\t\xbaH\x06\x1a\x04\x10@(\x00\x12\x14\n\x03idx\x18\x03 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\"~\n\x0cQueueElement\x12\x36\n\x08position\x18\x01 \x01(\x0b\x32$.classifeed.documents.v1.QueueCursor\x12\x36\n\x08\x64ocument\x18\x02 \x01(\x0b\x32$.classifeed.documents.v1.RawDocument\"\xc4\x01\n\x13ReadElementsRequest\x12-\n\x06\x63lient\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9_]{0,31}$\x12\x42\n\x07\x63ursors\x18\x02 \x03(\x0b\x32$.classifeed.documents.v1.QueueCursorB\x0b\xbaH\x08\x92\x01\x05\x08\x01\x10\xc0\x01\x12\x19\n\x05limit\x18\x03 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1f\n\x0bmax_wait_ms\x18\x04 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\x90N(\x00\"\x83\x01\n\x14ReadElementsResponse\x12\x37\n\x08\x65lements\x18\x01 \x03(\x0b\x32%.classifeed.documents.v1.QueueElement\x12\x32\n\x04next\x18\x02 \x03(\x0b\x32$.classifeed.documents.v1.QueueCursor\"\x80\x01\n\rFailedElement\x12>\n\x08position\x18\x01 \x01(\x0b\x32$.classifeed.documents.v1.QueueCursorB\x06\xbaH\x03\xc8\x01\x01\x12\x13\n\x02pk\x18\x02 \x01(\tB\x07\xbaH\x04r\x02\x10\x01\x12\x1a\n\x06reason\x18\x03 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\xd0\x0f\"\x8b\x01\n\x13\x41ppendFailedRequest\x12-\n\x06\x63lient\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9_]{0,31}$\x12\x45\n\x08\x65lements\x18\x02 \x03(\x0b\x32&.classifeed.documents.v1.FailedElementB\x0b\xbaH\x08\x92\x01\x05\x08\x01\x10\xe8\x07\"\x16\n\x14\x41ppendFailedResponse\"\xba\x01\n\x15ReportProgressRequest\x12.\n\x05group\x18\x01 \x01(\tB\x1f\xbaH\x1cr\x1a\x32\x18^[a-z][a-z0-9_.-]{0,63}$\x12-\n\x06\x63lient\x18\x02 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9_]{0,31}$\x12\x42\n\x07\x63ursors\x18\x03 \x03(\x0b\x32$.classifeed.documents.v1.QueueCursorB\x0b\xbaH\x08\x92\x01\x05\x08\x01\x10\xc0\x01\"\x18\n\x16ReportProgressResponse\"w\n\x13GetQueueEndsRequest\x12-\n\x06\x63lient\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9_]{0,31}$\x12\x31\n\x05group\x18\x02 \x01(\tB\"\xbaH\x1fr\x1d\x32\x1b^([a-z][a-z0-9_.-]{0,63})?$\"\x8c\x01\n\tQueueEnds\x12\x32\n\x05queue\x18\x01 \x01(\x0e\x32#.classifeed.documents.v1.IndexQueue\x12\r\n\x05shard\x18\x02 \x01(\x05\x12\x10\n\x08last_idx\x18\x03 \x01(\x03\x12\x13\n\x0btrimmed_idx\x18\x04 \x01(\x03\x12\x15\n\rdelivered_idx\x18\x05 \x01(\x03\"H\n\x14GetQueueEndsResponse\x12\x30\n\x04\x65nds\x18\x01 \x03(\x0b\x32\".classifeed.documents.v1.QueueEnds\"6\n\x10RegistryPosition\x12\x0c\n\x04hash\x18\x01 \x01(\x10\x12\x14\n\x02pk\x18\x02 \x01(\tB\x08\xbaH\x05r\x03(\xb0\t\"\xc8\x01\n\rRefillRequest\x12-\n\x06\x63lient\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9_]{0,31}$\x12\x18\n\x05shard\x18\x02 \x01(\x05\x42\t\xbaH\x06\x1a\x04\x10@(\x00\x12\x38\n\x05\x61\x66ter\x18\x03 \x01(\x0b\x32).classifeed.documents.v1.RegistryPosition\x12\x19\n\x08last_idx\x18\x04 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\x12\x19\n\x05limit\x18\x05 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\x88\'(\x00\"m\n\x0eRefillResponse\x12\x10\n\x08\x65lements\x18\x01 \x01(\x05\x12\x37\n\x04next\x18\x02 \x01(\x0b\x32).classifeed.documents.v1.RegistryPosition\x12\x10\n\x08last_idx\x18\x03 \x01(\x03\"\xd4\x01\n\x14ScanDocumentsRequest\x12-\n\x06\x63lient\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9_]{0,31}$\x12\x18\n\x05shard\x18\x02 \x01(\x05\x42\t\xbaH\x06\x1a\x04\x10@(\x00\x12\x38\n\x05\x61\x66ter\x18\x03 \x01(\x0b\x32).classifeed.documents.v1.RegistryPosition\x12\x16\n\x05\x65poch\x18\x04 \x01(\x03\x42\x07\xbaH\x04\"\x02 \x00\x12!\n\x0blimit_bytes\x18\x05 \x01(\x05\x42\x0c\xbaH\t\x1a\x07\x18\xe0\xcf\xd5\x01(\x00\"w\n\x15ScanDocumentsResponse\x12\x11\n\tdocuments\x18\x01 \x03(\x0c\x12\x37\n\x04next\x18\x02 \x01(\x0b\x32).classifeed.documents.v1.RegistryPosition\x12\x12\n\nunreadable\x18\x03 \x01(\x05\"g\n\x10GetDigestRequest\x12-\n\x06\x63lient\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9_]{0,31}$\x12$\n\x06shards\x18\x02 \x03(\x05\x42\x14\xbaH\x11\x92\x01\x0e\x08\x01\x10@\x18\x01\"\x06\x1a\x04\x10@(\x00\"-\n\x0e\x46\x61iledDocument\x12\n\n\x02pk\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x03\"\xec\x01\n\x0bShardDigest\x12\r\n\x05shard\x18\x01 \x01(\x05\x12\x11\n\tdocuments\x18\x02 \x01(\x03\x12\r\n\x05sum_a\x18\x03 \x01(\x03\x12\r\n\x05sum_b\x18\x04 \x01(\x03\x12\x10\n\x08main_idx\x18\x05 \x01(\x03\x12\x15\n\remergency_idx\x18\x06 \x01(\x03\x12\x1a\n\x12main_delivered_idx\x18\x07 \x01(\x03\x12\x1f\n\x17\x65mergency_delivered_idx\x18\x08 \x01(\x03\x12\x37\n\x06\x66\x61iled\x18\t \x03(\x0b\x32\'.classifeed.documents.v1.FailedDocument\"J\n\x11GetDigestResponse\x12\x35\n\x07\x64igests\x18\x01 \x03(\x0b\x32$.classifeed.documents.v1.ShardDigest*r\n\nIndexQueue\x12\x1b\n\x17INDEX_QUEUE_UNSPECIFIED\x10\x00\x12\x14\n\x10INDEX_QUEUE_MAIN\x10\x01\x12\x19\n\x15INDEX_QUEUE_EMERGENCY\x10\x02\x12\x16\n\x12INDEX_QUEUE_FAILED\x10\x03\x32\x9f\x06\n\x11IndexQueueService\x12p\n\x0cReadElements\x12,.classifeed.documents.v1.ReadElementsRequest\x1a-.classifeed.documents.v1.ReadElementsResponse\"\x03\x90\x02\x01\x12p\n\x0c\x41ppendFailed\x12,.classifeed.documents.v1.AppendFailedRequest\x1a-.classifeed.documents.v1.AppendFailedResponse\"\x03\x90\x02\x02\x12v\n\x0eReportProgress\x12..classifeed.documents.v1.ReportProgressRequest\x1a/.classifeed.documents.v1.ReportProgressResponse\"\x03\x90\x02\x02\x12p\n\x0cGetQueueEnds\x12,.classifeed.documents.v1.GetQueueEndsRequest\x1a-.classifeed.documents.v1.GetQueueEndsResponse\"\x03\x90\x02\x01\x12^\n\x06Refill\x12&.classifeed.documents.v1.RefillRequest\x1a\'.classifeed.documents.v1.RefillResponse\"\x03\x90\x02\x02\x12s\n\rScanDocuments\x12-.classifeed.documents.v1.ScanDocumentsRequest\x1a..classifeed.documents.v1.ScanDocumentsResponse\"\x03\x90\x02\x01\x12g\n\tGetDigest\x12).classifeed.documents.v1.GetDigestRequest\x1a*.classifeed.documents.v1.GetDigestResponse\"\x03\x90\x02\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -63,14 +63,48 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_REPORTPROGRESSREQUEST'].fields_by_name['client']._serialized_options = b'\272H\032r\0302\026^[a-z][a-z0-9_]{0,31}$'
   _globals['_REPORTPROGRESSREQUEST'].fields_by_name['cursors']._loaded_options = None
   _globals['_REPORTPROGRESSREQUEST'].fields_by_name['cursors']._serialized_options = b'\272H\010\222\001\005\010\001\020\300\001'
+  _globals['_GETQUEUEENDSREQUEST'].fields_by_name['client']._loaded_options = None
+  _globals['_GETQUEUEENDSREQUEST'].fields_by_name['client']._serialized_options = b'\272H\032r\0302\026^[a-z][a-z0-9_]{0,31}$'
+  _globals['_GETQUEUEENDSREQUEST'].fields_by_name['group']._loaded_options = None
+  _globals['_GETQUEUEENDSREQUEST'].fields_by_name['group']._serialized_options = b'\272H\037r\0352\033^([a-z][a-z0-9_.-]{0,63})?$'
+  _globals['_REGISTRYPOSITION'].fields_by_name['pk']._loaded_options = None
+  _globals['_REGISTRYPOSITION'].fields_by_name['pk']._serialized_options = b'\272H\005r\003(\260\t'
+  _globals['_REFILLREQUEST'].fields_by_name['client']._loaded_options = None
+  _globals['_REFILLREQUEST'].fields_by_name['client']._serialized_options = b'\272H\032r\0302\026^[a-z][a-z0-9_]{0,31}$'
+  _globals['_REFILLREQUEST'].fields_by_name['shard']._loaded_options = None
+  _globals['_REFILLREQUEST'].fields_by_name['shard']._serialized_options = b'\272H\006\032\004\020@(\000'
+  _globals['_REFILLREQUEST'].fields_by_name['last_idx']._loaded_options = None
+  _globals['_REFILLREQUEST'].fields_by_name['last_idx']._serialized_options = b'\272H\004\"\002(\000'
+  _globals['_REFILLREQUEST'].fields_by_name['limit']._loaded_options = None
+  _globals['_REFILLREQUEST'].fields_by_name['limit']._serialized_options = b'\272H\007\032\005\030\210\'(\000'
+  _globals['_SCANDOCUMENTSREQUEST'].fields_by_name['client']._loaded_options = None
+  _globals['_SCANDOCUMENTSREQUEST'].fields_by_name['client']._serialized_options = b'\272H\032r\0302\026^[a-z][a-z0-9_]{0,31}$'
+  _globals['_SCANDOCUMENTSREQUEST'].fields_by_name['shard']._loaded_options = None
+  _globals['_SCANDOCUMENTSREQUEST'].fields_by_name['shard']._serialized_options = b'\272H\006\032\004\020@(\000'
+  _globals['_SCANDOCUMENTSREQUEST'].fields_by_name['epoch']._loaded_options = None
+  _globals['_SCANDOCUMENTSREQUEST'].fields_by_name['epoch']._serialized_options = b'\272H\004\"\002 \000'
+  _globals['_SCANDOCUMENTSREQUEST'].fields_by_name['limit_bytes']._loaded_options = None
+  _globals['_SCANDOCUMENTSREQUEST'].fields_by_name['limit_bytes']._serialized_options = b'\272H\t\032\007\030\340\317\325\001(\000'
+  _globals['_GETDIGESTREQUEST'].fields_by_name['client']._loaded_options = None
+  _globals['_GETDIGESTREQUEST'].fields_by_name['client']._serialized_options = b'\272H\032r\0302\026^[a-z][a-z0-9_]{0,31}$'
+  _globals['_GETDIGESTREQUEST'].fields_by_name['shards']._loaded_options = None
+  _globals['_GETDIGESTREQUEST'].fields_by_name['shards']._serialized_options = b'\272H\021\222\001\016\010\001\020@\030\001\"\006\032\004\020@(\000'
   _globals['_INDEXQUEUESERVICE'].methods_by_name['ReadElements']._loaded_options = None
   _globals['_INDEXQUEUESERVICE'].methods_by_name['ReadElements']._serialized_options = b'\220\002\001'
   _globals['_INDEXQUEUESERVICE'].methods_by_name['AppendFailed']._loaded_options = None
   _globals['_INDEXQUEUESERVICE'].methods_by_name['AppendFailed']._serialized_options = b'\220\002\002'
   _globals['_INDEXQUEUESERVICE'].methods_by_name['ReportProgress']._loaded_options = None
   _globals['_INDEXQUEUESERVICE'].methods_by_name['ReportProgress']._serialized_options = b'\220\002\002'
-  _globals['_INDEXQUEUE']._serialized_start=1247
-  _globals['_INDEXQUEUE']._serialized_end=1361
+  _globals['_INDEXQUEUESERVICE'].methods_by_name['GetQueueEnds']._loaded_options = None
+  _globals['_INDEXQUEUESERVICE'].methods_by_name['GetQueueEnds']._serialized_options = b'\220\002\001'
+  _globals['_INDEXQUEUESERVICE'].methods_by_name['Refill']._loaded_options = None
+  _globals['_INDEXQUEUESERVICE'].methods_by_name['Refill']._serialized_options = b'\220\002\002'
+  _globals['_INDEXQUEUESERVICE'].methods_by_name['ScanDocuments']._loaded_options = None
+  _globals['_INDEXQUEUESERVICE'].methods_by_name['ScanDocuments']._serialized_options = b'\220\002\001'
+  _globals['_INDEXQUEUESERVICE'].methods_by_name['GetDigest']._loaded_options = None
+  _globals['_INDEXQUEUESERVICE'].methods_by_name['GetDigest']._serialized_options = b'\220\002\001'
+  _globals['_INDEXQUEUE']._serialized_start=2758
+  _globals['_INDEXQUEUE']._serialized_end=2872
   _globals['_QUEUECURSOR']._serialized_start=147
   _globals['_QUEUECURSOR']._serialized_end=272
   _globals['_QUEUEELEMENT']._serialized_start=274
@@ -89,6 +123,30 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_REPORTPROGRESSREQUEST']._serialized_end=1219
   _globals['_REPORTPROGRESSRESPONSE']._serialized_start=1221
   _globals['_REPORTPROGRESSRESPONSE']._serialized_end=1245
-  _globals['_INDEXQUEUESERVICE']._serialized_start=1364
-  _globals['_INDEXQUEUESERVICE']._serialized_end=1731
+  _globals['_GETQUEUEENDSREQUEST']._serialized_start=1247
+  _globals['_GETQUEUEENDSREQUEST']._serialized_end=1366
+  _globals['_QUEUEENDS']._serialized_start=1369
+  _globals['_QUEUEENDS']._serialized_end=1509
+  _globals['_GETQUEUEENDSRESPONSE']._serialized_start=1511
+  _globals['_GETQUEUEENDSRESPONSE']._serialized_end=1583
+  _globals['_REGISTRYPOSITION']._serialized_start=1585
+  _globals['_REGISTRYPOSITION']._serialized_end=1639
+  _globals['_REFILLREQUEST']._serialized_start=1642
+  _globals['_REFILLREQUEST']._serialized_end=1842
+  _globals['_REFILLRESPONSE']._serialized_start=1844
+  _globals['_REFILLRESPONSE']._serialized_end=1953
+  _globals['_SCANDOCUMENTSREQUEST']._serialized_start=1956
+  _globals['_SCANDOCUMENTSREQUEST']._serialized_end=2168
+  _globals['_SCANDOCUMENTSRESPONSE']._serialized_start=2170
+  _globals['_SCANDOCUMENTSRESPONSE']._serialized_end=2289
+  _globals['_GETDIGESTREQUEST']._serialized_start=2291
+  _globals['_GETDIGESTREQUEST']._serialized_end=2394
+  _globals['_FAILEDDOCUMENT']._serialized_start=2396
+  _globals['_FAILEDDOCUMENT']._serialized_end=2441
+  _globals['_SHARDDIGEST']._serialized_start=2444
+  _globals['_SHARDDIGEST']._serialized_end=2680
+  _globals['_GETDIGESTRESPONSE']._serialized_start=2682
+  _globals['_GETDIGESTRESPONSE']._serialized_end=2756
+  _globals['_INDEXQUEUESERVICE']._serialized_start=2875
+  _globals['_INDEXQUEUESERVICE']._serialized_end=3674
 # @@protoc_insertion_point(module_scope)

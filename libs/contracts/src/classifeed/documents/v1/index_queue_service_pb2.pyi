@@ -93,3 +93,131 @@ class ReportProgressRequest(_message.Message):
 class ReportProgressResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
+
+class GetQueueEndsRequest(_message.Message):
+    __slots__ = ("client", "group")
+    CLIENT_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    client: str
+    group: str
+    def __init__(self, client: _Optional[str] = ..., group: _Optional[str] = ...) -> None: ...
+
+class QueueEnds(_message.Message):
+    __slots__ = ("queue", "shard", "last_idx", "trimmed_idx", "delivered_idx")
+    QUEUE_FIELD_NUMBER: _ClassVar[int]
+    SHARD_FIELD_NUMBER: _ClassVar[int]
+    LAST_IDX_FIELD_NUMBER: _ClassVar[int]
+    TRIMMED_IDX_FIELD_NUMBER: _ClassVar[int]
+    DELIVERED_IDX_FIELD_NUMBER: _ClassVar[int]
+    queue: IndexQueue
+    shard: int
+    last_idx: int
+    trimmed_idx: int
+    delivered_idx: int
+    def __init__(self, queue: _Optional[_Union[IndexQueue, str]] = ..., shard: _Optional[int] = ..., last_idx: _Optional[int] = ..., trimmed_idx: _Optional[int] = ..., delivered_idx: _Optional[int] = ...) -> None: ...
+
+class GetQueueEndsResponse(_message.Message):
+    __slots__ = ("ends",)
+    ENDS_FIELD_NUMBER: _ClassVar[int]
+    ends: _containers.RepeatedCompositeFieldContainer[QueueEnds]
+    def __init__(self, ends: _Optional[_Iterable[_Union[QueueEnds, _Mapping]]] = ...) -> None: ...
+
+class RegistryPosition(_message.Message):
+    __slots__ = ("hash", "pk")
+    HASH_FIELD_NUMBER: _ClassVar[int]
+    PK_FIELD_NUMBER: _ClassVar[int]
+    hash: int
+    pk: str
+    def __init__(self, hash: _Optional[int] = ..., pk: _Optional[str] = ...) -> None: ...
+
+class RefillRequest(_message.Message):
+    __slots__ = ("client", "shard", "after", "last_idx", "limit")
+    CLIENT_FIELD_NUMBER: _ClassVar[int]
+    SHARD_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    LAST_IDX_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    client: str
+    shard: int
+    after: RegistryPosition
+    last_idx: int
+    limit: int
+    def __init__(self, client: _Optional[str] = ..., shard: _Optional[int] = ..., after: _Optional[_Union[RegistryPosition, _Mapping]] = ..., last_idx: _Optional[int] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class RefillResponse(_message.Message):
+    __slots__ = ("elements", "next", "last_idx")
+    ELEMENTS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
+    LAST_IDX_FIELD_NUMBER: _ClassVar[int]
+    elements: int
+    next: RegistryPosition
+    last_idx: int
+    def __init__(self, elements: _Optional[int] = ..., next: _Optional[_Union[RegistryPosition, _Mapping]] = ..., last_idx: _Optional[int] = ...) -> None: ...
+
+class ScanDocumentsRequest(_message.Message):
+    __slots__ = ("client", "shard", "after", "epoch", "limit_bytes")
+    CLIENT_FIELD_NUMBER: _ClassVar[int]
+    SHARD_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    client: str
+    shard: int
+    after: RegistryPosition
+    epoch: int
+    limit_bytes: int
+    def __init__(self, client: _Optional[str] = ..., shard: _Optional[int] = ..., after: _Optional[_Union[RegistryPosition, _Mapping]] = ..., epoch: _Optional[int] = ..., limit_bytes: _Optional[int] = ...) -> None: ...
+
+class ScanDocumentsResponse(_message.Message):
+    __slots__ = ("documents", "next", "unreadable")
+    DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
+    UNREADABLE_FIELD_NUMBER: _ClassVar[int]
+    documents: _containers.RepeatedScalarFieldContainer[bytes]
+    next: RegistryPosition
+    unreadable: int
+    def __init__(self, documents: _Optional[_Iterable[bytes]] = ..., next: _Optional[_Union[RegistryPosition, _Mapping]] = ..., unreadable: _Optional[int] = ...) -> None: ...
+
+class GetDigestRequest(_message.Message):
+    __slots__ = ("client", "shards")
+    CLIENT_FIELD_NUMBER: _ClassVar[int]
+    SHARDS_FIELD_NUMBER: _ClassVar[int]
+    client: str
+    shards: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, client: _Optional[str] = ..., shards: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class FailedDocument(_message.Message):
+    __slots__ = ("pk", "version")
+    PK_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    pk: str
+    version: int
+    def __init__(self, pk: _Optional[str] = ..., version: _Optional[int] = ...) -> None: ...
+
+class ShardDigest(_message.Message):
+    __slots__ = ("shard", "documents", "sum_a", "sum_b", "main_idx", "emergency_idx", "main_delivered_idx", "emergency_delivered_idx", "failed")
+    SHARD_FIELD_NUMBER: _ClassVar[int]
+    DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
+    SUM_A_FIELD_NUMBER: _ClassVar[int]
+    SUM_B_FIELD_NUMBER: _ClassVar[int]
+    MAIN_IDX_FIELD_NUMBER: _ClassVar[int]
+    EMERGENCY_IDX_FIELD_NUMBER: _ClassVar[int]
+    MAIN_DELIVERED_IDX_FIELD_NUMBER: _ClassVar[int]
+    EMERGENCY_DELIVERED_IDX_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    shard: int
+    documents: int
+    sum_a: int
+    sum_b: int
+    main_idx: int
+    emergency_idx: int
+    main_delivered_idx: int
+    emergency_delivered_idx: int
+    failed: _containers.RepeatedCompositeFieldContainer[FailedDocument]
+    def __init__(self, shard: _Optional[int] = ..., documents: _Optional[int] = ..., sum_a: _Optional[int] = ..., sum_b: _Optional[int] = ..., main_idx: _Optional[int] = ..., emergency_idx: _Optional[int] = ..., main_delivered_idx: _Optional[int] = ..., emergency_delivered_idx: _Optional[int] = ..., failed: _Optional[_Iterable[_Union[FailedDocument, _Mapping]]] = ...) -> None: ...
+
+class GetDigestResponse(_message.Message):
+    __slots__ = ("digests",)
+    DIGESTS_FIELD_NUMBER: _ClassVar[int]
+    digests: _containers.RepeatedCompositeFieldContainer[ShardDigest]
+    def __init__(self, digests: _Optional[_Iterable[_Union[ShardDigest, _Mapping]]] = ...) -> None: ...

@@ -50,6 +50,26 @@ class IndexQueueServiceStub:
                 request_serializer=classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.ReportProgressRequest.SerializeToString,
                 response_deserializer=classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.ReportProgressResponse.FromString,
                 _registered_method=True)
+        self.GetQueueEnds = channel.unary_unary(
+                '/classifeed.documents.v1.IndexQueueService/GetQueueEnds',
+                request_serializer=classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.GetQueueEndsRequest.SerializeToString,
+                response_deserializer=classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.GetQueueEndsResponse.FromString,
+                _registered_method=True)
+        self.Refill = channel.unary_unary(
+                '/classifeed.documents.v1.IndexQueueService/Refill',
+                request_serializer=classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.RefillRequest.SerializeToString,
+                response_deserializer=classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.RefillResponse.FromString,
+                _registered_method=True)
+        self.ScanDocuments = channel.unary_unary(
+                '/classifeed.documents.v1.IndexQueueService/ScanDocuments',
+                request_serializer=classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.ScanDocumentsRequest.SerializeToString,
+                response_deserializer=classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.ScanDocumentsResponse.FromString,
+                _registered_method=True)
+        self.GetDigest = channel.unary_unary(
+                '/classifeed.documents.v1.IndexQueueService/GetDigest',
+                request_serializer=classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.GetDigestRequest.SerializeToString,
+                response_deserializer=classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.GetDigestResponse.FromString,
+                _registered_method=True)
 
 
 class IndexQueueServiceServicer:
@@ -78,6 +98,37 @@ class IndexQueueServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetQueueEnds(self, request, context):
+        """Says where the queues of a client end, up to where they are trimmed, and how far a group has come; of one snapshot.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Refill(self, request, context):
+        """Appends the next documents of a shard, in the order of their keys, to the queue `emergency`, deleted ones too, so that
+        each is delivered once more. A step that is repeated delivers its documents once more, which changes nothing.
+        FAILED_PRECONDITION with CURSOR_UNKNOWN when the elements of the step before are gone: begin anew.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ScanDocuments(self, request, context):
+        """Returns the next live documents of a shard in the order of their keys, of the active epoch alone: for an index that is
+        made from the registry. What changes behind the position meanwhile comes through the queue.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetDigest(self, request, context):
+        """Returns digests of the live documents of shards, with the ends of their queues, all of one snapshot.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_IndexQueueServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -95,6 +146,26 @@ def add_IndexQueueServiceServicer_to_server(servicer, server):
                     servicer.ReportProgress,
                     request_deserializer=classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.ReportProgressRequest.FromString,
                     response_serializer=classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.ReportProgressResponse.SerializeToString,
+            ),
+            'GetQueueEnds': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetQueueEnds,
+                    request_deserializer=classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.GetQueueEndsRequest.FromString,
+                    response_serializer=classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.GetQueueEndsResponse.SerializeToString,
+            ),
+            'Refill': grpc.unary_unary_rpc_method_handler(
+                    servicer.Refill,
+                    request_deserializer=classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.RefillRequest.FromString,
+                    response_serializer=classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.RefillResponse.SerializeToString,
+            ),
+            'ScanDocuments': grpc.unary_unary_rpc_method_handler(
+                    servicer.ScanDocuments,
+                    request_deserializer=classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.ScanDocumentsRequest.FromString,
+                    response_serializer=classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.ScanDocumentsResponse.SerializeToString,
+            ),
+            'GetDigest': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetDigest,
+                    request_deserializer=classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.GetDigestRequest.FromString,
+                    response_serializer=classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.GetDigestResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -179,6 +250,114 @@ class IndexQueueService:
             '/classifeed.documents.v1.IndexQueueService/ReportProgress',
             classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.ReportProgressRequest.SerializeToString,
             classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.ReportProgressResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetQueueEnds(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.documents.v1.IndexQueueService/GetQueueEnds',
+            classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.GetQueueEndsRequest.SerializeToString,
+            classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.GetQueueEndsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Refill(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.documents.v1.IndexQueueService/Refill',
+            classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.RefillRequest.SerializeToString,
+            classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.RefillResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ScanDocuments(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.documents.v1.IndexQueueService/ScanDocuments',
+            classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.ScanDocumentsRequest.SerializeToString,
+            classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.ScanDocumentsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetDigest(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.documents.v1.IndexQueueService/GetDigest',
+            classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.GetDigestRequest.SerializeToString,
+            classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2.GetDigestResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -24,9 +24,10 @@ _sym_db = _symbol_database.Default()
 
 from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
 from classifeed.documents.v1 import index_queue_service_pb2 as classifeed_dot_documents_dot_v1_dot_index__queue__service__pb2
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n-classifeed/documents/v1/indexer_service.proto\x12\x17\x63lassifeed.documents.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x31\x63lassifeed/documents/v1/index_queue_service.proto\"H\n\x17GetIndexerStatusRequest\x12-\n\x06\x63lient\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9_]{0,31}$\"t\n\x0bShardStatus\x12\r\n\x05shard\x18\x01 \x01(\x05\x12\x0e\n\x06holder\x18\x02 \x01(\t\x12\r\n\x05\x66\x65nce\x18\x03 \x01(\x03\x12\x37\n\tdelivered\x18\x04 \x03(\x0b\x32$.classifeed.documents.v1.QueueCursor\"U\n\rIndexerStatus\x12\x0e\n\x06\x63lient\x18\x01 \x01(\t\x12\x34\n\x06shards\x18\x02 \x03(\x0b\x32$.classifeed.documents.v1.ShardStatus2|\n\x0eIndexerService\x12j\n\tGetStatus\x12\x30.classifeed.documents.v1.GetIndexerStatusRequest\x1a&.classifeed.documents.v1.IndexerStatus\"\x03\x90\x02\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n-classifeed/documents/v1/indexer_service.proto\x12\x17\x63lassifeed.documents.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x31\x63lassifeed/documents/v1/index_queue_service.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"H\n\x17GetIndexerStatusRequest\x12-\n\x06\x63lient\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9_]{0,31}$\"\xab\x01\n\x0bShardStatus\x12\r\n\x05shard\x18\x01 \x01(\x05\x12\x0e\n\x06holder\x18\x02 \x01(\t\x12\r\n\x05\x66\x65nce\x18\x03 \x01(\x03\x12\x37\n\tdelivered\x18\x04 \x03(\x0b\x32$.classifeed.documents.v1.QueueCursor\x12\x35\n\x06refill\x18\x05 \x01(\x0b\x32%.classifeed.documents.v1.RefillStatus\"c\n\x0cRefillStatus\x12\x0e\n\x06reason\x18\x01 \x01(\t\x12\x11\n\tdocuments\x18\x02 \x01(\x03\x12\x30\n\x0crequest_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"g\n\x14RequestRefillRequest\x12-\n\x06\x63lient\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9_]{0,31}$\x12 \n\x06shards\x18\x02 \x03(\x05\x42\x10\xbaH\r\x92\x01\n\x10@\"\x06\x1a\x04\x10@(\x00\"\'\n\x15RequestRefillResponse\x12\x0e\n\x06shards\x18\x01 \x01(\x05\"U\n\rIndexerStatus\x12\x0e\n\x06\x63lient\x18\x01 \x01(\t\x12\x34\n\x06shards\x18\x02 \x03(\x0b\x32$.classifeed.documents.v1.ShardStatus2\xf1\x01\n\x0eIndexerService\x12j\n\tGetStatus\x12\x30.classifeed.documents.v1.GetIndexerStatusRequest\x1a&.classifeed.documents.v1.IndexerStatus\"\x03\x90\x02\x01\x12s\n\rRequestRefill\x12-.classifeed.documents.v1.RequestRefillRequest\x1a..classifeed.documents.v1.RequestRefillResponse\"\x03\x90\x02\x02\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,14 +36,26 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_GETINDEXERSTATUSREQUEST'].fields_by_name['client']._loaded_options = None
   _globals['_GETINDEXERSTATUSREQUEST'].fields_by_name['client']._serialized_options = b'\272H\032r\0302\026^[a-z][a-z0-9_]{0,31}$'
+  _globals['_REQUESTREFILLREQUEST'].fields_by_name['client']._loaded_options = None
+  _globals['_REQUESTREFILLREQUEST'].fields_by_name['client']._serialized_options = b'\272H\032r\0302\026^[a-z][a-z0-9_]{0,31}$'
+  _globals['_REQUESTREFILLREQUEST'].fields_by_name['shards']._loaded_options = None
+  _globals['_REQUESTREFILLREQUEST'].fields_by_name['shards']._serialized_options = b'\272H\r\222\001\n\020@\"\006\032\004\020@(\000'
   _globals['_INDEXERSERVICE'].methods_by_name['GetStatus']._loaded_options = None
   _globals['_INDEXERSERVICE'].methods_by_name['GetStatus']._serialized_options = b'\220\002\001'
-  _globals['_GETINDEXERSTATUSREQUEST']._serialized_start=154
-  _globals['_GETINDEXERSTATUSREQUEST']._serialized_end=226
-  _globals['_SHARDSTATUS']._serialized_start=228
-  _globals['_SHARDSTATUS']._serialized_end=344
-  _globals['_INDEXERSTATUS']._serialized_start=346
-  _globals['_INDEXERSTATUS']._serialized_end=431
-  _globals['_INDEXERSERVICE']._serialized_start=433
-  _globals['_INDEXERSERVICE']._serialized_end=557
+  _globals['_INDEXERSERVICE'].methods_by_name['RequestRefill']._loaded_options = None
+  _globals['_INDEXERSERVICE'].methods_by_name['RequestRefill']._serialized_options = b'\220\002\002'
+  _globals['_GETINDEXERSTATUSREQUEST']._serialized_start=187
+  _globals['_GETINDEXERSTATUSREQUEST']._serialized_end=259
+  _globals['_SHARDSTATUS']._serialized_start=262
+  _globals['_SHARDSTATUS']._serialized_end=433
+  _globals['_REFILLSTATUS']._serialized_start=435
+  _globals['_REFILLSTATUS']._serialized_end=534
+  _globals['_REQUESTREFILLREQUEST']._serialized_start=536
+  _globals['_REQUESTREFILLREQUEST']._serialized_end=639
+  _globals['_REQUESTREFILLRESPONSE']._serialized_start=641
+  _globals['_REQUESTREFILLRESPONSE']._serialized_end=680
+  _globals['_INDEXERSTATUS']._serialized_start=682
+  _globals['_INDEXERSTATUS']._serialized_end=767
+  _globals['_INDEXERSERVICE']._serialized_start=770
+  _globals['_INDEXERSERVICE']._serialized_end=1011
 # @@protoc_insertion_point(module_scope)

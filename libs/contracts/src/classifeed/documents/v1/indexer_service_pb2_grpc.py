@@ -40,6 +40,11 @@ class IndexerServiceStub:
                 request_serializer=classifeed_dot_documents_dot_v1_dot_indexer__service__pb2.GetIndexerStatusRequest.SerializeToString,
                 response_deserializer=classifeed_dot_documents_dot_v1_dot_indexer__service__pb2.IndexerStatus.FromString,
                 _registered_method=True)
+        self.RequestRefill = channel.unary_unary(
+                '/classifeed.documents.v1.IndexerService/RequestRefill',
+                request_serializer=classifeed_dot_documents_dot_v1_dot_indexer__service__pb2.RequestRefillRequest.SerializeToString,
+                response_deserializer=classifeed_dot_documents_dot_v1_dot_indexer__service__pb2.RequestRefillResponse.FromString,
+                _registered_method=True)
 
 
 class IndexerServiceServicer:
@@ -53,6 +58,14 @@ class IndexerServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RequestRefill(self, request, context):
+        """Has shards filled again: every document of the registry, deleted ones too, is delivered once more beside live
+        traffic. Returns at once; GetStatus shows how it goes on. A refill under way begins anew.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_IndexerServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -60,6 +73,11 @@ def add_IndexerServiceServicer_to_server(servicer, server):
                     servicer.GetStatus,
                     request_deserializer=classifeed_dot_documents_dot_v1_dot_indexer__service__pb2.GetIndexerStatusRequest.FromString,
                     response_serializer=classifeed_dot_documents_dot_v1_dot_indexer__service__pb2.IndexerStatus.SerializeToString,
+            ),
+            'RequestRefill': grpc.unary_unary_rpc_method_handler(
+                    servicer.RequestRefill,
+                    request_deserializer=classifeed_dot_documents_dot_v1_dot_indexer__service__pb2.RequestRefillRequest.FromString,
+                    response_serializer=classifeed_dot_documents_dot_v1_dot_indexer__service__pb2.RequestRefillResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -90,6 +108,33 @@ class IndexerService:
             '/classifeed.documents.v1.IndexerService/GetStatus',
             classifeed_dot_documents_dot_v1_dot_indexer__service__pb2.GetIndexerStatusRequest.SerializeToString,
             classifeed_dot_documents_dot_v1_dot_indexer__service__pb2.IndexerStatus.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RequestRefill(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.documents.v1.IndexerService/RequestRefill',
+            classifeed_dot_documents_dot_v1_dot_indexer__service__pb2.RequestRefillRequest.SerializeToString,
+            classifeed_dot_documents_dot_v1_dot_indexer__service__pb2.RequestRefillResponse.FromString,
             options,
             channel_credentials,
             insecure,

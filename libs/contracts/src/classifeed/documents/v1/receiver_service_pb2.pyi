@@ -26,14 +26,18 @@ PUSH_OUTCOME_EPOCH_TOO_OLD: PushOutcome
 PUSH_OUTCOME_RETRY: PushOutcome
 
 class PushResult(_message.Message):
-    __slots__ = ("outcome", "violations", "current_epoch")
+    __slots__ = ("outcome", "violations", "current_epoch", "stored_version", "stored_epoch")
     OUTCOME_FIELD_NUMBER: _ClassVar[int]
     VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
     CURRENT_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    STORED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    STORED_EPOCH_FIELD_NUMBER: _ClassVar[int]
     outcome: PushOutcome
     violations: _error_details_pb2.BadRequest
     current_epoch: int
-    def __init__(self, outcome: _Optional[_Union[PushOutcome, str]] = ..., violations: _Optional[_Union[_error_details_pb2.BadRequest, _Mapping]] = ..., current_epoch: _Optional[int] = ...) -> None: ...
+    stored_version: int
+    stored_epoch: int
+    def __init__(self, outcome: _Optional[_Union[PushOutcome, str]] = ..., violations: _Optional[_Union[_error_details_pb2.BadRequest, _Mapping]] = ..., current_epoch: _Optional[int] = ..., stored_version: _Optional[int] = ..., stored_epoch: _Optional[int] = ...) -> None: ...
 
 class ShardPosition(_message.Message):
     __slots__ = ("shard", "idx")
@@ -60,12 +64,14 @@ class PushResponse(_message.Message):
     def __init__(self, result: _Optional[_Union[PushResult, _Mapping]] = ..., position: _Optional[_Union[ShardPosition, _Mapping]] = ...) -> None: ...
 
 class PushBatchRequest(_message.Message):
-    __slots__ = ("client", "documents")
+    __slots__ = ("client", "documents", "known_positions")
     CLIENT_FIELD_NUMBER: _ClassVar[int]
     DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
+    KNOWN_POSITIONS_FIELD_NUMBER: _ClassVar[int]
     client: str
     documents: _containers.RepeatedCompositeFieldContainer[_document_pb2.RawDocument]
-    def __init__(self, client: _Optional[str] = ..., documents: _Optional[_Iterable[_Union[_document_pb2.RawDocument, _Mapping]]] = ...) -> None: ...
+    known_positions: _containers.RepeatedCompositeFieldContainer[ShardPosition]
+    def __init__(self, client: _Optional[str] = ..., documents: _Optional[_Iterable[_Union[_document_pb2.RawDocument, _Mapping]]] = ..., known_positions: _Optional[_Iterable[_Union[ShardPosition, _Mapping]]] = ...) -> None: ...
 
 class PushBatchResponse(_message.Message):
     __slots__ = ("results", "positions")
@@ -74,3 +80,17 @@ class PushBatchResponse(_message.Message):
     results: _containers.RepeatedCompositeFieldContainer[PushResult]
     positions: _containers.RepeatedCompositeFieldContainer[ShardPosition]
     def __init__(self, results: _Optional[_Iterable[_Union[PushResult, _Mapping]]] = ..., positions: _Optional[_Iterable[_Union[ShardPosition, _Mapping]]] = ...) -> None: ...
+
+class CheckPositionsRequest(_message.Message):
+    __slots__ = ("client", "positions")
+    CLIENT_FIELD_NUMBER: _ClassVar[int]
+    POSITIONS_FIELD_NUMBER: _ClassVar[int]
+    client: str
+    positions: _containers.RepeatedCompositeFieldContainer[ShardPosition]
+    def __init__(self, client: _Optional[str] = ..., positions: _Optional[_Iterable[_Union[ShardPosition, _Mapping]]] = ...) -> None: ...
+
+class CheckPositionsResponse(_message.Message):
+    __slots__ = ("ends",)
+    ENDS_FIELD_NUMBER: _ClassVar[int]
+    ends: _containers.RepeatedCompositeFieldContainer[ShardPosition]
+    def __init__(self, ends: _Optional[_Iterable[_Union[ShardPosition, _Mapping]]] = ...) -> None: ...

@@ -50,6 +50,11 @@ class ReceiverServiceStub:
                 request_serializer=classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.PushBatchRequest.SerializeToString,
                 response_deserializer=classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.PushBatchResponse.FromString,
                 _registered_method=True)
+        self.CheckPositions = channel.unary_unary(
+                '/classifeed.documents.v1.ReceiverService/CheckPositions',
+                request_serializer=classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.CheckPositionsRequest.SerializeToString,
+                response_deserializer=classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.CheckPositionsResponse.FromString,
+                _registered_method=True)
 
 
 class ReceiverServiceServicer:
@@ -77,6 +82,14 @@ class ReceiverServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CheckPositions(self, request, context):
+        """Says whether the queues still have what a client was acknowledged, as `known_positions` of PushBatch asks; for a client
+        that has nothing to push now. FAILED_PRECONDITION with REGISTRY_WENT_BACK when they have not.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ReceiverServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -94,6 +107,11 @@ def add_ReceiverServiceServicer_to_server(servicer, server):
                     servicer.PushStream,
                     request_deserializer=classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.PushBatchRequest.FromString,
                     response_serializer=classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.PushBatchResponse.SerializeToString,
+            ),
+            'CheckPositions': grpc.unary_unary_rpc_method_handler(
+                    servicer.CheckPositions,
+                    request_deserializer=classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.CheckPositionsRequest.FromString,
+                    response_serializer=classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.CheckPositionsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -178,6 +196,33 @@ class ReceiverService:
             '/classifeed.documents.v1.ReceiverService/PushStream',
             classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.PushBatchRequest.SerializeToString,
             classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.PushBatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CheckPositions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.documents.v1.ReceiverService/CheckPositions',
+            classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.CheckPositionsRequest.SerializeToString,
+            classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.CheckPositionsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -58,8 +58,8 @@ class SchemaServiceServicer:
     """
 
     def PutSchema(self, request, context):
-        """Puts the schema of an epoch. The first epoch of a client becomes active at once, a later one is open beside it.
-        Inside an epoch only a new optional field passes; anything else is FAILED_PRECONDITION and needs a new epoch.
+        """Puts the schema of an epoch. The first epoch of a client becomes active at once; a second one is FAILED_PRECONDITION
+        (SECOND_EPOCH_UNAVAILABLE), as nothing can activate it yet. Inside an epoch only a new optional field passes.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

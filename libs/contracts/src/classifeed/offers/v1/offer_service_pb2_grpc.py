@@ -46,6 +46,16 @@ class OfferServiceStub:
                 request_serializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ListOffersRequest.SerializeToString,
                 response_deserializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ListOffersResponse.FromString,
                 _registered_method=True)
+        self.RepublishOffers = channel.unary_unary(
+                '/classifeed.offers.v1.OfferService/RepublishOffers',
+                request_serializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.RepublishOffersRequest.SerializeToString,
+                response_deserializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.RepublishOffersResponse.FromString,
+                _registered_method=True)
+        self.GetPublication = channel.unary_unary(
+                '/classifeed.offers.v1.OfferService/GetPublication',
+                request_serializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.GetPublicationRequest.SerializeToString,
+                response_deserializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.Publication.FromString,
+                _registered_method=True)
 
 
 class OfferServiceServicer:
@@ -66,6 +76,21 @@ class OfferServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RepublishOffers(self, request, context):
+        """Publishes all offers, or those of a seller, to the search once more: for repair. Returns at once; GetPublication shows
+        how it goes on.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetPublication(self, request, context):
+        """Says what waits to be published, which republications are under way, and which offers the receiver refuses.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_OfferServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -78,6 +103,16 @@ def add_OfferServiceServicer_to_server(servicer, server):
                     servicer.ListOffers,
                     request_deserializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ListOffersRequest.FromString,
                     response_serializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ListOffersResponse.SerializeToString,
+            ),
+            'RepublishOffers': grpc.unary_unary_rpc_method_handler(
+                    servicer.RepublishOffers,
+                    request_deserializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.RepublishOffersRequest.FromString,
+                    response_serializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.RepublishOffersResponse.SerializeToString,
+            ),
+            'GetPublication': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetPublication,
+                    request_deserializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.GetPublicationRequest.FromString,
+                    response_serializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.Publication.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -135,6 +170,60 @@ class OfferService:
             '/classifeed.offers.v1.OfferService/ListOffers',
             classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ListOffersRequest.SerializeToString,
             classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ListOffersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RepublishOffers(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.offers.v1.OfferService/RepublishOffers',
+            classifeed_dot_offers_dot_v1_dot_offer__service__pb2.RepublishOffersRequest.SerializeToString,
+            classifeed_dot_offers_dot_v1_dot_offer__service__pb2.RepublishOffersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetPublication(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.offers.v1.OfferService/GetPublication',
+            classifeed_dot_offers_dot_v1_dot_offer__service__pb2.GetPublicationRequest.SerializeToString,
+            classifeed_dot_offers_dot_v1_dot_offer__service__pb2.Publication.FromString,
             options,
             channel_credentials,
             insecure,

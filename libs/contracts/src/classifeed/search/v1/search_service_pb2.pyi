@@ -104,9 +104,55 @@ class GetIndexStatusRequest(_message.Message):
     def __init__(self, client: _Optional[str] = ...) -> None: ...
 
 class IndexStatus(_message.Message):
-    __slots__ = ("documents", "positions")
+    __slots__ = ("documents", "positions", "rebuild", "equal_shards", "differing_shards")
     DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
     POSITIONS_FIELD_NUMBER: _ClassVar[int]
+    REBUILD_FIELD_NUMBER: _ClassVar[int]
+    EQUAL_SHARDS_FIELD_NUMBER: _ClassVar[int]
+    DIFFERING_SHARDS_FIELD_NUMBER: _ClassVar[int]
     documents: int
     positions: _containers.RepeatedCompositeFieldContainer[_receiver_service_pb2.ShardPosition]
-    def __init__(self, documents: _Optional[int] = ..., positions: _Optional[_Iterable[_Union[_receiver_service_pb2.ShardPosition, _Mapping]]] = ...) -> None: ...
+    rebuild: IndexRebuild
+    equal_shards: int
+    differing_shards: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, documents: _Optional[int] = ..., positions: _Optional[_Iterable[_Union[_receiver_service_pb2.ShardPosition, _Mapping]]] = ..., rebuild: _Optional[_Union[IndexRebuild, _Mapping]] = ..., equal_shards: _Optional[int] = ..., differing_shards: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class IndexRebuild(_message.Message):
+    __slots__ = ("reason", "shards", "documents", "serves_former")
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    SHARDS_FIELD_NUMBER: _ClassVar[int]
+    DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
+    SERVES_FORMER_FIELD_NUMBER: _ClassVar[int]
+    reason: str
+    shards: int
+    documents: int
+    serves_former: bool
+    def __init__(self, reason: _Optional[str] = ..., shards: _Optional[int] = ..., documents: _Optional[int] = ..., serves_former: _Optional[bool] = ...) -> None: ...
+
+class GetDigestRequest(_message.Message):
+    __slots__ = ("client",)
+    CLIENT_FIELD_NUMBER: _ClassVar[int]
+    client: str
+    def __init__(self, client: _Optional[str] = ...) -> None: ...
+
+class IndexShardDigest(_message.Message):
+    __slots__ = ("shard", "documents", "sum_a", "sum_b", "main_idx", "emergency_idx")
+    SHARD_FIELD_NUMBER: _ClassVar[int]
+    DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
+    SUM_A_FIELD_NUMBER: _ClassVar[int]
+    SUM_B_FIELD_NUMBER: _ClassVar[int]
+    MAIN_IDX_FIELD_NUMBER: _ClassVar[int]
+    EMERGENCY_IDX_FIELD_NUMBER: _ClassVar[int]
+    shard: int
+    documents: int
+    sum_a: int
+    sum_b: int
+    main_idx: int
+    emergency_idx: int
+    def __init__(self, shard: _Optional[int] = ..., documents: _Optional[int] = ..., sum_a: _Optional[int] = ..., sum_b: _Optional[int] = ..., main_idx: _Optional[int] = ..., emergency_idx: _Optional[int] = ...) -> None: ...
+
+class GetDigestResponse(_message.Message):
+    __slots__ = ("digests",)
+    DIGESTS_FIELD_NUMBER: _ClassVar[int]
+    digests: _containers.RepeatedCompositeFieldContainer[IndexShardDigest]
+    def __init__(self, digests: _Optional[_Iterable[_Union[IndexShardDigest, _Mapping]]] = ...) -> None: ...

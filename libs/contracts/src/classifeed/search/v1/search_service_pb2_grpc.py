@@ -50,6 +50,11 @@ class SearchServiceStub:
                 request_serializer=classifeed_dot_search_dot_v1_dot_search__service__pb2.GetIndexStatusRequest.SerializeToString,
                 response_deserializer=classifeed_dot_search_dot_v1_dot_search__service__pb2.IndexStatus.FromString,
                 _registered_method=True)
+        self.GetDigest = channel.unary_unary(
+                '/classifeed.search.v1.SearchService/GetDigest',
+                request_serializer=classifeed_dot_search_dot_v1_dot_search__service__pb2.GetDigestRequest.SerializeToString,
+                response_deserializer=classifeed_dot_search_dot_v1_dot_search__service__pb2.GetDigestResponse.FromString,
+                _registered_method=True)
 
 
 class SearchServiceServicer:
@@ -71,7 +76,14 @@ class SearchServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetIndexStatus(self, request, context):
-        """Says how far the index has come.
+        """Says how far the index has come, also while it is being made.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetDigest(self, request, context):
+        """Returns digests of what the index holds, to be compared with the registry's (IndexQueueService.GetDigest).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -94,6 +106,11 @@ def add_SearchServiceServicer_to_server(servicer, server):
                     servicer.GetIndexStatus,
                     request_deserializer=classifeed_dot_search_dot_v1_dot_search__service__pb2.GetIndexStatusRequest.FromString,
                     response_serializer=classifeed_dot_search_dot_v1_dot_search__service__pb2.IndexStatus.SerializeToString,
+            ),
+            'GetDigest': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetDigest,
+                    request_deserializer=classifeed_dot_search_dot_v1_dot_search__service__pb2.GetDigestRequest.FromString,
+                    response_serializer=classifeed_dot_search_dot_v1_dot_search__service__pb2.GetDigestResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -178,6 +195,33 @@ class SearchService:
             '/classifeed.search.v1.SearchService/GetIndexStatus',
             classifeed_dot_search_dot_v1_dot_search__service__pb2.GetIndexStatusRequest.SerializeToString,
             classifeed_dot_search_dot_v1_dot_search__service__pb2.IndexStatus.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetDigest(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.search.v1.SearchService/GetDigest',
+            classifeed_dot_search_dot_v1_dot_search__service__pb2.GetDigestRequest.SerializeToString,
+            classifeed_dot_search_dot_v1_dot_search__service__pb2.GetDigestResponse.FromString,
             options,
             channel_credentials,
             insecure,

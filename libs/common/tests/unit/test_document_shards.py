@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
-from classifeed_receiver.domain.shards import SHARDS, hash_of, shard_of
+from classifeed_common.document_shards import SHARDS, hash_of, hashes_of, shard_of
 
 
 @pytest.mark.parametrize(
@@ -25,3 +26,11 @@ def test_shards_are_filled_evenly():
     assert set(counts) == set(range(SHARDS))
     assert min(counts.values()) > 800
     assert max(counts.values()) < 1200
+
+
+def test_shard_is_one_range_of_hashes():
+    ranges = sorted(hashes_of(shard) for shard in range(SHARDS))
+    assert (ranges[0][0], ranges[-1][1]) == (-(2**63), 2**63 - 1)
+    assert all(last + 1 == first for (_, last), (first, _) in pairwise(ranges))
+    for shard in range(SHARDS):
+        assert [shard_of(pk_hash) for pk_hash in hashes_of(shard)] == [shard, shard]

@@ -1,0 +1,116 @@
+"""`classifeed index …`: how far the search index is, and its repair."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Annotated
+
+import typer
+
+from classifeed.documents.v1 import indexer_service_pb2
+from classifeed.offers.v1 import offer_service_pb2
+from classifeed.search.v1 import search_service_pb2
+from classifeed_cli.messages import document_of
+from classifeed_cli.options import AddressOption, DataOption
+from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.platform.installation import Installation
+from classifeed_client import feed_name, seller_name
+
+_SHARDS = 64
+_app = typer.Typer(help="How far the search index is, and its repair.", no_args_is_help=True)
+_Client = Annotated[str, typer.Option("--client", help="Whose documents.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group."""
+    app.add_typer(_app, name="index")
+
+
+@_app.command()
+def status(
+    client: _Client = "offers", data: DataOption = None, address: AddressOption = None, as_json: JsonOption = False
+) -> None:
+    """Show what is published, delivered and searchable, and whether the index equals the registry."""
+    out = Output(as_json)
+    with Installation.find(data, address).index_client() as calls:
+        publication = calls.get_publication()
+        delivery = calls.get_indexer_status(client)
+        index = calls.get_index_status(client)
+    for line in (*_publication_lines(publication), *_delivery_lines(delivery), *_index_lines(index)):
+        out.say(line)
+    out.document(
+        {"publication": document_of(publication), "delivery": document_of(delivery), "index": document_of(index)}
+    )
+
+
+@_app.command()
+def republish(
+    seller: Annotated[str, typer.Option("--seller", help="Only offers of this seller.")] = "",
+    namespace: Annotated[str, typer.Option("--namespace", help="Only this namespace of the seller.")] = "",
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Push all offers to the registry once more, or those of a seller; mends a registry that lacks some."""
+    if namespace and not seller:
+        raise typer.BadParameter("--namespace needs --seller")
+    out = Output(as_json)
+    parent = feed_name(seller, namespace) if namespace else seller_name(seller) if seller else ""
+    with Installation.find(data, address).index_client() as calls:
+        number = calls.republish_offers(parent, uuid.uuid4().hex)
+    out.say(f"republication {number} has begun; `classifeed index status` shows how far it is")
+    out.document({"republication_id": str(number)})
+
+
+@_app.command()
+def refill(
+    client: _Client = "offers",
+    shard: Annotated[list[int] | None, typer.Option(min=0, max=_SHARDS - 1, help="Shard; may be given again.")] = None,
+    data: DataOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Deliver all documents of the registry to the index once more, or those of some shards."""
+    out = Output(as_json)
+    with Installation.find(data, address).index_client() as calls:
+        shards = calls.request_refill(client, shard or [])
+    out.say(f"{shards} shards are filled again; `classifeed index status` shows how far they are")
+    out.document({"shards": shards})
+
+
+def _publication_lines(publication: offer_service_pb2.Publication) -> list[str]:
+    lines = [
+        f"offers: {publication.unpublished_offers} wait to be published, "
+        f"{publication.refused_offers} are refused by the receiver"
+    ]
+    lines += [f"  refused: {offer.name} in version {offer.version}: {offer.reasons}" for offer in publication.refused]
+    lines += [
+        f"  republication {each.republication_id} of {each.parent or 'all offers'}: "
+        f"{each.offers} so far ({each.reason})"
+        for each in publication.republications
+    ]
+    return lines
+
+
+def _delivery_lines(delivery: indexer_service_pb2.IndexerStatus) -> list[str]:
+    held = sum(1 for shard in delivery.shards if shard.holder)
+    refills = [shard for shard in delivery.shards if shard.HasField("refill")]
+    lines = [f"indexer: {held} of {_SHARDS} shards are being delivered"]
+    lines += [
+        f"  shard {shard.shard} is filled again: {shard.refill.documents} documents so far ({shard.refill.reason})"
+        for shard in refills
+    ]
+    return lines
+
+
+def _index_lines(index: search_service_pb2.IndexStatus) -> list[str]:
+    lines = [f"index: {index.documents} documents; {index.equal_shards} of {_SHARDS} shards were found equal"]
+    if index.differing_shards:
+        lines.append(f"  shards that differ from the registry: {', '.join(map(str, index.differing_shards))}")
+    if index.HasField("rebuild"):
+        searched = "the one before is searched meanwhile" if index.rebuild.serves_former else "not searched until then"
+        lines.append(
+            f"  being made from the registry, {searched}: {index.rebuild.shards} of {_SHARDS} shards, "
+            f"{index.rebuild.documents} documents ({index.rebuild.reason})"
+        )
+    return lines

@@ -1,0 +1,133 @@
+"""Fill shards again: have the receiver put their documents into the queue `emergency`, delivered beside main."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+import structlog
+from prometheus_client import Counter
+
+from classifeed_common.db import is_passing_fault
+from classifeed_common.errors import DomainError, FailedPrecondition
+from classifeed_common.lease import Lease
+from classifeed_indexer.app.reposition_shard import lost_queue
+from classifeed_indexer.clients.receiver import QueueEnds, Receiver
+from classifeed_indexer.domain.shards import EMERGENCY, ShardQueue
+from classifeed_indexer.store.refills import Refill, Refills
+
+_log = structlog.get_logger(__name__)
+
+REFILLED: Final = Counter(
+    "classifeed_indexer_refilled_documents", "Documents put into the queue `emergency` by refills", ("client",)
+)
+
+_POLL_S: Final = 1.0
+
+
+class HeldShards(Protocol):
+    """What this process delivers, as Deliverer knows it."""
+
+    @property
+    def leases(self) -> Mapping[int, Lease]:
+        """The lease of each shard held."""
+
+    def delivered(self, key: ShardQueue) -> int:
+        """Up to where a queue is delivered."""
+
+
+class ShardRefiller:
+    """Works on the refills of the shards that this process holds, a step of each in turn.
+
+    The next step of a shard waits until the elements of the one before are delivered, so that the queue does not grow
+    beyond a step a shard. Where a refill stands is noted after each step; the next holder of the shard goes on there.
+    """
+
+    def __init__(self, receiver: Receiver, refills: Refills, held: HeldShards, *, step_documents: int) -> None:
+        self._receiver = receiver
+        self._refills = refills
+        self._held = held
+        self._step_documents = step_documents
+        self._known: Mapping[int, Refill] = {}
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until `stop` is set; receiver or database being away is waited out."""
+        while not stop.is_set():
+            has_stepped = False
+            try:
+                has_stepped = await self.step_once()
+            except Exception as error:
+                if not (isinstance(error, DomainError) or is_passing_fault(error)):
+                    raise
+                _log.warning("indexer.refill.waits", client=self._receiver.client, error=str(error))
+            try:
+                await asyncio.wait_for(stop.wait(), _POLL_S / 20 if has_stepped else _POLL_S)
+            except TimeoutError:
+                continue
+
+    async def step_once(self) -> bool:
+        """Do a step of each refill that is due; return whether one was.
+
+        Raises:
+            DomainError, psycopg.Error: the receiver or the database is away.
+        """
+        self._known = await self._refills.select()
+        waiting: list[Refill] = []
+        has_stepped = False
+        for shard, refill in self._known.items():
+            lease = self._held.leases.get(shard)
+            if lease is None:
+                continue
+            if self._held.delivered(ShardQueue(EMERGENCY, shard)) < refill.last_idx:
+                waiting.append(refill)
+            elif refill.is_scanned:
+                if await self._refills.finish(refill, lease):
+                    _log.info(
+                        "indexer.refill.finished",
+                        client=self._receiver.client,
+                        shard=shard,
+                        documents=refill.documents,
+                    )
+            else:
+                await self._step(refill, lease)
+                has_stepped = True
+        if waiting and not has_stepped:
+            await self._check(waiting)
+        return has_stepped
+
+    def blocked(self) -> Mapping[str, str]:
+        """Return, in one line, what is being filled again by this process, and why."""
+        mine = [refill for shard, refill in self._known.items() if shard in self._held.leases]
+        if not mine:
+            return {}
+        reasons = ", ".join(sorted({refill.reason.split(" at ")[0] for refill in mine}))
+        documents = sum(refill.documents for refill in mine)
+        line = (
+            f"{len(mine)} shards are being filled again from the registry ({reasons}), {documents} documents so far; "
+            "until then the search may show older documents of them. It ends by itself"
+        )
+        return {self._receiver.client: line}
+
+    async def _step(self, refill: Refill, lease: Lease) -> None:
+        try:
+            step = await self._receiver.refill(refill.shard, refill.after, refill.last_idx, limit=self._step_documents)
+        except FailedPrecondition as error:
+            if lost_queue(error) is None:
+                raise
+            await self._begin_anew(refill, error.message)
+            return
+        if await self._refills.advance(refill, step, lease):
+            REFILLED.labels(self._receiver.client).inc(step.documents)
+
+    async def _check(self, waiting: list[Refill]) -> None:
+        """Begin those anew whose elements the receiver lost before they were delivered."""
+        ends = await self._receiver.get_ends("")
+        for refill in waiting:
+            last_idx = ends.get(ShardQueue(EMERGENCY, refill.shard), QueueEnds()).last_idx
+            if last_idx < refill.last_idx:
+                await self._begin_anew(refill, f"the queue ends at {last_idx}, before {refill.last_idx}")
+
+    async def _begin_anew(self, refill: Refill, why: str) -> None:
+        _log.warning("indexer.refill.begins.anew", client=self._receiver.client, shard=refill.shard, why=why)
+        await self._refills.request([refill.shard], refill.reason)

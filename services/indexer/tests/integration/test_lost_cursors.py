@@ -1,0 +1,335 @@
+"""Tables of indexer and receiver restored from a backup, queues trimmed before a reader: delivery goes on by itself."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import grpc
+import pytest
+
+from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE
+from classifeed.documents.v1.indexer_service_pb2 import GetIndexerStatusRequest, RequestRefillRequest
+from classifeed.documents.v1.indexer_service_pb2_grpc import (
+    IndexerServiceStub,
+    add_IndexerServiceServicer_to_server,
+)
+from classifeed_common.document_shards import SHARDS
+from classifeed_common.rpc.server import Servicer
+from classifeed_common.testing.databases import TableBackup
+from classifeed_indexer.app.reposition_shard import LOST_CURSORS
+from classifeed_indexer.domain.shards import EMERGENCY, MAIN, ShardQueue
+from classifeed_indexer.rpc.indexer_service import IndexerRpc
+from classifeed_indexer.store.offsets import Offsets
+from classifeed_receiver.app.trim_queues import QueueTrimmer
+
+ALL = range(SHARDS)
+REGISTRY_TABLES = ("documents", "shards", "elements", "failures", "progress")
+
+
+async def trim(registry: Any) -> None:
+    trimmer = QueueTrimmer(registry.database, interval_s=1, elements=100_000, group_lifetime_s=600)
+    while await trimmer.trim_once():
+        pass
+
+
+async def live(registry: Any) -> dict[str, int]:
+    return dict(await registry.fetch("SELECT pk, version FROM documents WHERE status = 1"))
+
+
+def lost(client: str, reason: str) -> float:
+    return LOST_CURSORS.labels(client, reason)._value.get()
+
+
+async def report(indexer: Any) -> None:
+    indexer.deliverer._report_due = True
+    indexer.deliverer._reported_at_s = float("-inf")
+    await indexer.deliverer._report()
+
+
+@pytest.fixture(params=["refilled", "goes on without"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Ours, and the naive way: to go on where the queue begins or ends, as if nothing was in between."""
+    if request.param == "goes on without":
+        reposition = Offsets.reposition
+
+        async def forget_refill(self: Offsets, *given: Any, refill: str | None) -> bool:
+            return await reposition(self, *given, refill=None)
+
+        monkeypatch.setattr(Offsets, "reposition", forget_refill)
+    return str(request.param)
+
+
+async def test_offsets_that_went_back_behind_the_trim_go_on_where_the_queue_begins(
+    registry: Any, make_indexer: Any, document: Any, indexer_database: Any, new_index: Any, client: str
+):
+    """The indexer's tables are restored; what was trimmed since was delivered, as its group has reported."""
+    backup = TableBackup(indexer_database, "offsets", "leases", "refills")
+    before = make_indexer("before")
+    await before.take(*ALL)
+    await registry.push(*[document(f"k{number}") for number in range(100)])
+    await before.settle()
+    await backup.take()
+    await registry.push(*[document(f"k{number}", 2) for number in range(100)])
+    await before.settle()
+    await report(before)
+    await trim(registry)
+    await backup.restore()
+    async with indexer_database.connection() as connection:
+        await connection.execute("UPDATE leases SET expires_at = '-infinity'")
+    index = new_index()
+    index.apply(before.producer.sent)
+    again = make_indexer("again")
+    await again.take(*ALL)
+    await registry.push(*[document(f"k{number}", 3) for number in range(50)])
+    await again.settle()
+    index.apply(again.producer.sent)
+    assert index.versions() == await live(registry)
+    assert lost(client, "CURSOR_TRIMMED") > 0
+    assert {sent.queue for sent in again.producer.sent} == {MAIN}, "nothing had to be filled again"
+    assert await again.offsets.refills.select() == {}
+
+
+async def test_group_that_was_away_too_long_gets_its_shards_filled_again(
+    registry: Any, make_indexer: Any, document: Any, new_index: Any, client: str, way: str
+):
+    """The queue is trimmed by what another group has passed: this one reads for the first time."""
+    await registry.push(*[document(f"k{number}") for number in range(100)])
+    await registry.push(*[document(f"k{number}", 2) for number in range(0, 100, 7)])
+    await registry.fetch(
+        "INSERT INTO progress SELECT client, 'other', queue, shard, last_idx, now() FROM shards RETURNING 1"
+    )
+    await trim(registry)
+    late = make_indexer()
+    await late.take(*ALL)
+    await late.settle()
+    index = new_index()
+    index.apply(late.producer.sent)
+    assert (index.versions() == await live(registry)) == (way == "refilled")
+    assert lost(client, "CURSOR_TRIMMED") > 0
+
+
+async def test_queue_that_went_back_is_followed_and_its_shards_filled_again(
+    registry: Any, make_indexer: Any, document: Any, new_index: Any, client: str, way: str
+):
+    """The receiver's tables are restored; then its clients push again, before the indexer looks."""
+    backup = TableBackup(registry.database, *REGISTRY_TABLES)
+    indexer = make_indexer()
+    await indexer.take(*ALL)
+    await registry.push(*[document(f"k{number}") for number in range(100)])
+    await indexer.settle()
+    await report(indexer)
+    await backup.take()
+    await registry.push(*[document(f"k{number}", 2) for number in range(100)])
+    await indexer.settle()
+    await report(indexer)
+    await backup.restore()
+    assert (await indexer.backlog())[client] > 0, "cursors beyond the ends are not settled"
+    await registry.push(*[document(f"k{number}", 3) for number in range(40)])
+    await indexer.settle()
+    index = new_index()
+    index.apply(indexer.producer.sent)
+    found, stored = index.versions(), await live(registry)
+    assert (found == stored) == (way == "refilled")
+    assert lost(client, "CURSOR_UNKNOWN") > 0
+
+
+async def test_refill_brings_deletions_too(
+    registry: Any, make_indexer: Any, document: Any, new_index: Any, indexer_database: Any
+):
+    await registry.push(document("gone"), document("here"))
+    first = make_indexer("first")
+    leases = await first.take(*ALL)
+    await first.settle()
+    deleted = document("gone", 2)
+    del deleted.fields[:]
+    deleted.action = DOCUMENT_ACTION_DELETE
+    await registry.push(deleted)
+    for lease in leases:
+        await first.leases.release(lease)
+    for shard, last_idx in await registry.fetch("SELECT shard, last_idx FROM shards"):  # passed over, undelivered
+        async with indexer_database.connection() as connection:
+            await connection.execute("UPDATE offsets SET idx = %s WHERE shard = %s AND queue = 1", [last_idx, shard])
+    second = make_indexer("second")
+    await second.take(*ALL)
+    await second.settle()
+    assert second.producer.sent == []
+    await second.offsets.refills.request(list(ALL), "test")
+    await second.settle()
+    index = new_index()
+    index.apply([*first.producer.sent, *second.producer.sent])
+    assert index.versions() == {"here": 1}
+
+
+async def test_refill_goes_on_with_the_next_holder_where_it_stood(
+    registry: Any, make_indexer: Any, document: Any, shard_of_pk: Any, new_index: Any
+):
+    shard = 5
+    pks = [pk for pk in (f"k{number}" for number in range(20_000)) if shard_of_pk(pk) == shard][:100]
+    await registry.push(*[document(pk) for pk in pks])
+    dying = make_indexer("dying")
+    [lease] = await dying.take(shard)
+    await dying.settle()
+    await dying.offsets.refills.request([shard], "test")
+    dying.producer.sent.clear()
+    for _ in range(2):  # two steps of twenty, the second not delivered
+        assert await dying.refiller.step_once()
+        if _ == 0:
+            await dying.deliver_all()
+    await dying.deliverer.lose(lease)
+    await dying.leases.release(lease)
+    assert (await dying.offsets.refills.select())[shard].documents == 40
+    heir = make_indexer("heir")
+    await heir.take(shard)
+    await heir.settle()
+    refilled = [sent.pk for sent in (*dying.producer.sent, *heir.producer.sent)]
+    assert sorted(refilled) == sorted(pks), "each once: the heir went on"
+    assert len(heir.producer.sent) == 80
+
+
+async def test_no_step_is_taken_before_the_one_before_is_delivered(
+    registry: Any, make_indexer: Any, document: Any, shard_of_pk: Any
+):
+    shard = 5
+    pks = [pk for pk in (f"k{number}" for number in range(20_000)) if shard_of_pk(pk) == shard][:50]
+    await registry.push(*[document(pk) for pk in pks])
+    indexer = make_indexer()
+    await indexer.take(shard)
+    await indexer.offsets.refills.request([shard], "test")
+    assert await indexer.refiller.step_once()
+    for _ in range(3):
+        assert not await indexer.refiller.step_once()
+    assert await registry.fetch("SELECT count(*) FROM elements WHERE queue = 2") == [(20,)]
+    assert (
+        "1 shards are being filled again from the registry (test), 20 documents"
+        in (indexer.refiller.blocked()[indexer.client])
+    )
+    await indexer.settle()
+    assert await indexer.refiller.step_once() is False
+    assert indexer.refiller.blocked() == {}
+
+
+@pytest.mark.parametrize("seen_by", ["the wait", "the next step"])
+async def test_refill_whose_elements_were_lost_begins_anew(
+    registry: Any, make_indexer: Any, document: Any, shard_of_pk: Any, seen_by: str
+):
+    """The receiver is restored while a refill is under way."""
+    shard = 5
+    pks = [pk for pk in (f"k{number}" for number in range(20_000)) if shard_of_pk(pk) == shard][:50]
+    await registry.push(*[document(pk) for pk in pks])
+    backup = TableBackup(registry.database, *REGISTRY_TABLES)
+    indexer = make_indexer()
+    await indexer.take(shard)
+    await indexer.deliver_all()
+    await report(indexer)
+    await backup.take()
+    await indexer.offsets.refills.request([shard], "test")
+    indexer.producer.sent.clear()
+    assert await indexer.refiller.step_once()
+    if seen_by == "the next step":
+        await indexer.deliver_all()
+    await backup.restore()
+    if seen_by == "the next step":
+        indexer.producer.sent.clear()
+        assert await indexer.refiller.step_once()
+        [refill] = (await indexer.offsets.refills.select()).values()
+        assert (refill.documents, refill.last_idx) == (0, 0)
+    await indexer.settle()
+    assert {sent.pk for sent in indexer.producer.sent} == set(pks)
+
+
+async def test_request_made_anew_is_not_covered_by_the_step_under_way(
+    registry: Any, make_indexer: Any, document: Any, shard_of_pk: Any, monkeypatch: pytest.MonkeyPatch
+):
+    shard = 5
+    pks = [pk for pk in (f"k{number}" for number in range(20_000)) if shard_of_pk(pk) == shard][:15]
+    await registry.push(*[document(pk) for pk in pks])
+    indexer = make_indexer()
+    await indexer.take(shard)
+    await indexer.deliver_all()
+    await indexer.offsets.refills.request([shard], "first")
+    refill = indexer.receiver.refill
+
+    async def refill_beside_a_request(*given: Any, **named: Any) -> Any:
+        step = await refill(*given, **named)
+        await indexer.offsets.refills.request([shard], "second")
+        return step
+
+    monkeypatch.setattr(indexer.receiver, "refill", refill_beside_a_request)
+    await indexer.refiller.step_once()
+    [left] = (await indexer.offsets.refills.select()).values()
+    assert (left.reason, left.documents, left.after) == ("second", 0, None)
+
+
+async def test_zombie_notes_nothing(registry: Any, make_indexer: Any, document: Any, indexer_database: Any):
+    await registry.push(document("a"))
+    zombie = make_indexer("zombie")
+    leases = await zombie.take(*ALL)
+    await zombie.offsets.refills.request([3], "test")
+    [refill] = (await zombie.offsets.refills.select()).values()
+    async with indexer_database.connection() as connection:
+        await connection.execute("UPDATE leases SET expires_at = clock_timestamp()")
+    assert not await zombie.offsets.refills.finish(refill, leases[3])
+    key = ShardQueue(EMERGENCY, 3)
+    assert not await zombie.offsets.reposition(key, 0, 5, leases[3], refill="test")
+    assert (await zombie.offsets.select())[key] == 0
+    await make_indexer("heir").take(3)
+    assert not await zombie.offsets.refills.finish(refill, leases[3])
+
+
+async def test_operator_asks_for_a_refill(
+    registry: Any,
+    make_indexer: Any,
+    document: Any,
+    indexer_database: Any,
+    rpc_server: Any,
+    rpc_channel: Any,
+    client: str,
+):
+    offsets = Offsets(indexer_database, "search", client)
+    service = Servicer.of(add_IndexerServiceServicer_to_server, IndexerRpc({client: offsets}))
+    target = await rpc_server("indexer", service)
+    stub = IndexerServiceStub(rpc_channel(target, caller="operator", audience="indexer"))
+    await registry.push(*[document(f"k{number}") for number in range(30)])
+    indexer = make_indexer()
+    await indexer.take(*ALL)
+    await indexer.settle()
+    indexer.producer.sent.clear()
+    assert (await stub.RequestRefill(RequestRefillRequest(client=client))).shards == SHARDS
+    status = await stub.GetStatus(GetIndexerStatusRequest(client=client))
+    assert {shard.refill.reason for shard in status.shards} == {"an operator asked for it"}
+    await indexer.settle()
+    assert {sent.pk for sent in indexer.producer.sent} == {f"k{number}" for number in range(30)}
+    status = await stub.GetStatus(GetIndexerStatusRequest(client=client))
+    assert not any(shard.HasField("refill") for shard in status.shards)
+    with pytest.raises(grpc.aio.AioRpcError) as raised:
+        await stub.RequestRefill(RequestRefillRequest(client=client, shards=[64]))
+    assert raised.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+
+async def test_live_documents_are_delivered_beside_a_refill(
+    registry: Any, make_indexer: Any, document: Any, new_index: Any
+):
+    """New versions are pushed at every step; the index ends with the newest of each, though a refill repeats older."""
+    await registry.push(*[document(f"k{number}") for number in range(300)])
+    indexer = make_indexer()
+    await indexer.take(*ALL)
+    await indexer.deliver_all()
+    await indexer.offsets.refills.request(list(ALL), "test")
+    stop = asyncio.Event()
+
+    async def write() -> None:
+        for version in range(2, 8):
+            await registry.push(*[document(f"k{number}", version) for number in range(version, 300, 5)])
+            await asyncio.sleep(0)
+        stop.set()
+
+    writing = asyncio.create_task(write())
+    while not stop.is_set():
+        await indexer.refiller.step_once()
+        await indexer.deliverer.deliver_once()
+    await writing
+    await indexer.settle()
+    index = new_index()
+    index.apply(indexer.producer.sent)
+    assert index.versions() == await live(registry)

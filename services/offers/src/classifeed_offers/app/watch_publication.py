@@ -1,0 +1,67 @@
+"""Watch what is published: republications under way, and offers that the receiver refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import structlog
+from prometheus_client import Gauge
+
+from classifeed_common.db import Database
+from classifeed_offers.store import publishing, republishing
+from classifeed_offers.store.republishing import Republication
+
+_log = structlog.get_logger(__name__)
+
+REFUSED: Final = Gauge(
+    "classifeed_offers_refused_documents",
+    "Offers that are not in the search in their newest version, as the receiver refuses their documents as invalid",
+)
+
+
+class PublicationWatch:
+    """Reads the tables now and then, ends what is over, and keeps what readiness shows. Any number may run."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._open: list[Republication] = []
+        self._schema_fault = ""
+
+    async def look(self) -> Mapping[str, str]:
+        """Read the tables once; end what is over, and return what is blocked."""
+        async with self._db.connection() as connection:
+            for number, offers in await republishing.finish_pushed(connection):
+                _log.info("offers.republication.finished", number=number, offers=offers)
+                await republishing.forget_old(connection)
+            self._open = await republishing.select_open(connection)
+            REFUSED.set(await publishing.count_refused(connection))
+        return self.blocked()
+
+    async def backlog(self) -> int:
+        """Return how many republications are under way."""
+        async with self._db.connection() as connection:
+            await republishing.finish_pushed(connection)
+            return len(await republishing.select_open(connection))
+
+    def note_schema_fault(self, fault: str) -> None:
+        """Keep why the schema is not put yet; "": it is."""
+        self._schema_fault = fault
+
+    def blocked(self) -> Mapping[str, str]:
+        """Return what is not published yet and why, in words."""
+        found = {f"republication {it.republication_id}": _describe(it) for it in self._open}
+        if self._schema_fault:
+            found["schema"] = self._schema_fault
+        return found
+
+
+def _describe(it: Republication) -> str:
+    whose = "all offers" if it.scope.seller_id is None else f"the offers of {it.scope.seller_id}"
+    so_far = (
+        f"{it.offers} of them are marked" if it.marked_at is None else f"{it.offers} were marked, the rest is pushed"
+    )
+    return (
+        f"{whose} are being pushed to the search again, as {it.reason}: {so_far}. Until it is done the search may show "
+        "older offers; it ends by itself"
+    )

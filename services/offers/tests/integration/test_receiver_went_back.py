@@ -1,0 +1,395 @@
+"""Receiver or offers restored from a backup: what is published becomes equal to the table of offers, by itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from classifeed.documents.v1.receiver_service_pb2_grpc import add_ReceiverServiceServicer_to_server
+from classifeed.documents.v1.schema_service_pb2_grpc import add_SchemaServiceServicer_to_server
+from classifeed_common.clock import SystemClock
+from classifeed_common.db import Database
+from classifeed_common.errors import FailedPrecondition
+from classifeed_common.rpc.server import Servicer
+from classifeed_common.testing.databases import DatabaseServer, TableBackup
+from classifeed_offers.app import publish_offers
+from classifeed_offers.app.publish_offers import RAISED
+from classifeed_offers.app.put_schema import put_schema
+from classifeed_offers.clients.receiver import PushAnswer, Receiver
+from classifeed_offers.store import publishing, republishing
+from classifeed_offers.store.republishing import Scope
+from classifeed_receiver.app.commit_signal import CommitSignal
+from classifeed_receiver.app.known_epochs import KnownEpochs
+from classifeed_receiver.app.push_documents import DocumentPusher
+from classifeed_receiver.rpc.receiver_service import ReceiverRpc
+from classifeed_receiver.rpc.schema_service import SchemaRpc
+from classifeed_receiver.settings import ReceiverSettings
+
+REGISTRY_TABLES = ("schemas", "documents", "shards", "elements", "failures", "progress")
+OFFERS_TABLES = ("offers", "published_positions", "republications")
+
+
+class Registry:
+    """The real receiver, in this process."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.epochs = KnownEpochs(database, SystemClock(), refresh_s=0.2)
+        self.pusher = DocumentPusher(database, self.epochs, CommitSignal(), ReceiverSettings())
+
+    def servicers(self) -> list[Servicer]:
+        return [
+            Servicer.of(add_ReceiverServiceServicer_to_server, ReceiverRpc(self.database, self.pusher)),
+            Servicer.of(add_SchemaServiceServicer_to_server, SchemaRpc(self.database, self.epochs)),
+        ]
+
+    async def live(self) -> dict[str, int]:
+        """Version of each live document by external id."""
+        async with self.database.connection() as connection:
+            rows = await (await connection.execute("SELECT pk, version FROM documents WHERE status = 1")).fetchall()
+        return {pk.rpartition("/")[2]: version for pk, version in rows}
+
+
+@pytest.fixture
+async def registry(migrated_database: Callable[..., Awaitable[Database]]) -> Registry:
+    return Registry(await migrated_database("classifeed_receiver"))
+
+
+@pytest.fixture
+async def receiver(registry: Registry, rpc_server: Any, rpc_channel: Any) -> Receiver:
+    target = await rpc_server("receiver", *registry.servicers())
+    receiver = Receiver(rpc_channel(target, caller="offers", audience="receiver"))
+    await put_schema(receiver, asyncio.Event(), lambda fault: None)
+    return receiver
+
+
+async def alive(owner: Any) -> dict[str, int]:
+    """Version of each offer that the search shall show."""
+    return {external_id: row[6] for external_id, row in (await owner.rows()).items() if row[0] == "ACTIVE"}
+
+
+async def settle(publishing: Any) -> None:
+    async with publishing.running():
+        await publishing.until(publishing.is_settled)
+
+
+class Positionless(Receiver):
+    """The naive way: pushes without saying what was acknowledged before."""
+
+    async def push(self, documents: Any, known: Any) -> PushAnswer:
+        return await super().push(documents, {})
+
+    async def check_positions(self, known: Any) -> dict[int, int]:
+        return dict(known)
+
+
+@pytest.mark.parametrize("noticed_by", ["the next push", "the check of an idle pusher"])
+@pytest.mark.parametrize("way", ["with known positions", "without"])
+async def test_all_offers_are_pushed_again_after_the_receiver_lost_some(
+    owner, records, new_load, new_publishing, registry, receiver, noticed_by: str, way: str
+):
+    if way == "without":
+        receiver.__class__ = Positionless
+    publishing = new_publishing(receiver)
+    await owner.load(new_load([records.good(f"{n}") for n in range(250)], batch_size=100))
+    await settle(publishing)
+    backup = TableBackup(registry.database, *REGISTRY_TABLES)
+    await backup.take()
+    # Some new, some changed, some gone since the backup.
+    await owner.load(new_load([records.good(f"{n}", price=7) for n in range(100, 300)], 2, batch_size=100))
+    await settle(publishing)
+    assert await registry.live() == await alive(owner)
+    await backup.restore()
+    assert await registry.live() != await alive(owner)
+    if noticed_by == "the next push":
+        patched = [records.good(f"{n}", price=9 if n == 150 else 7) for n in range(100, 300)]
+        await owner.load(new_load(patched, 3, batch_size=100))
+    async with publishing.running():
+        await asyncio.sleep(0.5)  # the naive way has nothing that could be waited for
+        await publishing.until(publishing.is_settled)
+        if way == "with known positions":
+            await publishing.until(equal_to(registry, owner))
+    assert (await registry.live() == await alive(owner)) == (way == "with known positions")
+    if way == "with known positions":
+        [(reason, offers)] = await publishing.fetch("SELECT reason, offers FROM republications")
+        assert (reason, offers) == ("the receiver's database was restored from an older backup", 300)
+
+
+def equal_to(registry: Registry, owner: Any) -> Callable[[], Awaitable[bool]]:
+    async def is_equal() -> bool:
+        return await registry.live() == await alive(owner)
+
+    return is_equal
+
+
+@pytest.mark.parametrize("backup_of", ["before anything", "some offers"])
+async def test_whole_database_of_the_receiver_is_restored(
+    owner, records, new_load, new_publishing, registry, receiver, database_server: DatabaseServer, backup_of: str
+):
+    """Under a running receiver; before anything: its schemas are gone, too."""
+    async with registry.database.transaction() as tx:
+        await tx.execute(f"TRUNCATE {', '.join(REGISTRY_TABLES)}")
+    backup = database_server.back_up(registry.database.dsn)
+    publishing = new_publishing(receiver)
+    await put_schema(receiver, asyncio.Event(), lambda fault: None)
+    await owner.load(new_load([records.good(f"{n}") for n in range(150)], batch_size=100))
+    await settle(publishing)
+    if backup_of == "some offers":
+        backup = database_server.back_up(registry.database.dsn)
+    await owner.load(new_load([records.good(f"{n}", price=7) for n in range(50, 200)], 2, batch_size=100))
+    async with publishing.running():
+        await publishing.until(publishing.is_settled)
+        await asyncio.to_thread(database_server.restore, registry.database.dsn, backup)
+        await publishing.until(passing(equal_to(registry, owner)))
+
+
+def passing(condition: Callable[[], Awaitable[bool]]) -> Callable[[], Awaitable[bool]]:
+    async def holds() -> bool:
+        try:
+            return await condition()
+        except Exception:  # noqa: BLE001 - its connections end with the database
+            return False
+
+    return holds
+
+
+async def test_one_loss_is_one_republication(owner, records, new_load, new_publishing, registry, receiver):
+    """Two processes push; both are told, one begins, and what is pushed meanwhile is accepted."""
+    first, second = new_publishing(receiver), new_publishing(receiver)
+    await owner.load(new_load([records.good(f"{n}") for n in range(50)], batch_size=100))
+    await settle(first)
+    backup = TableBackup(registry.database, *REGISTRY_TABLES)
+    await backup.take()
+    await owner.load(new_load([records.good(f"{n}", price=7) for n in range(50)], 2, batch_size=100))
+    await settle(first)
+    await backup.restore()
+    told = await asyncio.gather(first.publisher.check(), second.publisher.check(), return_exceptions=True)
+    assert any(isinstance(error, FailedPrecondition) for error in told)
+    assert await first.fetch("SELECT count(*) FROM republications") == [(1,)]
+    await settle(first)
+    assert await registry.live() == await alive(owner)
+    await first.publisher.check()
+    assert await first.fetch("SELECT count(*) FROM republications") == [(1,)]
+
+
+@pytest.mark.parametrize("way", ["the push is fenced off", "marks are only set back"])
+async def test_batch_acknowledged_before_the_loss_marks_nothing_after_it(
+    owner, records, new_load, new_publishing, registry, receiver, monkeypatch: pytest.MonkeyPatch, way: str
+):
+    """The receiver is restored while a batch is on its way back, and an operator asks for everything at that moment."""
+    receiver.__class__ = Positionless  # nothing but the restart is to save it
+    publishing = new_publishing(receiver)
+    if way == "marks are only set back":
+        monkeypatch.setattr(publishing.republisher, "_restart", nothing_restarted)
+    await owner.load(new_load([records.good(f"{n}") for n in range(50)], batch_size=100))
+    await settle(publishing)
+    backup = TableBackup(registry.database, *REGISTRY_TABLES)
+    await backup.take()
+    await owner.load(new_load([records.good(f"{n}", price=7) for n in range(50)], 2, batch_size=100))
+    push = publishing.publisher.push
+    lost = asyncio.Event()
+
+    async def push_and_lose(rows: Any) -> list[bool]:
+        taken = await push(rows)
+        if not lost.is_set():
+            lost.set()
+            await backup.restore()
+            await publishing.republisher.request(Scope(), None)
+            stop = asyncio.Event()
+            working = asyncio.create_task(publishing.new_worker().run(stop))
+            await publishing.until(all_marked)
+            stop.set()
+            await working
+        return taken
+
+    async def all_marked() -> bool:
+        return await publishing.fetch("SELECT count(*) FROM republications WHERE marked_at IS NOT NULL") == [(1,)]
+
+    publishing.pusher._push = push_and_lose
+    async with publishing.running(worker=False):
+        await asyncio.wait_for(lost.wait(), 60)
+        await publishing.until(publishing.is_settled)
+    assert (await registry.live() == await alive(owner)) == (way == "the push is fenced off")
+
+
+async def nothing_restarted(tx: Any) -> None:
+    return
+
+
+@pytest.mark.parametrize("way", ["versions are raised", "stale counts as published"])
+async def test_offers_that_went_back_are_the_truth(
+    owner, records, new_load, new_publishing, registry, receiver, monkeypatch: pytest.MonkeyPatch, way: str
+):
+    """The table of offers is restored, and nobody loads again: the search is to show what the table says."""
+    monkeypatch.setattr(publish_offers, "_AHEAD_FOR_S", 0.1)
+    if way == "stale counts as published":
+        monkeypatch.setattr(publishing, "raise_versions", nothing_raised)
+    publication = new_publishing(receiver)
+    await owner.load(new_load([records.good(f"{n}") for n in range(150)], batch_size=100))
+    await settle(publication)
+    backup = TableBackup(owner.db, *OFFERS_TABLES)
+    await backup.take()
+    await owner.load(new_load([records.good(f"{n}", price=7) for n in range(50, 150)], 2, batch_size=100))
+    await settle(publication)
+    async with owner.db.transaction() as tx:
+        await tx.execute("ALTER TABLE offers ALTER offer_id SET GENERATED BY DEFAULT")
+        await tx.execute("ALTER TABLE republications ALTER republication_id SET GENERATED BY DEFAULT")
+        await tx.execute("ALTER TABLE refused_documents DROP CONSTRAINT refused_documents_offer_id_fkey")
+    await backup.restore()
+    raised = RAISED._value.get()
+    async with publication.running():
+
+        async def has_begun() -> bool:
+            return await publication.fetch("SELECT count(*) FROM republications") == [(1,)]
+
+        await publication.until(has_begun)
+        await publication.until(publication.is_settled)
+        pushed = await publication.fetch("SELECT max(version) FROM offers")
+        await asyncio.sleep(0.5)
+        assert await publication.fetch("SELECT max(version) FROM offers") == pushed, "raising versions came to an end"
+    found = await registry.live()
+    assert (found == await alive(owner)) == (way == "versions are raised")
+    if way == "versions are raised":
+        assert RAISED._value.get() - raised == 150
+        assert await publication.fetch("SELECT reason FROM republications") == [
+            ("the database of offers was restored from an older backup",)
+        ]
+
+
+async def nothing_raised(tx: Any, overtaken: Any) -> int:
+    return 0
+
+
+async def test_version_of_a_receiver_in_the_future_is_passed_in_one_step(
+    owner, records, new_load, new_publishing, registry, receiver
+):
+    """By the clock alone it would be pushed, found stale and raised for ever."""
+    publishing = new_publishing(receiver)
+    await owner.load(new_load([records.good("a")]))
+    await settle(publishing)
+    future = 4_000_000_000_000_000
+    async with registry.database.transaction() as tx:
+        await tx.execute("UPDATE documents SET version = %s", [future])
+    await owner.load(new_load([records.good("a", price=7)], 2))
+    await settle(publishing)
+    assert await registry.live() == await alive(owner) == {"a": future + 1}
+
+
+async def test_stale_push_of_an_offer_that_changed_meanwhile_raises_nothing(
+    owner, records, new_load, new_publishing, registry, receiver
+):
+    publishing = new_publishing(receiver)
+    await owner.load(new_load([records.good("a")]))
+    async with owner.db.transaction() as tx:
+        old = await (await tx.execute(publishing_module.SELECT_DUE, {"limit": 10})).fetchall()
+    await owner.load(new_load([records.good("a", price=7)], 2))
+    await settle(publishing)
+    version = await alive(owner)
+    assert await publishing.publisher.push(old) == [True]
+    async with owner.db.transaction() as tx:
+        await publishing.publisher.record(tx)
+    assert await alive(owner) == version
+
+
+publishing_module = publishing
+
+
+async def test_offers_that_a_load_holds_are_marked_when_it_lets_go(
+    owner, records, new_load, new_publishing, registry, receiver
+):
+    """Skipped and never asked again, they would stay as the receiver lost them: the load rolls back."""
+    publishing = new_publishing(receiver, slice_offers=20)
+    await owner.load(new_load([records.good(f"{n:03}") for n in range(100)], batch_size=100))
+    await settle(publishing)
+    async with registry.database.transaction() as tx:
+        await tx.execute("DELETE FROM documents")
+    holding = asyncio.Event()
+    release = asyncio.Event()
+
+    async def load_that_fails() -> None:
+        async with owner.db.transaction() as tx:
+            await tx.execute("UPDATE offers SET version = version + 1 WHERE external_id IN ('013', '050', '099')")
+            holding.set()
+            await release.wait()
+            raise KeyError("the load rolls back")
+
+    failing = asyncio.create_task(load_that_fails())
+    await holding.wait()
+    await publishing.republisher.request(Scope(), None)
+    async with publishing.running():
+
+        async def others_are_there() -> bool:
+            return len(await registry.live()) == 97
+
+        await publishing.until(others_are_there)
+        release.set()
+        with pytest.raises(KeyError):
+            await failing
+        await publishing.until(publishing.is_settled)
+    assert await registry.live() == await alive(owner)
+    assert await publishing.fetch("SELECT offers FROM republications") == [(100,)]
+
+
+async def test_republication_of_a_scope_touches_nothing_else(
+    owner, records, new_load, new_publishing, registry, receiver
+):
+    publishing = new_publishing(receiver, slice_offers=2)
+    for seller, namespace in (("a", "x"), ("b", "x"), ("b", "y"), ("c", "x")):
+        names = [records.good(f"{seller}{namespace}{n}") for n in range(5)]
+        await owner.load(new_load(names, seller=seller, namespace=namespace, batch_size=10))
+    await settle(publishing)
+    for scope, count in ((Scope("b"), 10), (Scope("b", "x"), 5), (Scope("nobody"), 0), (Scope(), 20)):
+        async with registry.database.transaction() as tx:
+            await tx.execute("DELETE FROM documents")
+        number = await publishing.republisher.request(scope, f"{scope}")
+        assert number is not None
+        assert await publishing.republisher.request(scope, f"{scope}") is None, "a repeated request begins nothing"
+        await settle(publishing)
+        assert len(await registry.live()) == count
+    async with owner.db.transaction() as tx:
+        assert await republishing.select_open(tx) == []
+
+
+async def test_what_is_under_way_is_named_until_all_is_pushed(
+    owner, records, new_load, new_publishing, registry, receiver
+):
+    publishing = new_publishing(receiver)
+    await owner.load(new_load([records.good(f"{n}") for n in range(30)], batch_size=100))
+    await settle(publishing)
+    await publishing.republisher.request(Scope(), None)
+    await publishing.watch.look()
+    [line] = publishing.watch.blocked().values()
+    assert line.startswith("all offers are being pushed to the search again, as an operator asked for it: 0 of them")
+    stop = asyncio.Event()
+    working = asyncio.create_task(publishing.new_worker().run(stop))
+
+    async def is_marked() -> bool:
+        await publishing.watch.look()
+        return any("30 were marked" in line for line in publishing.watch.blocked().values())
+
+    await publishing.until(is_marked)
+    stop.set()
+    await working
+    assert await publishing.watch.backlog() == 1
+    await settle(publishing)
+    assert await publishing.watch.backlog() == 0
+
+
+async def test_refused_offers_are_kept_until_they_are_taken(
+    owner, records, new_load, new_publishing, registry, receiver, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(registry.pusher, "_limit_bytes", 3000)
+    publication = new_publishing(receiver)
+    await owner.load(new_load([records.good("good"), records.good("big", title="диван " * 1000)]))
+    await settle(publication)
+    async with owner.db.connection() as connection:
+        [refused] = await publishing.list_refused(connection, 10)
+    assert refused.external_id == "big"
+    assert "at most 3000 are allowed" in refused.reasons
+    await owner.load(new_load([records.good("good"), records.good("big", title="диван")], 2))
+    await settle(publication)
+    async with owner.db.connection() as connection:
+        assert await publishing.list_refused(connection, 10) == []

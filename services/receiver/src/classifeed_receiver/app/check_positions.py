@@ -1,0 +1,47 @@
+"""Check whether the queues still have what a client was acknowledged: whether this database went back behind that."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_MAIN
+from classifeed_common.db import Tx
+from classifeed_common.errors import FailedPrecondition
+from classifeed_receiver.domain.cursors import ShardKey
+from classifeed_receiver.domain.documents import Place
+from classifeed_receiver.store import queues
+
+_MAIN = int(INDEX_QUEUE_MAIN)
+
+
+async def check_positions(tx: Tx, client: str, known: Collection[Place]) -> None:
+    """Pass when every position is an element of the queue, or was trimmed.
+
+    In the session that writes what the client pushes: no restore and no failover comes between the two, as either ends
+    the session.
+
+    Raises:
+        FailedPrecondition: REGISTRY_WENT_BACK; the metadata names the first such position and where its queue ends.
+    """
+    if not known:
+        return
+    cursors = [(ShardKey(_MAIN, place.shard), place.idx) for place in known]
+    for unknown in await queues.select_unknown_cursors(tx, client, cursors):
+        raise FailedPrecondition(
+            "REGISTRY_WENT_BACK",
+            f"{client} was acknowledged element {unknown.idx} of shard {unknown.key.shard}, which the queue does not "
+            f"have; it ends at {unknown.ends.last_idx}. The receiver's database was restored from an older backup, so "
+            "documents pushed since are lost. Push all documents of the client again, without these positions.",
+            metadata={
+                "client": client,
+                "shard": str(unknown.key.shard),
+                "idx": str(unknown.idx),
+                "last_idx": str(unknown.ends.last_idx),
+            },
+        )
+
+
+async def read_positions(tx: Tx, client: str) -> list[Place]:
+    """Return where the client's queue `main` ends, by shard."""
+    ends = await queues.select_shards(tx, client)
+    return [Place(key.shard, end.last_idx) for key, end in ends.items() if key.queue == _MAIN]

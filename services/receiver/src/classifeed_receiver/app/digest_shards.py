@@ -1,0 +1,55 @@
+"""Digest shards: count and sums of their live documents, with the ends of their queues, all of one snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_EMERGENCY, INDEX_QUEUE_MAIN
+from classifeed_common.db import Database
+from classifeed_receiver.app.known_epochs import KnownEpochs
+from classifeed_receiver.domain.cursors import NO_ELEMENTS, ShardEnds, ShardKey
+from classifeed_receiver.store import queues, scanning
+from classifeed_receiver.store.scanning import DocumentSums
+
+_MAIN: Final = int(INDEX_QUEUE_MAIN)
+_EMERGENCY: Final = int(INDEX_QUEUE_EMERGENCY)
+_NOTHING: Final = (NO_ELEMENTS, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ShardDigest:
+    """A shard's digest; of each queue its end and up to where the group that is furthest has delivered it."""
+
+    shard: int
+    sums: DocumentSums
+    main: tuple[ShardEnds, int]
+    emergency: tuple[ShardEnds, int]
+    failed: Sequence[tuple[str, int]]
+
+
+async def digest_shards(
+    database: Database, epochs: KnownEpochs, client: str, shards: Sequence[int]
+) -> list[ShardDigest]:
+    """Return the digests of some shards, in their order.
+
+    Raises:
+        FailedPrecondition: the client has no schema.
+    """
+    epoch = (await epochs.get(client)).active
+    async with database.transaction() as tx:
+        await tx.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        ends = await queues.select_ends(tx, client, "")
+        sums = await scanning.sum_digests(tx, client, epoch, shards)
+        failed = await scanning.select_failed(tx, client, epoch, shards)
+    return [
+        ShardDigest(
+            shard,
+            sums.get(shard, DocumentSums()),
+            ends.get(ShardKey(_MAIN, shard), _NOTHING),
+            ends.get(ShardKey(_EMERGENCY, shard), _NOTHING),
+            failed.get(shard, ()),
+        )
+        for shard in shards
+    ]

@@ -1,0 +1,85 @@
+"""Scan the live documents of a shard, page by page, for an index that is made from the registry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+
+from classifeed_common.db import Database
+from classifeed_common.errors import FailedPrecondition
+from classifeed_receiver.app.known_epochs import KnownEpochs
+from classifeed_receiver.domain.positions import RegistryPosition
+from classifeed_receiver.store import scanning
+from classifeed_receiver.store.compression import CorruptContent, decompress
+
+_log = structlog.get_logger(__name__)
+
+_PAGE_DOCUMENTS: Final = 5000
+
+
+@dataclass(slots=True)
+class Page:
+    """Serialized RawDocuments in the order of their keys, where the next page begins, and how many rows are damaged."""
+
+    documents: list[bytes] = field(default_factory=list)
+    next: RegistryPosition | None = None
+    unreadable: int = 0
+
+
+class DocumentScanner:
+    """Reads pages; each is of a snapshot of its own."""
+
+    def __init__(self, database: Database, epochs: KnownEpochs) -> None:
+        self._database = database
+        self._epochs = epochs
+
+    async def scan(
+        self, client: str, shard: int, epoch: int, after: RegistryPosition | None, *, limit_bytes: int
+    ) -> Page:
+        """Return the page after a position; None: the first one.
+
+        Raises:
+            FailedPrecondition: the client has no schema, or another epoch is active (EPOCH_NOT_ACTIVE).
+        """
+        check_active(client, epoch, (await self._epochs.get(client)).active)
+        async with self._database.connection() as connection:
+            rows = await scanning.scan_documents(
+                connection,
+                client,
+                shard,
+                epoch,
+                after or RegistryPosition.begin_of(shard),
+                limit=_PAGE_DOCUMENTS,
+                size_bytes=limit_bytes,
+            )
+        page = Page()
+        size_bytes = 0
+        for row in rows:
+            if size_bytes > limit_bytes:
+                break
+            page.next = row.position
+            try:
+                content = decompress(row.compression, row.kept)
+            except CorruptContent as error:
+                _log.error("receiver.document.unreadable", client=client, pk=row.position.pk, error=str(error))
+                page.unreadable += 1
+                continue
+            size_bytes += len(content)
+            page.documents.append(content)
+        return page
+
+
+def check_active(client: str, epoch: int, active: int) -> None:
+    """Pass the active epoch.
+
+    Raises:
+        FailedPrecondition: it is another one.
+    """
+    if epoch != active:
+        raise FailedPrecondition(
+            "EPOCH_NOT_ACTIVE",
+            f"Epoch {active} of {client} is active, not {epoch}. Ask for the active one.",
+            metadata={"client": client, "active_epoch": str(active)},
+        )

@@ -1,0 +1,19 @@
+"""Positions of scans through the registry, which is ordered by (hash, key) within a shard."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from classifeed_common.document_shards import hashes_of
+
+
+class RegistryPosition(NamedTuple):
+    """A scan stands after the document with this key."""
+
+    pk_hash: int
+    pk: str
+
+    @classmethod
+    def begin_of(cls, shard: int) -> RegistryPosition:
+        """Return the position before the first document of a shard: no key is empty."""
+        return cls(hashes_of(shard)[0], "")

@@ -1,0 +1,11 @@
+"""Epochs that were put beside the active one are abandoned: nothing could ever activate them (state RETIRED)."""
+
+from alembic import op
+
+revision = "20261122_2"
+down_revision = "20261121_1"
+PHASE = "pre"
+
+
+def upgrade() -> None:
+    op.execute("UPDATE schemas SET state = 3 WHERE state = 1")

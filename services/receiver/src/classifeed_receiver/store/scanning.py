@@ -1,0 +1,71 @@
+"""Reads of the registry from end to end: documents in the order of their keys, and digests of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from classifeed_common.db import Tx, load_queries
+from classifeed_common.document_shards import hashes_of
+from classifeed_receiver.domain.positions import RegistryPosition
+
+SQL: Final = load_queries(__package__, "scanning.sql")
+
+
+class ScannedRow(NamedTuple):
+    """A live document as its row has it."""
+
+    position: RegistryPosition
+    compression: int
+    kept: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSums:
+    """Count and digests of the live documents of a shard."""
+
+    documents: int = 0
+    sum_a: int = 0
+    sum_b: int = 0
+
+
+async def scan_documents(
+    tx: Tx, client: str, shard: int, epoch: int, after: RegistryPosition, *, limit: int, size_bytes: int
+) -> list[ScannedRow]:
+    """Return the next live documents of a shard, up to `limit`, and `size_bytes` as they are kept, exceeded by one."""
+    parameters = {
+        "client": client,
+        "epoch": epoch,
+        "after_hash": after.pk_hash,
+        "after_pk": after.pk,
+        "last_hash": hashes_of(shard)[1],
+        "limit": limit,
+        "size_bytes": size_bytes,
+    }
+    cursor = await tx.execute(SQL["scan_documents"], parameters)
+    return [ScannedRow(RegistryPosition(*row[:2]), *row[2:]) for row in await cursor.fetchall()]
+
+
+async def sum_digests(tx: Tx, client: str, epoch: int, shards: Sequence[int]) -> dict[int, DocumentSums]:
+    """Return the sums of some shards by shard; reads all their rows, about 5 µs each."""
+    ranges = [hashes_of(shard) for shard in shards]
+    parameters = {
+        "client": client,
+        "epoch": epoch,
+        "shards": list(shards),
+        "first_hashes": [first for first, _ in ranges],
+        "last_hashes": [last for _, last in ranges],
+    }
+    rows = await (await tx.execute(SQL["sum_digests"], parameters)).fetchall()
+    return {shard: DocumentSums(*sums) for shard, *sums in rows}
+
+
+async def select_failed(tx: Tx, client: str, epoch: int, shards: Sequence[int]) -> dict[int, list[tuple[str, int]]]:
+    """Return key and version of live documents that could not be converted, by shard."""
+    cursor = await tx.execute(SQL["select_failed"], {"client": client, "epoch": epoch, "shards": list(shards)})
+    failed: defaultdict[int, list[tuple[str, int]]] = defaultdict(list)
+    for shard, pk, version in await cursor.fetchall():
+        failed[shard].append((pk, version))
+    return failed

@@ -1,0 +1,136 @@
+"""Build an index from the registry, with positions from which the topic brings what changed since (ADR 0031).
+
+The order is what makes it whole: the ends of the topic are noted first, then those of the queues, then the registry is
+scanned. A change that a page does not show was committed after the queues' ends were noted, so its element lies above
+them, and it was sent after the topic's ends were noted: it is read and admitted. An element at or below the queues'
+ends that is sent late is in the scan, with this version or a newer one: it is dropped as a repetition.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import structlog
+
+from classifeed.documents.v1 import schema_pb2
+from classifeed.documents.v1.index_queue_service_pb2 import RegistryPosition
+from classifeed_common.document_shards import SHARDS
+from classifeed_common.errors import DomainError, FailedPrecondition
+from classifeed_searcher.clients.registry import Registry, ScannedPage
+from classifeed_searcher.clients.topic_log import Positions, TopicLog
+from classifeed_searcher.domain.rebuild import Rebuild
+from classifeed_searcher.domain.watermarks import Watermarks
+from classifeed_searcher.metrics import REBUILT_DOCUMENTS
+from classifeed_searcher.store.generation import IndexGeneration, IndexWrite
+from classifeed_searcher.store.generations import Generations
+
+_log = structlog.get_logger(__name__)
+
+T = TypeVar("T")
+
+_FIRST_PAUSE_S: Final = 0.2
+_LONGEST_PAUSE_S: Final = 5.0
+
+
+class EpochChanged(Exception):
+    """Another epoch has become the active one, or there is none any more: the build begins anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A generation that holds the registry as it was scanned.
+
+    Attributes:
+        generation: durable, not the current one yet.
+        ends: offsets of the topic after the scan; behind them it is as new as any other replica.
+    """
+
+    generation: IndexGeneration
+    ends: Positions
+
+
+class IndexBuilder:
+    """Builds generations of one client's index. What is away is waited for; cancel it to give up."""
+
+    def __init__(self, registry: Registry, topic: TopicLog, generations: Generations) -> None:
+        self._registry = registry
+        self._topic = topic
+        self._generations = generations
+
+    async def build(self, schema: schema_pb2.Schema, rebuild: Rebuild) -> Built:
+        """Return a new generation, and keep `rebuild` up to date meanwhile.
+
+        Raises:
+            EpochChanged: `schema` is no longer that of the active epoch.
+        """
+        positions = await self._patiently(self._topic.ends, rebuild)
+        marks = Watermarks.at(await self._patiently(self._registry.queue_ends, rebuild))
+        generation = await asyncio.to_thread(IndexGeneration.create, self._generations.new_folder(), schema)
+        try:
+            write = IndexWrite(marks, {})
+            for shard in range(SHARDS):
+                async with contextlib.aclosing(self._pages(shard, schema.epoch, rebuild)) as pages:
+                    async for page in pages:
+                        await asyncio.to_thread(_fill, generation, write, page)
+                        rebuild.documents += len(page.documents)
+                        REBUILT_DOCUMENTS.labels(self._registry.client).inc(len(page.documents))
+                rebuild.shards += 1
+            await asyncio.to_thread(generation.commit, write, positions)
+            rebuild.is_following = True
+            return Built(generation, await self._patiently(self._topic.ends, rebuild))
+        except BaseException:
+            generation.close()
+            raise
+
+    async def _pages(self, shard: int, epoch: int, rebuild: Rebuild) -> AsyncGenerator[ScannedPage]:
+        """Yield the pages of a shard; the next one is fetched while one is worked on."""
+        after = None
+        fetching = asyncio.create_task(self._page(shard, epoch, after, rebuild))
+        try:
+            while True:
+                page = await fetching
+                after = page.next
+                if after is not None:
+                    fetching = asyncio.create_task(self._page(shard, epoch, after, rebuild))
+                if page.unreadable:
+                    _log.error(
+                        "searcher.rebuild.unreadable", client=self._registry.client, shard=shard, rows=page.unreadable
+                    )
+                if page.documents:
+                    yield page
+                if after is None:
+                    return
+        finally:
+            fetching.cancel()
+            await asyncio.gather(fetching, return_exceptions=True)
+
+    async def _page(self, shard: int, epoch: int, after: RegistryPosition | None, rebuild: Rebuild) -> ScannedPage:
+        try:
+            return await self._patiently(lambda: self._registry.scan_page(shard, epoch, after), rebuild)
+        except FailedPrecondition as error:
+            raise EpochChanged(error.message) from error
+
+    async def _patiently(self, call: Callable[[], Awaitable[T]], rebuild: Rebuild) -> T:
+        """Return what a call returns, as often as it takes; what it waits for can be read in `rebuild`."""
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            try:
+                result = await call()
+            except FailedPrecondition:
+                raise
+            except DomainError as error:
+                rebuild.waits_for = error.message
+                _log.warning("searcher.rebuild.waits", client=self._registry.client, error=str(error))
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            else:
+                rebuild.waits_for = ""
+                return result
+
+
+def _fill(generation: IndexGeneration, write: IndexWrite, page: ScannedPage) -> None:
+    generation.fill(write, page.decode())

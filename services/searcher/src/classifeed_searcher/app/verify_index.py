@@ -1,0 +1,187 @@
+"""Verify an index: compare it with the registry again and again, and have it made anew where it differs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import structlog
+
+from classifeed_common.document_shards import SHARDS
+from classifeed_common.errors import DomainError
+from classifeed_searcher.app.compare_digests import Outcome, Verdict, compare_digests
+from classifeed_searcher.clients.registry import Registry
+from classifeed_searcher.clients.topic_log import TopicLog
+from classifeed_searcher.domain.rebuild import DIFFERENCE, OTHER_EPOCH, Cause
+from classifeed_searcher.metrics import COMPARED, DIFFERING
+from classifeed_searcher.store.generation import EMERGENCY, MAIN, IndexGeneration
+from classifeed_searcher.store.live_index import LiveIndex
+
+_log = structlog.get_logger(__name__)
+
+_PAUSE_S: Final = 0.5
+# Shards on the move are tried again after this share of the interval: their digests cost a scan of their documents.
+_RETRY_SHARE: Final = 0.1
+
+
+class IndexVerifier:
+    """Role: compares all shards every `interval_s`, and at once those that whoever asks for the backlog waits for.
+
+    A difference that two comparisons find has the index made again, though not more often than every
+    `repair_interval_s`: what a rebuild does not mend, the next one would not either; it is named instead.
+    """
+
+    def __init__(
+        self,
+        live: LiveIndex,
+        registry: Registry,
+        topic: TopicLog,
+        request_rebuild: Callable[[Cause], None],
+        *,
+        interval_s: float,
+        repair_interval_s: float,
+    ) -> None:
+        self._live = live
+        self._registry = registry
+        self._topic = topic
+        self._request_rebuild = request_rebuild
+        self._interval_s = interval_s
+        self._repair_interval_s = repair_interval_s
+        self._verified: dict[int, tuple[int, int]] = {}  # ends of the shard's queues, as of when it was equal
+        self._suspected: dict[int, Verdict] = {}
+        self._differing: dict[int, Verdict] = {}
+        self._generation: IndexGeneration | None = None
+        self._seen_ends: Mapping[int, Mapping[int, int]] = {}
+        self._is_wanted = asyncio.Event()
+        self._next_full_s = 0.0
+        self._retry_s = float("inf")
+        self._next_repair_s = float("-inf")
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until `stop` is set; receiver or Kafka being away is waited out."""
+        while not stop.is_set():
+            try:
+                await asyncio.wait_for(stop.wait(), _PAUSE_S)
+            except TimeoutError:
+                pass
+            else:
+                return
+            generation = self._live.generation
+            if generation is None or self._live.rebuild is not None:
+                continue
+            if generation is not self._generation:
+                self._forget(generation)
+            elif not (
+                self._is_wanted.is_set() or self._suspected or time.monotonic() >= min(self._next_full_s, self._retry_s)
+            ):
+                continue
+            try:
+                await self.verify_once(generation)
+            except DomainError as error:
+                _log.info("searcher.digest.waits", client=self._live.client, error=str(error))
+
+    async def verify_once(self, generation: IndexGeneration) -> None:
+        """Compare the shards that have moved since they were equal, or all of them when that is due.
+
+        Raises:
+            DomainError: the receiver or Kafka is away.
+        """
+        self._is_wanted.clear()
+        schema = await self._registry.active_schema()
+        if schema is not None and schema.epoch != generation.epoch:
+            text = f"epoch {schema.epoch} is active, the index is of epoch {generation.epoch}"
+            self._request_rebuild(Cause(OTHER_EPOCH, text, keeps_former=True))
+            return
+        is_full = time.monotonic() >= self._next_full_s
+        shards = list(range(SHARDS)) if is_full else self._moved_since(await self._registry.queue_ends())
+        verdicts = await compare_digests(self._registry, self._topic, generation, shards) if shards else {}
+        self._judge(verdicts)
+        now_s = time.monotonic()
+        if is_full:
+            self._next_full_s = now_s + self._interval_s
+        is_left = any(verdict.outcome is Outcome.LATER for verdict in verdicts.values())
+        self._retry_s = now_s + self._interval_s * _RETRY_SHARE if is_left else float("inf")
+
+    async def backlog(self) -> dict[str, int]:
+        """Return how many shards are not known to equal the registry; asking twice has those compared that stand still.
+
+        Raises:
+            DomainError: the receiver is away.
+        """
+        if self._live.generation is None or self._live.rebuild is not None:
+            return {}  # the role that makes the index counts
+        ends = await self._registry.queue_ends()
+        unverified = len(self._moved_since(ends))
+        # Whoever only watches (a scrape of metrics) must not have shards summed up that change all the time.
+        if ends == self._seen_ends and (unverified or self._differing):
+            self._is_wanted.set()
+        self._seen_ends = ends
+        return {
+            f"{self._live.client} shards to compare with the registry": unverified,
+            f"{self._live.client} shards that differ from the registry": len(self._differing),
+        }
+
+    def blocked(self) -> Mapping[str, str]:
+        """Return what differs and what happens about it."""
+        if not self._differing:
+            return {}
+        first = min(self._differing)
+        next_step = (
+            "the index is being made again"
+            if self._live.rebuild is not None
+            else "making the index again did not mend it; it is tried again within the hour. Look for "
+            "receiver.document.unreadable in the receiver's log and for searcher.refused in the searcher's"
+        )
+        text = f"{len(self._differing)} shards differ from the registry ({self._differing[first].text}): {next_step}"
+        return {self._live.client: text}
+
+    def _moved_since(self, ends: Mapping[int, Mapping[int, int]]) -> list[int]:
+        """Return the shards that are not known to be equal at these ends of their queues."""
+        return [shard for shard in range(SHARDS) if self._verified.get(shard) != _ends_of(ends.get(shard, {}))]
+
+    def _forget(self, generation: IndexGeneration) -> None:
+        self._generation = generation
+        self._verified, self._suspected, self._differing = {}, {}, {}
+        self._next_full_s, self._retry_s = 0.0, float("inf")
+        self._show()
+
+    def _judge(self, verdicts: Mapping[int, Verdict]) -> None:
+        suspected: dict[int, Verdict] = {}
+        for shard, verdict in verdicts.items():
+            if verdict.outcome is not Outcome.LATER:
+                COMPARED.labels(self._live.client, verdict.outcome.value).inc()
+            if verdict.outcome is Outcome.DIFFERENT:
+                self._verified.pop(shard, None)
+                if shard in self._suspected or shard in self._differing:
+                    self._differing[shard] = verdict
+                else:
+                    suspected[shard] = verdict
+            elif verdict.outcome is Outcome.EQUAL:
+                self._verified[shard] = verdict.ends
+                self._differing.pop(shard, None)
+            elif shard in self._suspected:
+                suspected[shard] = self._suspected[shard]
+        self._suspected = suspected
+        self._show()
+        if self._differing:
+            self._repair()
+
+    def _repair(self) -> None:
+        now_s = time.monotonic()
+        if now_s < self._next_repair_s:
+            return
+        self._next_repair_s = now_s + self._repair_interval_s
+        texts = [self._differing[shard].text for shard in sorted(self._differing)]
+        _log.error("searcher.digest.differs", client=self._live.client, shards=len(texts), first=texts[:5])
+        self._request_rebuild(Cause(DIFFERENCE, f"it differs from the registry: {texts[0]}", keeps_former=True))
+
+    def _show(self) -> None:
+        self._live.equal = len(self._verified)
+        self._live.differing = sorted(self._differing)
+        DIFFERING.labels(self._live.client).set(len(self._differing))
+
+
+def _ends_of(ends: Mapping[int, int]) -> tuple[int, int]:
+    return ends.get(int(MAIN), 0), ends.get(int(EMERGENCY), 0)

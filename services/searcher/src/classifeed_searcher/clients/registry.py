@@ -1,0 +1,88 @@
+"""The receiver's registry: schemas, queue ends, documents to scan, digests."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import grpc.aio
+
+from classifeed.documents.v1 import index_queue_service_pb2, schema_pb2, schema_service_pb2
+from classifeed.documents.v1.document_pb2 import RawDocument
+from classifeed.documents.v1.index_queue_service_pb2_grpc import IndexQueueServiceStub
+from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceStub
+from classifeed_common.errors import NotFound
+from classifeed_common.rpc.status import from_rpc_error
+
+T = TypeVar("T")
+
+_CALL_S: Final = 10.0
+# Digests of all shards read every document of the client, about 5 µs each.
+_DIGEST_S: Final = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedPage:
+    """Documents of a shard in the order of their keys, where the next page begins, and how many rows are damaged."""
+
+    documents: Sequence[bytes]
+    next: index_queue_service_pb2.RegistryPosition | None
+    unreadable: int
+
+    def decode(self) -> list[RawDocument]:
+        """Return the documents."""
+        return [RawDocument.FromString(content) for content in self.documents]
+
+
+class Registry:
+    """Calls about one client's documents. Errors are raised as the receiver told them (DomainError)."""
+
+    def __init__(self, channel: grpc.aio.Channel, client: str) -> None:
+        self.client = client
+        self._queue = IndexQueueServiceStub(channel)
+        self._schemas = SchemaServiceStub(channel)
+
+    async def active_schema(self) -> schema_pb2.Schema | None:
+        """Return the schema of the active epoch; None before the client has put its first one."""
+        request = schema_service_pb2.GetSchemaRequest(client=self.client)
+        try:
+            return await _told(self._schemas.GetSchema(request, timeout=_CALL_S))
+        except NotFound:
+            return None
+
+    async def queue_ends(self) -> dict[int, dict[int, int]]:
+        """Return the last element by shard and queue; those without any are left out."""
+        request = index_queue_service_pb2.GetQueueEndsRequest(client=self.client)
+        answer = await _told(self._queue.GetQueueEnds(request, timeout=_CALL_S))
+        ends: dict[int, dict[int, int]] = {}
+        for end in answer.ends:
+            ends.setdefault(end.shard, {})[int(end.queue)] = end.last_idx
+        return ends
+
+    async def scan_page(
+        self, shard: int, epoch: int, after: index_queue_service_pb2.RegistryPosition | None
+    ) -> ScannedPage:
+        """Return the page of a shard's documents after a position; None: the first one.
+
+        Raises:
+            FailedPrecondition: EPOCH_NOT_ACTIVE.
+        """
+        request = index_queue_service_pb2.ScanDocumentsRequest(
+            client=self.client, shard=shard, epoch=epoch, after=after
+        )
+        answer = await _told(self._queue.ScanDocuments(request, timeout=_CALL_S))
+        return ScannedPage(answer.documents, answer.next if answer.HasField("next") else None, answer.unreadable)
+
+    async def digests(self, shards: Sequence[int]) -> dict[int, index_queue_service_pb2.ShardDigest]:
+        """Return the digests of some shards, one at least, of one snapshot."""
+        request = index_queue_service_pb2.GetDigestRequest(client=self.client, shards=shards)
+        answer = await _told(self._queue.GetDigest(request, timeout=_DIGEST_S))
+        return {digest.shard: digest for digest in answer.digests}
+
+
+async def _told(call: Awaitable[T]) -> T:
+    try:
+        return await call
+    except grpc.aio.AioRpcError as error:
+        raise from_rpc_error(error) from error

@@ -1,0 +1,54 @@
+"""The topic of a client's index documents as the brokers have it: where it ends, and whether positions lie in it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Final
+
+from classifeed_common.errors import Unavailable
+from classifeed_common.kafka import Cluster, Position, index_documents
+
+Positions = Mapping[tuple[str, int], Position]
+
+_CHECK_S: Final = 5.0
+
+
+class TopicLog:
+    """Questions about one topic."""
+
+    def __init__(self, cluster: Cluster, client: str) -> None:
+        self.name = index_documents(client)
+        self._cluster = cluster
+
+    async def ends(self) -> dict[tuple[str, int], Position]:
+        """Return where each partition ends.
+
+        Raises:
+            Unavailable: the brokers did not answer, or there is no topic yet.
+        """
+        states = await self._cluster.topics([self.name])
+        if self.name not in states:
+            raise Unavailable("KAFKA_UNAVAILABLE", f"topic {self.name} does not exist; the migrate step creates it")
+        state = states[self.name]
+        ends = await self._cluster.ends([(self.name, at) for at in range(state.partitions)])
+        return {part: Position(state.topic_id, end) for part, end in ends.items()}
+
+    async def describe_loss(self, positions: Positions) -> str:
+        """Return why the topic cannot be read from some positions, in words; empty: it can, or nobody knows now."""
+        try:
+            async with asyncio.timeout(_CHECK_S):
+                ends = await self.ends()
+                starts = await self._cluster.starts(list(ends))
+        except (Unavailable, TimeoutError):
+            return ""
+        for (topic, partition), end in ends.items():
+            position = positions.get((topic, partition))
+            if position is None:
+                return f"there is no position in {topic}[{partition}]"
+            if position.topic_id != end.topic_id:
+                return f"topic {topic} was deleted and made again"
+            start = starts[topic, partition]
+            if not start <= position.next <= end.next:
+                return f"{topic}[{partition}] goes from {start} to {end.next}, the index stands at {position.next}"
+        return ""

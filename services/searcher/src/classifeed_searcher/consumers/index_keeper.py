@@ -1,0 +1,219 @@
+"""Keeps the index of a client whole: follows the topic, and makes it again from the registry where that cannot be."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Final
+
+import structlog
+
+from classifeed.documents.v1 import schema_pb2
+from classifeed_common.document_shards import SHARDS
+from classifeed_common.errors import DomainError
+from classifeed_common.kafka import OrderedConsumer
+from classifeed_searcher.app.build_index import Built, EpochChanged, IndexBuilder
+from classifeed_searcher.clients.registry import Registry
+from classifeed_searcher.clients.topic_log import TopicLog
+from classifeed_searcher.consumers.following import Following
+from classifeed_searcher.domain.rebuild import LOG_LOST, NO_INDEX, Cause, Rebuild
+from classifeed_searcher.metrics import IS_WHOLE, REBUILDS
+from classifeed_searcher.store.generation import IndexGeneration, IndexWrite
+from classifeed_searcher.store.generations import Generations
+from classifeed_searcher.store.live_index import LiveIndex
+from classifeed_searcher.store.positions import reach
+from classifeed_searcher.store.state_file import UnusableIndex
+
+_log = structlog.get_logger(__name__)
+
+MakeConsumer = Callable[[IndexGeneration], OrderedConsumer[IndexWrite]]
+
+_SCHEMA_EVERY_S: Final = 0.5
+
+
+class IndexKeeper:
+    """Role: the one writer of a client's index.
+
+    A generation is searched from when it is whole until another one takes its place. A crash at any point leaves the
+    one that was current; what was on its way is begun anew.
+    """
+
+    def __init__(
+        self,
+        live: LiveIndex,
+        generations: Generations,
+        registry: Registry,
+        topic: TopicLog,
+        make_consumer: MakeConsumer,
+    ) -> None:
+        """Take the client's folder and open what is in it.
+
+        Raises:
+            LockedIndex: another process has it.
+        """
+        self._live = live
+        self._generations = generations
+        self._registry = registry
+        self._topic = topic
+        self._builder = IndexBuilder(registry, topic, generations)
+        self._make_consumer = make_consumer
+        self._following: Following | None = None
+        self._wanted: asyncio.Queue[Cause] = asyncio.Queue()
+        self._stored: IndexGeneration | None = None
+        self._cause: Cause | None = None
+        generations.lock()
+        try:
+            self._stored = generations.open_current()
+        except UnusableIndex as error:
+            self._cause = Cause(NO_INDEX, str(error))
+
+    def request_rebuild(self, cause: Cause) -> None:
+        """Have the index made again from the registry, once for all requests until then."""
+        if self._live.rebuild is None and self._wanted.empty():
+            self._wanted.put_nowait(cause)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until `stop` is set."""
+        IS_WHOLE.labels(self._live.client).set(0)
+        try:
+            cause = self._cause or await self._check_stored()
+            while not stop.is_set():
+                cause = await (self._follow(stop) if cause is None else self._replace(cause, stop))
+        finally:
+            await self._stop_following()
+
+    async def backlog(self) -> dict[str, int]:
+        """Return how many records are not taken in yet, or how many shards a new index still has to read."""
+        if not self._live.has_schema:
+            return {}
+        if self._live.rebuild is not None:
+            return {f"{self._live.client} shards to rebuild": max(1, SHARDS - self._live.rebuild.shards)}
+        if self._following is None:
+            return {f"{self._live.client} index to open": 1}
+        return await self._following.consumer.backlog()
+
+    def blocked(self) -> Mapping[str, str]:
+        """Return a rebuild under way in a line, and the partitions of the topic that cannot go on."""
+        live = self._live
+        found = {live.client: live.rebuild.describe(live.client)} if live.rebuild and live.has_schema else {}
+        return found if self._following is None else {**found, **self._following.consumer.blocked()}
+
+    def close(self) -> None:
+        """Give everything back; after `run` has returned."""
+        for generation in (self._stored, self._live.generation):
+            if generation is not None:
+                generation.close()
+        self._stored = self._live.generation = None
+        self._generations.unlock()
+
+    async def _check_stored(self) -> Cause | None:
+        """Have the stored generation searched, unless the topic cannot bring it up to date any more."""
+        generation, self._stored = self._stored, None
+        assert generation is not None
+        if lost := await self._topic.describe_loss(generation.state.positions):
+            generation.close()
+            return Cause(LOG_LOST, lost)
+        self._live.generation = generation
+        self._note_whole()
+        return None
+
+    async def _follow(self, stop: asyncio.Event) -> Cause | None:
+        """Take in the topic until there is a cause for a rebuild; None: until `stop` was set."""
+        if self._following is None:
+            assert self._live.generation is not None
+            self._following = Following(self._live.generation, self._make_consumer(self._live.generation))
+        ended, wanted = await _until(stop, self._following.ended(), self._wanted.get())
+        if not ended.cancelled():
+            self._following = None
+            return Cause(LOG_LOST, ended.result())
+        return None if wanted.cancelled() else wanted.result()
+
+    async def _replace(self, cause: Cause, stop: asyncio.Event) -> Cause | None:
+        """Put a new generation in the place of the current one.
+
+        Returns:
+            None when done; otherwise the cause for which it is to be begun anew.
+        """
+        live = self._live
+        live.rebuild = rebuild = Rebuild(cause)
+        REBUILDS.labels(live.client, cause.kind).inc()
+        _log.warning("searcher.rebuild.begun", client=live.client, cause=cause.kind, why=cause.text)
+        if not cause.keeps_former:
+            await self._retire_former()
+        try:
+            [schema] = await _until(stop, self._await_schema(rebuild))
+            if schema.cancelled():
+                return cause
+            [building] = await _until(stop, self._builder.build(schema.result(), rebuild))
+            return cause if building.cancelled() else await self._take_over(building.result(), cause, stop)
+        except EpochChanged as error:
+            _log.warning("searcher.rebuild.begins.anew", client=live.client, why=str(error))
+            await asyncio.sleep(_SCHEMA_EVERY_S)
+            return cause
+        finally:
+            live.rebuild = None
+
+    async def _await_schema(self, rebuild: Rebuild) -> schema_pb2.Schema:
+        while True:
+            try:
+                schema = await self._registry.active_schema()
+            except DomainError as error:
+                rebuild.waits_for = error.message
+            else:
+                rebuild.waits_for = ""
+                self._live.has_schema = schema is not None
+                if schema is not None:
+                    return schema
+            await asyncio.sleep(_SCHEMA_EVERY_S)
+
+    async def _take_over(self, built: Built, cause: Cause, stop: asyncio.Event) -> Cause | None:
+        """Let a generation take in what changed during its scan, and make it the current one."""
+        live = self._live
+        await self._stop_following()
+        following = Following(built.generation, self._make_consumer(built.generation))
+        try:
+            reached, ended = await _until(stop, reach(built.generation, built.ends), following.ended())
+            if not ended.cancelled():
+                return Cause(LOG_LOST, ended.result(), keeps_former=cause.keeps_former)
+            if reached.cancelled():
+                return cause
+            await asyncio.to_thread(self._generations.switch_to, built.generation)
+            former, live.generation, self._following = live.generation, built.generation, following
+        finally:
+            if self._following is not following:
+                await following.stop()
+                built.generation.close()
+        if former is not None:
+            former.close()
+        await asyncio.to_thread(self._generations.remove_all_but, built.generation)
+        self._note_whole()
+        _log.info("searcher.rebuild.finished", client=live.client, documents=built.generation.index.documents)
+        return None
+
+    async def _retire_former(self) -> None:
+        await self._stop_following()
+        former, self._live.generation = self._live.generation, None
+        IS_WHOLE.labels(self._live.client).set(0)
+        if former is not None:
+            former.close()
+
+    async def _stop_following(self) -> None:
+        following, self._following = self._following, None
+        if following is not None:
+            await following.stop()
+
+    def _note_whole(self) -> None:
+        IS_WHOLE.labels(self._live.client).set(1)
+
+
+async def _until(stop: asyncio.Event, *coroutines: Coroutine[Any, Any, Any]) -> list[asyncio.Task[Any]]:
+    """Return the tasks of some coroutines once one is done or `stop` is set; the others are cancelled by then."""
+    stopping = asyncio.create_task(stop.wait())
+    tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]
+    try:
+        await asyncio.wait([stopping, *tasks], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (stopping, *tasks):
+            task.cancel()
+        await asyncio.wait([stopping, *tasks])
+    return tasks

@@ -1,0 +1,91 @@
+"""The generations of a client's index: which one is current, and how the next one takes its place."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+import time
+from pathlib import Path
+from typing import IO, Final
+
+from classifeed_searcher.engine.index import LockedIndex
+from classifeed_searcher.store.generation import IndexGeneration
+from classifeed_searcher.store.state_file import UnusableIndex, read_json, write_json
+
+_CURRENT: Final = "current.json"
+_LOCK: Final = "lock"
+
+
+class Generations:
+    """Folders under one of the client, and `current.json`, which names the one that counts.
+
+    The file is replaced in one step, so after a crash one of the two generations counts, whole; what it does not name
+    is removed.
+    """
+
+    def __init__(self, data_dir: Path, client: str) -> None:
+        self.client = client
+        self.folder = data_dir / client
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._lock: IO[bytes] | None = None
+
+    def lock(self) -> None:
+        """Take the folder for this process, until `unlock` or its end. A second call changes nothing.
+
+        Raises:
+            LockedIndex: another process has it.
+        """
+        if self._lock is not None:
+            return
+        file = (self.folder / _LOCK).open("wb")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            file.close()
+            raise LockedIndex(f"{self.folder} is written by another process: stop that one first") from error
+        self._lock = file
+
+    def unlock(self) -> None:
+        """Give the folder back."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def open_current(self) -> IndexGeneration:
+        """Open the current generation and remove what is left of others.
+
+        Raises:
+            UnusableIndex: there is none that can be gone on with.
+            LockedIndex: another process writes it.
+        """
+        if all(entry.name == _LOCK for entry in self.folder.iterdir()):
+            raise UnusableIndex(f"{self.folder} is empty")
+        name = read_json(self.folder / _CURRENT).get("generation")
+        if not isinstance(name, str) or not name or Path(name).name != name:
+            raise UnusableIndex(f"{self.folder / _CURRENT} names no index")
+        generation = IndexGeneration.open(self.folder / name)
+        self._remove_all_but(name)
+        return generation
+
+    def new_folder(self) -> Path:
+        """Return where the next generation is to be made; what was left there by a crash is removed."""
+        path = self.folder / f"generation-{time.time_ns()}"
+        shutil.rmtree(path, ignore_errors=True)
+        return path
+
+    def switch_to(self, generation: IndexGeneration) -> None:
+        """Make a generation the current one, durably and in one step. Blocks."""
+        write_json(self.folder / _CURRENT, {"generation": generation.folder.name})
+
+    def remove_all_but(self, generation: IndexGeneration) -> None:
+        """Remove the other generations, which must be closed. Blocks."""
+        self._remove_all_but(generation.folder.name)
+
+    def _remove_all_but(self, name: str) -> None:
+        for entry in self.folder.iterdir():
+            if entry.name in {name, _CURRENT, _LOCK}:
+                continue
+            if entry.is_dir():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink(missing_ok=True)

@@ -1,0 +1,324 @@
+"""An index is made from the registry where it is lost or cannot be brought up to date, beside writes, and is whole."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from classifeed.documents.v1 import schema_pb2
+from classifeed_common.document_shards import SHARDS
+from classifeed_common.embedded.kafka import EmbeddedKafka
+from classifeed_common.errors import Unavailable
+from classifeed_common.kafka import Cluster, Topic
+from classifeed_searcher.app.build_index import Built, IndexBuilder
+from classifeed_searcher.clients.registry import Registry, ScannedPage
+from classifeed_searcher.domain.rebuild import Rebuild
+from classifeed_searcher.domain.watermarks import Watermarks
+from classifeed_searcher.store.generation import IndexGeneration, IndexWrite
+
+pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(900)]
+
+Deliver = Callable[[], Awaitable[None]]
+OpenSearcher = Callable[..., Any]
+
+
+@pytest.fixture
+def forget_topic(kafka: EmbeddedKafka, topic: str) -> Callable[[], Awaitable[None]]:
+    """Removes what the topic holds, as its retention does after a week."""
+
+    async def forget() -> None:
+        ends = await Cluster(kafka.bootstrap, client_id="test").ends([(topic, at) for at in range(SHARDS)])
+        admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+        removed = admin.delete_records([TopicPartition(topic, at, end) for (_, at), end in ends.items() if end])
+        for future in removed.values():
+            await asyncio.to_thread(future.result)
+
+    return forget
+
+
+@pytest.mark.parametrize("begins", ["at the registry", "at the start of the topic"])
+async def test_new_index_holds_what_the_topic_has_forgotten(
+    upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher, forget_topic: Any, begins: str
+) -> None:
+    """The topic is a window of a week: whoever begins at its start lacks all that has not changed since."""
+    await upstream.put_schema()
+    await upstream.push(*[build.upsert(f"k{n}") for n in range(300)])
+    await deliver()
+    first = open_searcher()
+    first.start(verifies=True)
+    await first.settled()
+    await first.stop()
+    await forget_topic()
+    await upstream.push(build.delete("k0", 2), build.upsert("k1", 2))
+    shutil.rmtree(first.generations.folder)
+
+    again = open_searcher()
+    if begins == "at the start of the topic":
+        again.registry.scan_page = _nothing
+    again.start()
+    await again.until(lambda: again.is_whole)
+    await _delivered(upstream)
+    async with asyncio.timeout(180):
+        while any((await again.keeper.backlog()).values()):
+            await asyncio.sleep(0.05)
+    assert (again.versions() == await upstream.live_versions()) is (begins == "at the registry")
+
+
+async def _nothing(*_: object) -> Any:
+    return ScannedPage([], None, 0)
+
+
+@pytest.mark.parametrize("lost", ["folder", "state", "format", "retention", "topic"])
+async def test_lost_index_is_made_again_by_itself_and_not_shown_before(
+    upstream: Any,
+    build: Any,
+    deliver: Deliver,
+    open_searcher: OpenSearcher,
+    forget_topic: Any,
+    kafka: EmbeddedKafka,
+    topic: str,
+    lost: str,
+) -> None:
+    await upstream.put_schema()
+    await upstream.push(*[build.upsert(f"k{n}") for n in range(2000)])
+    await deliver()
+    before = open_searcher()
+    before.start(verifies=True)
+    await before.settled()
+    await before.stop()
+    # What was changed and delivered while the replica was away.
+    await upstream.push(*[build.upsert(f"k{n}", 2) for n in range(0, 2000, 3)], build.delete("k1", 2))
+    await _delivered(upstream)
+    folder = before.generations.folder
+    [state] = folder.glob("*/state.json")
+    match lost:
+        case "folder":
+            shutil.rmtree(folder)
+        case "state":
+            state.write_text("{")
+        case "format":
+            state.write_text(state.read_text().replace('"format": 2', '"format": 1'))
+        case "retention":
+            await forget_topic()
+        case "topic":
+            cluster = Cluster(kafka.bootstrap, client_id="test")
+            await cluster.remove([topic])
+            await _gone(cluster, topic)
+            await cluster.ensure([Topic(topic, SHARDS, 3_600_000)])
+
+    after = open_searcher()
+    began_s = time.monotonic()
+    shown: list[dict[str, int]] = []
+    after.start(verifies=True)
+
+    def is_whole() -> bool:
+        if after.is_whole and not shown:
+            shown.append(after.versions())
+        return bool(shown)
+
+    with pytest.raises(Unavailable):
+        await after.live.check()
+    await after.until(is_whole)
+    print(f"{lost} lost: whole after {time.monotonic() - began_s:.1f} s")  # noqa: T201
+    await after.settled()
+    print(f"{lost} lost: digests equal after {time.monotonic() - began_s:.1f} s")  # noqa: T201
+    expected = await upstream.live_versions()
+    assert shown == [expected], "nothing is shown before the index is whole"
+    assert after.versions() == expected
+    assert after.live.equal == SHARDS
+    assert len([entry for entry in folder.iterdir() if entry.is_dir()]) == 1, "what was before is removed"
+    await upstream.push(build.upsert("k2", 9))
+    await after.until(lambda: after.versions().get("k2") == 9, "the new index follows the topic")
+
+
+async def test_positions_lost_under_a_running_searcher(
+    upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher, kafka: EmbeddedKafka, topic: str
+) -> None:
+    await upstream.put_schema()
+    await upstream.push(*[build.upsert(f"k{n}") for n in range(200)])
+    await deliver()
+    searcher = open_searcher()
+    searcher.start()
+    await searcher.until(lambda: searcher.is_whole)
+    first = searcher.live.generation
+    cluster = Cluster(kafka.bootstrap, client_id="test")
+    await cluster.remove([topic])
+    await _gone(cluster, topic)
+    await cluster.ensure([Topic(topic, SHARDS, 3_600_000)])
+    await upstream.push(*[build.upsert(f"k{n}", 2) for n in range(200)])
+    await searcher.until(lambda: searcher.live.generation not in {first, None}, "another generation")
+    await searcher.until(lambda: set(searcher.versions().values()) == {2})
+
+
+async def test_crash_in_a_rebuild_begins_it_anew(
+    upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher
+) -> None:
+    await upstream.put_schema()
+    await upstream.push(*[build.upsert(f"k{n}") for n in range(1000)])
+    await deliver()
+    first = open_searcher()
+    is_half = asyncio.Event()
+    scan_page = first.registry.scan_page
+
+    async def scan_half(shard: int, *position: Any) -> Any:
+        if shard == SHARDS // 2:
+            is_half.set()
+            await asyncio.Event().wait()
+        return await scan_page(shard, *position)
+
+    first.registry.scan_page = scan_half
+    first.start()
+    await asyncio.wait_for(is_half.wait(), 120)
+    assert "of 64 shards" in first.keeper.blocked()[upstream.client]
+    assert (await first.keeper.backlog()).popitem()[1] >= SHARDS // 2
+    await first.kill()
+    again = open_searcher()
+    with pytest.raises(Unavailable):
+        await again.live.check()
+    again.start()
+    await again.until(lambda: again.is_whole)
+    assert again.versions() == await upstream.live_versions()
+    assert len([entry for entry in again.generations.folder.iterdir() if entry.is_dir()]) == 1
+
+
+async def test_client_without_a_schema_is_waited_for(
+    upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher
+) -> None:
+    searcher = open_searcher()
+    searcher.start()
+    await searcher.until(lambda: not searcher.live.has_schema)
+    await searcher.live.check()
+    assert await searcher.keeper.backlog() == {}
+    await upstream.put_schema()
+    await deliver()
+    await upstream.push(build.upsert("a"))
+    await searcher.until(lambda: searcher.versions() == {"a": 1})
+
+
+class LateNotes(IndexBuilder):
+    """The naive way: the ends are noted once the scan is through."""
+
+    async def build(self, schema: schema_pb2.Schema, rebuild: Rebuild) -> Built:
+        generation = IndexGeneration.create(self._generations.new_folder(), schema)
+        write = IndexWrite(Watermarks(), {})
+        for shard in range(SHARDS):
+            async for page in self._pages(shard, schema.epoch, rebuild):
+                await asyncio.to_thread(generation.fill, write, page.decode())
+            rebuild.shards += 1
+        rebuild.is_following = True
+        write.watermarks = Watermarks.at(await self._registry.queue_ends())
+        ends = await self._topic.ends()
+        generation.commit(write, ends)
+        return Built(generation, ends)
+
+
+@pytest.mark.parametrize("notes", ["before the scan", "after the scan"])
+async def test_scan_beside_writes_loses_nothing(
+    upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher, notes: str, monkeypatch: Any
+) -> None:
+    """2,000 writes a second of new, changed and removed documents, all through the scan."""
+    documents, rate = 20_000, 2_000
+    await upstream.put_schema()
+    await upstream.push(*[build.upsert(f"k{n}") for n in range(documents)])
+    await deliver()
+    await _delivered(upstream)
+    searcher = open_searcher()
+    if notes == "after the scan":
+        registry, topic, generations = searcher.registry, searcher.topic, searcher.generations
+        searcher.keeper._builder = LateNotes(registry, topic, generations)
+    is_scanned, written = asyncio.Event(), [0]
+    scan_page = Registry.scan_page
+
+    async def scan_slowly(self: Registry, shard: int, *position: Any) -> Any:
+        page = await scan_page(self, shard, *position)
+        await asyncio.sleep(0.05)  # 64 shards take three seconds at least, so that thousands of writes fall into them
+        return page
+
+    monkeypatch.setattr(Registry, "scan_page", scan_slowly)
+
+    async def write() -> None:
+        began_s, step = time.monotonic(), 0
+        while not is_scanned.is_set():
+            step += 1
+            changes = [build.upsert(f"k{(step * 97 + n * 193) % documents}", 1 + step) for n in range(350)]
+            unique = {change.pk: change for change in changes}
+            fresh = [build.upsert(f"new{step}-{n}") for n in range(100)]
+            gone = [build.delete(f"new{step - 5}-{n}", 2) for n in range(50)] if step > 5 else []
+            batch = [*unique.values(), *fresh, *gone]
+            await upstream.push(*batch)
+            written[0] += len(batch)
+            await asyncio.sleep(max(0.0, began_s + written[0] / rate - time.monotonic()))
+
+    writing = asyncio.create_task(write())
+    began_s = time.monotonic()
+    try:
+        searcher.start(verifies=True)
+        await searcher.until(lambda: searcher.live.rebuild is not None and searcher.live.rebuild.is_following)
+        seconds = time.monotonic() - began_s
+    finally:
+        is_scanned.set()
+        await writing
+    print(f"{written[0]} writes beside a scan of {seconds:.1f} s: {written[0] / seconds:.0f}/s")  # noqa: T201
+    await searcher.until(lambda: searcher.is_whole)
+    await _delivered(upstream)
+    first = searcher.live.generation
+    if notes == "before the scan":
+        await searcher.settled()
+        assert searcher.live.generation is first, "the digests were equal at once"
+        assert searcher.versions() == await upstream.live_versions()
+        assert searcher.live.equal == SHARDS
+    else:
+        # Digests find it, and the index is made again; meanwhile it is searched as it is.
+        await searcher.until(lambda: bool(searcher.live.differing))
+
+
+async def test_searcher_waits_for_a_receiver_that_is_away(
+    upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher, monkeypatch: Any, tmp_path: Path
+) -> None:
+    await upstream.put_schema()
+    await upstream.push(build.upsert("a"))
+    await deliver()
+    searcher = open_searcher()
+    is_away = [True]
+    scan_page = searcher.registry.scan_page
+
+    async def fail(*position: Any) -> Any:
+        if is_away[0]:
+            raise Unavailable("UNAVAILABLE", "the receiver is away")
+        return await scan_page(*position)
+
+    searcher.registry.scan_page = fail
+    searcher.start()
+    await searcher.until(lambda: "the receiver is away" in searcher.keeper.blocked().get(upstream.client, ""))
+    is_away[0] = False
+    await searcher.until(lambda: searcher.versions() == {"a": 1})
+    assert not searcher.keeper.blocked()
+
+
+async def _delivered(upstream: Any) -> None:
+    """Return once the indexer has delivered everything."""
+    async with asyncio.timeout(180):
+        while True:
+            async with upstream.database.connection() as connection:
+                cursor = await connection.execute(
+                    "SELECT count(*) FROM shards s LEFT JOIN progress p USING (client, queue, shard)"
+                    " WHERE s.queue IN (1, 2) AND s.last_idx > coalesce(p.idx, 0)"
+                )
+                [(left,)] = await cursor.fetchall()
+            if not left:
+                return
+            await asyncio.sleep(0.05)
+
+
+async def _gone(cluster: Cluster, topic: str) -> None:
+    async with asyncio.timeout(60):
+        while await cluster.topics([topic]):
+            await asyncio.sleep(0.1)

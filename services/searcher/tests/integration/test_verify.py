@@ -1,0 +1,150 @@
+"""An index that differs from the registry is found by digests and made again; what that does not mend is named."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from classifeed.documents.v1.index_document_pb2 import IndexDocument
+from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_MAIN
+from classifeed_common.document_shards import SHARDS, hash_of, shard_of
+from classifeed_common.kafka import KafkaProducer, index_documents, message_of
+from classifeed_common.testing.databases import TableBackup
+
+pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(900)]
+
+Deliver = Callable[[], Awaitable[None]]
+OpenSearcher = Callable[..., Any]
+REGISTRY = ("documents", "shards", "elements", "failures", "progress")
+
+
+@pytest.fixture
+async def searcher(upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher) -> Any:
+    """A searcher that holds 300 documents and equals the registry."""
+    await upstream.put_schema()
+    await upstream.push(*[build.upsert(f"k{n}") for n in range(300)])
+    await deliver()
+    made = open_searcher()
+    made.start(verifies=True)
+    await made.settled()
+    assert made.live.equal == SHARDS
+    return made
+
+
+def damage(searcher: Any, *documents: Any, gone: str = "") -> None:
+    """Change the index under the searcher's feet."""
+    index = searcher.live.generation.index
+    for document in documents:
+        index.apply(document)
+    if gone:
+        index._writer.delete_documents_by_term("_pk", gone)
+    index.commit()
+
+
+@pytest.mark.parametrize("kind", ["lost", "too many", "older", "swapped"])
+async def test_difference_is_named_and_the_index_made_again(
+    upstream: Any, build: Any, searcher: Any, kind: str
+) -> None:
+    first = searcher.live.generation
+    match kind:
+        case "lost":
+            damage(searcher, gone="k7")
+        case "too many":
+            damage(searcher, build.upsert("nobody"))
+        case "older":
+            await upstream.push(build.upsert("k7", 5))
+            await searcher.settled()
+            damage(searcher, build.upsert("k7", 4))
+        case "swapped":  # as many documents as there should be
+            other = next(pk for n in range(10**6) if shard_of(hash_of(pk := f"x{n}")) == shard_of(hash_of("k7")))
+            damage(searcher, build.upsert(other), gone="k7")
+    named: list[str] = []
+
+    def is_made_again() -> bool:
+        named.extend(searcher.verifier.blocked().values())
+        assert searcher.is_whole, "what is nearly right is searched until then"
+        return searcher.live.generation is not first
+
+    await searcher.until(is_made_again)
+    assert any("differ from the registry (shard" in line and "is being made again" in line for line in named), named
+    await searcher.settled()
+    assert searcher.versions() == await upstream.live_versions()
+    assert not searcher.verifier.blocked()
+
+
+@pytest.mark.parametrize("restored", ["tables", "tables, and nothing is written since"])
+async def test_restored_receiver_leaves_no_documents_that_it_does_not_know(
+    upstream: Any, build: Any, searcher: Any, restored: str
+) -> None:
+    """What was pushed since the backup is in the index; offers pushes it again in its own time (see there)."""
+    backup = TableBackup(upstream.database, *REGISTRY)
+    await backup.take()
+    await upstream.push(*[build.upsert(f"k{n}", 2) for n in range(0, 300, 2)], build.upsert("new"))
+    await searcher.settled()
+    first = searcher.live.generation
+    await backup.restore()
+    if restored == "tables":
+        await upstream.push(*[build.upsert(f"k{n}", 3) for n in range(0, 300, 10)])
+    await searcher.until(lambda: searcher.live.generation is not first, "the difference is found")
+    await searcher.settled()
+    assert searcher.versions() == await upstream.live_versions()
+    assert "new" not in searcher.versions()
+
+
+async def test_what_no_rebuild_mends_is_named_and_not_tried_for_ever(upstream: Any, build: Any, searcher: Any) -> None:
+    first = searcher.live.generation
+    damage(searcher, gone="k7")
+    await upstream.execute("UPDATE documents SET document = '\\xff00', compression = 1 WHERE pk = 'k7'")
+    await searcher.until(lambda: searcher.live.generation is not first)
+    second = searcher.live.generation
+    await searcher.until(lambda: bool(searcher.live.differing))
+    await asyncio.sleep(3)  # several comparisons
+    assert searcher.live.generation is second
+    assert "did not mend it" in searcher.verifier.blocked()[upstream.client]
+    backlog = await searcher.verifier.backlog()
+    assert backlog[f"{upstream.client} shards that differ from the registry"] == 1, "not settled"
+    await upstream.push(build.upsert("k7", 2))
+    await searcher.settled()
+    assert not searcher.verifier.blocked()
+
+
+async def test_documents_that_the_index_cannot_take_are_no_difference(
+    upstream: Any, build: Any, searcher: Any, producer: KafkaProducer
+) -> None:
+    """A document that goes to the dead letters; the index keeps the older version."""
+    first = searcher.live.generation
+    shard = shard_of(hash_of("k7"))
+    await upstream.stop_indexer()
+    await upstream.push(build.upsert("k7", 2))
+    async with upstream.database.connection() as connection:
+        cursor = await connection.execute(
+            "SELECT last_idx FROM shards WHERE client = %s AND queue = 1 AND shard = %s", (upstream.client, shard)
+        )
+        [(idx,)] = await cursor.fetchall()
+    wrong = IndexDocument(
+        client=upstream.client, epoch=1, pk="k7", version=2, action=1, fence=1 << 62, queue=INDEX_QUEUE_MAIN,
+        shard=shard, idx=idx,
+    )  # fmt: skip
+    wrong.fields.add(name="price").values.add(string_value="дёшево")
+    await producer.send([message_of(index_documents(upstream.client), b"k7", wrong, partition=shard)])
+    await searcher.until(lambda: searcher.live.generation.state.refused == {"k7": 2})
+    await upstream.execute("UPDATE progress SET idx = %s WHERE queue = 1 AND shard = %s", idx, shard)
+    await searcher.settled()
+    assert searcher.live.generation is first
+    assert searcher.versions()["k7"] == 1
+
+
+async def test_shard_on_the_move_is_compared_later(upstream: Any, build: Any, searcher: Any) -> None:
+    """The indexer stands still: the registry is ahead, which is no difference; and nothing is settled."""
+    first = searcher.live.generation
+    await upstream.stop_indexer()
+    await upstream.push(*[build.upsert(f"k{n}", 2) for n in range(300)])
+    for _ in range(4):
+        backlog = await searcher.verifier.backlog()
+        assert backlog[f"{upstream.client} shards to compare with the registry"] > 0
+        await asyncio.sleep(0.7)
+    assert not searcher.live.differing
+    assert searcher.live.generation is first

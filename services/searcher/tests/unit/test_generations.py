@@ -1,0 +1,116 @@
+"""Which generation counts after a crash, and what cannot be gone on with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from classifeed.documents.v1 import schema_pb2
+from classifeed_searcher.engine.index import LockedIndex
+from classifeed_searcher.store.generation import IndexGeneration
+from classifeed_searcher.store.generations import Generations
+from classifeed_searcher.store.state_file import UnusableIndex
+
+
+def make(generations: Generations) -> IndexGeneration:
+    generation = IndexGeneration.create(generations.new_folder(), schema_pb2.Schema(client="offers", epoch=1))
+    write = generation.open_write()
+    write.is_touched = True
+    generation.commit(write, {})
+    return generation
+
+
+@pytest.fixture
+def generations(tmp_path: Path) -> Generations:
+    return Generations(tmp_path, "offers")
+
+
+def folders(generations: Generations) -> set[str]:
+    return {entry.name for entry in generations.folder.iterdir() if entry.is_dir()}
+
+
+def test_current_generation_is_opened_and_leftovers_are_removed(generations: Generations) -> None:
+    first = make(generations)
+    generations.switch_to(first)
+    second = make(generations)  # a crash before the switch
+    for generation in (first, second):
+        generation.close()
+    opened = generations.open_current()
+    assert opened.folder == first.folder
+    assert folders(generations) == {first.folder.name}
+    opened.close()
+
+
+def test_switch_names_the_next_generation(generations: Generations) -> None:
+    first = make(generations)
+    generations.switch_to(first)
+    second = make(generations)
+    generations.switch_to(second)
+    first.close()
+    second.close()  # a crash after the switch, before the first one was removed
+    opened = generations.open_current()
+    assert opened.folder == second.folder
+    assert folders(generations) == {second.folder.name}
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        ("empty folder", "is empty"),
+        ("no current", "current.json is missing"),
+        ("no state", "state.json is missing"),
+        ("half a state", "cannot be read"),
+        ("state of another kind", "cannot be read"),
+        ("other format", "format 1, this release reads 2"),
+        ("no index", "holds no index"),
+        ("damaged index", "cannot be opened"),
+        ("no schema", "cannot be opened"),
+        ("index of the release before", "current.json is missing"),
+    ],
+)
+def test_unusable_index_says_why(generations: Generations, damage: str, why: str) -> None:
+    generation = make(generations)
+    generations.switch_to(generation)
+    generation.close()
+    state, current = generation.state_path, generations.folder / "current.json"
+    match damage:
+        case "empty folder":
+            current.unlink()
+            for path in sorted(generation.folder.rglob("*"), reverse=True):
+                path.rmdir() if path.is_dir() else path.unlink()
+            generation.folder.rmdir()
+        case "no current":
+            current.unlink()
+        case "no state":
+            state.unlink()
+        case "half a state":
+            state.write_text(state.read_text()[:-5])
+        case "state of another kind":
+            state.write_text(json.dumps({"format": 2, "positions": "none"}))
+        case "other format":
+            state.write_text(json.dumps({"format": 1, "positions": [], "watermarks": {}}))
+        case "no index":
+            (generation.folder / "index" / "meta.json").unlink()
+        case "damaged index":
+            (generation.folder / "index" / "meta.json").write_text("{}")
+        case "no schema":
+            (generation.folder / "schema.binpb").unlink()
+        case "index of the release before":
+            current.unlink()
+            (generations.folder / "state.json").write_text(json.dumps({"format": 1}))
+    with pytest.raises(UnusableIndex, match=why):
+        generations.open_current()
+
+
+def test_folder_has_one_process(generations: Generations, tmp_path: Path) -> None:
+    generations.lock()
+    generations.lock()
+    other = Generations(tmp_path, "offers")
+    with pytest.raises(LockedIndex, match="another process"):
+        other.lock()
+    generations.unlock()
+    other.lock()
+    other.unlock()

@@ -1,0 +1,146 @@
+"""A database or an index is put back to what it was before a load: the search is fresh again by itself, and whole."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+from bench.generated_feed import offer_ids, write_feed
+from psycopg.conninfo import make_conninfo
+
+from classifeed_common.testing.databases import DatabaseServer
+from tests.e2e.suite import Suite
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000)]
+
+_OFFERS = 2000
+_PRICE_STEP = 10_000
+# Two minutes are the promise on a machine of its own.
+_LIMIT_S = 1200
+
+
+class Load:
+    """A seller with revisions of a feed: each one changes every price, and the offers at both ends."""
+
+    def __init__(self, suite: Suite, seller: str, folder: Path) -> None:
+        self._suite, self._seller, self._folder = suite, seller, folder
+        ids = list(offer_ids(_OFFERS, prefix=seller))
+        self._odd, self._even = frozenset(ids[:-100]), frozenset(ids[100:])
+        self._all = frozenset(ids)
+
+    def upload(self, revision: int) -> None:
+        wanted = self._odd if revision % 2 else self._even
+        file = self._folder / f"{revision}.yml"
+        write_feed(file, _OFFERS, prefix=self._seller, revision=revision * _PRICE_STEP, skip=self._all - wanted)
+        answer = self._suite.upload(file, self._seller, timeout_s=900)
+        assert answer.exit_code == 0, answer.document
+
+    def is_fresh(self, revision: int) -> bool:
+        """Whether the search has all of a revision, and nothing else."""
+        found = [
+            self._suite.run("search", query, "--seller", self._seller, "--limit", "1")
+            for query in (f"price:[{revision * _PRICE_STEP} TO *]", "*")
+        ]
+        totals = [int(each.document["total"]) for each in found if each.exit_code == 0]
+        return totals == [len(self._odd)] * 2
+
+
+def put_back_database(service: str) -> Callable[[Suite], Callable[[], None]]:
+    def back_up(suite: Suite) -> Callable[[], None]:
+        dsn = suite.status()["postgres"][service]
+        password = json.loads((suite.data / "keys" / "postgres.json").read_text())["postgres"]
+        admin = make_conninfo(dsn, dbname="postgres", user="postgres", password=password)
+        server = DatabaseServer(admin)
+        backup = server.back_up(dsn)
+
+        def restore() -> None:
+            server.restore(dsn, backup)
+            if service == "offers":
+                # An idle consumer keeps its positions in memory: it learns of the restore with the next record, or when
+                # it is started again, as here.
+                suite.kill(service)
+            with psycopg.connect(admin, autocommit=True) as connection:
+                connection.execute(f"ALTER DATABASE {service} OWNER TO {service}")
+
+        return restore
+
+    return back_up
+
+
+def put_back_folder(suite: Suite) -> Callable[[], None]:
+    def restore() -> None:
+        suite.kill("searcher")
+        copy.rename(folder.with_name("copy"))
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.with_name("copy").rename(folder)
+
+    folder = suite.data / "services" / "searcher" / "offers"
+    copy = folder.with_name("backup")
+    shutil.copytree(folder, copy)
+    return restore
+
+
+def lose_folder(suite: Suite) -> Callable[[], None]:
+    folder = suite.data / "services" / "searcher" / "offers"
+
+    def lose() -> None:
+        suite.kill("searcher")
+        shutil.rmtree(folder, ignore_errors=True)
+
+    return lose
+
+
+_LOSSES = {
+    "searcher: folder lost": lose_folder,
+    "searcher: folder restored": put_back_folder,
+    "indexer": put_back_database("indexer"),
+    "receiver": put_back_database("receiver"),
+    "offers": put_back_database("offers"),
+}
+
+
+@pytest.mark.parametrize("lost", _LOSSES)
+def test_search_is_fresh_again_after_a_restore(suite: Suite, seller: str, tmp_path: Path, lost: str) -> None:
+    load = Load(suite, seller, tmp_path)
+    load.upload(1)
+    suite.settle(timeout_s=900)
+    restore = _LOSSES[lost](suite)
+    suite.settle(timeout_s=900)
+    load.upload(2)
+    suite.settle(timeout_s=900)
+    assert load.is_fresh(2)
+
+    began_s = time.monotonic()
+    restore()
+    named: list[str] = []
+    was_stale = False
+    while not was_stale or not load.is_fresh(2):
+        seconds = time.monotonic() - began_s
+        assert seconds < _LIMIT_S, (lost, named)
+        for service, row in suite.status()["services"].items():
+            named += [f"{seconds:.0f} s {service}: {line}" for line in row["problems"]]
+        # The first look may still find what was there before anybody noticed the loss.
+        was_stale = was_stale or seconds > 20 or not load.is_fresh(2)
+        time.sleep(0.5)
+    fresh_s = time.monotonic() - began_s
+    suite.settle(timeout_s=_LIMIT_S)
+    settled_s = time.monotonic() - began_s
+    print(f"{lost}: fresh after {fresh_s:.0f} s, index equal to the registry after {settled_s:.0f} s")  # noqa: T201
+    print("\n".join(dict.fromkeys(named)))  # noqa: T201
+    assert load.is_fresh(2)
+    # Changes after the restore come through as well: none is taken for a repetition.
+    load.upload(3)
+    suite.settle(timeout_s=_LIMIT_S)
+    assert load.is_fresh(3)
+    stored = suite.query(
+        "offers", "SELECT external_id, version, published_version FROM offers WHERE seller_id = %s", seller
+    )
+    assert all(published == version for _, version, published in stored)
+    [(documents,)] = suite.query("receiver", "SELECT count(*) FROM documents WHERE status = 1")
+    total = int(suite.run("search", "*", "--limit", "1").document["total"])
+    assert total == documents, "as many are found as the registry has"
