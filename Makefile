@@ -23,8 +23,8 @@ $(VENV)/.tools:
 	@touch $@
 
 $(STAMP): $(VENV)/.tools requirements.lock $(MEMBERS)
-	$(BIN)/uv pip sync --quiet --compile-bytecode --require-hashes requirements.lock
-	$(BIN)/uv pip install --quiet --no-deps --no-build-isolation $(foreach m,$(MEMBERS),-e $(dir $(m)))
+	$(BIN)/uv pip sync --python $(BIN)/python --quiet --compile-bytecode --require-hashes requirements.lock
+	$(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps --no-build-isolation $(foreach m,$(MEMBERS),-e $(dir $(m)))
 	@touch $@
 
 demo: setup  ## load a sample feed into the whole suite, show what became of it, stop
