@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from classifeed_api.app.check_format import CheckFormat
 from classifeed_api.app.create_feed import CreateFeed
 from classifeed_api.app.create_tasks import CreateTasks
 from classifeed_api.app.delete_feed import DeleteFeed
 from classifeed_api.app.explain_offer import ExplainOffer
 from classifeed_api.app.keep_credentials import KeepCredentials
+from classifeed_api.app.limit_uploads import UploadSlots
 from classifeed_api.app.push_sources import PushSources
 from classifeed_api.app.read_feeds import ReadFeeds
 from classifeed_api.app.run_feed import RunFeed
@@ -33,6 +36,7 @@ from classifeed_common.publish_mark import MarkPusher
 from classifeed_common.runner import Role, ServiceRunner
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import blobs_of, channel_to, check_table, database_of
+from classifeed_common.spool import sweep_spool
 
 _SERVICE = "api"
 
@@ -69,6 +73,7 @@ def build(settings: ApiSettings) -> ServiceRunner:
         settings=settings,
         db=db,
         store_upload=StoreUpload(db, blobs, BlobRefs(), on_stored=tasks.wake),
+        upload_slots=UploadSlots(settings.upload_streams, settings.upload_streams_per_seller),
         feeds=_feed_cases(settings, db, processor, loader, sources, tasks),
         explain_offer=ExplainOffer(
             db,
@@ -83,6 +88,7 @@ def build(settings: ApiSettings) -> ServiceRunner:
     )
 
     async def start() -> None:
+        await asyncio.to_thread(sweep_spool, settings.spool_dir)
         await db.open()
         await blobs.open()
 
