@@ -12,6 +12,8 @@ import grpc.aio
 from classifeed.feeds.v1.task_pb2 import Task
 from classifeed.feeds.v1.task_service_pb2 import (
     CreateTaskRequest,
+    FindTasksRequest,
+    FindTasksResponse,
     GetTaskRequest,
     ListOfferErrorsRequest,
     ListOfferErrorsResponse,
@@ -115,6 +117,13 @@ class TaskService(FormatFiles, TaskServiceServicer):
             next_page_token=token,
             unlisted=[UnlistedIssues(code=code, count=count) for code, count in unlisted.items()],
         )
+
+    async def FindTasks(self, request: FindTasksRequest, context: Context) -> FindTasksResponse:
+        """Returns those of the tasks that there are."""
+        keys = [_task_key("names", name) for name in request.names]
+        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+            found = await reading.find_tasks(tx, keys)
+        return FindTasksResponse(names=[key.name for key in found])
 
     async def LocateOffer(self, request: LocateOfferRequest, context: Context) -> OfferLocation:
         """Finds an offer in the file of a task, by reading the file; one file at a time, the others wait.

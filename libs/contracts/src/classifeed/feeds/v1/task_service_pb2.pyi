@@ -105,6 +105,18 @@ class UnlistedIssues(_message.Message):
     count: int
     def __init__(self, code: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...
 
+class FindTasksRequest(_message.Message):
+    __slots__ = ("names",)
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    names: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, names: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class FindTasksResponse(_message.Message):
+    __slots__ = ("names",)
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    names: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, names: _Optional[_Iterable[str]] = ...) -> None: ...
+
 class LocateOfferRequest(_message.Message):
     __slots__ = ("parent", "external_id")
     PARENT_FIELD_NUMBER: _ClassVar[int]
