@@ -55,6 +55,14 @@ class ApiSettings(ServiceSettings):
     spool_reserve_bytes: int = Field(
         default=256 * 1024**2, ge=0, description="Free space that an upload must leave in the spool folder, in bytes."
     )
+    history_uploads: int = Field(
+        default=20, ge=1, description="Uploads of each namespace that stay though their loads are gone."
+    )
+    removed_days: int = Field(
+        default=45,
+        ge=31,
+        description="How long removed feeds are kept, in days: longer than the receiver keeps its tombstones.",
+    )
     lease_ttl_s: float = Field(
         default=10, gt=0, description="How long another replica waits before it takes over making tasks, in seconds."
     )
