@@ -76,16 +76,12 @@ def _tell_issues(look: Look, state: ExplanationState, issues: Sequence[OfferErro
 
 def _tell_unlisted(look: Look, *, is_lacking: bool) -> ExplanationStep:
     counted = f"{look.unlisted_issues:,} issues of this load are counted and not listed"
-    is_among = f"It was not taken; what is wrong with it is among the {counted.replace(' are', ' that are')}."
+    again = "Correct what is listed, and load the file again."
+    if not is_lacking:
+        return step(_STAGE, UNASKED, f"No issue of it is listed; {counted}.", time=sent_at(look), suggestion=again)
     most = max(look.task.statistics.issues, key=lambda count: count.unlisted)
-    return step(
-        _STAGE,
-        STOPPED if is_lacking else UNASKED,
-        is_among if is_lacking else f"No issue of it is listed; {counted}.",
-        time=sent_at(look),
-        suggestion="Correct what is listed, and load the file again.",
-        code=most.code if is_lacking else "",
-    )
+    found = f"It was not taken; what is wrong with it is among the {counted.replace(' are', ' that are')}."
+    return step(_STAGE, STOPPED, found, time=sent_at(look), suggestion=again, code=most.code)
 
 
 def _tell_duplicates(look: Look, issues: Sequence[OfferError]) -> ExplanationStep:
