@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from classifeed.feeds.v1 import load_pb2, task_pb2
@@ -75,8 +76,15 @@ def show_task(out: Output, task: task_pb2.Task) -> None:
                 for issue in numbers.issues
             ),
         )
+        show_unlisted(out, _unlisted_of(numbers))
         look = f"classifeed task errors {task.seller_id} {task.namespace} {task.task_id}"
         out.say(f"What to change, line by line:\n  {look}")
+
+
+def show_unlisted(out: Output, unlisted: Mapping[str, int]) -> None:
+    """Prints how many issues of each code are counted and not listed."""
+    for code, count in unlisted.items():
+        out.say(f"… and {count:,} more with {code} that are not listed")
 
 
 def show_errors(out: Output, errors: Sequence[load_pb2.OfferError], titles: Mapping[int, str] | None = None) -> None:
@@ -96,3 +104,10 @@ def show_errors(out: Output, errors: Sequence[load_pb2.OfferError], titles: Mapp
         out.say(f"  {one_line(error.message)}", hang=2)
         if error.suggestion:
             out.say(f"  {one_line(error.suggestion)}", hang=2)
+
+
+def _unlisted_of(statistics: task_pb2.FeedStatistics) -> Mapping[str, int]:
+    unlisted: Counter[str] = Counter()
+    for issue in statistics.issues:
+        unlisted[issue.code] += issue.unlisted
+    return +unlisted

@@ -104,6 +104,26 @@ def test_errors_come_from_all_pages(api: Any, terminal: Any, snapshot: Snapshot)
     assert "more than 1" in terminal("task", "errors", "my-shop", "default", "12", "--limit", "1").out
 
 
+def test_issues_that_are_only_counted_are_said(api: Any, terminal: Any) -> None:
+    flood = {"level": "ISSUE_LEVEL_ERROR", "code": "PRICE_INVALID", "count": 250_006, "unlisted": 249_956}
+    rows = [{**flood, "field": field} for field in ("price", "oldprice")]
+    counted = {**TASKS[0], "seller_id": "my-shop", "namespace": "default"}
+    api.answer("GetTask", task({**counted, "statistics": {"total": 500_012, "issues": rows}}))
+    said = "… and 499,912 more with PRICE_INVALID that are not listed"
+    assert said in terminal("task", "show", "my-shop", "default", "12").out.splitlines()
+    page = errors(ERROR)
+    page.unlisted.add(code="PRICE_INVALID", count=499_912)
+    api.answer("ListOfferErrors", page)
+    load = ("task", "errors", "my-shop", "default", "12")
+    assert terminal(*load).out.splitlines()[-1] == said
+    del page.errors[:]
+    api.answer("ListOfferErrors", page)
+    ended = terminal(*load, "--offer", "S-999")
+    assert ended.out.splitlines() == [said, "Issues of S-999 may be among those that are not listed."]
+    api.answer("ListOfferErrors", page)
+    assert terminal(*load, "--json").document["unlisted"] == [{"code": "PRICE_INVALID", "count": "499912"}]
+
+
 def test_hits(api: Any, terminal: Any, snapshot: Snapshot) -> None:
     fields = {"seller": "my-shop", "namespace": "default", "external_id": "G-101", "currency": "RUB"}
     title = "Скамейка садовая с чугунными ножками, которая стоит в саду и не боится дождя"

@@ -15,7 +15,7 @@ from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.paging import collect
 from classifeed_cli.platform.installation import connect
 from classifeed_cli.task_list import show_tasks
-from classifeed_cli.task_view import show_errors, show_task
+from classifeed_cli.task_view import show_errors, show_task, show_unlisted
 from classifeed_client import Client, feed_name, task_name
 
 _app = typer.Typer(help="What became of loads.", no_args_is_help=True)
@@ -106,8 +106,11 @@ def errors(
     show_errors(out, list(found.errors))
     if found.next_page_token:
         out.say(f"… more than {limit}; ask for more with --limit")
-    elif not found.errors:
+    elif not found.errors and not found.unlisted:
         out.say(_why_none(load, code=code, external_id=external_id))
+    show_unlisted(out, {each.code: each.count for each in found.unlisted})
+    if external_id and found.unlisted:
+        out.say(f"Issues of {external_id} may be among those that are not listed.")
     out.document(document_of(found))
 
 

@@ -13,7 +13,8 @@ from classifeed_client.connection import Connection
 from classifeed_client.errors import DeadlineExceeded, Unreachable
 from classifeed_client.names import DEFAULT_NAMESPACE, feed_name
 
-_CHUNK_BYTES = 256 * 1024
+# Small enough that a slow line brings one within the time after which a silent upload is ended.
+_CHUNK_BYTES = 64 * 1024
 _POLL_S = 0.1
 
 

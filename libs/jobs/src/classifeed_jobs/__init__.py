@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from classifeed_jobs.admin import AuditEntry, JobAdmin, JobPage, SchedulePage
 from classifeed_jobs.backoff import Backoff, Exponential, Fixed, Linear
+from classifeed_jobs.cleaning import Begin, CleanStep, CleanUp, until_nothing_is_left
 from classifeed_jobs.context import JobContext
 from classifeed_jobs.failure_hooks import FailedJob, HookFailed
 from classifeed_jobs.job import TERMINAL, EnqueuedJob, HeldLock, Job, JobEvent, JobFilter, JobRequest, WorkerProcess
@@ -30,7 +31,10 @@ __all__ = [
     "TERMINAL",
     "AuditEntry",
     "Backoff",
+    "Begin",
     "ClaimLost",
+    "CleanStep",
+    "CleanUp",
     "EnqueuedJob",
     "Exponential",
     "Fail",
@@ -74,4 +78,5 @@ __all__ = [
     "load_pipelines",
     "register",
     "registry",
+    "until_nothing_is_left",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -10,7 +11,7 @@ import structlog
 
 from classifeed_common.db import Database, Tx, is_passing_fault, load_queries
 from classifeed_jobs.job import JobRequest
-from classifeed_jobs.schedules import ScheduleState, read_state
+from classifeed_jobs.schedules import Schedule, Schedules, ScheduleState, read_state
 from classifeed_jobs.store import JobStore
 
 _log = structlog.get_logger("classifeed_jobs.scheduler")
@@ -35,12 +36,14 @@ class Scheduler:
         store: where the jobs go.
         period_s: the longest time between two looks; the next slot comes before it. A schedule put by another process
             is found within it.
+        own: schedules of the service itself, which are put when it begins to run.
     """
 
-    def __init__(self, db: Database, store: JobStore, *, period_s: float = 10.0) -> None:
+    def __init__(self, db: Database, store: JobStore, *, period_s: float = 10.0, own: Sequence[Schedule] = ()) -> None:
         self._db = db
         self._store = store
         self._period_s = period_s
+        self._to_put = list(own)
         self._unreadable: set[str] = set()
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -49,6 +52,7 @@ class Scheduler:
             wait_s = self._period_s
             try:
                 self._unreadable.clear()
+                await self._put_own()
                 while await self.make_due():
                     continue
                 wait_s = await self._wait_s()
@@ -61,6 +65,12 @@ class Scheduler:
                     await stop.wait()
             except TimeoutError:
                 continue
+
+    async def _put_own(self) -> None:
+        while self._to_put:
+            async with self._db.transaction() as tx:
+                await Schedules().put(tx, self._to_put[-1])
+            self._to_put.pop()
 
     async def make_due(self) -> int:
         """Enqueue the jobs of at most 50 due schedules; returns how many schedules were seen to.

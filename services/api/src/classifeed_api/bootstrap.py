@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from classifeed_api.app.check_format import CheckFormat
+from classifeed_api.app.clean_up import api_clean_up
 from classifeed_api.app.create_feed import CreateFeed
 from classifeed_api.app.create_tasks import CreateTasks
 from classifeed_api.app.delete_feed import DeleteFeed
 from classifeed_api.app.explain_offer import ExplainOffer
 from classifeed_api.app.keep_credentials import KeepCredentials
+from classifeed_api.app.limit_uploads import UploadSlots
 from classifeed_api.app.push_sources import PushSources
 from classifeed_api.app.read_feeds import ReadFeeds
 from classifeed_api.app.run_feed import RunFeed
@@ -33,6 +37,9 @@ from classifeed_common.publish_mark import MarkPusher
 from classifeed_common.runner import Role, ServiceRunner
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import blobs_of, channel_to, check_table, database_of
+from classifeed_common.spool import sweep_spool
+from classifeed_jobs import JobStore, Reaper, Scheduler, Worker
+from classifeed_jobs.faces.rpc import job_servicer
 
 _SERVICE = "api"
 
@@ -65,10 +72,18 @@ def build(settings: ApiSettings) -> ServiceRunner:
         push=PushSources(loader),
         leases=leases,
     )
+    refs = BlobRefs()
+    clean_up = api_clean_up(
+        processor, refs, history_uploads=settings.history_uploads, removed_days=settings.removed_days
+    )
+    jobs = JobStore()
+    worker = Worker(db, jobs, clean_up.tasks(), queues={clean_up.name: 1}, drain_grace_s=settings.drain_grace_s / 2)
+    reaper = Reaper(db)
     parts = Parts(
         settings=settings,
         db=db,
-        store_upload=StoreUpload(db, blobs, BlobRefs(), on_stored=tasks.wake),
+        store_upload=StoreUpload(db, blobs, refs, on_stored=tasks.wake),
+        upload_slots=UploadSlots(settings.upload_streams, settings.upload_streams_per_seller),
         feeds=_feed_cases(settings, db, processor, loader, sources, tasks),
         explain_offer=ExplainOffer(
             db,
@@ -83,6 +98,7 @@ def build(settings: ApiSettings) -> ServiceRunner:
     )
 
     async def start() -> None:
+        await asyncio.to_thread(sweep_spool, settings.spool_dir)
         await db.open()
         await blobs.open()
 
@@ -103,8 +119,14 @@ def build(settings: ApiSettings) -> ServiceRunner:
         settings,
         _SERVICE,
         version_of(_SERVICE),
-        roles=[Role("uploads", tasks.run, without_task), Role("feeds", sources.run, unpublished)],
-        servicers=[feed_servicer(parts)],
+        roles=[
+            Role("uploads", tasks.run, without_task),
+            Role("feeds", sources.run, unpublished),
+            Role("clean", worker.run, worker.backlog),
+            Role("reap", reaper.run),
+            Role("cron", Scheduler(db, jobs, own=[clean_up.schedule]).run),
+        ],
+        servicers=[feed_servicer(parts), job_servicer(db, jobs)],
         readiness={"postgres": check_table(db, "feed"), "s3": blobs.check},
         on_start=start,
         on_stop=stop,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 from pydantic import Field
@@ -37,12 +38,30 @@ class ApiSettings(ServiceSettings):
         gt=0,
         description="How long ExplainOffer waits for each answer that needs no file to be read, in seconds.",
     )
-    spool_dir: Path | None = Field(
-        default=None, description="Folder for uploads on their way to the object store; unset: the system's."
+    spool_dir: Path = Field(
+        default=Path(tempfile.gettempdir()) / "classifeed-api",
+        description="Folder for uploads on their way to the object store; each takes its size there meanwhile.",
     )
     upload_limit_bytes: int = Field(default=2 * 1024**3, gt=0, description="Largest file that is taken, in bytes.")
+    upload_idle_s: float = Field(
+        default=30, gt=0, description="An upload that brings less than 64 KiB within this time is ended, in seconds."
+    )
+    upload_streams: int = Field(
+        default=64, gt=0, description="Uploads that may be open at once in this process; the others are refused."
+    )
+    upload_streams_per_seller: int = Field(
+        default=8, gt=0, description="Uploads of one seller that may be open at once in this process."
+    )
     spool_reserve_bytes: int = Field(
         default=256 * 1024**2, ge=0, description="Free space that an upload must leave in the spool folder, in bytes."
+    )
+    history_uploads: int = Field(
+        default=20, ge=1, description="Uploads of each namespace that stay though their loads are gone."
+    )
+    removed_days: int = Field(
+        default=45,
+        ge=31,
+        description="How long removed feeds are kept, in days: longer than the receiver keeps its tombstones.",
     )
     lease_ttl_s: float = Field(
         default=10, gt=0, description="How long another replica waits before it takes over making tasks, in seconds."

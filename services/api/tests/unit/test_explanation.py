@@ -169,6 +169,7 @@ class Case:
 
 
 FAILED = task(7, "FAILED", error_code="MALFORMED_XML", error_message="A & stands alone.", error_line=5, error_column=9)
+FLOODED = {"issues": [{"code": "PRICE_INVALID", "count": 500, "unlisted": 400}]}
 CASES = {
     "found": Case(
         facts(Look(task(7), located(5), []), kept(), found()),
@@ -197,6 +198,18 @@ CASES = {
         ["Load 7 did not take the offer", "What PRICE_INVALID says", "No earlier load has brought it"],
         "Mend PRICE_INVALID.",
         {"OFFER": "DONE", "CHECKS": "STOPPED", "BATCH": "SKIPPED", "SEARCHABLE": "SKIPPED"},
+        "PRICE_INVALID",
+    ),
+    "rejected, in a load with too many issues to list": Case(
+        facts(
+            Look(task(7, statistics=FLOODED), located(5), []),
+            None,
+            None,
+        ),
+        "REJECTED",
+        ["400 issues of this load that are counted and not listed"],
+        "Correct what is listed, and load the file again.",
+        {"CHECKS": "STOPPED"},
         "PRICE_INVALID",
     ),
     "rejected with an older state": Case(

@@ -24,6 +24,7 @@ from classifeed_jobs.faces.rpc import job_servicer
 from classifeed_jobs.pipelines import PipelineError, load_pipelines
 from classifeed_jobs.placing import place_jobs
 from classifeed_jobs.schedules import set_default_zone
+from classifeed_loader.app.clean_up import CLEAN_UP, loader_clean_up
 from classifeed_loader.app.end_fetch import FetchWaits
 from classifeed_loader.app.fetch_parts import FetchParts
 from classifeed_loader.app.host_turns import HostTurns
@@ -66,6 +67,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
     queues = dict(host.workers_json)
     if "workers_json" not in host.model_fields_set:
         queues[QUEUE] = settings.concurrency
+    queues.setdefault(CLEAN_UP, 1)
     database = database_of(settings)
     blobs = blobs_of(settings)
     tasks = {**pipelines, **fetch_registry(FetchWaits(settings.min_interval_s, settings.backoff_base_s))}
@@ -80,11 +82,13 @@ def build(settings: LoaderSettings) -> ServiceRunner:
         limits=FetchLimits(max_bytes=settings.fetch_max_bytes, total_s=settings.fetch_total_s),
         proxy=settings.proxy.get_secret_value() if settings.proxy is not None else None,
     )
+    processor, refs = Processor(channel), BlobRefs()
+    clean_up = loader_clean_up(processor, refs)
     parts = FetchParts(
         downloader=fetcher,
         blobs=blobs,
-        refs=BlobRefs(),
-        tasks=Processor(channel),
+        refs=refs,
+        tasks=processor,
         hosts=HostTurns(waiters=(queues.get(QUEUE, 1) - 1) // 2),
         sealer=Sealer.load(settings.secrets_file) if settings.secrets_file is not None else None,
         spool_dir=settings.spool_dir,
@@ -95,7 +99,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
     worker = Worker(
         database,
         jobs,
-        tasks,
+        {**tasks, **clean_up.tasks()},
         queues=queues,
         resources=parts,
         heartbeat_s=settings.beat_s,
@@ -122,7 +126,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
             Role("schedule", scheduler.run, scheduler.backlog),
             Role("work", worker.run, worker.backlog),
             Role("reap", reaper.run),
-            Role("cron", JobScheduler(database, hosted_jobs).run),
+            Role("cron", JobScheduler(database, hosted_jobs, own=[clean_up.schedule]).run),
         ],
         servicers=[
             Servicer.of(

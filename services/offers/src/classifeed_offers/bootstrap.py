@@ -25,6 +25,7 @@ from classifeed_common.runner.parts import channel_to, check_table, database_of
 from classifeed_jobs import JobStore, Reaper, Scheduler, Worker
 from classifeed_jobs.faces.rpc import job_servicer
 from classifeed_jobs.schedules import set_default_zone
+from classifeed_offers.app.clean_up import offers_clean_up
 from classifeed_offers.app.publish_offers import OfferPublisher
 from classifeed_offers.app.put_schema import put_schema
 from classifeed_offers.app.republish_offers import Republisher
@@ -93,11 +94,12 @@ def build(settings: OffersSettings) -> ServiceRunner:
         dead_letters=DeadLetters(producer),
         max_records=settings.poll_batches,
     )
+    clean_up = offers_clean_up(history_days=settings.history_days, removed_days=settings.removed_days)
     worker = Worker(
         db,
         jobs,
-        tasks,
-        queues={sweep.QUEUE: settings.sweeps_at_once, republish.QUEUE: 1},
+        {**tasks, **clean_up.tasks()},
+        queues={sweep.QUEUE: settings.sweeps_at_once, republish.QUEUE: 1, clean_up.name: 1},
         drain_grace_s=settings.drain_grace_s / 2,  # leaves time to hand back what did not end
     )
     reaper = Reaper(db, tasks)
@@ -132,7 +134,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
             Role("relay", relay.run, unsent),
             Role("sweep", worker.run, worker.backlog),
             Role("reaper", reaper.run, reaper.backlog),
-            Role("cron", Scheduler(db, jobs).run),
+            Role("cron", Scheduler(db, jobs, own=[clean_up.schedule]).run),
             Role("publish", publish, unpublished, blocked=publication.blocked),
         ],
         servicers=[

@@ -28,6 +28,14 @@ class OffersSettings(ServiceSettings):
         description="Requests that are applied in one transaction, at most; a batch has up to 100 offers.",
     )
     sweeps_at_once: int = Field(default=2, ge=1, le=16, description="Sweeps that this process runs at the same time.")
+    history_days: int = Field(
+        default=30, ge=8, description="How long it is kept what was done for tasks that newer ones overtook, in days."
+    )
+    removed_days: int = Field(
+        default=45,
+        ge=31,
+        description="How long removed offers are kept, in days: longer than the receiver keeps its tombstones.",
+    )
     jobs_lease_s: int = Field(
         default=20, ge=1, le=600, description="After this silence a sweep is given to another process, in seconds."
     )

@@ -25,6 +25,7 @@ from classifeed_common.spool import sweep_spool
 from classifeed_jobs import JobStore, Reaper, Scheduler, Worker
 from classifeed_jobs.faces.rpc import job_servicer
 from classifeed_jobs.schedules import set_default_zone
+from classifeed_processor.app.clean_up import processor_clean_up
 from classifeed_processor.app.create_task import QUEUE
 from classifeed_processor.app.locate_offer import OfferLocator
 from classifeed_processor.app.send_run import RunParts
@@ -75,11 +76,12 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         spool_dir=settings.spool_dir,
         window_batches=settings.window_batches,
     )
+    clean_up = processor_clean_up(history_tasks=settings.history_tasks)
     worker = Worker(
         database,
         jobs,
-        registry,
-        queues={QUEUE: settings.concurrency},
+        {**registry, **clean_up.tasks()},
+        queues={QUEUE: settings.concurrency, clean_up.name: 1},
         resources=parts,
         heartbeat_s=settings.heartbeat_s,
         drain_grace_s=settings.drain_grace_s / 2,  # leaves time to hand back what did not end
@@ -125,7 +127,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         roles=[
             Role("work", worker.run, open_tasks),
             Role("reap", reaper.run),
-            Role("cron", Scheduler(database, jobs).run),
+            Role("cron", Scheduler(database, jobs, own=[clean_up.schedule]).run),
             Role("results", consumer.run, consumer.backlog, consumer.blocked),
             Role("watch", unheard.run, blocked=unheard.blocked),
         ],

@@ -29,6 +29,9 @@ class ProcessorSettings(ServiceSettings):
         le=10_000,
         description="Batches of a run that may wait for their answers, at most; each has up to 100 offers.",
     )
+    history_tasks: int = Field(
+        default=20, ge=1, description="Ended tasks that are kept of each namespace, with their issues and statistics."
+    )
     heartbeat_s: float = Field(
         default=5, gt=0, le=20, description="How often a process says that its jobs live, in seconds."
     )

@@ -22,6 +22,7 @@ ERRORS = {
         "excerpts", "values", "expecteds", "titles", "messages", "suggestions",
     )
 }  # fmt: skip
+OLD = {"kept": 5, "limit": 10, "succeeded": 3, "superseded": 5, "canceled": 6, "finished": [2, 3, 4]}
 HOT = [
     ("tasks.sql", "lock_counter", TASK),
     ("tasks.sql", "find_upload", {"upload_id": "s7-3"}),
@@ -43,6 +44,13 @@ HOT = [
     ("results.sql", "answer_batches", BATCHES),
     ("results.sql", "lock_statistics", TASK),
     ("results.sql", "insert_errors", TASK | {"run": 1} | ERRORS),
+    ("cleaning.sql", "list_old_tasks", TASKS | OLD),
+    ("cleaning.sql", "delete_errors", TASKS | {"limit": 10}),
+    ("cleaning.sql", "delete_batches", TASKS | {"limit": 10}),
+    ("cleaning.sql", "delete_statistics", TASKS),
+    ("cleaning.sql", "delete_tasks", TASKS),
+    ("reading.sql", "find_tasks", TASKS),
+    ("tasks.sql", "drop_errors", TASK | {"run": 2}),
     ("reading.sql", "get_task", TASK),
     ("reading.sql", "list_tasks", TASK | {"before": 9, "limit": 51}),
     ("reading.sql", "list_errors", TASK | PAGE),

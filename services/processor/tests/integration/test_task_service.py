@@ -177,6 +177,35 @@ async def test_issues_are_paged_errors_first_and_filtered(service):
     assert (await stub.GetTask(GetTaskRequest(name=key.name))).statistics.total == 0
 
 
+async def test_a_flood_of_issues_is_counted_and_few_of_them_are_kept(service):
+    """Whatever is reported twice, and however often the load begins again with other offers."""
+    database, stub = service
+    jobs = JobStore()
+    key = TaskKey("shop", "default", (await stub.CreateTask(request())).task_id)
+    for number in range(1, 4):
+        async with database.transaction() as tx:
+            run = await tasks.begin_run(tx, key, b"")
+            await tasks.insert_batches(tx, key, run, [(1, 80), (2, 80), (3, 80)])
+        for batch_id in (1, 2, 2, 3, 1):
+            issues = [issue(f"{number}-{batch_id}", 100 * batch_id + offer) for offer in range(80)]
+            answer = OfferBatchResult(
+                seller_id="shop", namespace="default", task_id=key.task_id, run=run, batch_id=batch_id,
+                outcome=BATCH_OUTCOME_APPLIED, counts=OfferCounts(rejected_validation=80), errors=issues,
+            )  # fmt: skip
+            async with database.transaction() as tx:
+                await take_results(tx, jobs, [answer, answer])
+        async with database.transaction() as tx:
+            [(rows,)] = await (await tx.execute("SELECT count(*) FROM offer_errors")).fetchall()
+        page = await stub.ListOfferErrors(ListOfferErrorsRequest(parent=key.name, page_size=1000))
+        assert rows == len(page.errors) == 100
+        assert {error.external_id[0] for error in page.errors} == {str(number)}
+        assert [(each.code, each.count) for each in page.unlisted] == [("PRICE_INVALID", 140)]
+        [count] = (await stub.GetTask(GetTaskRequest(name=key.name))).statistics.issues
+        assert (count.count, count.unlisted) == (240, 140)
+        other = await stub.ListOfferErrors(ListOfferErrorsRequest(parent=key.name, code="TITLE_MISSING"))
+        assert list(other.unlisted) == []
+
+
 async def test_strangers_are_refused(migrated_database, rpc_server, rpc_channel, tmp_path):
     database = await migrated_database("classifeed_processor", "processor")
     servicer = Servicer.of(add_TaskServiceServicer_to_server, service_of(database, tmp_path))

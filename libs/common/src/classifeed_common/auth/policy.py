@@ -67,6 +67,7 @@ POLICY: Final[Mapping[str, frozenset[str]]] = {
             "CreateTask": ("api", "loader"),
             "GetTask": ("api", OPERATOR),
             "ListTasks": ("api", OPERATOR),
+            "FindTasks": ("api", "loader"),
             "ListOfferErrors": ("api", OPERATOR),
             "LocateOffer": ("api", OPERATOR),
             "ListFormats": ("api", OPERATOR),

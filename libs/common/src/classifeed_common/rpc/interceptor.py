@@ -88,7 +88,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     def _answer_unary(self, method: str, behavior: Callable[..., Any], *, streaming: bool) -> Callable[..., Any]:
         async def answer(request: Any, context: Context) -> Any:
             async with self._around(method, context):
-                result = behavior(_checked(request, streaming=streaming), context)
+                result = behavior(_checked(request, context, streaming=streaming), context)
                 return await result if inspect.isawaitable(result) else result
 
         return answer
@@ -96,7 +96,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     def _answer_stream(self, method: str, behavior: Callable[..., Any], *, streaming: bool) -> Callable[..., Any]:
         async def answer(request: Any, context: Context) -> AsyncIterator[Any]:
             async with self._around(method, context):
-                result = behavior(_checked(request, streaming=streaming), context)
+                result = behavior(_checked(request, context, streaming=streaming), context)
                 if inspect.isawaitable(result):
                     await result  # a servicer that writes to the context by itself
                     return
@@ -166,9 +166,9 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         return self._keys.verify(token, self._audience).caller
 
 
-def _checked(request: Any, *, streaming: bool) -> Any:
+def _checked(request: Any, context: Context, *, streaming: bool) -> Any:
     if streaming:
-        return check_requests(request)
+        return check_requests(context.read)
     check_request(request)
     return request
 

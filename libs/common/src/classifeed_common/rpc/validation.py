@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final
 
+import grpc.aio
 import protovalidate
 from google.protobuf.message import Message
 
@@ -34,15 +35,20 @@ def check_request(request: Message) -> None:
     )
 
 
-async def check_requests(requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
+async def check_requests(read: Callable[[], Awaitable[Any]]) -> AsyncIterator[Any]:
     """Yields the messages of a stream, each checked before anybody sees it, and ends only where the caller ended it.
 
-    grpc.aio ends the iterator of a *broken* stream (caller cancelled, killed, out of time) just like that of a finished
-    one, and cancels the call a moment later: half an upload would look whole. So the end is believed after that moment.
+    grpc.aio ends a *broken* stream (caller cancelled, killed, out of time) just like a finished one, and cancels the
+    call a moment later: half an upload would look whole. So the end is believed after that moment.
+
+    Args:
+        read: returns the next message or grpc.aio.EOF. Unlike the iterator of grpc.aio, nothing here refers to the last
+            message while the next one is awaited: an open stream that is silent holds no message of up to 16 MiB.
     """
-    async for request in requests:
+    while (request := await read()) is not grpc.aio.EOF:
         check_request(request)
         yield request
+        del request
     await asyncio.sleep(END_IS_BELIEVED_AFTER_S)
 
 

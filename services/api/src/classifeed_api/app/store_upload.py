@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 from classifeed_api.domain.namespaces import NamespaceKey
-from classifeed_api.domain.uploads import NewUpload, Upload
+from classifeed_api.domain.uploads import NewUpload, Upload, reference_of
 from classifeed_api.store import feeds, task_line, uploads
 from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.db import Database, Tx
@@ -52,7 +52,7 @@ class StoreUpload:
             fresh = await uploads.insert(tx, upload_id, upload)
             if not fresh:
                 upload_id = await self._earlier(tx, upload)
-            await self._refs.add(tx, upload.sha256, _reference(upload_id))
+            await self._refs.add(tx, upload.sha256, reference_of(upload_id))
         await self._blobs.put_file(path, upload.sha256)
         try:
             stored = await self._make_due(upload_id, upload)
@@ -75,7 +75,7 @@ class StoreUpload:
     async def _forget(self, upload_id: UUID) -> None:
         async with self._db.transaction() as tx:
             if await uploads.delete_unstored(tx, upload_id):
-                await self._refs.drop(tx, _reference(upload_id))
+                await self._refs.drop(tx, reference_of(upload_id))
 
     async def _earlier(self, tx: Tx, upload: NewUpload) -> UUID:
         earlier = await uploads.get_by_request(tx, upload.seller_id, upload.request_id or "")
@@ -102,7 +102,3 @@ async def _require_no_feed(tx: Tx, key: NamespaceKey) -> None:
             "to another namespace, or force the upload.",
             metadata={"feed": key.name},
         )
-
-
-def _reference(upload_id: UUID) -> str:
-    return f"upload:{upload_id}"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import grpc
 
 from classifeed.feeds.v1 import load_pb2, task_pb2
 from classifeed.feeds.v1.format_pb2 import ListFormatsRequest
-from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
+from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest, FindTasksRequest
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
 from classifeed_api.clients.asking import ask
 from classifeed_api.domain.feeds import FeedDeletion
@@ -72,3 +72,13 @@ class ProcessorClient:
             )
         )
         return int(task.task_id)
+
+    async def find_tasks(self, names: Collection[str]) -> set[str]:
+        """Return those of the tasks that there are, of at most 1,000.
+
+        Raises:
+            grpc.aio.AioRpcError: as the processor answered.
+        """
+        if not names:
+            return set()
+        return set((await self.stub.FindTasks(FindTasksRequest(names=names))).names)

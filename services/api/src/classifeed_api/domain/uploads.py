@@ -9,6 +9,11 @@ from uuid import UUID
 from classifeed_api.domain.namespaces import NamespaceKey
 
 
+def reference_of(upload_id: UUID) -> str:
+    """Return what the file of an upload is referred to by."""
+    return f"upload:{upload_id}"
+
+
 @dataclass(frozen=True, slots=True)
 class NewUpload:
     """A file that has come whole, before it is stored.

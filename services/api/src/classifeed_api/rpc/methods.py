@@ -13,6 +13,7 @@ from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
 from classifeed_api.app.create_feed import CreateFeed
 from classifeed_api.app.delete_feed import DeleteFeed
 from classifeed_api.app.explain_offer import ExplainOffer
+from classifeed_api.app.limit_uploads import UploadSlots
 from classifeed_api.app.read_feeds import ReadFeeds
 from classifeed_api.app.run_feed import RunFeed
 from classifeed_api.app.store_upload import StoreUpload
@@ -43,6 +44,7 @@ class Parts:
     settings: ApiSettings
     db: Database
     store_upload: StoreUpload
+    upload_slots: UploadSlots
     feeds: FeedCases
     explain_offer: ExplainOffer
     tasks: TaskServiceStub

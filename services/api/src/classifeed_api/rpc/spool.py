@@ -18,7 +18,7 @@ _CHECK_SPACE_EVERY = 16 * 1024**2
 class Spool:
     """A temporary file that goes away with the `with` block; its name is never made of what a user sent."""
 
-    def __init__(self, folder: Path | None, *, limit_bytes: int, reserve_bytes: int) -> None:
+    def __init__(self, folder: Path, *, limit_bytes: int, reserve_bytes: int) -> None:
         self._folder = folder
         self._limit = limit_bytes
         self._reserve = reserve_bytes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
 from uuid import UUID
 
 from classifeed.feeds.v1 import feed_service_pb2, load_pb2
@@ -10,8 +11,10 @@ from classifeed_api.domain.namespaces import NamespaceKey, namespace_to_load
 from classifeed_api.domain.uploads import NewUpload, Upload
 from classifeed_api.rpc.methods import Context, Methods
 from classifeed_api.rpc.spool import Spool
+from classifeed_api.rpc.upload_pieces import pieces_of
 from classifeed_api.store import uploads
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
+from classifeed_common.spool import run_folder
 
 
 class UploadMethods(Methods):
@@ -24,37 +27,29 @@ class UploadMethods(Methods):
         spec: feed_service_pb2.UploadSpec | None = None
         key = NamespaceKey("", "")
         settings = self._parts.settings
-        with Spool(
-            settings.spool_dir, limit_bytes=settings.upload_limit_bytes, reserve_bytes=settings.spool_reserve_bytes
-        ) as spool:
-            async for request in request_iterator:
+        with ExitStack() as held:
+            held.enter_context(self._parts.upload_slots.hold())
+            folder = held.enter_context(run_folder(settings.spool_dir))
+            spool = held.enter_context(
+                Spool(folder, limit_bytes=settings.upload_limit_bytes, reserve_bytes=settings.spool_reserve_bytes)
+            )
+            async for request in pieces_of(request_iterator, settings.upload_idle_s):
                 part = request.WhichOneof("part")
                 if (part == "spec") is not (spec is None):
                     raise _wrong_order(part)
                 if part == "spec":
                     spec = request.spec
                     key = NamespaceKey(spec.seller_id, namespace_to_load(spec.namespace, field="spec.namespace"))
+                    held.enter_context(self._parts.upload_slots.hold_for(key.seller_id))
                     await self._parts.store_upload.admit(key, request_id=spec.request_id or None, force=spec.force)
                 else:
                     await spool.write(request.chunk)
+                del request
             if spec is None:
                 raise _wrong_order("nothing")
             sha256 = spool.finish()
             _require_whole(spec, spool.size_bytes, sha256)
-            upload = await self._parts.store_upload(
-                NewUpload(
-                    seller_id=key.seller_id,
-                    namespace=key.namespace,
-                    mode=spec.mode or load_pb2.LOAD_MODE_REPLACE,
-                    disposition=spec.disposition or load_pb2.DISPOSITION_DELETE,
-                    file_name=spec.file_name,
-                    request_id=spec.request_id or None,
-                    sha256=sha256,
-                    size_bytes=spool.size_bytes,
-                    force=spec.force,
-                ),
-                spool.path,
-            )
+            upload = await self._parts.store_upload(_new_upload(spec, key, sha256, spool.size_bytes), spool.path)
         return _upload_message(upload)
 
     async def GetUpload(self, request: feed_service_pb2.GetUploadRequest, context: Context) -> feed_service_pb2.Upload:
@@ -72,6 +67,20 @@ class UploadMethods(Methods):
         if upload is None:
             raise NotFound("UPLOAD_NOT_FOUND", f"There is no {request.name}.")
         return _upload_message(upload)
+
+
+def _new_upload(spec: feed_service_pb2.UploadSpec, key: NamespaceKey, sha256: str, size_bytes: int) -> NewUpload:
+    return NewUpload(
+        seller_id=key.seller_id,
+        namespace=key.namespace,
+        mode=spec.mode or load_pb2.LOAD_MODE_REPLACE,
+        disposition=spec.disposition or load_pb2.DISPOSITION_DELETE,
+        file_name=spec.file_name,
+        request_id=spec.request_id or None,
+        sha256=sha256,
+        size_bytes=size_bytes,
+        force=spec.force,
+    )
 
 
 def _require_whole(spec: feed_service_pb2.UploadSpec, size_bytes: int, sha256: str) -> None:

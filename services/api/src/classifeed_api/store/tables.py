@@ -6,6 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import UUID
 
 from classifeed_common.db import shared_tables
+from classifeed_jobs.tables import add_jobs
 
 metadata = sa.MetaData()
 
@@ -78,3 +79,4 @@ sa.Index(
 
 shared_tables.add_blob_refs(metadata)
 shared_tables.add_leases(metadata)
+add_jobs(metadata)

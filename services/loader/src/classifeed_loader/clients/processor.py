@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 import grpc.aio
 
 from classifeed.feeds.v1 import task_pb2
-from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
+from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest, FindTasksRequest
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
 from classifeed_common.rpc.status import from_rpc_error
 from classifeed_loader.domain.faults import LoadFailed
@@ -27,7 +28,7 @@ _LASTING: Final = frozenset(
 
 
 class Processor:
-    """Makes tasks at the processor."""
+    """Makes tasks at the processor, and asks which there are."""
 
     def __init__(self, channel: grpc.aio.Channel) -> None:
         self._stub = TaskServiceStub(channel)
@@ -60,3 +61,13 @@ class Processor:
                 reason = from_rpc_error(error).message.rstrip(".")
                 raise LoadFailed("TASK_REFUSED", f"The file cannot be loaded: {reason}") from error
             raise
+
+    async def find_tasks(self, names: Collection[str]) -> set[str]:
+        """Return those of the tasks that there are, of at most 1,000.
+
+        Raises:
+            grpc.aio.AioRpcError: the processor could not answer; try again.
+        """
+        if not names:
+            return set()
+        return set((await self._stub.FindTasks(FindTasksRequest(names=names))).names)

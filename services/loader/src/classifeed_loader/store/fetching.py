@@ -89,8 +89,9 @@ async def make_due(tx: Tx, key: FetchKey) -> None:
 
 
 async def list_old(tx: Tx, key: FetchKey, *, kept: int) -> list[FetchKey]:
-    """Return some of the ended fetches of the namespace that are older than the newest `kept`."""
-    rows = await (await tx.execute(_LIST_OLD, {**key._asdict(), "kept": kept, "limit": _TRIM_LIMIT})).fetchall()
+    """Return some of the ended fetches without a task of their own that are older than the newest `kept` of them."""
+    limits = {"kept": kept, "limit": _TRIM_LIMIT, "loaded": feed_pb2.FETCH_OUTCOME_LOADED}
+    rows = await (await tx.execute(_LIST_OLD, {**key._asdict(), **limits})).fetchall()
     return [key._replace(fetch_id=fetch_id) for (fetch_id,) in rows]
 
 

@@ -57,10 +57,12 @@ UPDATE feed_loader_task SET next_due_at = least(next_due_at, clock_timestamp())
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND next_due_at IS NOT NULL
 
 -- name: list_old
--- Ended fetches of a namespace beyond the newest ones; the one whose file the source may ask for again stays.
+-- Ended fetches of a namespace beyond the newest ones; the one whose file the source may ask for again stays. Those that
+-- made a task go with it, by the clean-up.
 SELECT f.feed_loader_result_id
 FROM feed_fetches f
 WHERE f.seller_id = %(seller_id)s AND f.namespace = %(namespace)s AND f.ended_at IS NOT NULL
+  AND f.outcome <> %(loaded)s
   AND f.feed_loader_result_id <> (SELECT t.last_result_id FROM feed_loader_task t
                                   WHERE t.seller_id = %(seller_id)s AND t.namespace = %(namespace)s)
 ORDER BY f.feed_loader_result_id DESC

@@ -48,6 +48,7 @@ offers = Table(
     Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
 )
 Index("offers_offer_id", offers.c.offer_id, unique=True)
+Index("offers_removed", offers.c.updated_at, postgresql_where=offers.c.status == "REMOVED")
 # By version: first changed, first published, whoever the seller is.
 Index("offers_due", offers.c.version, postgresql_where=offers.c.version > offers.c.published_version)
 
@@ -82,6 +83,7 @@ Index(
     applied_batches.c.namespace,
     postgresql_where=applied_batches.c.seen.is_not(None),
 )
+Index("applied_batches_age", applied_batches.c.applied_at)
 
 # One row for each terminal message that was taken; `outcome` is null while its sweep runs.
 task_ends = Table(
@@ -102,6 +104,7 @@ task_ends = Table(
     Column("received_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
     Column("ended_at", DateTime(timezone=True)),
 )
+Index("task_ends_age", task_ends.c.received_at)
 
 # What a sweep has still to do; a slice is deleted in the transaction that applies it.
 sweep_slices = Table(

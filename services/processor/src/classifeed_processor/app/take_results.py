@@ -174,8 +174,7 @@ class _Taking:
         for result in batch_results:
             add_counts(statistics, result.counts)
             errors.extend(result.errors)
-        add_issues(statistics, errors)
-        await results.insert_errors(self._tx, key, run, errors)
+        await results.insert_errors(self._tx, key, run, add_issues(statistics, errors))
         await results.save_statistics(self._tx, key, statistics, answered=True)
         await results.touch_task(self._tx, key)
 

@@ -22,6 +22,9 @@ _OFFERS = """
 An ERROR keeps this offer from being applied: one that exists stays as it is, a new one is not created. A WARNING does
 not. All other offers of the file are loaded.
 
+Of one load at most 100 issues of a code and 10,000 in all are listed. The rest is counted, by code and field, and said
+as “… and 499,912 more with PRICE_INVALID that are not listed”: correct those that are listed, and load the file again.
+
 Words in *italics* stand for elements: an issue of your file names them as its format does (in YML *title* is `<name>`);
 the [table of formats](formats/README.md) has them side by side.
 """

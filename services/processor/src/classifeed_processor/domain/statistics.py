@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
+from typing import Final
 
 from classifeed.feeds.v1.load_pb2 import ISSUE_LEVEL_ERROR, OfferError
 from classifeed.feeds.v1.offer_results_pb2 import OfferCounts
@@ -10,7 +12,11 @@ from classifeed.feeds.v1.task_pb2 import FeedStatistics, IssueCount
 
 # Each of these stands in OfferCounts and in FeedStatistics under the same name, and their sum is the total.
 OUTCOMES = ("added", "updated", "unchanged", "rejected_validation", "rejected_moderation", "skipped", "duplicates")
-_SAMPLES = 3
+LISTED_A_CODE: Final = 100
+LISTED_A_TASK: Final = 10_000
+COUNTED_FIELDS: Final = 500
+FURTHER_FIELDS: Final = "…"
+_SAMPLES: Final = 3
 
 
 def add_counts(statistics: FeedStatistics, counts: OfferCounts) -> None:
@@ -22,27 +28,53 @@ def add_counts(statistics: FeedStatistics, counts: OfferCounts) -> None:
             statistics.total += count
 
 
-def add_issues(statistics: FeedStatistics, errors: Iterable[OfferError]) -> None:
-    """Adds the issues of one answered batch, by level, kind, code and field, the most frequent first."""
+def add_issues(statistics: FeedStatistics, errors: Iterable[OfferError]) -> list[OfferError]:
+    """Adds the issues of one answered batch, by level, kind, code and field, the most frequent first.
+
+    Every issue is counted. Those that are returned are to be listed: of a run, the first LISTED_A_CODE of a code and
+    LISTED_A_TASK in all. As a file names its fields itself, fields past COUNTED_FIELDS are counted as one of a code.
+    """
     counts = {(count.level, count.kind, count.code, count.field): count for count in statistics.issues}
-    known = len(counts)
+    listed_of: Counter[str] = Counter()
+    for count in statistics.issues:
+        listed_of[count.code] += count.count - count.unlisted
+    listed = listed_of.total()
+    to_list: list[OfferError] = []
+    is_changed = False
     for error in errors:
         if error.level == ISSUE_LEVEL_ERROR:
             statistics.errors += 1
         else:
             statistics.warnings += 1
         key = (error.level, error.kind, error.code, error.field)
-        count = counts.get(key)
-        if count is None:
-            count = counts[key] = IssueCount(level=error.level, kind=error.kind, code=error.code, field=error.field)
+        if key not in counts and len(counts) >= COUNTED_FIELDS:
+            key = (*key[:3], FURTHER_FIELDS)
+        count = counts.get(key) or IssueCount(level=key[0], kind=key[1], code=key[2], field=key[3])
+        counts[key] = count
         count.count += 1
         if len(count.sample_external_ids) < _SAMPLES and error.external_id not in count.sample_external_ids:
             count.sample_external_ids.append(error.external_id)
-    if counts:
+        if listed_of[error.code] < LISTED_A_CODE and listed < LISTED_A_TASK:
+            listed_of[error.code] += 1
+            listed += 1
+            to_list.append(error)
+        else:
+            count.unlisted += 1
+        is_changed = True
+    if is_changed:
         ordered = [IssueCount.FromString(count.SerializeToString()) for count in sorted(counts.values(), key=_rank)]
-        if known != len(ordered) or ordered != list(statistics.issues):
-            del statistics.issues[:]
-            statistics.issues.extend(ordered)
+        del statistics.issues[:]
+        statistics.issues.extend(ordered)
+    return to_list
+
+
+def unlisted_of(statistics: FeedStatistics, *, level: int, kind: int, code: str) -> dict[str, int]:
+    """Returns how many issues are counted and not listed, by code; of this level, kind and code where they are set."""
+    unlisted: Counter[str] = Counter()
+    for count in statistics.issues:
+        if level in (0, count.level) and kind in (0, count.kind) and code in ("", count.code):
+            unlisted[count.code] += count.unlisted
+    return {name: number for name, number in unlisted.most_common() if number}
 
 
 def add_stage(statistics: FeedStatistics, stage: str, seconds: float) -> None:

@@ -12,6 +12,8 @@ import grpc.aio
 from classifeed.feeds.v1.task_pb2 import Task
 from classifeed.feeds.v1.task_service_pb2 import (
     CreateTaskRequest,
+    FindTasksRequest,
+    FindTasksResponse,
     GetTaskRequest,
     ListOfferErrorsRequest,
     ListOfferErrorsResponse,
@@ -19,6 +21,7 @@ from classifeed.feeds.v1.task_service_pb2 import (
     ListTasksResponse,
     LocateOfferRequest,
     OfferLocation,
+    UnlistedIssues,
 )
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceServicer
 from classifeed_common.db import Database, Tx
@@ -28,6 +31,7 @@ from classifeed_common.rpc.call import remaining_s
 from classifeed_jobs import JobStore
 from classifeed_processor.app.create_task import create_task
 from classifeed_processor.app.locate_offer import OfferLocator
+from classifeed_processor.domain.statistics import unlisted_of
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.rpc.format_files import FormatFiles
 from classifeed_processor.store import reading
@@ -107,7 +111,19 @@ class TaskService(FormatFiles, TaskServiceServicer):
         if len(errors) > limit:
             last = errors[limit - 1]
             token = _write_token(last.level, last.line, last.error_id)
-        return ListOfferErrorsResponse(errors=errors[:limit], next_page_token=token)
+        unlisted = unlisted_of(task.statistics, level=request.level, kind=request.kind, code=request.code)
+        return ListOfferErrorsResponse(
+            errors=errors[:limit],
+            next_page_token=token,
+            unlisted=[UnlistedIssues(code=code, count=count) for code, count in unlisted.items()],
+        )
+
+    async def FindTasks(self, request: FindTasksRequest, context: Context) -> FindTasksResponse:
+        """Returns those of the tasks that there are."""
+        keys = [_task_key("names", name) for name in request.names]
+        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+            found = await reading.find_tasks(tx, keys)
+        return FindTasksResponse(names=[key.name for key in found])
 
     async def LocateOffer(self, request: LocateOfferRequest, context: Context) -> OfferLocation:
         """Finds an offer in the file of a task, by reading the file; one file at a time, the others wait.

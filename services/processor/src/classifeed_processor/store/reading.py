@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from classifeed_processor.domain.tasks import TaskKey, fetch_name
 _SQL = load_queries(__package__, "reading.sql")
 _GET_TASK = _SQL["get_task"]
 _LIST_TASKS = _SQL["list_tasks"]
+_FIND_TASKS = _SQL["find_tasks"]
 _LIST_ERRORS = _SQL["list_errors"]
 _FIND_BATCH = _SQL["find_batch"]
 _FIRST_SENT = _SQL["first_sent"]
@@ -39,6 +41,16 @@ async def list_tasks(tx: Tx, seller_id: str, namespace: str, *, before: int, lim
     """Return tasks of a namespace with smaller ids than `before`, the newest first."""
     parameters = {"seller_id": seller_id, "namespace": namespace, "before": before, "limit": limit}
     return [_task(row) for row in await (await tx.execute(_LIST_TASKS, parameters)).fetchall()]
+
+
+async def find_tasks(tx: Tx, keys: Sequence[TaskKey]) -> list[TaskKey]:
+    """Return those of the tasks that there are."""
+    parameters = {
+        "sellers": [key.seller_id for key in keys],
+        "namespaces": [key.namespace for key in keys],
+        "task_ids": [key.task_id for key in keys],
+    }
+    return [TaskKey(*row) for row in await (await tx.execute(_FIND_TASKS, parameters)).fetchall()]
 
 
 async def list_errors(tx: Tx, key: TaskKey, run: int, parameters: dict[str, Any]) -> list[OfferError]:

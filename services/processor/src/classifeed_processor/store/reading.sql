@@ -18,6 +18,11 @@ WHERE t.seller_id = %(seller_id)s AND t.namespace = %(namespace)s AND t.task_id 
 ORDER BY t.task_id DESC
 LIMIT %(limit)s
 
+-- name: find_tasks
+SELECT seller_id, namespace, task_id
+FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(task_ids)s::bigint[]) AS n(seller_id, namespace, task_id)
+JOIN tasks USING (seller_id, namespace, task_id)
+
 -- name: list_errors
 SELECT external_id, error_id, ordinal, level, kind, code, field, line, "column", path, excerpt, value, expected, title,
        message, suggestion

@@ -36,9 +36,9 @@ UPDATE tasks SET updated_at = clock_timestamp()
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
 
 -- name: insert_errors
--- The same issue reported twice is one row; a later run takes it over.
-INSERT INTO offer_errors AS e (seller_id, namespace, task_id, external_id, error_id, run, ordinal, level, kind, code, field,
-                               line, "column", path, excerpt, value, expected, title, message, suggestion)
+-- The same issue reported twice is one row. Those of earlier runs went when this one began.
+INSERT INTO offer_errors (seller_id, namespace, task_id, external_id, error_id, run, ordinal, level, kind, code, field,
+                          line, "column", path, excerpt, value, expected, title, message, suggestion)
 SELECT %(seller_id)s, %(namespace)s, %(task_id)s, n.external_id, n.error_id, %(run)s, n.ordinal, n.level, n.kind, n.code,
        n.field, n.line, n."column", n.path, n.excerpt, n.value, n.expected, n.title, n.message, n.suggestion
 FROM unnest(%(external_ids)s::text[], %(error_ids)s::text[], %(ordinals)s::bigint[], %(levels)s::smallint[],
@@ -47,5 +47,4 @@ FROM unnest(%(external_ids)s::text[], %(error_ids)s::text[], %(ordinals)s::bigin
             %(messages)s::text[], %(suggestions)s::text[])
      AS n(external_id, error_id, ordinal, level, kind, code, field, line, "column", path, excerpt, value, expected, title,
           message, suggestion)
-ON CONFLICT (seller_id, namespace, task_id, external_id, error_id) DO UPDATE SET run = excluded.run
-WHERE e.run < excluded.run
+ON CONFLICT (seller_id, namespace, task_id, external_id, error_id) DO NOTHING

@@ -30,6 +30,7 @@ _HAS_EARLIER = _SQL["has_earlier"]
 _SUPERSEDE_HELD = _SQL["supersede_held"]
 _BEGIN_RUN = _SQL["begin_run"]
 _DROP_BATCHES = _SQL["drop_batches"]
+_DROP_ERRORS = _SQL["drop_errors"]
 _BEGIN_STATISTICS = _SQL["begin_statistics"]
 _NOTE_SCAN = _SQL["note_scan"]
 _INSERT_BATCHES = _SQL["insert_batches"]
@@ -140,11 +141,12 @@ async def supersede_held(tx: Tx, key: TaskKey) -> None:
 
 
 async def begin_run(tx: Tx, key: TaskKey, statistics: bytes) -> int:
-    """Open the next run, with statistics of its own, and return its number."""
+    """Open the next run, with statistics of its own, and return its number; what is noted of earlier ones goes."""
     row = await (await tx.execute(_BEGIN_RUN, {**_key(key), **_PARSING})).fetchone()
     assert row is not None
     run = int(row[0])
     await tx.execute(_DROP_BATCHES, {**_key(key), "run": run})
+    await tx.execute(_DROP_ERRORS, {**_key(key), "run": run})
     await tx.execute(_BEGIN_STATISTICS, {**_key(key), "run": run, "statistics": statistics})
     return run
 

@@ -98,6 +98,10 @@ RETURNING run
 DELETE FROM offer_batches
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run < %(run)s
 
+-- name: drop_errors
+DELETE FROM offer_errors
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run < %(run)s
+
 -- name: begin_statistics
 INSERT INTO feed_statistics (seller_id, namespace, task_id, run, statistics)
 VALUES (%(seller_id)s, %(namespace)s, %(task_id)s, %(run)s, %(statistics)s)

@@ -50,20 +50,22 @@ TASK_PHASE_SENT: TaskPhase
 TASK_PHASE_DONE: TaskPhase
 
 class IssueCount(_message.Message):
-    __slots__ = ("level", "kind", "code", "field", "count", "sample_external_ids")
+    __slots__ = ("level", "kind", "code", "field", "count", "sample_external_ids", "unlisted")
     LEVEL_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     CODE_FIELD_NUMBER: _ClassVar[int]
     FIELD_FIELD_NUMBER: _ClassVar[int]
     COUNT_FIELD_NUMBER: _ClassVar[int]
     SAMPLE_EXTERNAL_IDS_FIELD_NUMBER: _ClassVar[int]
+    UNLISTED_FIELD_NUMBER: _ClassVar[int]
     level: _load_pb2.IssueLevel
     kind: _load_pb2.IssueKind
     code: str
     field: str
     count: int
     sample_external_ids: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, level: _Optional[_Union[_load_pb2.IssueLevel, str]] = ..., kind: _Optional[_Union[_load_pb2.IssueKind, str]] = ..., code: _Optional[str] = ..., field: _Optional[str] = ..., count: _Optional[int] = ..., sample_external_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+    unlisted: int
+    def __init__(self, level: _Optional[_Union[_load_pb2.IssueLevel, str]] = ..., kind: _Optional[_Union[_load_pb2.IssueKind, str]] = ..., code: _Optional[str] = ..., field: _Optional[str] = ..., count: _Optional[int] = ..., sample_external_ids: _Optional[_Iterable[str]] = ..., unlisted: _Optional[int] = ...) -> None: ...
 
 class StageTime(_message.Message):
     __slots__ = ("stage", "duration")

@@ -88,12 +88,34 @@ class ListOfferErrorsRequest(_message.Message):
     def __init__(self, parent: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., level: _Optional[_Union[_load_pb2.IssueLevel, str]] = ..., kind: _Optional[_Union[_load_pb2.IssueKind, str]] = ..., code: _Optional[str] = ..., external_id: _Optional[str] = ...) -> None: ...
 
 class ListOfferErrorsResponse(_message.Message):
-    __slots__ = ("errors", "next_page_token")
+    __slots__ = ("errors", "next_page_token", "unlisted")
     ERRORS_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    UNLISTED_FIELD_NUMBER: _ClassVar[int]
     errors: _containers.RepeatedCompositeFieldContainer[_load_pb2.OfferError]
     next_page_token: str
-    def __init__(self, errors: _Optional[_Iterable[_Union[_load_pb2.OfferError, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+    unlisted: _containers.RepeatedCompositeFieldContainer[UnlistedIssues]
+    def __init__(self, errors: _Optional[_Iterable[_Union[_load_pb2.OfferError, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., unlisted: _Optional[_Iterable[_Union[UnlistedIssues, _Mapping]]] = ...) -> None: ...
+
+class UnlistedIssues(_message.Message):
+    __slots__ = ("code", "count")
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    code: str
+    count: int
+    def __init__(self, code: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...
+
+class FindTasksRequest(_message.Message):
+    __slots__ = ("names",)
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    names: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, names: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class FindTasksResponse(_message.Message):
+    __slots__ = ("names",)
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    names: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, names: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class LocateOfferRequest(_message.Message):
     __slots__ = ("parent", "external_id")

@@ -57,6 +57,11 @@ class TaskServiceStub:
                 request_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsRequest.SerializeToString,
                 response_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsResponse.FromString,
                 _registered_method=True)
+        self.FindTasks = channel.unary_unary(
+                '/classifeed.feeds.v1.TaskService/FindTasks',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.FindTasksRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.FindTasksResponse.FromString,
+                _registered_method=True)
         self.LocateOffer = channel.unary_unary(
                 '/classifeed.feeds.v1.TaskService/LocateOffer',
                 request_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.LocateOfferRequest.SerializeToString,
@@ -107,6 +112,13 @@ class TaskServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def FindTasks(self, request, context):
+        """Says which tasks there are. Ended ones are kept for a while only; what refers to one that is gone can go too.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def LocateOffer(self, request, context):
         """Finds an offer in the file of a task, by reading the file. DEADLINE_EXCEEDED when that takes longer than the call may.
         """
@@ -150,6 +162,11 @@ def add_TaskServiceServicer_to_server(servicer, server):
                     servicer.ListOfferErrors,
                     request_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsRequest.FromString,
                     response_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsResponse.SerializeToString,
+            ),
+            'FindTasks': grpc.unary_unary_rpc_method_handler(
+                    servicer.FindTasks,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.FindTasksRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.FindTasksResponse.SerializeToString,
             ),
             'LocateOffer': grpc.unary_unary_rpc_method_handler(
                     servicer.LocateOffer,
@@ -276,6 +293,33 @@ class TaskService:
             '/classifeed.feeds.v1.TaskService/ListOfferErrors',
             classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsRequest.SerializeToString,
             classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FindTasks(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.TaskService/FindTasks',
+            classifeed_dot_feeds_dot_v1_dot_task__service__pb2.FindTasksRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_task__service__pb2.FindTasksResponse.FromString,
             options,
             channel_credentials,
             insecure,

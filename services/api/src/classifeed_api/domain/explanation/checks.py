@@ -45,6 +45,8 @@ def tell_checks(facts: Facts) -> ExplanationStep:
         return _tell_duplicates(look, [it for it in look.issues if is_duplicate(it)])
     if issues:
         return _tell_issues(look, WARNING, issues)
+    if look.unlisted_issues:
+        return _tell_unlisted(look, is_lacking=facts.offer is None and look.is_answered)
     return step(_STAGE, DONE, f"Nothing is wrong with it.{_recognised(facts)}", time=sent_at(look))
 
 
@@ -70,6 +72,16 @@ def _tell_issues(look: Look, state: ExplanationState, issues: Sequence[OfferErro
         column=first.column,
         excerpt=first.excerpt,
     )
+
+
+def _tell_unlisted(look: Look, *, is_lacking: bool) -> ExplanationStep:
+    counted = f"{look.unlisted_issues:,} issues of this load are counted and not listed"
+    again = "Correct what is listed, and load the file again."
+    if not is_lacking:
+        return step(_STAGE, UNASKED, f"No issue of it is listed; {counted}.", time=sent_at(look), suggestion=again)
+    most = max(look.task.statistics.issues, key=lambda count: count.unlisted)
+    found = f"It was not taken; what is wrong with it is among the {counted.replace(' are', ' that are')}."
+    return step(_STAGE, STOPPED, found, time=sent_at(look), suggestion=again, code=most.code)
 
 
 def _tell_duplicates(look: Look, issues: Sequence[OfferError]) -> ExplanationStep:

@@ -69,6 +69,11 @@ class Look:
         return max(by_place, by_issue, key=len)
 
     @property
+    def unlisted_issues(self) -> int:
+        """How many issues of the load are counted and not listed, so that the offer's may be among them."""
+        return sum(count.unlisted for count in self.task.statistics.issues)
+
+    @property
     def is_delete(self) -> bool:
         """Whether the task ends a feed and has no file."""
         return self.task.kind == TASK_KIND_DELETE

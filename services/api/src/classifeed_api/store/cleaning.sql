@@ -1,0 +1,36 @@
+-- What of uploads and feeds has been kept long enough.
+
+-- name: list_unstored
+-- Of uploads whose process died before their file was stored.
+SELECT upload_id FROM uploads WHERE NOT stored AND created_at < %(before)s ORDER BY created_at LIMIT %(limit)s
+
+-- name: list_loaded
+-- Uploads behind the newest ones of their namespaces whose task was made, from a place on in their order.
+SELECT upload_id, seller_id, namespace, task_id
+FROM (SELECT upload_id, seller_id, namespace, task_id, version, published_version,
+             row_number() OVER (PARTITION BY seller_id, namespace ORDER BY version DESC) AS place
+      FROM uploads
+      WHERE stored) AS u
+WHERE place > %(kept)s AND task_id IS NOT NULL AND version <= published_version AND upload_id > %(after)s
+ORDER BY upload_id
+LIMIT %(limit)s
+
+-- name: delete_uploads
+DELETE FROM uploads WHERE upload_id = ANY(%(upload_ids)s::uuid[])
+
+-- name: delete_deletions
+DELETE FROM feed_deletions
+WHERE ctid = ANY(ARRAY(SELECT ctid FROM feed_deletions
+                       WHERE created_at < %(before)s AND version <= published_version LIMIT %(limit)s))
+
+-- name: find_removed_feed
+SELECT seller_id, namespace FROM feed
+WHERE status = %(removed)s AND updated_at < %(before)s AND version <= published_version
+ORDER BY updated_at
+LIMIT 1
+
+-- name: delete_removed_feed
+-- A feed that is made anew gets a version of the clock, above the one that is forgotten here.
+DELETE FROM feed
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND status = %(removed)s AND updated_at < %(before)s
+  AND version <= published_version

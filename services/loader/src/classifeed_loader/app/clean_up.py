@@ -1,0 +1,49 @@
+"""What the loader keeps of fetches: those that made a task as long as that is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from functools import partial
+from typing import Final, Protocol
+
+from classifeed_common.blobs import BlobRefs
+from classifeed_jobs import Begin, CleanUp, Slice
+from classifeed_jobs.slices import Cursor
+from classifeed_loader.domain.fetches import FetchKey
+from classifeed_loader.store import cleaning, fetching
+
+CLEAN_UP: Final = "loader.clean-up"
+_FETCHES: Final = 200
+
+
+class Tasks(Protocol):
+    """The processor, as the clean-up needs it."""
+
+    async def find_tasks(self, names: Collection[str]) -> set[str]:
+        """Return those of the tasks that there are."""
+
+
+def loader_clean_up(tasks: Tasks, refs: BlobRefs) -> CleanUp:
+    """Return the clean-up. Fetches without a task are trimmed at each fetch; of removed sources it takes them too."""
+    return CleanUp(CLEAN_UP, [partial(remove_old_fetches, tasks=tasks, refs=refs)])
+
+
+async def remove_old_fetches(
+    begin: Begin, _at: datetime, cursor: Cursor | None, *, tasks: Tasks, refs: BlobRefs, limit: int = _FETCHES
+) -> Slice:
+    """Remove those of the next fetches whose tasks are gone, each with its reference to the file.
+
+    Raises:
+        grpc.aio.AioRpcError: the processor does not answer; nothing of the slice is removed.
+    """
+    after = FetchKey(*(cursor or ("", "", 0)))
+    async with begin() as tx:
+        listed = await cleaning.list_ended(tx, after, limit)
+    there = await tasks.find_tasks({task for _, task in listed if task})
+    old = [key for key, task in listed if task not in there]
+    async with begin() as tx:
+        for key in old:
+            await refs.drop(tx, key.blob_ref)
+            await fetching.delete(tx, key)
+    return Slice(next=list(listed[-1][0]) if len(listed) == limit else None, processed=len(old))

@@ -1,0 +1,20 @@
+"""Statements of the clean-up."""
+
+from __future__ import annotations
+
+from classifeed.feeds.v1 import feed_pb2
+from classifeed_common.db import Tx, load_queries
+from classifeed_loader.domain.fetches import FetchKey
+
+_LIST_ENDED = load_queries(__package__, "cleaning.sql")["list_ended"]
+
+
+async def list_ended(tx: Tx, after: FetchKey, limit: int) -> list[tuple[FetchKey, str]]:
+    """Return fetches behind `after` that may go, each with the name of the task that it made; empty: none."""
+    parameters = {
+        **after._asdict(),
+        "limit": limit,
+        "loaded": feed_pb2.FETCH_OUTCOME_LOADED,
+        "removed": feed_pb2.FEED_STATUS_REMOVED,
+    }
+    return [(FetchKey(*row[:3]), row[3]) for row in await (await tx.execute(_LIST_ENDED, parameters)).fetchall()]

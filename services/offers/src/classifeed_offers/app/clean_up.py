@@ -1,0 +1,54 @@
+"""What offers keeps, and for how long (ADR 0036)."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Final
+
+from classifeed_common.db import Tx
+from classifeed_jobs import Begin, CleanUp, Slice, until_nothing_is_left
+from classifeed_jobs.slices import Cursor
+from classifeed_offers.store import applying, cleaning
+
+CLEAN_UP: Final = "offers.clean-up"
+_ROWS: Final = 2000
+
+
+def offers_clean_up(*, history_days: int, removed_days: int) -> CleanUp:
+    """Return the clean-up.
+
+    Args:
+        history_days: how long batches and ends of tasks are kept that a newer task has overtaken.
+        removed_days: how long a removed offer is kept; longer than the receiver keeps its tombstones.
+    """
+    history, removed = timedelta(days=history_days), timedelta(days=removed_days)
+    return CleanUp(
+        CLEAN_UP,
+        [
+            until_nothing_is_left(partial(_remove_batches, age=history), limit=_ROWS),
+            until_nothing_is_left(partial(_remove_ends, age=history), limit=_ROWS),
+            partial(remove_offers, age=removed),
+        ],
+    )
+
+
+async def remove_offers(
+    begin: Begin, at: datetime, _cursor: Cursor | None, *, age: timedelta, limit: int = _ROWS
+) -> Slice:
+    """Remove offers of one namespace that have been REMOVED for `age`, and were published so, at most `limit`."""
+    before = at - age
+    async with begin() as tx:
+        namespace = await cleaning.find_removed(tx, before=before)
+        if namespace is None:
+            return Slice(next=None)
+        await applying.lock_heads(tx, {namespace})
+        return Slice(next=True, processed=await cleaning.delete_removed(tx, namespace, before=before, limit=limit))
+
+
+async def _remove_batches(tx: Tx, at: datetime, limit: int, *, age: timedelta) -> int:
+    return await cleaning.delete_batches(tx, before=at - age, limit=limit)
+
+
+async def _remove_ends(tx: Tx, at: datetime, limit: int, *, age: timedelta) -> int:
+    return await cleaning.delete_ends(tx, before=at - age, limit=limit)

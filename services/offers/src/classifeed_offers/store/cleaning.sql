@@ -1,0 +1,42 @@
+-- What has been kept long enough: what was done for tasks that others have overtaken, and offers that are gone.
+
+-- name: delete_batches
+-- The head's task may still be open, and its batches be asked for again; a request of an earlier one is STALE whatever is
+-- kept of it.
+DELETE FROM applied_batches
+WHERE ctid = ANY(ARRAY(
+    SELECT b.ctid
+    FROM applied_batches b
+    JOIN task_heads h USING (seller_id, namespace)
+    WHERE b.applied_at < %(before)s AND b.task_id < h.task_id
+    ORDER BY b.applied_at
+    LIMIT %(limit)s))
+
+-- name: delete_ends
+DELETE FROM task_ends
+WHERE ctid = ANY(ARRAY(
+    SELECT e.ctid
+    FROM task_ends e
+    JOIN task_heads h USING (seller_id, namespace)
+    WHERE e.received_at < %(before)s AND e.task_id < h.task_id AND e.outcome IS NOT NULL
+    ORDER BY e.received_at
+    LIMIT %(limit)s))
+
+-- name: find_removed
+-- Of one namespace each time: the one with the oldest.
+SELECT seller_id, namespace
+FROM offers
+WHERE status = 'REMOVED' AND updated_at < %(before)s AND published_version >= version
+ORDER BY updated_at
+LIMIT 1
+
+-- name: delete_removed
+-- The caller holds the head: no load brings one of them back meanwhile. Published: the index has learned of it.
+DELETE FROM offers
+WHERE ctid = ANY(ARRAY(
+    SELECT o.ctid
+    FROM offers o
+    WHERE o.seller_id = %(seller)s AND o.namespace = %(namespace)s AND o.status = 'REMOVED' AND o.updated_at < %(before)s
+      AND o.published_version >= o.version
+    ORDER BY o.updated_at
+    LIMIT %(limit)s))

@@ -1,0 +1,145 @@
+"""What was done for overtaken tasks goes after 30 days, removed offers after 45; what may be asked for stays."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from classifeed_common.db import Database
+from classifeed_offers.app import clean_up as cleaning
+from classifeed_offers.app.clean_up import offers_clean_up
+from classifeed_offers.domain.offers import Namespace
+from classifeed_offers.store import applying
+
+AT = datetime(2026, 11, 26, tzinfo=UTC)
+CLEAN_UP = offers_clean_up(history_days=30, removed_days=45)
+
+
+@pytest.fixture
+async def db(migrated_database: Any) -> Database:
+    return await migrated_database("classifeed_offers", "offers")
+
+
+def days(number: float) -> datetime:
+    return AT - timedelta(days=number)
+
+
+async def insert_task(db: Database, task_id: int, age_days: float, outcome: str | None = "COMPLETED") -> None:
+    async with db.transaction() as tx:
+        key = ("s", "default", task_id)
+        await tx.execute(
+            "INSERT INTO task_heads VALUES (%s, %s, %s, 1) ON CONFLICT (seller_id, namespace)"
+            " DO UPDATE SET task_id = greatest(task_heads.task_id, excluded.task_id)",
+            key,
+        )
+        await tx.execute(
+            "INSERT INTO applied_batches (seller_id, namespace, task_id, run, batch_id, digest, applied_at)"
+            " SELECT %s, %s, %s, 1, b, '', %s FROM generate_series(1, 3) b",
+            (*key, days(age_days)),
+        )
+        await tx.execute(
+            "INSERT INTO task_ends (seller_id, namespace, task_id, run, batch_count, disposition, outcome, received_at)"
+            " VALUES (%s, %s, %s, 1, 3, 'DELETE', %s, %s)",
+            (*key, outcome, days(age_days)),
+        )
+
+
+async def insert_offer(
+    db: Database, name: str, age_days: float, *, status: str = "REMOVED", published: int = 5, namespace: str = "default"
+) -> None:
+    async with db.transaction() as tx:
+        await tx.execute(
+            "INSERT INTO offers (seller_id, namespace, external_id, content, content_hash, origin, status,"
+            " last_task_id, last_change, moderation, version, published_version, updated_at)"
+            " VALUES ('s', %s, %s, '', decode(repeat('00', 16), 'hex'), 'FEED', %s, 1, 'REMOVED', 'APPROVED', 5,"
+            " %s, %s)",
+            (namespace, name, status, published, days(age_days)),
+        )
+
+
+async def values(db: Database, query: str) -> list[Any]:
+    async with db.transaction() as tx:
+        return [row[0] for row in await (await tx.execute(query)).fetchall()]
+
+
+@pytest.mark.parametrize("rows_at_once", [1, 2000])
+async def test_what_overtaken_tasks_left_goes_after_its_time(
+    db: Database, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
+) -> None:
+    monkeypatch.setattr(cleaning, "_ROWS", rows_at_once)
+    for task_id, age in ((1, 90), (2, 31), (3, 29), (4, 1)):
+        await insert_task(db, task_id, age)
+    removed = await offers_clean_up(history_days=30, removed_days=45).run(db, AT)
+    assert removed == 8
+    assert await values(db, "SELECT DISTINCT task_id FROM applied_batches ORDER BY 1") == [3, 4]
+    assert await values(db, "SELECT task_id FROM task_ends ORDER BY 1") == [3, 4]
+
+
+async def test_newest_task_of_a_namespace_can_be_asked_for_whatever_its_age(db: Database) -> None:
+    """It may still be open: a batch that is sent again must not be applied twice."""
+    await insert_task(db, 1, 400)
+    await insert_task(db, 2, 300)
+    await CLEAN_UP.run(db, AT)
+    assert await values(db, "SELECT count(*) FROM applied_batches WHERE task_id = 2") == [3]
+    assert await values(db, "SELECT task_id FROM task_ends") == [2]
+
+
+async def test_end_whose_sweep_has_not_ended_stays(db: Database) -> None:
+    await insert_task(db, 1, 400, outcome=None)
+    await insert_task(db, 2, 1)
+    await CLEAN_UP.run(db, AT)
+    assert await values(db, "SELECT task_id FROM task_ends ORDER BY 1") == [1, 2]
+
+
+@pytest.mark.parametrize("rows_at_once", [1, 2000])
+async def test_removed_offers_go_once_the_search_has_forgotten_them(
+    db: Database, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
+) -> None:
+    monkeypatch.setitem(cleaning.remove_offers.__kwdefaults__, "limit", rows_at_once)
+    for namespace in ("default", "other"):
+        for name, age in (("a", 46), ("b", 60), ("young", 44)):
+            await insert_offer(db, name, age, namespace=namespace)
+        await insert_offer(db, "unpublished", 400, published=4, namespace=namespace)
+        await insert_offer(db, "alive", 400, status="ACTIVE", namespace=namespace)
+    assert await offers_clean_up(history_days=30, removed_days=45).run(db, AT) == 4
+    names = await values(db, "SELECT external_id FROM offers ORDER BY namespace, external_id")
+    assert names == ["alive", "unpublished", "young"] * 2
+
+
+async def test_offer_that_a_load_brings_back_meanwhile_stays(db: Database) -> None:
+    """The load has read the removed offer and is about to change it: the clean-up waits, and finds it alive."""
+    await insert_offer(db, "back", 60)
+    async with db.transaction() as tx:
+        await applying.lock_heads(tx, {Namespace("s", "default")})
+        states = await applying.load_offers(tx, Namespace("s", "default"), {"back"}, with_content=False)
+        cleaner = asyncio.create_task(CLEAN_UP.run(db, AT))
+        async with asyncio.timeout(60):
+            while not cleaner.done() and not await values(
+                db, "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+            ):
+                await asyncio.sleep(0.01)
+        assert states["back"].offer_id
+        changed = await tx.execute("UPDATE offers SET status = 'ACTIVE', version = 6 WHERE external_id = 'back'")
+        assert changed.rowcount == 1, "the load's change came to nothing"
+    await cleaner
+    assert await values(db, "SELECT status FROM offers") == ["ACTIVE"]
+
+
+async def test_what_goes_is_found_by_an_index(db: Database) -> None:
+    async with db.transaction() as tx:
+        await tx.execute(
+            "INSERT INTO offers (seller_id, namespace, external_id, content, content_hash, origin, status,"
+            " last_task_id, last_change, moderation, version, published_version)"
+            " SELECT 's', 'default', i, '', decode(repeat('00', 16), 'hex'), 'FEED', 'ACTIVE', 1, 'ADDED',"
+            " 'APPROVED', 5, 5"
+            " FROM generate_series(1, 20000) i"
+        )
+        await tx.execute("ANALYZE offers")
+    for name in ("find_removed", "delete_batches", "delete_ends"):
+        query = cleaning.cleaning._SQL[name]
+        async with db.transaction() as tx:
+            rows = await (await tx.execute(f"EXPLAIN {query}", {"before": AT, "limit": 10})).fetchall()
+        assert "Seq Scan on offers" not in "\n".join(row[0] for row in rows)

@@ -1,0 +1,40 @@
+"""What the processor keeps of loads, and no longer: the last ones of each namespace."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from typing import Final
+
+from classifeed_jobs import Begin, CleanUp, Slice
+from classifeed_jobs.slices import Cursor
+from classifeed_processor.store import cleaning
+
+CLEAN_UP: Final = "processor.clean-up"
+_NAMESPACES: Final = 200
+_TASKS: Final = 100
+_ROWS: Final = 5000
+
+
+def processor_clean_up(*, history_tasks: int) -> CleanUp:
+    """Return the clean-up; `history_tasks` is the number of ended tasks that are kept of each namespace."""
+    return CleanUp(CLEAN_UP, [partial(remove_old_tasks, kept=history_tasks)])
+
+
+async def remove_old_tasks(begin: Begin, _at: datetime, cursor: Cursor | None, *, kept: int) -> Slice:
+    """Remove tasks with all that is kept of them, in one transaction of at most 5,000 issues, 5,000 batches, 100 tasks.
+
+    A task that has not ended stays, as does one that waits for a decision; of a namespace whose feed was removed only
+    the removal stays. By number, not by age.
+    """
+    async with begin() as tx:
+        namespaces = await cleaning.list_namespaces(tx, tuple(cursor or ("", "")), _NAMESPACES)
+        old = await cleaning.list_old_tasks(tx, namespaces, kept=kept, limit=_TASKS) if namespaces else []
+        details = await cleaning.delete_details(tx, old, _ROWS)
+        removed = sum(details)
+        is_whole = max(details) < _ROWS
+        if is_whole:
+            removed += await cleaning.delete_tasks(tx, old)
+    if not is_whole or len(old) == _TASKS:
+        return Slice(next=cursor or ("", ""), processed=removed)
+    return Slice(next=list(namespaces[-1]) if len(namespaces) == _NAMESPACES else None, processed=removed)

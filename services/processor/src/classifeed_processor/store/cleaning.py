@@ -1,0 +1,66 @@
+"""Statements of the clean-up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from classifeed.feeds.v1 import task_pb2
+from classifeed_common.db import Tx, load_queries
+from classifeed_processor.domain.feed_order import FINISHED
+from classifeed_processor.domain.tasks import TaskKey
+
+_SQL = load_queries(__package__, "cleaning.sql")
+_LIST_NAMESPACES = _SQL["list_namespaces"]
+_LIST_OLD_TASKS = _SQL["list_old_tasks"]
+_DELETE_ERRORS = _SQL["delete_errors"]
+_DELETE_BATCHES = _SQL["delete_batches"]
+_DELETE_STATISTICS = _SQL["delete_statistics"]
+_DELETE_TASKS = _SQL["delete_tasks"]
+_STATUSES = {
+    "succeeded": task_pb2.TASK_STATUS_SUCCEEDED,
+    "superseded": task_pb2.TASK_STATUS_SUPERSEDED,
+    "canceled": task_pb2.TASK_STATUS_CANCELED,
+    "finished": list(FINISHED),
+}
+
+
+async def list_namespaces(tx: Tx, after: tuple[str, str], limit: int) -> list[tuple[str, str]]:
+    """Return namespaces that ever had a task, as (seller, namespace), in their order behind `after`."""
+    parameters = {"seller_id": after[0], "namespace": after[1], "limit": limit}
+    return [(row[0], row[1]) for row in await (await tx.execute(_LIST_NAMESPACES, parameters)).fetchall()]
+
+
+async def list_old_tasks(tx: Tx, namespaces: Sequence[tuple[str, str]], *, kept: int, limit: int) -> list[TaskKey]:
+    """Return at most `limit` tasks of the namespaces that can go: `kept` is the number that stay of each."""
+    parameters = {
+        "sellers": [seller for seller, _ in namespaces],
+        "namespaces": [namespace for _, namespace in namespaces],
+        "kept": kept,
+        "limit": limit,
+        **_STATUSES,
+    }
+    return [TaskKey(*row) for row in await (await tx.execute(_LIST_OLD_TASKS, parameters)).fetchall()]
+
+
+async def delete_details(tx: Tx, keys: Sequence[TaskKey], limit: int) -> tuple[int, int]:
+    """Delete issues and batches of tasks, at most `limit` of each; return how many of each went."""
+    parameters = {**_columns(keys), "limit": limit}
+    errors = await tx.execute(_DELETE_ERRORS, parameters)
+    batches = await tx.execute(_DELETE_BATCHES, parameters)
+    return errors.rowcount, batches.rowcount
+
+
+async def delete_tasks(tx: Tx, keys: Sequence[TaskKey]) -> int:
+    """Delete ended tasks with their statistics; return how many rows went. Their details are gone already."""
+    parameters = _columns(keys)
+    statistics = await tx.execute(_DELETE_STATISTICS, parameters)
+    return statistics.rowcount + (await tx.execute(_DELETE_TASKS, parameters)).rowcount
+
+
+def _columns(keys: Sequence[TaskKey]) -> dict[str, Any]:
+    return {
+        "sellers": [key.seller_id for key in keys],
+        "namespaces": [key.namespace for key in keys],
+        "task_ids": [key.task_id for key in keys],
+    }

@@ -1,0 +1,73 @@
+"""Counts of issues are exact, and those that are listed are few."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from classifeed.feeds.v1.load_pb2 import ISSUE_KIND_VALIDATION, ISSUE_LEVEL_ERROR, ISSUE_LEVEL_WARNING, OfferError
+from classifeed.feeds.v1.task_pb2 import FeedStatistics
+from classifeed_processor.domain.statistics import (
+    COUNTED_FIELDS,
+    LISTED_A_CODE,
+    LISTED_A_TASK,
+    add_issues,
+    unlisted_of,
+)
+
+
+def issue(code: str, field: str = "f", level: int = ISSUE_LEVEL_ERROR) -> OfferError:
+    return OfferError(external_id="a", level=level, kind=ISSUE_KIND_VALIDATION, code=code, field=field)
+
+
+def batches(errors: list[OfferError], size: int) -> Iterator[list[OfferError]]:
+    return (errors[at : at + size] for at in range(0, len(errors), size))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from("ABC"), st.sampled_from("xy"), st.booleans(), st.integers(1, 90)), max_size=12),
+    st.integers(1, 200),
+)
+def test_every_issue_is_counted_and_the_first_of_a_code_are_listed(
+    floods: list[tuple[str, str, bool, int]], size: int
+) -> None:
+    errors = [
+        issue(code, field, ISSUE_LEVEL_ERROR if is_error else ISSUE_LEVEL_WARNING)
+        for code, field, is_error, times in floods
+        for _ in range(times)
+    ]
+    statistics, listed = FeedStatistics(), []
+    for batch in batches(errors, size):
+        listed += add_issues(statistics, batch)
+    by_code = Counter(error.code for error in errors)
+    assert statistics.errors + statistics.warnings == sum(count.count for count in statistics.issues) == len(errors)
+    assert Counter(error.code for error in listed) == {code: min(n, LISTED_A_CODE) for code, n in by_code.items()}
+    assert unlisted_of(statistics, level=0, kind=0, code="") == {
+        code: n - LISTED_A_CODE for code, n in by_code.items() if n > LISTED_A_CODE
+    }
+    for level in (ISSUE_LEVEL_ERROR, ISSUE_LEVEL_WARNING):
+        total, shown = sum(it.level == level for it in errors), sum(it.level == level for it in listed)
+        assert sum(unlisted_of(statistics, level=level, kind=0, code="").values()) == total - shown
+
+
+def test_no_more_than_ten_thousand_are_listed_whatever_the_codes() -> None:
+    errors = [issue(f"CODE_{number % 150}") for number in range(150 * 90)]
+    statistics = FeedStatistics()
+    listed = sum(len(add_issues(statistics, batch)) for batch in batches(errors, 1000))
+    assert (listed, statistics.errors) == (LISTED_A_TASK, len(errors))
+    assert sum(unlisted_of(statistics, level=0, kind=0, code="").values()) == len(errors) - LISTED_A_TASK
+
+
+def test_fields_that_a_file_makes_up_do_not_swell_the_statistics() -> None:
+    errors = [issue("FIELD_UNKNOWN", f"tag{number}") for number in range(20_000)]
+    statistics = FeedStatistics()
+    for batch in batches(errors, 5000):
+        add_issues(statistics, batch)
+    assert len(statistics.issues) == COUNTED_FIELDS + 1
+    assert sum(count.count for count in statistics.issues) == len(errors)
+    assert statistics.issues[0].field == "…"
+    assert unlisted_of(statistics, level=0, kind=0, code="FIELD_UNKNOWN") == {"FIELD_UNKNOWN": 20_000 - LISTED_A_CODE}
