@@ -7,8 +7,8 @@ from uuid import uuid4
 import grpc.aio
 import structlog
 
-from classifeed_common.db.faults import is_passing_fault
-from classifeed_common.errors import DomainError, Internal, Unavailable, Unimplemented
+from classifeed_common.db.faults import is_passing_fault, is_unstorable_text
+from classifeed_common.errors import DomainError, Internal, InvalidArgument, Unavailable, Unimplemented
 from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.status import deadline_exceeded, from_upstream
 
@@ -36,6 +36,15 @@ def explain(error: Exception, where: str) -> DomainError:
         if isinstance(passed_on, Internal):
             _log.error("service behind refused", where=where, code=error.code().name, details=error.details())
         return passed_on
+    if is_unstorable_text(error):
+        # What is in the database has none, so it came with the request. Entry points that take many things at once
+        # look themselves, so that one wrong text does not refuse the others.
+        _log.info("text refused", where=where, error=str(error))
+        return InvalidArgument(
+            "TEXT_UNSTORABLE",
+            "A text of the request holds the character NUL (U+0000) or half a surrogate pair, which cannot be stored. "
+            "Take it out and send the request again.",
+        )
     incident = uuid4().hex[:12]
     _log.error("call failed", where=where, incident=incident, exc_info=error)
     return Internal(
