@@ -25,7 +25,7 @@ from classifeed_api.rpc.methods import FeedCases, Parts
 from classifeed_api.settings import ApiSettings
 from classifeed_api.store import feeds, task_line
 from classifeed_common.auth.sealing import Sealer
-from classifeed_common.blobs import BlobRefs
+from classifeed_common.blobs import BlobRefs, BlobSweeper
 from classifeed_common.db import Database
 from classifeed_common.ids import process_holder
 from classifeed_common.lease import Leases
@@ -103,7 +103,11 @@ def build(settings: ApiSettings) -> ServiceRunner:
         settings,
         _SERVICE,
         version_of(_SERVICE),
-        roles=[Role("uploads", tasks.run, without_task), Role("feeds", sources.run, unpublished)],
+        roles=[
+            Role("uploads", tasks.run, without_task),
+            Role("feeds", sources.run, unpublished),
+            Role("sweep", BlobSweeper(db, blobs).run),
+        ],
         servicers=[feed_servicer(parts)],
         readiness={"postgres": check_table(db, "feed"), "s3": blobs.check},
         on_start=start,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from classifeed.feeds.v1.task_service_pb2_grpc import add_TaskServiceServicer_to_server
+from classifeed_common.blobs import BlobSweeper
 from classifeed_common.kafka import (
     FEEDS_OFFER_REQUESTS,
     FEEDS_OFFER_RESULTS,
@@ -126,12 +127,13 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         roles=[
             Role("work", worker.run, open_tasks),
             Role("reap", reaper.run),
+            Role("sweep", BlobSweeper(database, blobs).run),
             Role("cron", Scheduler(database, jobs).run),
             Role("results", consumer.run, consumer.backlog, consumer.blocked),
             Role("watch", unheard.run, blocked=unheard.blocked),
         ],
         servicers=[
-            Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, jobs, locator)),
+            Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, jobs, blobs, locator)),
             job_servicer(database, jobs),
         ],
         readiness={"postgres": check_table(database, "tasks"), "kafka": check_kafka, "s3": blobs.check},

@@ -39,9 +39,12 @@ class NoBlobs:
     async def fetch(self, sha256, target):
         raise AssertionError(sha256)
 
+    async def keep(self, sha256):
+        """Every file is there."""
+
 
 def service_of(database, folder) -> TaskService:
-    return TaskService(database, JobStore(), OfferLocator(database, NoBlobs(), folder))
+    return TaskService(database, JobStore(), NoBlobs(), OfferLocator(database, NoBlobs(), folder))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Where the scan of an outbox may begin: behind what was sent, and never past what has not been committed (ADR 0038)."""
+"""Where the scan of an outbox may begin: behind what was sent, never past what may still be committed (ADR 0038)."""
 
 from __future__ import annotations
 
