@@ -14,6 +14,7 @@ from classifeed_api.app.run_feed import RunFeed
 from classifeed_api.app.store_upload import StoreUpload
 from classifeed_api.app.switch_feed import SwitchFeed
 from classifeed_api.app.update_feed import UpdateFeed
+from classifeed_api.app.verify_sources import SourceVerifier
 from classifeed_api.clients.loader import LoaderClient
 from classifeed_api.clients.loads import LoadsClient
 from classifeed_api.clients.offers import OffersClient
@@ -65,6 +66,7 @@ def build(settings: ApiSettings) -> ServiceRunner:
         push=PushSources(loader),
         leases=leases,
     )
+    verifier = SourceVerifier(db, loader, on_lost=sources.wake, interval_s=settings.verify_interval_s)
     parts = Parts(
         settings=settings,
         db=db,
@@ -106,6 +108,7 @@ def build(settings: ApiSettings) -> ServiceRunner:
         roles=[
             Role("uploads", tasks.run, without_task),
             Role("feeds", sources.run, unpublished),
+            Role("verify", verifier.run),
             Role("sweep", BlobSweeper(db, blobs).run),
         ],
         servicers=[feed_servicer(parts)],
