@@ -15,7 +15,10 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from classifeed_common.log_settings import LogFileSettings, ZoneName
 
-ADDRESS = r"^(unix:.+|(\[[0-9a-fA-F:]+\]|[^:\s]+):\d{1,5})$"
+_HOST_PORT = r"(\[[0-9a-fA-F:]+\]|[^:/\s]+):\d{1,5}"
+# Where a server listens, and where its clients find it: by DNS as well, so that they balance their calls.
+ADDRESS = rf"^(unix:.+|{_HOST_PORT})$"
+TARGET = rf"^(unix:.+|(dns:(///)?)?{_HOST_PORT})$"
 
 
 class ServiceSettings(LogFileSettings):

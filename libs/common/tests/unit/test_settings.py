@@ -6,13 +6,13 @@ import pytest
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import SettingsConfigDict
 
-from classifeed_common.settings import ServiceSettings, describe_settings, load_settings
+from classifeed_common.settings import TARGET, ServiceSettings, describe_settings, load_settings
 
 
 class ShopSettings(ServiceSettings):
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_SHOP_", frozen=True)
 
-    receiver_address: str = Field(description="gRPC address of the receiver, host:port.")
+    receiver_address: str = Field(pattern=TARGET, description="gRPC address of the receiver, host:port.")
     token: SecretStr = Field(default=SecretStr("long enough"), min_length=8, description="Token.")
     batch: int = Field(default=100, ge=1, le=1000, description="Rows a batch.")
 
@@ -97,3 +97,29 @@ def test_roles_are_a_list_with_commas(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load_settings(ShopSettings).selected_roles == frozenset()
     monkeypatch.setenv("CLASSIFEED_SHOP_ROLES", "serve, relay,")
     assert load_settings(ShopSettings).selected_roles == {"serve", "relay"}
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["127.0.0.1:7", "[::1]:7", "receiver:9090", "dns:receiver:9090", "dns:///shop-receiver:9090", "unix:/tmp/s"],
+)
+def test_peers_are_found_by_address_or_name(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
+    monkeypatch.setenv("CLASSIFEED_SHOP_RECEIVER_ADDRESS", target)
+    assert load_settings(ShopSettings).receiver_address == target
+
+
+@pytest.mark.parametrize("target", ["receiver", "http://receiver:9090", "dns://receiver", "dns:///:9090"])
+def test_peers_by_other_addresses_are_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], target: str
+) -> None:
+    monkeypatch.setenv("CLASSIFEED_SHOP_RECEIVER_ADDRESS", target)
+    [line] = refused(capsys)
+    assert line.startswith(f"CLASSIFEED_SHOP_RECEIVER_ADDRESS='{target}' is refused")
+
+
+@pytest.mark.parametrize("address", ["dns:///shop-receiver:9090", "receiver"])
+def test_a_service_listens_on_no_name_of_dns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], address: str
+) -> None:
+    monkeypatch.setenv("CLASSIFEED_SHOP_GRPC_LISTEN", address)
+    assert len(refused(capsys)) == 1

@@ -18,6 +18,7 @@ from classifeed_api.app.run_feed import RunFeed
 from classifeed_api.app.store_upload import StoreUpload
 from classifeed_api.app.switch_feed import SwitchFeed
 from classifeed_api.app.update_feed import UpdateFeed
+from classifeed_api.app.verify_sources import SourceVerifier
 from classifeed_api.clients.loader import LoaderClient
 from classifeed_api.clients.loads import LoadsClient
 from classifeed_api.clients.offers import OffersClient
@@ -29,7 +30,7 @@ from classifeed_api.rpc.methods import FeedCases, Parts
 from classifeed_api.settings import ApiSettings
 from classifeed_api.store import feeds, task_line
 from classifeed_common.auth.sealing import Sealer
-from classifeed_common.blobs import BlobRefs
+from classifeed_common.blobs import BlobRefs, BlobSweeper
 from classifeed_common.db import Database
 from classifeed_common.ids import process_holder
 from classifeed_common.lease import Leases
@@ -79,6 +80,7 @@ def build(settings: ApiSettings) -> ServiceRunner:
     jobs = JobStore()
     worker = Worker(db, jobs, clean_up.tasks(), queues={clean_up.name: 1}, drain_grace_s=settings.drain_grace_s / 2)
     reaper = Reaper(db)
+    verifier = SourceVerifier(db, loader, on_lost=sources.wake, interval_s=settings.verify_interval_s)
     parts = Parts(
         settings=settings,
         db=db,
@@ -125,6 +127,8 @@ def build(settings: ApiSettings) -> ServiceRunner:
             Role("clean", worker.run, worker.backlog),
             Role("reap", reaper.run),
             Role("cron", Scheduler(db, jobs, own=[clean_up.schedule]).run),
+            Role("verify", verifier.run),
+            Role("sweep", BlobSweeper(db, blobs).run),
         ],
         servicers=[feed_servicer(parts), job_servicer(db, jobs)],
         readiness={"postgres": check_table(db, "feed"), "s3": blobs.check},

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
-from classifeed_common.settings import ServiceSettings
+from classifeed_common.settings import TARGET, ServiceSettings
 
 
 class ApiSettings(ServiceSettings):
@@ -16,10 +16,12 @@ class ApiSettings(ServiceSettings):
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_API_", frozen=True)
 
-    processor_address: str = Field(description="gRPC address of the processor, host:port.")
-    loader_address: str = Field(description="gRPC address of the loader, host:port.")
-    offers_address: str = Field(description="gRPC address of the owner of the offers, host:port.")
-    searcher_address: str = Field(description="gRPC address of the searcher, host:port.")
+    processor_address: str = Field(pattern=TARGET, description="gRPC address of the processor, [dns:///]host:port.")
+    loader_address: str = Field(pattern=TARGET, description="gRPC address of the loader, [dns:///]host:port.")
+    offers_address: str = Field(
+        pattern=TARGET, description="gRPC address of the owner of the offers, [dns:///]host:port."
+    )
+    searcher_address: str = Field(pattern=TARGET, description="gRPC address of the searcher, [dns:///]host:port.")
     secrets_file: Path | None = Field(
         default=None,
         description="File of the keys that credentials of feeds are sealed with, the loader's; unset: none are taken.",
@@ -65,6 +67,9 @@ class ApiSettings(ServiceSettings):
     )
     lease_ttl_s: float = Field(
         default=10, gt=0, description="How long another replica waits before it takes over making tasks, in seconds."
+    )
+    verify_interval_s: float = Field(
+        default=60, gt=0, description="How often the loader is compared with what it was told of feeds, in seconds."
     )
     watch_interval_s: float = Field(
         default=0.25, gt=0, description="How often WatchTask looks for a change, in seconds."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -18,6 +19,7 @@ from classifeed.feeds.v1.feed_service_pb2 import (
 )
 from classifeed.feeds.v1.feed_source_service_pb2 import SourceRecord
 from classifeed_api.app.push_sources import PushSources
+from classifeed_api.store import feeds
 from classifeed_api.store.feeds import SQL
 from classifeed_common.db import Database
 from classifeed_common.errors import InvalidArgument
@@ -57,6 +59,59 @@ async def test_changes_reach_the_loader_and_so_do_removals(
     assert api.loader.sources[name("a")].status == FEED_STATUS_REMOVED
     await eventually(lambda: ("shop", "a") in api.processor.tasks)
     assert api.processor.tasks["shop", "a"] == [("DELETE", removed.version)]
+
+
+@pytest.mark.parametrize("verifies", [True, pytest.param(False, id="naive: the mark says that the loader knows them")])
+async def test_loader_that_lost_what_it_knew_is_told_again(
+    start_api: Callable[..., Awaitable[Any]], eventually: Eventually, db: Database, verifies: bool
+) -> None:
+    roles = {"serve", "feeds", "uploads"} | ({"verify"} if verifies else set())
+    api = await start_api(roles=roles, verify_interval_s=0.2)
+    for namespace in ("a", "b", "c", "d"):
+        await create(api, namespace)
+    before = {
+        namespace: (await api.stub.PauseFeed(PauseFeedRequest(name=name(namespace)))).version for namespace in "ab"
+    }
+    removed = await api.stub.DeleteFeed(DeleteFeedRequest(name=name("c")))
+    await eventually(lambda: len(api.loader.sources) == 4)
+    await eventually(lambda: api.loader.sources[name("b")].feed_version == before["b"])
+    await eventually(lambda: api.loader.sources[name("c")].feed_version == removed.version)
+
+    async def nothing_is_due() -> bool:
+        return await due(db) == []
+
+    async with asyncio.timeout(60):
+        while not await nothing_is_due():
+            await asyncio.sleep(0.02)
+    # Restored: one is unknown, one is as it was, one lives again.
+    del api.loader.sources[name("a")]
+    for namespace in "bc":
+        older = SourceRecord.FromString(api.loader.sources[name(namespace)].SerializeToString())
+        older.feed_version -= 1
+        api.loader.sources[name(namespace)] = older
+    if not verifies:
+        assert await nothing_is_due()
+        return
+    await eventually(lambda: name("a") in api.loader.sources)
+    await eventually(lambda: api.loader.sources[name("b")].feed_version == before["b"])
+    await eventually(lambda: api.loader.sources[name("c")].feed_version == removed.version)
+
+
+async def test_a_feed_that_changes_while_it_is_found_lost_stays_due(
+    start_api: Callable[..., Awaitable[Any]], db: Database
+) -> None:
+    api = await start_api(roles={"serve"})
+    made = await create(api, "a")
+    async with db.transaction() as tx:
+        await tx.execute("UPDATE feed SET published_version = version")
+        [published] = await feeds.list_published(tx, None, limit=10)
+    assert published == feeds.Published("shop", "a", made.version)
+    paused = await api.stub.PauseFeed(PauseFeedRequest(name=name("a")))
+    async with db.transaction() as tx:
+        await tx.execute("UPDATE feed SET published_version = version")
+        assert await feeds.forget_published(tx, [published]) == 0
+        assert await feeds.list_published(tx, None, limit=10) == [feeds.Published("shop", "a", paused.version)]
+        assert await feeds.list_published(tx, published, limit=10) == []
 
 
 async def test_loader_that_comes_back_hears_of_the_last_state(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
-from classifeed_common.settings import ADDRESS, ServiceSettings
+from classifeed_common.settings import TARGET, ServiceSettings
 
 
 class IndexerSettings(ServiceSettings):
@@ -13,7 +13,7 @@ class IndexerSettings(ServiceSettings):
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_INDEXER_", frozen=True)
 
-    receiver_address: str = Field(pattern=ADDRESS, description="gRPC address of the receiver, host:port.")
+    receiver_address: str = Field(pattern=TARGET, description="gRPC address of the receiver, [dns:///]host:port.")
     clients: str = Field(
         default="offers",
         pattern=r"^[a-z][a-z0-9_]{0,31}(,[a-z][a-z0-9_]{0,31})*$",

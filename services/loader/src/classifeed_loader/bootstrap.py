@@ -6,7 +6,7 @@ import asyncio
 
 from classifeed.feeds.v1.feed_source_service_pb2_grpc import add_FeedSourceServiceServicer_to_server
 from classifeed_common.auth.sealing import Sealer
-from classifeed_common.blobs import BlobRefs
+from classifeed_common.blobs import BlobRefs, BlobSweeper
 from classifeed_common.db.migrations import MigrationError
 from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits
 from classifeed_common.ids import process_holder
@@ -126,6 +126,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
             Role("schedule", scheduler.run, scheduler.backlog),
             Role("work", worker.run, worker.backlog),
             Role("reap", reaper.run),
+            Role("sweep", BlobSweeper(database, blobs).run),
             Role("cron", JobScheduler(database, hosted_jobs, own=[clean_up.schedule]).run),
         ],
         servicers=[

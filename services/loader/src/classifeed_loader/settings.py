@@ -10,7 +10,7 @@ from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from classifeed_common.log_settings import LogFileSettings
-from classifeed_common.settings import ServiceSettings
+from classifeed_common.settings import TARGET, ServiceSettings
 from classifeed_jobs.settings import JobSettings
 
 _HAND_BACK_S: Final = 15.0
@@ -46,7 +46,7 @@ class LoaderSettings(ServiceSettings):
         default=45, ge=0, le=3700, description="How long calls and roles may take to end on SIGTERM, in seconds."
     )
 
-    processor_address: str = Field(description="gRPC address of the processor, host:port.")
+    processor_address: str = Field(pattern=TARGET, description="gRPC address of the processor, [dns:///]host:port.")
     secrets_file: Path | None = Field(
         default=None,
         description="File of the keys that open credentials of feeds; unset: feeds with credentials fail.",

@@ -35,6 +35,13 @@ async def test_a_new_source_is_due_at_once(loader, source):
     assert [await loader.due_in_s(name) for name in ("b", "c")] == [None, None]
 
 
+@pytest.mark.parametrize("field", ["seller_id", "namespace", "url", "format"])
+async def test_a_text_that_cannot_be_stored_is_a_fault_of_the_request(loader, source, field):
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await loader.put(source(**{field: "a\0b"}))
+    assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+
+
 async def test_an_older_version_changes_nothing(loader, source):
     await loader.put(source(feed_version=5, url="http://new.test/"))
     assert await loader.put(source(feed_version=4, url="http://old.test/", status=PAUSED)) == [5]

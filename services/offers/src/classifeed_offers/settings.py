@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field, field_validator
 from pydantic_settings import SettingsConfigDict
 
-from classifeed_common.settings import ServiceSettings
+from classifeed_common.settings import TARGET, ServiceSettings
 
 
 class OffersSettings(ServiceSettings):
@@ -14,7 +14,7 @@ class OffersSettings(ServiceSettings):
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_OFFERS_", frozen=True)
 
     kafka_bootstrap: str = Field(min_length=1, description="Kafka brokers, host:port, comma-separated.")
-    receiver_address: str = Field(min_length=1, description="gRPC address of the receiver, host:port.")
+    receiver_address: str = Field(pattern=TARGET, description="gRPC address of the receiver, [dns:///]host:port.")
     texts_approved_by_setting: bool = Field(
         default=False,
         validate_default=True,

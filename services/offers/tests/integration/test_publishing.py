@@ -112,7 +112,7 @@ async def test_the_mark_does_not_wait_for_a_load(owner, records, new_load):
 
 async def due(owner) -> list[tuple]:
     async with owner.db.transaction() as tx:
-        return await (await tx.execute(publishing.SELECT_DUE, {"limit": 500})).fetchall()
+        return await (await tx.execute(publishing.SELECT_DUE, {"limit": 500, "above": 0})).fetchall()
 
 
 async def test_each_outcome_settles_or_stays(owner, receiver, fake, records, new_load, new_publishing):

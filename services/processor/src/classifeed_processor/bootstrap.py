@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from classifeed.feeds.v1.task_service_pb2_grpc import add_TaskServiceServicer_to_server
+from classifeed_common.blobs import BlobSweeper
 from classifeed_common.kafka import (
     FEEDS_OFFER_REQUESTS,
     FEEDS_OFFER_RESULTS,
@@ -114,7 +115,8 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
             return {}
         words = (
             f"{count} of the loads have been waiting for a reply of offers for up to {seconds:.0f} s, although they "
-            f"asked again: see whether offers takes {FEEDS_OFFER_REQUESTS} in, and sends {FEEDS_OFFER_RESULTS}"
+            f"asked again: see whether offers takes {FEEDS_OFFER_REQUESTS} in, and sends {FEEDS_OFFER_RESULTS}; what "
+            f"this version cannot read of it lies in {dlq(FEEDS_OFFER_RESULTS)}"
         )
         return {"replies": words}
 
@@ -127,12 +129,13 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         roles=[
             Role("work", worker.run, open_tasks),
             Role("reap", reaper.run),
+            Role("sweep", BlobSweeper(database, blobs).run),
             Role("cron", Scheduler(database, jobs, own=[clean_up.schedule]).run),
             Role("results", consumer.run, consumer.backlog, consumer.blocked),
             Role("watch", unheard.run, blocked=unheard.blocked),
         ],
         servicers=[
-            Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, jobs, locator)),
+            Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, jobs, blobs, locator)),
             job_servicer(database, jobs),
         ],
         readiness={"postgres": check_table(database, "tasks"), "kafka": check_kafka, "s3": blobs.check},

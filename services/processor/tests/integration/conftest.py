@@ -35,6 +35,9 @@ _TYPES = {cls.DESCRIPTOR.full_name: cls for cls in (OfferBatch, TaskEnd, RunChec
 SELLER = "shop"
 
 
+UNKNOWN_OUTCOME = 77
+
+
 @dataclass
 class ScriptedOwner:
     """The owner of the offers as the protocol describes it, with faults on demand.
@@ -43,6 +46,7 @@ class ScriptedOwner:
     from 1. `loses` names batches (run, number) that it takes for never sent, `refuses` those that it cannot take;
     `swallows` names what it takes without a reply that arrives: batches by their numbers, ends by 0, checks by -1, each
     once.
+    `babbles` names, in the same way, what it replies to once with an outcome that no version knows.
     `paused` keeps it from reading, `ignores_ends` from taking the ends of runs in.
     """
 
@@ -53,6 +57,7 @@ class ScriptedOwner:
     loses: set[tuple[int, int]] = field(default_factory=set)
     refuses: set[tuple[int, int]] = field(default_factory=set)
     swallows: set[tuple[int, int]] = field(default_factory=set)
+    babbles: set[tuple[int, int]] = field(default_factory=set)
     end_outcome: int = offer_results_pb2.TASK_END_OUTCOME_COMPLETED
     seller: str = SELLER
     paused: asyncio.Event = field(default_factory=asyncio.Event)
@@ -117,6 +122,11 @@ class ScriptedOwner:
         if fault in self.swallows:
             self.swallows.discard(fault)
             return None
+        if fault in self.babbles and isinstance(reply, OfferBatchResult | TaskEndResult):
+            self.babbles.discard(fault)
+            strange = type(reply).FromString(reply.SerializeToString())
+            strange.outcome = UNKNOWN_OUTCOME  # type: ignore[assignment]
+            return strange
         return reply
 
     def answer(self, request: OfferBatch | TaskEnd, address: dict[str, Any], fault: tuple[int, int]) -> Reply | None:

@@ -85,7 +85,7 @@ async def service(migrated_database, rpc_server, rpc_channel, s3, tmp_path):
     await blobs.open()
     counting = CountingBlobs(blobs)
     locator = OfferLocator(database, counting, tmp_path / "spool")
-    servicer = Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, JobStore(), locator))
+    servicer = Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, JobStore(), blobs, locator))
     stub = TaskServiceStub(rpc_channel(await rpc_server("processor", servicer), caller="api", audience="processor"))
     yield Service(database, blobs, counting, stub, tmp_path, locator)
     await blobs.close()

@@ -9,9 +9,10 @@ import pytest
 
 from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, RunCheck, TaskEnd
-from classifeed.feeds.v1.offer_results_pb2 import RunCheckResult
+from classifeed.feeds.v1.offer_results_pb2 import RunCheckResult, TaskEndResult
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed_common.kafka import message_of
+from classifeed_common.kafka.metrics import DEAD_LETTERS
 from classifeed_jobs import JobStore
 from classifeed_processor.app.create_task import create_task
 from classifeed_processor.app.take_results import take_results
@@ -43,6 +44,16 @@ def check_whole(task, offers: int = 1000) -> None:
     )
 
 
+def dead_letters(topic: str) -> float:
+    found = [
+        sample.value
+        for metric in DEAD_LETTERS.collect()
+        for sample in metric.samples
+        if topic in sample.labels.values() and sample.name.endswith("_total")
+    ]
+    return sum(found)
+
+
 def sent(processor, kind: type) -> list:
     return [request for request in processor.owner.log if isinstance(request, kind)]
 
@@ -59,6 +70,34 @@ async def test_a_load_whose_replies_are_lost_ends_as_if_they_had_come(make_proce
     times = Counter(batch.batch_id for batch in sent(processor, OfferBatch))
     assert times == {number: 2 if number in lost else 1 for number in range(1, 11)}
     assert task.warnings == []
+
+
+@pytest.mark.parametrize("strange", [{0}, {3}, {0, 2}])
+async def test_an_outcome_that_no_version_knows_is_a_dead_letter_and_asked_for_again(
+    make_processor, yml, offer, tmp_path, strange
+):
+    processor = await make_processor(stall_s=1.0)
+    processor.owner.babbles = {(1, number) for number in strange}
+    before = dead_letters(processor.owner.results)
+    processor.start()
+    check_whole(await processor.wait_end(await begin(processor, yml, offer, tmp_path)))
+    # The owner of these tests says everything twice.
+    assert dead_letters(processor.owner.results) - before == 2 * len(strange)
+    assert processor.owner.babbles == set()
+
+
+async def test_an_end_of_unknown_outcome_that_gets_past_the_consumer_is_not_swallowed(
+    make_processor, yml, offer, tmp_path
+):
+    processor = await make_processor()
+    processor.owner.ignores_ends.set()
+    processor.start()
+    key = await begin(processor, yml, offer, tmp_path)
+    task = await processor.wait(key, lambda task: task.phase == task_pb2.TASK_PHASE_SENT)
+    end = TaskEndResult(**key._asdict(), run=task.run, outcome=77)
+    with pytest.raises(ValueError, match="outcome 77"):
+        async with processor.database.transaction() as tx:
+            await take_results(tx, JobStore(), [end])
 
 
 async def test_a_full_window_without_replies_gives_its_slot_back_and_goes_on_when_the_owner_does(

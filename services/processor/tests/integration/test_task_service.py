@@ -39,9 +39,12 @@ class NoBlobs:
     async def fetch(self, sha256, target):
         raise AssertionError(sha256)
 
+    async def keep(self, sha256):
+        """Every file is there."""
+
 
 def service_of(database, folder) -> TaskService:
-    return TaskService(database, JobStore(), OfferLocator(database, NoBlobs(), folder))
+    return TaskService(database, JobStore(), NoBlobs(), OfferLocator(database, NoBlobs(), folder))
 
 
 @pytest.fixture
@@ -102,6 +105,33 @@ async def test_wrong_requests_name_the_field(service):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await stub.CreateTask(request(source_sha256="b" * 64))
     assert caught.value.code() == grpc.StatusCode.ALREADY_EXISTS
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"file_name": "a\0.xml"},
+        {"format": "yml\0"},
+        {"seller_id": "shop\0"},
+        {"namespace": "default\0"},
+        {"upload_id": "11111111-1111-1111-1111-111111111111\0"},
+        {"source_sha256": "a" * 63 + "\0"},
+    ],
+    ids=lambda fields: next(iter(fields)),
+)
+async def test_a_text_that_cannot_be_stored_is_a_fault_of_the_request(service, fields):
+    _, stub = service
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await stub.CreateTask(request(**fields))
+    assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+
+
+async def test_a_token_that_cannot_be_read_is_a_fault_of_the_request(service):
+    _, stub = service
+    task = await stub.CreateTask(request())
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await stub.ListOfferErrors(ListOfferErrorsRequest(parent=task.name, page_token="1,1,\0"))
+    assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
 
 
 def issue(external_id: str, number: int, **fields) -> OfferError:

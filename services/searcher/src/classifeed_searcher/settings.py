@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
-from classifeed_common.settings import ServiceSettings
+from classifeed_common.settings import TARGET, ServiceSettings
 
 
 class SearcherSettings(ServiceSettings):
@@ -15,7 +15,7 @@ class SearcherSettings(ServiceSettings):
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_SEARCHER_", frozen=True)
 
-    receiver_address: str = Field(description="gRPC address of the receiver, host:port.")
+    receiver_address: str = Field(pattern=TARGET, description="gRPC address of the receiver, [dns:///]host:port.")
     data_dir: Path = Field(description="Folder of the indexes; must outlive a restart.")
     clients: str = Field(default="offers", description="Clients whose documents are indexed, separated by commas.")
     group: str = Field(default="searcher", description="Name of this replica as a reader, for lag displays.")

@@ -16,8 +16,8 @@ SILENCE_S: Final = 8.0
 """Longest wait for the first byte of a response, and between two pieces of one. A silent server costs a put two of
 them: the part that fails, and the abort of its upload."""
 COMPLETE_S: Final = 60.0
-"""Longest wait for the end of a multipart upload: the one request whose work grows with the file. Nothing is lost when
-it is over: the next try finds the file, or puts it again."""
+"""Longest wait for the end of a multipart upload and of a copy inside the store: the requests whose work grows with the
+file. Nothing is lost when it is over: the next try finds the file, or begins anew."""
 
 
 class _Retry(urllib3.Retry):
@@ -59,7 +59,8 @@ class HttpClient(urllib3.PoolManager):
         self, method: str, url: str, redirect: bool = True, **options: Any
     ) -> BaseHTTPResponse:
         """Send a request; see urllib3."""
-        if method == "POST" and "uploadId=" in url:
+        is_copy = "x-amz-copy-source" in {name.lower() for name in options.get("headers") or ()}
+        if is_copy or method == "POST" and "uploadId=" in url:
             options["timeout"] = urllib3.Timeout(connect=CONNECT_S, read=COMPLETE_S)
         return super().urlopen(method, url, redirect, **options)
 

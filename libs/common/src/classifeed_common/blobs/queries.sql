@@ -31,3 +31,8 @@ SELECT sha256
 
 -- name: delete_blob
 DELETE FROM blobs WHERE sha256 = %(sha256)s
+
+-- name: note_unknown
+INSERT INTO blobs (sha256, ref_count, touched_at)
+SELECT unnest(%(sha256s)s::text[]), 0, clock_timestamp()
+    ON CONFLICT (sha256) DO NOTHING

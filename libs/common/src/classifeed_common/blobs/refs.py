@@ -11,10 +11,13 @@ from classifeed_common.db import Database, Tx, load_queries
 
 SQL = load_queries(__package__)
 GRACE_S: Final = 24 * 60 * 60.0
+_AUDIT_ROWS: Final = 1000
 
 
 class BlobRefs:
-    """References of one service, in its tables `blobs` and `blob_refs`.
+    """References of one service to its own files, in its tables `blobs` and `blob_refs`.
+
+    No service deletes a file of another's, so these two tables are all that a deletion has to look at (ADR 0037).
 
     A reference and the clean-up lock the same row of `blobs`. So either the reference comes first and the clean-up
     leaves the file, or the clean-up comes first, the file goes, and whoever refers to it afterwards puts it again.
@@ -56,6 +59,23 @@ class BlobRefs:
                 await tx.execute(SQL["delete_blob"], {"sha256": row[0]})
                 deleted += 1
         return deleted
+
+    async def audit(self, db: Database, store: BlobStore) -> int:
+        """Note files of ours that no row knows as needed by nobody as of now, and return how many.
+
+        Such are left by a database that went back, or by a put whose reference was rolled back. They have the whole
+        grace time before a sweep takes them, and whoever refers to one meanwhile keeps it.
+
+        Raises:
+            Unavailable: the object store does not answer.
+        """
+        noted = 0
+        hashes = await store.list_own()
+        for start in range(0, len(hashes), _AUDIT_ROWS):
+            async with db.transaction() as tx:
+                cursor = await tx.execute(SQL["note_unknown"], {"sha256s": hashes[start : start + _AUDIT_ROWS]})
+                noted += cursor.rowcount
+        return noted
 
 
 async def _finish(deletion: Coroutine[None, None, None]) -> None:

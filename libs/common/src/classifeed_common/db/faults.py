@@ -8,6 +8,7 @@ from psycopg_pool import PoolClosed, PoolTimeout
 _PASSING_CLASSES = ("08", "40", "53", "57")  # connection, rollback, resources, operator intervention
 _LOCK_NOT_AVAILABLE = "55P03"
 _IDLE_IN_TRANSACTION = "25P03"
+_UNTRANSLATABLE = "22P05"
 
 
 def is_passing_fault(error: BaseException) -> bool:
@@ -25,3 +26,14 @@ def is_passing_fault(error: BaseException) -> bool:
     if error.sqlstate is None:
         return isinstance(error, psycopg.OperationalError)  # the connection broke: the server could say nothing
     return error.sqlstate[:2] in _PASSING_CLASSES or error.sqlstate in (_LOCK_NOT_AVAILABLE, _IDLE_IN_TRANSACTION)
+
+
+def is_unstorable_text(error: BaseException) -> bool:
+    """True when a text was sent to the database that PostgreSQL keeps in no column: with a NUL, or half a surrogate."""
+    if isinstance(error, UnicodeEncodeError):
+        return error.reason == "surrogates not allowed"
+    if not isinstance(error, psycopg.DataError):
+        return False
+    if error.sqlstate is None:
+        return "NUL (0x00)" in str(error)  # psycopg itself, before anything was sent
+    return error.sqlstate == _UNTRANSLATABLE

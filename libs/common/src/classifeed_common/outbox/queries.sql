@@ -7,10 +7,10 @@ FROM unnest(%(topics)s::text[], %(partitions)s::integer[], %(keys)b::bytea[], %(
 ORDER BY m.place
 
 -- name: read_front
--- Every row that is there, by id; no mark of how far we read, as a transaction may commit a smaller id later.
+-- By id, above the position below which nothing can come any more (OutboxCursor).
 SELECT id, topic, partition, key, value, headers, extract(epoch FROM clock_timestamp() - created_at)::float8
 FROM outbox
-WHERE shard = %(shard)s
+WHERE shard = %(shard)s AND id > %(after)s
 ORDER BY id
 LIMIT %(limit)s
 
@@ -18,4 +18,11 @@ LIMIT %(limit)s
 DELETE FROM outbox WHERE shard = %(shard)s AND id = ANY(%(ids)s)
 
 -- name: count_waiting
-SELECT count(*) FROM outbox WHERE shard = %(shard)s
+SELECT count(*) FROM outbox WHERE shard = %(shard)s AND id > %(after)s
+
+-- name: list_writers
+-- Transactions that may have drawn an id: they hold this lock from before they do until they end.
+SELECT DISTINCT virtualtransaction
+FROM pg_locks
+WHERE locktype = 'relation' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+  AND relation = 'outbox'::regclass AND mode = 'RowExclusiveLock' AND pid <> pg_backend_pid()

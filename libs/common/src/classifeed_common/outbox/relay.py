@@ -14,6 +14,7 @@ from classifeed_common.db import Database, load_queries
 from classifeed_common.kafka.producer import KafkaProducer
 from classifeed_common.kafka.records import Message
 from classifeed_common.lease import Lease, LeaseLost, Leases
+from classifeed_common.outbox.cursor import OutboxCursor
 from classifeed_common.outbox.outbox import Outbox
 
 _log = structlog.get_logger(__name__)
@@ -70,6 +71,7 @@ class Relay:
         self._max_messages = max_messages
         self._max_idle_s = max_idle_s
         self._max_backoff_s = max_backoff_s
+        self._cursor = OutboxCursor()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Send until `stop` is set; wait for the lease when another process has it. Faults are retried for ever."""
@@ -81,7 +83,8 @@ class Relay:
     async def backlog(self) -> int:
         """Return how many messages wait to be sent. No effect."""
         async with self._db.connection() as connection:
-            row = await (await connection.execute(_COUNT, {"shard": self._shard})).fetchone()
+            parameters = {"shard": self._shard, "after": self._cursor.position}
+            row = await (await connection.execute(_COUNT, parameters)).fetchone()
         return int(row[0]) if row else 0
 
     async def _acquire(self, stop: asyncio.Event) -> Lease | None:
@@ -96,6 +99,7 @@ class Relay:
 
     async def _work(self, lease: Lease, stop: asyncio.Event) -> None:
         _log.info("relay begins", lease=lease.name, fence=lease.fence)
+        self._cursor.reset()
         ending = asyncio.Event()
         renewing = asyncio.create_task(self._renew(lease, ending))
         stopping = asyncio.create_task(self._pass_on(stop, ending))
@@ -144,6 +148,7 @@ class Relay:
                 return
             except Exception as error:  # noqa: BLE001 - messages must not be skipped, whatever it is
                 _log.warning("relay blocked, trying again", lease=lease.name, pause_s=pause_s, error=repr(error))
+                self._cursor.reset()  # a restore breaks the connections
                 limit_s, failed = self._max_backoff_s, True
             # After a fault new messages are no reason to hurry.
             await _wait_for(ending if failed else self._arrival, pause_s)
@@ -153,15 +158,19 @@ class Relay:
         """Send and remove the first messages; return how many there were."""
         async with self._db.transaction() as tx:
             await self._leases.guard(tx, lease)
-            cursor = await tx.execute(_READ, {"shard": self._shard, "limit": self._max_messages})
-            rows = await cursor.fetchall()
+            after = await self._cursor.begin(tx)
+            parameters = {"shard": self._shard, "after": after, "limit": self._max_messages}
+            rows = await (await tx.execute(_READ, parameters)).fetchall()
+            self._cursor.read(after)
         OLDEST_AGE.labels(self._db.schema, str(self._shard)).set(rows[0][-1] if rows else 0.0)
         if not rows:
+            self._cursor.removed(0, is_whole=True)
             return 0
         await self._producer.send([_message(row) for row in rows], limit_s=None)
         # Without the lease's guard: these are acknowledged, and a successor would only send them once more.
         async with self._db.connection() as connection:
             await connection.execute(_REMOVE, {"shard": self._shard, "ids": [row[0] for row in rows]})
+        self._cursor.removed(rows[-1][0], is_whole=len(rows) < self._max_messages)
         SENT.labels(self._db.schema, str(self._shard)).inc(len(rows))
         return len(rows)
 

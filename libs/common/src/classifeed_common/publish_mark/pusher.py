@@ -13,6 +13,7 @@ from prometheus_client import Counter
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import DomainError
 from classifeed_common.lease import Lease, LeaseKeeper, LeaseLost, Leases
+from classifeed_common.publish_mark.cursor import DueCursor
 from classifeed_common.publish_mark.refusals import Refusals
 
 Row = tuple[Any, ...]
@@ -40,7 +41,8 @@ class MarkPusher:
         db: where the rows are.
         name: of this mark; its lease is `publish_mark/<name>`.
         select_due: SQL that selects due rows, those to be sent first at the top, with `LIMIT %(limit)s`. The first
-            column identifies the row, one is called `version`.
+            column identifies the row, one is called `version`. With `version > %(above)s` in it, and rows in the order
+            of their versions, reads stay short while a transaction is open elsewhere (DueCursor).
         advance: SQL that moves the mark, in one statement. For each column of `select_due` there is an array of the
             taken rows' values, named `<column>s` (`%(offer_ids)s`, `%(versions)s`). It must compare:
             `AND published_version < d.version`, so that the mark never falls.
@@ -87,6 +89,7 @@ class MarkPusher:
         self._max_backoff_s = max_backoff_s
         self._woken = asyncio.Event()
         self._refusals = Refusals()
+        self._cursor = DueCursor()
         self._work: asyncio.Task[None] | None = None
         self._ending = asyncio.Event()
 
@@ -108,7 +111,7 @@ class MarkPusher:
         """How many rows are due, refused ones among them; counted up to 100,000."""
         count = f"SELECT count(*) FROM ({self._select_due}) AS due"  # noqa: S608 - the statement is code, not input
         async with self._db.connection() as connection:
-            row = await (await connection.execute(count, {"limit": _BACKLOG_LIMIT})).fetchone()
+            row = await (await connection.execute(count, {"limit": _BACKLOG_LIMIT, "above": 0})).fetchone()
         return int(row[0]) if row else 0
 
     async def restart(self, tx: Tx) -> None:
@@ -121,6 +124,7 @@ class MarkPusher:
 
     async def _begin(self, lease: Lease) -> None:
         self._ending = asyncio.Event()
+        self._cursor.reset()
         self._work = asyncio.create_task(self._push_until(lease, self._ending))
 
     async def _end(self, _lease: Lease) -> None:
@@ -150,6 +154,7 @@ class MarkPusher:
             except Exception as error:  # noqa: BLE001 - rows must not be skipped, whatever it is
                 pause_s = max(backoff_s, (error.retry_after_s or 0.0) if isinstance(error, DomainError) else 0.0)
                 _log.warning("push failed, trying again", mark=self._name, pause_s=pause_s, error=repr(error))
+                self._cursor.reset()  # what was read is still due
                 await _wait_for(ending, pause_s)  # new rows are no reason to hurry
                 backoff_s = min(backoff_s * 2, self._max_backoff_s)
                 continue
@@ -199,12 +204,14 @@ class MarkPusher:
         # Resting rows may stand before the others, so as many more are read.
         resting = min(len(self._refusals), self._batch * _MOST_REFUSALS_IN_BATCHES)
         async with self._db.connection() as connection:
-            cursor = await connection.execute(self._select_due, {"limit": self._batch + resting})
+            above = self._cursor.begin()
+            cursor = await connection.execute(self._select_due, {"limit": self._batch + resting, "above": above})
             rows = await cursor.fetchall()
             columns = [column.name for column in cursor.description or ()]
         if "version" not in columns:
             raise LookupError(f"select_due of {self._name} has no column `version`, only {', '.join(columns)}")
         place = columns.index("version")
+        self._cursor.read(above, rows[-1][place] if rows else None)
         fresh = [row for row in rows if not self._refusals.rests((row[0], row[place]), now_s)]
         return columns, fresh[: self._batch]
 

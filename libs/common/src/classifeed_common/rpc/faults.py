@@ -5,8 +5,8 @@ from __future__ import annotations
 import grpc.aio
 import structlog
 
-from classifeed_common.db.faults import is_passing_fault
-from classifeed_common.errors import DomainError, Internal, Unavailable, Unimplemented
+from classifeed_common.db.faults import is_passing_fault, is_unstorable_text
+from classifeed_common.errors import DomainError, Internal, InvalidArgument, Unavailable, Unimplemented
 from classifeed_common.ids import new_incident
 from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.status import deadline_exceeded, from_upstream
@@ -35,6 +35,15 @@ def explain(error: Exception, where: str) -> DomainError:
         if isinstance(passed_on, Internal):
             _log.error("service behind refused", where=where, code=error.code().name, details=error.details())
         return passed_on
+    if is_unstorable_text(error):
+        # What is in the database has none, so it came with the request. Entry points that take many things at once
+        # look themselves, so that one wrong text does not refuse the others.
+        _log.info("text refused", where=where, error=str(error))
+        return InvalidArgument(
+            "TEXT_UNSTORABLE",
+            "A text of the request holds the character NUL (U+0000) or half a surrogate pair, which cannot be stored. "
+            "Take it out and send the request again.",
+        )
     incident = new_incident()
     _log.error("call failed", where=where, incident=incident, exc_info=error)
     return Internal(

@@ -28,12 +28,13 @@ def database_of(settings: ServiceSettings) -> Database:
 
 
 def blobs_of(settings: ServiceSettings) -> BlobStore:
-    """Returns the store of files."""
+    """Returns the store of files, whose owner the service is."""
     return BlobStore(
         endpoint=settings.s3_endpoint,
         access_key=settings.s3_access_key,
         secret_key=settings.s3_secret_key.get_secret_value(),
         bucket=settings.s3_bucket,
+        owner=settings.service_name(),
     )
 
 

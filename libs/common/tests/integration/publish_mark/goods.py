@@ -25,7 +25,10 @@ INSERT INTO goods (id, price, version) VALUES (%s, %s, {FIRST_VERSION})
 ON CONFLICT (id) DO UPDATE SET price = EXCLUDED.price, version = {next_version("goods.version")}, dirty = true
 RETURNING id, price, version
 """
-SELECT_DUE = "SELECT id, price, version FROM goods WHERE version > published_version ORDER BY version LIMIT %(limit)s"
+SELECT_DUE = """
+SELECT id, price, version FROM goods
+WHERE version > published_version AND version > %(above)s ORDER BY version LIMIT %(limit)s
+"""
 ADVANCE = """
 UPDATE goods g
    SET published_version = d.version

@@ -294,7 +294,7 @@ async def test_the_way_of_reading_and_marking_uses_indexes(db: Database, databas
             " SELECT 'g' || n, n, n, CASE WHEN n % 1000 = 0 THEN 0 ELSE n END FROM generate_series(1, 100000) n"
         )
         await connection.execute("ANALYZE goods")
-    values = {"limit": 500, "ids": [f"g{n}" for n in range(500)], "versions": list(range(500))}
+    values = {"limit": 500, "above": 0, "ids": [f"g{n}" for n in range(500)], "versions": list(range(500))}
     with psycopg.connect(database_dsn, options="-c search_path=test") as connection:
         for statement, index in ((SELECT_DUE, "goods_due"), (ADVANCE, "goods_pkey")):
             plan = "\n".join(row[0] for row in connection.execute(f"EXPLAIN {statement}", values))

@@ -20,6 +20,8 @@ def _find(value: Any, place: str, depth: int) -> str | None:
         return f"is nested deeper than {MAX_DEPTH} levels"
     if isinstance(value, str) and "\0" in value:
         return f"has a NUL character{where}"
+    if isinstance(value, str) and _has_surrogate(value):
+        return f"has half a surrogate pair{where}"
     if isinstance(value, float) and not math.isfinite(value):
         return f"has a number that is not finite{where}"
     if isinstance(value, int) and value.bit_length() > MAX_INT_BITS:
@@ -32,6 +34,19 @@ def _find(value: Any, place: str, depth: int) -> str | None:
             inside = f"{place}.{name}" if place else name
             if "\0" in name:
                 return f"has a NUL character in a name{where}"
+            if _has_surrogate(name):
+                return f"has half a surrogate pair in a name{where}"
             if fault := _find(item, inside, depth + 1):
                 return fault
     return None
+
+
+def _has_surrogate(text: str) -> bool:
+    """Whether JSON's escapes made a text that no UTF-8 stands for."""
+    if text.isascii():
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False

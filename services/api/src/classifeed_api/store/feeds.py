@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from classifeed.feeds.v1.feed_pb2 import FEED_STATUS_ACTIVE, FEED_STATUS_REMOVED, FeedSettings
 from classifeed_api.domain.feeds import Feed
@@ -80,6 +81,38 @@ async def update(tx: Tx, feed: Feed, *, at_least: int = 0) -> Feed:
     )
     [row] = await cursor.fetchall()
     return feed_of(row)
+
+
+class Published(NamedTuple):
+    """A feed that the loader has acknowledged in this version."""
+
+    seller_id: str
+    namespace: str
+    version: int
+
+    @property
+    def name(self) -> str:
+        """Its resource name."""
+        return NamespaceKey(self.seller_id, self.namespace).name
+
+
+async def list_published(tx: Tx, after: Published | None, *, limit: int) -> list[Published]:
+    """Returns the first acknowledged feeds behind one, by seller and namespace."""
+    place = (
+        {"seller_id": after.seller_id, "namespace": after.namespace} if after else {"seller_id": "", "namespace": ""}
+    )
+    cursor = await tx.execute(SQL["list_published"], {**place, "limit": limit})
+    return [Published(*row) for row in await cursor.fetchall()]
+
+
+async def forget_published(tx: Tx, published: Sequence[Published]) -> int:
+    """Makes feeds due again that have not changed since, and returns how many."""
+    columns = {
+        "seller_ids": [feed.seller_id for feed in published],
+        "namespaces": [feed.namespace for feed in published],
+        "versions": [feed.version for feed in published],
+    }
+    return (await tx.execute(SQL["forget_published"], columns)).rowcount
 
 
 def feed_of(row: tuple[Any, ...]) -> Feed:

@@ -44,3 +44,19 @@ UPDATE feed f
   FROM unnest(%(seller_ids)s::text[], %(namespaces)s::text[], %(versions)s::bigint[])
        AS d (seller_id, namespace, version)
  WHERE f.seller_id = d.seller_id AND f.namespace = d.namespace AND f.published_version < d.version
+
+-- name: list_published
+-- Feeds that the loader has acknowledged as they are.
+SELECT seller_id, namespace, version
+  FROM feed
+ WHERE (seller_id, namespace) > (%(seller_id)s, %(namespace)s) AND version = published_version
+ ORDER BY seller_id, namespace
+ LIMIT %(limit)s
+
+-- name: forget_published
+-- Unless one has changed meanwhile, and is due anyway.
+UPDATE feed f
+   SET published_version = 0
+  FROM unnest(%(seller_ids)s::text[], %(namespaces)s::text[], %(versions)s::bigint[])
+       AS d (seller_id, namespace, version)
+ WHERE f.seller_id = d.seller_id AND f.namespace = d.namespace AND f.version = d.version

@@ -3,7 +3,7 @@
 SELECT offer_id, version, seller_id, namespace, external_id, status, content, published_content, updated_at,
        clock_timestamp()
 FROM offers
-WHERE version > published_version
+WHERE version > published_version AND version > %(above)s
 ORDER BY version
 LIMIT %(limit)s
 

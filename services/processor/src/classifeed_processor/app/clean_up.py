@@ -6,11 +6,13 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
+from classifeed_common.blobs import BlobRefs
 from classifeed_jobs import Begin, CleanUp, Slice
 from classifeed_jobs.slices import Cursor
 from classifeed_processor.store import cleaning
 
 CLEAN_UP: Final = "processor.clean-up"
+_REFS: Final = BlobRefs()
 _NAMESPACES: Final = 200
 _TASKS: Final = 100
 _ROWS: Final = 5000
@@ -35,6 +37,8 @@ async def remove_old_tasks(begin: Begin, _at: datetime, cursor: Cursor | None, *
         is_whole = max(details) < _ROWS
         if is_whole:
             removed += await cleaning.delete_tasks(tx, old)
+            for key in old:  # its file goes a day later, unless others refer to it
+                await _REFS.drop(tx, key.blob_ref)
     if not is_whole or len(old) == _TASKS:
         return Slice(next=cursor or ("", ""), processed=removed)
     return Slice(next=list(namespaces[-1]) if len(namespaces) == _NAMESPACES else None, processed=removed)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import structlog
+
 from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
+from classifeed_common.blobs import BlobMissing, BlobRefs, BlobStore
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import AlreadyExists
 from classifeed_jobs import JobStore
@@ -18,6 +21,9 @@ from classifeed_processor.store import tasks
 
 QUEUE: Final = "feed.process"
 TASK: Final = "feed.process"
+
+_log = structlog.get_logger(__name__)
+_REFS: Final = BlobRefs()
 
 
 async def create_task(db: Database, jobs: JobStore, request: CreateTaskRequest, *, timeout_s: float | None) -> TaskKey:
@@ -54,7 +60,26 @@ async def create_task(db: Database, jobs: JobStore, request: CreateTaskRequest, 
             producer="processor",
         )
         await tasks.insert_task(tx, key, job.job_id, _columns_of(wanted))
+        if wanted.source_sha256:
+            await _REFS.add(tx, wanted.source_sha256, key.blob_ref)
         return key
+
+
+async def keep_source(blobs: BlobStore, request: CreateTaskRequest) -> None:
+    """Have the file of a task that was made as a file of our own.
+
+    Before the caller learns of the task: until then it keeps its own file, and asks again if we did not come this far.
+
+    Raises:
+        Unavailable: the object store does not answer.
+    """
+    if not request.source_sha256:
+        return
+    try:
+        await blobs.keep(request.source_sha256)
+    except BlobMissing:
+        # The task says so to the seller when its turn comes.
+        _log.warning("task.source.missing", seller_id=request.seller_id, sha256=request.source_sha256)
 
 
 async def _find_loaded(tx: Tx, wanted: WantedTask) -> TaskKey | None:

@@ -107,6 +107,9 @@ class _Taking:
                 await tasks.hold_task(self._tx, key)
                 await begin_next(self._tx, self._jobs, key)
                 await self._wake(key, replace(task, status=_HELD))
+            case unknown:
+                # The consumer takes none. Raised, it blocks its partition, which is named; nobody sees it swallowed.
+                raise ValueError(f"the end of {key.name} has outcome {unknown}, which nothing is known of")
 
     async def take_check(self, answer: RunCheckResult) -> None:
         """The owner has replied to all that was sent before the check; what is missing by now never comes."""

@@ -23,6 +23,10 @@ GROUP: Final = "processor"
 _TYPES: Final[dict[str, type[Answer]]] = {
     cls.DESCRIPTOR.full_name: cls for cls in (OfferBatchResult, TaskEndResult, RunCheckResult)
 }
+_OUTCOMES: Final[dict[type[Answer], frozenset[int]]] = {
+    OfferBatchResult: frozenset(set(offer_results_pb2.BatchOutcome.values()) - {0}),
+    TaskEndResult: frozenset(set(offer_results_pb2.TaskEndOutcome.values()) - {0}),
+}
 _TEXTS: Final = [field.name for field in OfferError.DESCRIPTOR.fields if field.type == FieldDescriptor.TYPE_STRING]
 
 
@@ -83,8 +87,12 @@ def decode_result(record: Record) -> Answer:
         raise Poison(record, "names no run of a task")
     if isinstance(answer, RunCheckResult):
         return answer
-    if answer.outcome == offer_results_pb2.BATCH_OUTCOME_UNSPECIFIED:
-        raise Poison(record, "says no outcome")
+    outcomes = _OUTCOMES[type(answer)]
+    if answer.outcome not in outcomes:
+        # An older processor may read what a newer owner writes. It is nothing that we know, least of all a success: the
+        # task goes on asking, and is named in readiness, until a processor that knows the outcome is there.
+        known = ", ".join(map(str, sorted(outcomes)))
+        raise Poison(record, f"says outcome {answer.outcome}, which this version does not know (it knows {known})")
     if isinstance(answer, OfferBatchResult):
         answer.reason = answer.reason.replace("\0", "\ufffd")
         for issue in answer.errors:

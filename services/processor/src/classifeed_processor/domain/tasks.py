@@ -42,6 +42,11 @@ class TaskKey(NamedTuple):
         """What excludes two tasks of a namespace from running at a time."""
         return f"feedprocessor:{self.seller_id}:{self.namespace}"
 
+    @property
+    def blob_ref(self) -> str:
+        """What its file is referred to by."""
+        return f"task:{self.seller_id}/{self.namespace}/{self.task_id}"
+
     @classmethod
     def parse(cls, name: str) -> TaskKey:
         """Returns the task of a resource name.

@@ -24,12 +24,13 @@ from classifeed.feeds.v1.task_service_pb2 import (
     UnlistedIssues,
 )
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceServicer
+from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
 from classifeed_common.namespace_names import parse_namespace
 from classifeed_common.rpc.call import remaining_s
 from classifeed_jobs import JobStore
-from classifeed_processor.app.create_task import create_task
+from classifeed_processor.app.create_task import create_task, keep_source
 from classifeed_processor.app.locate_offer import OfferLocator
 from classifeed_processor.domain.statistics import unlisted_of
 from classifeed_processor.domain.tasks import TaskKey
@@ -45,8 +46,9 @@ _LAST_TASK_ID: Final = (1 << 63) - 1
 class TaskService(FormatFiles, TaskServiceServicer):
     """Answers from the tables of tasks and issues."""
 
-    def __init__(self, db: Database, jobs: JobStore, locator: OfferLocator) -> None:
+    def __init__(self, db: Database, jobs: JobStore, blobs: BlobStore, locator: OfferLocator) -> None:
         self._db = db
+        self._blobs = blobs
         self._jobs = jobs
         self._locator = locator
 
@@ -56,8 +58,10 @@ class TaskService(FormatFiles, TaskServiceServicer):
         Raises:
             InvalidArgument: the request is not for exactly one of the three.
             AlreadyExists: it has a task for another file, namespace or mode.
+            Unavailable: its file cannot be kept now; ask again.
         """
         key = await create_task(self._db, self._jobs, request, timeout_s=remaining_s())
+        await keep_source(self._blobs, request)
         async with self._db.transaction(timeout_s=remaining_s()) as tx:
             return await _require_task(tx, key)
 

@@ -176,4 +176,5 @@ Index(
 )
 
 shared_tables.add_consumer_offsets(metadata)
+shared_tables.add_blob_refs(metadata)
 add_jobs(metadata)

@@ -1,0 +1,66 @@
+"""BlobSweeper: deletes the files of a service that nobody needs any more."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Final
+
+import structlog
+from prometheus_client import Counter
+
+from classifeed_common.blobs.refs import GRACE_S, BlobRefs
+from classifeed_common.blobs.store import BlobStore
+from classifeed_common.db import Database
+
+DELETED: Final = Counter("classifeed_blobs_deleted", "Files deleted after their grace time", ("schema",))
+UNKNOWN: Final = Counter("classifeed_blobs_unknown", "Files found that no reference was known of", ("schema",))
+_SWEEP_EVERY_S: Final = 600.0
+_AUDIT_EVERY_S: Final = 24 * 60 * 60.0
+
+_log = structlog.get_logger(__name__)
+
+
+class BlobSweeper:
+    """Sweeps every ten minutes and audits once a day, in each process; several at a time do no harm.
+
+    Args:
+        db: with the references.
+        store: with the files of the same service.
+        grace_s: how long a file is kept after its last reference went, in seconds.
+        sweep_every_s: the pause between two sweeps, in seconds.
+    """
+
+    def __init__(
+        self, db: Database, store: BlobStore, *, grace_s: float = GRACE_S, sweep_every_s: float = _SWEEP_EVERY_S
+    ) -> None:
+        self._db = db
+        self._store = store
+        self._refs = BlobRefs()
+        self._grace_s = grace_s
+        self._sweep_every_s = sweep_every_s
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Sweep until `stop`; faults pass and are logged."""
+        audit_at_s = 0.0
+        while not stop.is_set():
+            try:
+                if (now_s := asyncio.get_running_loop().time()) >= audit_at_s:
+                    await self._audit()
+                    audit_at_s = now_s + _AUDIT_EVERY_S
+                while not stop.is_set() and await self._sweep():
+                    pass
+            except Exception as error:  # noqa: BLE001 - whatever it is, the files can wait
+                _log.warning("blobs.sweep.failed", error=repr(error))
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), self._sweep_every_s)
+
+    async def _audit(self) -> None:
+        if found := await self._refs.audit(self._db, self._store):
+            UNKNOWN.labels(self._db.schema).inc(found)
+            _log.warning("blobs.unknown.found", files=found, grace_s=self._grace_s)
+
+    async def _sweep(self) -> int:
+        deleted = await self._refs.sweep(self._db, self._store, grace_s=self._grace_s)
+        DELETED.labels(self._db.schema).inc(deleted)
+        return deleted

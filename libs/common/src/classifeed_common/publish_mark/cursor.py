@@ -1,0 +1,52 @@
+"""Where a read of due rows may begin, while the index is full of entries that are due no more (ADR 0038)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+_SLOW_S: Final = 0.003
+_FULL_SCAN_SHARE: Final = 20
+
+
+class DueCursor:
+    """The version that the next read begins above; 0: a full scan.
+
+    While a transaction is open anywhere, each row that was due since it began leaves an entry in the index of due rows,
+    and a read from the head walks over all of them. Rows need no order, so a read may begin above the versions read
+    last. What lies below by then (committed late, refused, made due again) is found by full scans, which take a
+    twentieth of the time: after one of 100 ms the next comes in 2 s. Where a full scan is short every read is one.
+
+    Args:
+        slow_s: the time of a full scan from which on reads begin above, in seconds.
+        clock_s: a monotonic clock.
+    """
+
+    def __init__(self, *, slow_s: float = _SLOW_S, clock_s: Callable[[], float] = time.monotonic) -> None:
+        self._slow_s = slow_s
+        self._clock_s = clock_s
+        self._above = 0
+        self._full_scan_at_s = 0.0
+        self._began_s = 0.0
+
+    def begin(self) -> int:
+        """Return the version above which the read that follows must look."""
+        self._began_s = self._clock_s()
+        return 0 if self._began_s >= self._full_scan_at_s else self._above
+
+    def read(self, above: int, last_version: int | None) -> None:
+        """Note what a read that began above `above` found last; None: nothing."""
+        if above == 0:
+            now_s = self._clock_s()
+            took_s = now_s - self._began_s
+            if took_s < self._slow_s:
+                self._above, self._full_scan_at_s = 0, 0.0
+                return
+            self._full_scan_at_s = now_s + _FULL_SCAN_SHARE * took_s
+        if last_version is not None:
+            self._above = max(self._above, last_version)
+
+    def reset(self) -> None:
+        """Begin with a full scan."""
+        self._above, self._full_scan_at_s = 0, 0.0

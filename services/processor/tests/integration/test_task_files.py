@@ -1,0 +1,126 @@
+"""A task has a file of its own, whatever becomes of the one that it was made from."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import grpc
+import pytest
+
+from classifeed.feeds.v1 import task_pb2
+from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
+from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub, add_TaskServiceServicer_to_server
+from classifeed_common.blobs import BlobMissing, BlobRefs, BlobStore
+from classifeed_common.errors import Unavailable
+from classifeed_common.rpc.server import Servicer
+from classifeed_jobs import JobStore
+from classifeed_processor.app.create_task import create_task
+from classifeed_processor.app.locate_offer import OfferLocator
+from classifeed_processor.domain.tasks import TaskKey
+from classifeed_processor.rpc.task_service import TaskService
+
+NO_GRACE_S = -5.0
+
+
+@pytest.fixture
+async def store_of(s3) -> AsyncIterator[Callable[[str], BlobStore]]:
+    bucket, made = f"t-{uuid.uuid4().hex[:12]}", []
+
+    def make(owner: str) -> BlobStore:
+        made.append(
+            BlobStore(
+                endpoint=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key, bucket=bucket, owner=owner
+            )
+        )
+        return made[-1]
+
+    await make("").open()
+    yield make
+    for store in made:
+        await store.close()
+
+
+class Flaky:
+    """The processor's files; while `is_away`, nothing is kept."""
+
+    def __init__(self, blobs: BlobStore) -> None:
+        self._blobs = blobs
+        self.is_away = False
+
+    async def keep(self, sha256: str) -> None:
+        if self.is_away:
+            raise Unavailable("OBJECT_STORE_UNAVAILABLE", "away")
+        await self._blobs.keep(sha256)
+
+
+@pytest.fixture
+async def service(migrated_database, rpc_server, rpc_channel, store_of, tmp_path):
+    database = await migrated_database("classifeed_processor", "processor")
+    own = store_of("processor")
+    flaky = Flaky(own)
+    servicer = TaskService(database, JobStore(), flaky, OfferLocator(database, own, tmp_path / "spool"))
+    target = await rpc_server("processor", Servicer.of(add_TaskServiceServicer_to_server, servicer))
+    stub = TaskServiceStub(rpc_channel(target, caller="api", audience="processor"))
+    return database, own, flaky, stub
+
+
+@pytest.fixture
+async def uploaded(store_of, tmp_path: Path) -> tuple[BlobStore, str]:
+    content = uuid.uuid4().bytes
+    (tmp_path / "file").write_bytes(content)
+    sha256 = hashlib.sha256(content).hexdigest()
+    api = store_of("api")
+    await api.put_file(tmp_path / "file", sha256)
+    return api, sha256
+
+
+def request(sha256: str) -> CreateTaskRequest:
+    return CreateTaskRequest(
+        kind=task_pb2.TASK_KIND_LOAD, seller_id="shop", namespace="default", upload_id="u1", source_sha256=sha256
+    )
+
+
+async def test_a_task_that_waits_keeps_its_file_when_the_upload_s_is_deleted(service, uploaded, tmp_path):
+    database, own, _, stub = service
+    api, sha256 = uploaded
+    task = await stub.CreateTask(request(sha256))
+    await api.delete(sha256)
+    assert await BlobRefs().sweep(database, own, grace_s=NO_GRACE_S) == 0
+    assert await own.fetch(sha256, tmp_path / "back") == 16
+    async with database.transaction() as tx:
+        await BlobRefs().drop(tx, TaskKey.parse(task.name).blob_ref)
+    assert await BlobRefs().sweep(database, own, grace_s=NO_GRACE_S) == 1
+    with pytest.raises(BlobMissing):
+        await own.fetch(sha256, tmp_path / "gone")
+
+
+async def test_nobody_is_told_of_a_task_whose_file_is_not_kept_yet(service, uploaded):
+    _, own, flaky, stub = service
+    _, sha256 = uploaded
+    flaky.is_away = True
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await stub.CreateTask(request(sha256), timeout=2)
+    assert caught.value.code() in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
+    assert await own.list_own() == []
+    flaky.is_away = False
+    first = await stub.CreateTask(request(sha256))
+    assert first == await stub.CreateTask(request(sha256))
+    assert await own.list_own() == [sha256]
+
+
+async def test_a_crash_before_the_file_was_kept_is_made_good_by_the_next_request(service, uploaded):
+    database, own, _, stub = service
+    _, sha256 = uploaded
+    key = await create_task(database, JobStore(), request(sha256), timeout_s=60)  # and no further
+    assert await own.list_own() == []
+    assert (await stub.CreateTask(request(sha256))).name == key.name
+    assert await own.list_own() == [sha256]
+    assert await BlobRefs().sweep(database, own, grace_s=NO_GRACE_S) == 0
+
+
+async def test_a_task_whose_file_is_nowhere_is_made_and_says_so_later(service):
+    _, _, _, stub = service
+    assert (await stub.CreateTask(request("e" * 64))).task_id > 0

@@ -1,0 +1,45 @@
+"""What the consumer of results takes, and what it sends to the dead letters."""
+
+from __future__ import annotations
+
+import pytest
+
+from classifeed.feeds.v1 import offer_results_pb2
+from classifeed.feeds.v1.load_pb2 import OfferError
+from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, RunCheckResult, TaskEndResult
+from classifeed_common.kafka import Poison, Record, message_of
+from classifeed_processor.consumers.results import decode_result
+
+_ADDRESS = {"seller_id": "s", "namespace": "n", "task_id": 1, "run": 1}
+_ENUMS = {OfferBatchResult: offer_results_pb2.BatchOutcome, TaskEndResult: offer_results_pb2.TaskEndOutcome}
+
+
+def record_of(result: OfferBatchResult | TaskEndResult | RunCheckResult) -> Record:
+    message = message_of("results", b"s", result)
+    return Record("results", 0, 7, message.key, message.value, message.headers, 0)
+
+
+@pytest.mark.parametrize("kind", _ENUMS)
+def test_every_outcome_of_the_contract_is_taken(kind):
+    for outcome in set(_ENUMS[kind].values()) - {0}:
+        assert decode_result(record_of(kind(**_ADDRESS, outcome=outcome))).outcome == outcome
+
+
+@pytest.mark.parametrize("outcome", [0, 77, -1])
+@pytest.mark.parametrize("kind", _ENUMS)
+def test_an_unknown_outcome_is_a_dead_letter_that_says_so(kind, outcome):
+    with pytest.raises(Poison, match=f"says outcome {outcome}, which this version does not know"):
+        decode_result(record_of(kind(**_ADDRESS, outcome=outcome)))
+
+
+def test_a_check_has_no_outcome():
+    assert decode_result(record_of(RunCheckResult(**_ADDRESS, last_batch_id=3))).last_batch_id == 3
+
+
+def test_no_text_of_an_issue_keeps_a_nul():
+    texts = [field.name for field in OfferError.DESCRIPTOR.fields if field.cpp_type == field.CPPTYPE_STRING]
+    issue = OfferError(**{name: "a\0b" for name in texts if not OfferError.DESCRIPTOR.fields_by_name[name].is_repeated})
+    result = OfferBatchResult(**_ADDRESS, outcome=offer_results_pb2.BATCH_OUTCOME_REFUSED, reason="x\0", errors=[issue])
+    decoded = decode_result(record_of(result))
+    assert b"\0" not in decoded.SerializeToString()
+    assert decoded.errors[0].excerpt == "a\ufffdb"
