@@ -21,13 +21,17 @@ class ProcessorSettings(ServiceSettings):
         description="Folder for the files of running tasks; each takes the file's size there for as long as it runs.",
     )
     concurrency: int = Field(
-        default=4, ge=1, le=64, description="Tasks that one process runs at a time; one that waits for answers counts."
+        default=4,
+        ge=1,
+        le=64,
+        description="Tasks that one process runs at a time; one seller's at most half of them, so 2 or more.",
     )
     window_batches: int = Field(
-        default=100,
+        default=64,
         ge=1,
         le=10_000,
-        description="Batches of a run that may wait for their answers, at most; each has up to 100 offers.",
+        description="Batches of one seller that may wait for their answers, at most, of one process; "
+        "each has up to 100 offers. All sellers wait for them.",
     )
     heartbeat_s: float = Field(
         default=5, gt=0, le=20, description="How often a process says that its jobs live, in seconds."
