@@ -2,7 +2,8 @@
 
 Two floods at once: gzips of many offers, a namespace each, and links that drip just above the lowest rate that the
 loader allows, each from a host of its own. The neighbour uploads three offers, and has three fetched, again and again.
-Begin is from the job in the queue to its run, as the job tables have it; end is what the seller waits for.
+Begin is from the job in the queue to its run, as the job tables have it; end is what the seller waits for: by the
+client's calls, and by `classifeed feed upload`.
 """
 
 from __future__ import annotations
@@ -58,8 +59,9 @@ class Bench:
         self._folder = folder
         self._loads = 0
 
-    def measure(self, uploads: Measured, links: Measured) -> None:
+    def measure(self, uploads: Measured, links: Measured, commands: Measured) -> None:
         """One load of each kind."""
+        self._load(commands, "processor", "feed.process", self._command)
         self._load(uploads, "processor", "feed.process", self._upload)
         self._load(links, "loader", "feed.fetch", self._fetch)
 
@@ -115,6 +117,13 @@ class Bench:
         upload = self._client.upload_feed(file, seller_id="neighbour", namespace=namespace)
         return self._client.wait_for_task(upload, timeout_s=_LIMIT_S)
 
+    def _command(self, namespace: str) -> str:
+        file = write_feed(self._folder / f"{namespace}.yml", 3, prefix=namespace)
+        answer = self._suite.upload(file, "neighbour", "--namespace", namespace, timeout_s=_LIMIT_S)
+        if answer.exit_code:
+            raise RuntimeError(answer.document)
+        return str(answer.document["name"])
+
     def _fetch(self, namespace: str) -> str:
         file = write_feed(self._folder / f"{namespace}.yml", 3, prefix=namespace)
         feed = self._create("neighbour", namespace, self._site.put(f"/{namespace}.yml", file.read_bytes()))
@@ -166,7 +175,7 @@ def main() -> int:
     """Measure and print; 1 where a goal is missed."""
     folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
     suite = Suite(folder / "suite", _KNOBS)
-    kinds = {"upload": (Measured(), Measured()), "link": (Measured(), Measured())}
+    kinds = {kind: (Measured(), Measured()) for kind in ("upload", "link", "command")}
     try:
         suite.up()
         with (
@@ -175,13 +184,13 @@ def main() -> int:
             Installation.find(folder / "suite").client() as client,
         ):
             bench = Bench(suite, client, site, folder)
-            bench.measure(Measured(), Measured())  # the first load pays for connections and imports
+            bench.measure(Measured(), Measured(), Measured())  # the first load pays for connections and imports
             for _ in range(_ROUNDS):
-                bench.measure(kinds["upload"][0], kinds["link"][0])
+                bench.measure(*(alone for alone, _ in kinds.values()))
             bench.flood(drips)
             before, applied, began = bench.running(), bench.applied(), time.monotonic()
             for _ in range(_ROUNDS):
-                bench.measure(kinds["upload"][1], kinds["link"][1])
+                bench.measure(*(beside for _, beside in kinds.values()))
             after, rate = bench.running(), (bench.applied() - applied) / (time.monotonic() - began)
     finally:
         suite.down()

@@ -27,7 +27,7 @@ class ProcessorSettings(ServiceSettings):
         description="Tasks that one process runs at a time; one seller's at most half of them, so 2 or more.",
     )
     window_batches: int = Field(
-        default=64,
+        default=16,
         ge=1,
         le=10_000,
         description="Batches of one seller that may wait for their answers, at most, of one process; "
