@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -22,8 +22,8 @@ class Site:
         requests: how often each path was asked for.
     """
 
-    def __init__(self, port: int) -> None:
-        self.url = f"http://127.0.0.1:{port}"
+    def __init__(self, port: int, host: str = "127.0.0.1") -> None:
+        self.url = f"http://{host}:{port}"
         self.requests: Counter[str] = Counter()
         self.stopping = threading.Event()
         self._files: dict[str, tuple[bytes, bool]] = {}
@@ -36,7 +36,7 @@ class Site:
         return self.url + path
 
     def fail(self, path: str, *fault: Any) -> str:
-        """Has a path fail: ("status", 500, {headers}), ("endless",), ("silent",), ("loop",), ("cut",)."""
+        """Has a path fail: ("status", 500, headers), ("endless",), ("silent",), ("loop",), ("cut",), ("drip", rate)."""
         self._faults[path] = fault
         return self.url + path
 
@@ -63,6 +63,12 @@ class Site:
                 handler.end_headers()
                 while not self.stopping.is_set():
                     handler.wfile.write(_PIECE)
+            case ("drip", int(rate)):
+                handler.send_response(200)
+                handler.end_headers()
+                while not self.stopping.wait(0.25):
+                    handler.wfile.write(b" " * (rate // 4))
+                    handler.wfile.flush()
             case ("cut",):
                 content, _ = self._files[path]
                 handler.send_response(200)
@@ -95,8 +101,8 @@ class Site:
 
 
 @contextmanager
-def serve_site() -> Iterator[Site]:
-    """Gives a running site on a free port; its threads end with the block."""
+def serve_site(host: str = "127.0.0.1") -> Iterator[Site]:
+    """Gives a running site on a free port of a loopback address; its threads end with the block."""
 
     class Handler(BaseHTTPRequestHandler):
         timeout = 600
@@ -110,10 +116,10 @@ def serve_site() -> Iterator[Site]:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer((host, 0), Handler)
     server.daemon_threads = True
     server.block_on_close = False
-    site = Site(server.server_address[1])
+    site = Site(server.server_address[1], host)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:
@@ -123,6 +129,13 @@ def serve_site() -> Iterator[Site]:
         server.shutdown()
         server.server_close()
         thread.join(timeout=5)
+
+
+@contextmanager
+def serve_hosts(count: int) -> Iterator[list[Site]]:
+    """Gives so many sites, each at a loopback address of its own."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(serve_site(f"127.0.1.{number}")) for number in range(1, count + 1)]
 
 
 def wait_until(condition: Any, timeout_s: float, what: str, pause_s: float = 0.2) -> Any:

@@ -15,6 +15,7 @@ from classifeed_jobs.due import DueLooks
 from classifeed_jobs.lease_row import LeaseRow
 from classifeed_jobs.limits import claim_within_limits
 from classifeed_jobs.session import Session
+from classifeed_jobs.slots import Slots
 
 _log = structlog.get_logger("classifeed_jobs.claimer")
 _BATCH = 500
@@ -35,6 +36,7 @@ class Claimer:
         queues: which to claim from.
         room: how many more jobs of a queue may start now.
         start: called with each claim.
+        slots: of a queue, where partition keys may hold no more than their share of them; None: any number.
         claim_backoff_s: the longest time between two looks.
         fresh_s: how old the last heartbeat may be for a claim.
     """
@@ -48,6 +50,7 @@ class Claimer:
         *,
         room: Callable[[str], int],
         start: Callable[[Claim], None],
+        slots: Callable[[str], Slots | None] = lambda _: None,
         claim_backoff_s: float,
         fresh_s: float,
     ) -> None:
@@ -57,6 +60,7 @@ class Claimer:
         self._queues = list(queues)
         self._room = room
         self._start = start
+        self._slots = slots
         self._claim_backoff_s = claim_backoff_s
         self._fresh_s = fresh_s
         self._woken = asyncio.Event()
@@ -144,16 +148,17 @@ class Claimer:
     async def _claim(self, connection: Tx, queue: str, wanted: int) -> ClaimAnswer:
         turn = self._turns[queue]
         worker_id = self._lease.worker_id
+        slots = self._slots(queue)
         if queue in self._limited:
             async with self._limits.use() as own:
                 answer = await claim_within_limits(
-                    own, worker_id=worker_id, queue=queue, wanted=wanted, fresh_s=self._fresh_s, turn=turn
+                    own, worker_id=worker_id, queue=queue, wanted=wanted, fresh_s=self._fresh_s, turn=turn, slots=slots
                 )
             if answer is not None:
                 return answer
             self._limited.discard(queue)
         answer = await claim_jobs(
-            connection, worker_id=worker_id, queue=queue, wanted=wanted, fresh_s=self._fresh_s, turn=turn
+            connection, worker_id=worker_id, queue=queue, wanted=wanted, fresh_s=self._fresh_s, turn=turn, slots=slots
         )
         if not answer.is_shut:
             return answer
@@ -169,7 +174,8 @@ class Claimer:
             self._start(claim)
         self._report_held(queue, answer.parked_keys)
         if len(answer.claims) < wanted:
-            self._hungry.discard(queue)
+            if not answer.is_held_back:  # otherwise the next run that ends may leave enough slots
+                self._hungry.discard(queue)
         elif self._room(queue) > 0:
             return 0.0
         if not answer.is_registered:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from classifeed_common.db import Tx, load_queries
 from classifeed_jobs.claims import Claim
 from classifeed_jobs.floors import Floors
+from classifeed_jobs.slots import UNLIMITED, Slots
 
 _SQL = load_queries("classifeed_jobs.sql", "claiming.sql")
 
@@ -21,6 +22,7 @@ def _statement(
         "candidate": _SQL[candidate],
         "scan": _SQL[scan],
         "chosen": _SQL[f"{prefix}chosen"],
+        "choice": _SQL["fair_choice" if scan == "fair_scan" else "choice"],
         "gone": _SQL[f"{prefix}gone"],
         "walk": _SQL["walk_from_floors" if has_floors else "walk"],
         "reached": _SQL["reached"] if has_floors else "",
@@ -41,7 +43,7 @@ _CLAIM_FAIRLY = _statement("claim_jobs", "fair_candidate", scan="fair_scan")
 _LOOK_FACTOR: Final = 10
 _LOOK_MAX: Final = 5000
 _ABOVE_ALL: Final = -(2**31) - 1
-_HEAD: Final = 14
+_HEAD: Final = 15
 _PLAIN_HEAD: Final = 8
 
 
@@ -73,6 +75,7 @@ class ClaimAnswer:
             soon.
         parked_keys: held keys whose jobs left the claim index until the key is freed.
         is_shut: the queue is paused, or limited and claimed from without a permit.
+        is_held_back: partition keys may have jobs that wait until this process has more slots left (`Slots`).
         retry_in_s: seconds after which to look again unasked: the rate allows the next start, or jobs behind the floors
             are looked for; None: no need.
     """
@@ -82,6 +85,7 @@ class ClaimAnswer:
     contended: int = 0
     parked_keys: set[str] = field(default_factory=set)
     is_shut: bool = False
+    is_held_back: bool = False
     retry_in_s: float | None = None
 
 
@@ -95,6 +99,7 @@ async def claim_jobs(
     turn: Turn | None = None,
     is_permitted: bool = False,
     per_lane: int | None = None,
+    slots: Slots | None = None,
 ) -> ClaimAnswer:
     """Claim up to `wanted` due jobs of a queue: by priority, among equals a share for each partition key, then by age.
 
@@ -107,6 +112,7 @@ async def claim_jobs(
         turn: the process's memory of this queue; brought up to date here.
         is_permitted: the caller holds the row of the queue's limits.
         per_lane: how many jobs of one partition key may run; None: any number.
+        slots: of this process, where a partition key may hold no more than its share of them; None: any number.
     """
     asked = {"worker": worker_id, "queue": queue, "fresh_s": fresh_s, "is_permitted": is_permitted}
     turn = turn or Turn()
@@ -117,7 +123,7 @@ async def claim_jobs(
         if not was_whole and not turn.is_fair and len(answer.claims) < wanted:
             answer.retry_in_s = turn.floors.whole_in_s
     if turn.is_fair and answer.is_registered and not answer.is_shut and len(answer.claims) < wanted:
-        await _claim_fairly(connection, asked | {"per_lane": per_lane}, wanted, turn, answer)
+        await _claim_fairly(connection, asked | {"per_lane": per_lane}, wanted, turn, answer, slots)
     return answer
 
 
@@ -160,10 +166,13 @@ async def _claim_in_order(connection: Tx, asked: dict[str, Any], wanted: int, tu
         look = min(look * _LOOK_FACTOR, _LOOK_MAX)
 
 
-async def _claim_fairly(connection: Tx, asked: dict[str, Any], wanted: int, turn: Turn, answer: ClaimAnswer) -> None:
+async def _claim_fairly(
+    connection: Tx, asked: dict[str, Any], wanted: int, turn: Turn, answer: ClaimAnswer, slots: Slots | None
+) -> None:
     """One priority at a time: only when it has nothing more to give, the next one is looked at."""
     look = wanted - len(answer.claims)
     above = _ABOVE_ALL
+    contended = 0
     turn.is_fair = False
     while True:
         parameters = asked | {
@@ -172,7 +181,11 @@ async def _claim_fairly(connection: Tx, asked: dict[str, Any], wanted: int, turn
             "above": above,
             "after_lane": turn.after_lane,
         }
+        parameters |= slots.parameters(answer.claims) if slots is not None else UNLIMITED
         seen = await _look(connection, _CLAIM_FAIRLY, parameters, answer)
+        contended += seen.contended
+        answer.contended = contended
+        answer.is_held_back |= seen.is_held_back
         turn.is_fair |= seen.has_lanes
         turn.after_lane = seen.last_lane if seen.last_lane is not None else turn.after_lane
         if seen.level is None or len(answer.claims) >= wanted:
@@ -190,6 +203,7 @@ class _Seen:
     last_lane: str | None
     contended: int
     deferred: int
+    is_held_back: bool
     is_odd: bool
     walked_s: float
     reached: list[Any]
@@ -201,14 +215,24 @@ async def _look(connection: Tx, statement: str, parameters: dict[str, Any], answ
     rows = await (await connection.execute(statement, parameters)).fetchall()
     head, taken = rows[0][:_HEAD], [row[_HEAD:] for row in rows[1:]]
     walked_s, registered, is_shut, has_lanes, level, has_more, last_lane, keys, *counts = head
-    contended, deferred, is_odd, *reached = counts
+    contended, deferred, is_held_back, is_odd, *reached = counts
     answer.is_registered = bool(registered)
     answer.is_shut = is_shut
     answer.claims += [_claim_of(row, parameters["queue"]) for row in taken]
     answer.contended = contended
     answer.parked_keys.update(keys)
     return _Seen(
-        bool(has_lanes), level, bool(has_more), last_lane, contended, deferred, is_odd, walked_s, reached, len(taken)
+        bool(has_lanes),
+        level,
+        bool(has_more),
+        last_lane,
+        contended,
+        deferred,
+        is_held_back,
+        is_odd,
+        walked_s,
+        reached,
+        len(taken),
     )
 
 

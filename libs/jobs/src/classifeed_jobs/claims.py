@@ -52,6 +52,7 @@ class Claim(NamedTuple):
     task: str
     args: dict[str, Any]
     lock_key: str | None
+    partition_key: str | None
     attempt: int
     max_attempts: int | None
     lease_ttl_s: int

@@ -6,6 +6,7 @@ from typing import Final
 
 from classifeed_common.db import Tx, load_queries
 from classifeed_jobs.claiming import ClaimAnswer, Turn, claim_jobs
+from classifeed_jobs.slots import Slots
 
 _SQL = load_queries("classifeed_jobs.sql", "claiming.sql")
 _LOCK_LIMITS = _SQL["lock_limits"]
@@ -17,7 +18,7 @@ _SHORTEST_WAIT_S: Final = 0.02
 
 
 async def claim_within_limits(
-    connection: Tx, *, worker_id: str, queue: str, wanted: int, fresh_s: float, turn: Turn
+    connection: Tx, *, worker_id: str, queue: str, wanted: int, fresh_s: float, turn: Turn, slots: Slots | None = None
 ) -> ClaimAnswer | None:
     """Claim up to `wanted` due jobs of a queue, as many as its limits leave room for; otherwise as `claim_jobs`.
     None: the queue has no limits.
@@ -53,6 +54,7 @@ async def claim_within_limits(
                 turn=turn,
                 is_permitted=True,
                 per_lane=per_lane,
+                slots=slots,
             )
         if rate_per_s is not None:
             if answer.claims:

@@ -30,6 +30,7 @@ from classifeed_jobs.registry import Task
 from classifeed_jobs.run import Run
 from classifeed_jobs.runners import Runners
 from classifeed_jobs.session import Session
+from classifeed_jobs.slots import HeldSlots, Slots
 from classifeed_jobs.store import JobStore
 from classifeed_jobs.waker import Waker
 from classifeed_jobs.wakeups import CANCEL_PREFIX, Wakeups
@@ -52,13 +53,14 @@ class Worker:
         db: the service's database, opened, with the job tables in its schema.
         store: used for `backlog`; knows the same tasks where one of them has a hook, as jobs are canceled through it.
         registry: handlers by task name.
-        queues: how many jobs of each queue may run at once.
+        queues: how many jobs of each queue may run at once; with partition keys, a key gets another slot only while it
+            holds fewer than are free.
         resources: handed to every run as `ctx.resources`.
         heartbeat_s: how often the lease is renewed (DL_HEARTBEAT_SEC); shorter while jobs with short leases run.
         claim_backoff_s: the longest time between two looks at an idle queue (DL_CLAIM_BACKOFF_SEC).
         drain_grace_s: how long runs may go on after stop, before they are told to stop and handed back.
         prefetch: how many jobs, as a multiple of a queue's concurrency (2 at most), are claimed ahead of a free slot
-            while its runs are short.
+            while its runs are short. Keys take turns there, none is kept from a slot.
         worker_id: shown in the journal; must be new for each process.
     """
 
@@ -97,6 +99,9 @@ class Worker:
             for queue, concurrency in self._queues.items()
         }
         self._isolation = Isolation()
+        self._held = {queue: HeldSlots() for queue in self._queues}
+        # Jobs that are claimed ahead are short by declaration: turns are enough for them.
+        self._claims_ahead = prefetch > 0
         self._is_draining = False
         self._is_traced = False
         self._session = Session(db)
@@ -112,6 +117,7 @@ class Worker:
             sorted(self._queues),
             room=self._room,
             start=self._start,
+            slots=self._slots,
             claim_backoff_s=claim_backoff_s,
             fresh_s=2 * heartbeat_s,
         )
@@ -167,6 +173,7 @@ class Worker:
             return
         run = Run(claim, self._registry, self._db, self._resources, self._threads)
         self._runs[run.key] = run
+        self._held[claim.queue].take(claim.partition_key)
         self._are_over.clear()
         WAIT_DURATION.observe(claim.waited_s, claim.queue)
         self._runners[claim.queue].put(run)
@@ -174,6 +181,9 @@ class Worker:
 
     def _room(self, queue: str) -> int:
         return 0 if self._completions.is_behind else self._isolation.room(self._runners[queue].room)
+
+    def _slots(self, queue: str) -> Slots | None:
+        return None if self._claims_ahead else Slots(self._room(queue), self._held[queue].by_key)
 
     def _came_back(self, place: Place) -> None:
         self._claimer.came_back(place)
@@ -193,6 +203,7 @@ class Worker:
             return  # handed back without waiting for it
         if not self._runs:
             self._are_over.set()
+        self._held[run.claim.queue].release(run.claim.partition_key)
             if (queue := self._isolation.over()) is not None:
                 self._claimer.look_first(queue)
         self._runners[run.claim.queue].ended()

@@ -16,6 +16,7 @@ from classifeed_jobs import claiming, claims, ddl, due, enqueuing, housekeeping,
 from classifeed_jobs.floors import Floors
 from classifeed_jobs.schema import VERSIONS
 from classifeed_jobs.session import _SETTINGS
+from classifeed_jobs.slots import UNLIMITED
 from classifeed_jobs.tables import add_jobs
 
 from .conftest import Bench
@@ -134,13 +135,15 @@ async def test_no_hot_statement_scans_a_table(bench: Bench) -> None:
             "notify": "on",
         }
         claim = _asked("w1", look=100, wanted=20)
-        fairly = {"above": claiming._ABOVE_ALL, "after_lane": "t 500", "per_lane": 3}
+        fairly = {"above": claiming._ABOVE_ALL, "after_lane": "t 500", "per_lane": 3, "queue": "lanes"}
+        shared = {"free": 100, "held_keys": ["t 501", "t 7"], "held": [100, 3], "laneless_held": 2}
         by_worker = {
             "claim": (claiming._CLAIM, claim, 4000),
             "claim_plain": (claiming._CLAIM_PLAIN, claim, 4000),
             "claim_from_floors": (claiming._CLAIM_FROM_FLOORS, claim | _floors(), 4000),
             "claim_plain_from_floors": (claiming._CLAIM_PLAIN_FROM_FLOORS, claim | _floors(), 4000),
-            "claim_fairly": (claiming._CLAIM_FAIRLY, claim | fairly | {"queue": "lanes"}, 5000),
+            "claim_fairly": (claiming._CLAIM_FAIRLY, claim | fairly | UNLIMITED, 5000),
+            "claim_shared": (claiming._CLAIM_FAIRLY, claim | fairly | shared, 5000),
             "admit_due": (due._ADMIT_DUE, {"queues": ["q"], "limit": 1000, "since": "-infinity"}, 50),
             "next_due": (due._NEXT_DUE, {"queues": ["q"], "since": "-infinity"}, 50),
             "held": (lease_row._HELD, {"worker": "w1"}, 1500),

@@ -77,9 +77,12 @@ def build(settings: LoaderSettings) -> ServiceRunner:
     scheduler = Scheduler(database, jobs, leases, min_interval_s=settings.min_interval_s)
     reaper = Reaper(database, tasks, reaper_period_s=host.dl_reaper_period_sec, retention=host.retention)
     channel = channel_to("processor", settings.processor_address, settings)
+    limits = FetchLimits(
+        max_bytes=settings.fetch_max_bytes, total_s=settings.fetch_total_s, per_host=settings.fetches_per_host
+    )
     fetcher = Fetcher(
         guard=AddressGuard(allow_loopback=settings.allow_loopback),
-        limits=FetchLimits(max_bytes=settings.fetch_max_bytes, total_s=settings.fetch_total_s),
+        limits=limits,
         proxy=settings.proxy.get_secret_value() if settings.proxy is not None else None,
     )
     processor, refs = Processor(channel), BlobRefs()
@@ -89,7 +92,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
         blobs=blobs,
         refs=refs,
         tasks=processor,
-        hosts=HostTurns(waiters=(queues.get(QUEUE, 1) - 1) // 2),
+        hosts=HostTurns(per_host=limits.per_host, waiters=(queues.get(QUEUE, 1) - 1) // 2),
         sealer=Sealer.load(settings.secrets_file) if settings.secrets_file is not None else None,
         spool_dir=settings.spool_dir,
         min_interval_s=settings.min_interval_s,

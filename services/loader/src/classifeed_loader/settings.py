@@ -56,7 +56,11 @@ class LoaderSettings(ServiceSettings):
         description="Folder for files on their way to the object store; each takes its size there meanwhile.",
     )
     concurrency: int = Field(
-        default=8, ge=1, le=256, description="Fetches that one process runs at a time; WORKERS_JSON, where set, wins."
+        default=8,
+        ge=1,
+        le=256,
+        description="Fetches that one process runs at a time, of one seller at most half of them; "
+        "WORKERS_JSON, where set, wins.",
     )
     min_interval_s: float = Field(
         default=600, gt=0, description="Shortest time between two scheduled fetches of a feed, in seconds."
@@ -69,6 +73,12 @@ class LoaderSettings(ServiceSettings):
     history_fetches: int = Field(default=200, ge=1, description="Ended fetches that are kept of each feed.")
     fetch_max_bytes: int = Field(default=2 * 1024**3, gt=0, description="Largest file that is fetched, in bytes.")
     fetch_total_s: float = Field(default=1800, gt=0, description="Longest time that a download may take, in seconds.")
+    fetches_per_host: int = Field(
+        default=2,
+        ge=1,
+        le=64,
+        description="Fetches from one host that one process runs at a time, each of another seller; so 2 or more.",
+    )
     proxy: SecretStr | None = Field(
         default=None, description="Proxy for downloads, http://[user:password@]host:port; unset: none."
     )

@@ -231,7 +231,7 @@ async def fetching(loader, tasks, blobs, rpc_server, rpc_channel, tmp_path: Path
         blobs=blobs,
         refs=BlobRefs(),
         tasks=Processor(rpc_channel(target, caller="loader", audience="processor")),
-        hosts=HostTurns(waiters=0),
+        hosts=HostTurns(per_host=2, waiters=0),
         sealer=sealer,
         spool_dir=tmp_path / "spool",
         min_interval_s=MIN_INTERVAL_S,

@@ -162,7 +162,7 @@ async def test_one_slow_host_keeps_no_other_waiting(fetching, loader, site, task
     site.pages["/fast.xml"] = page(FEED)
     patient = Fetcher(guard=AddressGuard(allow_loopback=True), limits=FetchLimits(read_s=3600, disk_reserve_bytes=0))
     fetching.parts = replace(fetching.parts, downloader=patient)
-    fetching.concurrency = 2
+    fetching.concurrency = 4  # of which one seller has two
     fetching.start()
     slow = [source(namespace=f"slow{n}", url=site.url("/slow.xml")) for n in range(6)]
     await loader.put(*slow, source(namespace="fast", url=site.url("/fast.xml", host="localhost")))

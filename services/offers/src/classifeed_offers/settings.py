@@ -22,10 +22,11 @@ class OffersSettings(ServiceSettings):
         "and each offer says so.",
     )
     poll_batches: int = Field(
-        default=100,
+        default=32,
         ge=1,
         le=1000,
-        description="Requests that are applied in one transaction, at most; a batch has up to 100 offers.",
+        description="Requests that are applied in one transaction, at most; a batch has up to 100 offers. "
+        "What comes meanwhile waits.",
     )
     sweeps_at_once: int = Field(default=2, ge=1, le=16, description="Sweeps that this process runs at the same time.")
     history_days: int = Field(

@@ -21,13 +21,17 @@ class ProcessorSettings(ServiceSettings):
         description="Folder for the files of running tasks; each takes the file's size there for as long as it runs.",
     )
     concurrency: int = Field(
-        default=4, ge=1, le=64, description="Tasks that one process runs at a time; one that waits for answers counts."
+        default=4,
+        ge=1,
+        le=64,
+        description="Tasks that one process runs at a time; one seller's at most half of them, so 2 or more.",
     )
     window_batches: int = Field(
-        default=100,
+        default=16,
         ge=1,
         le=10_000,
-        description="Batches of a run that may wait for their answers, at most; each has up to 100 offers.",
+        description="Batches of one seller that may wait for their answers, at most, of one process; "
+        "each has up to 100 offers. All sellers wait for them.",
     )
     history_tasks: int = Field(
         default=20, ge=1, description="Ended tasks that are kept of each namespace, with their issues and statistics."

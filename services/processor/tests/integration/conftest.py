@@ -22,6 +22,7 @@ from classifeed_common.kafka import DeadLetters, KafkaProducer, OrderedConsumer,
 from classifeed_jobs import JobStore, Reaper, Worker
 from classifeed_jobs import Task as JobTask
 from classifeed_processor.app.create_task import QUEUE, create_task
+from classifeed_processor.app.seller_windows import SellerWindows
 from classifeed_processor.app.send_run import RunParts
 from classifeed_processor.app.task_signals import TaskSignals
 from classifeed_processor.consumers.results import ResultHandler, RingingPositions
@@ -232,7 +233,7 @@ class Processor:
         return await self.make(upload_id=upload_id or sha256[:8], source_sha256=sha256, **fields)
 
     async def make(self, **fields: Any) -> TaskKey:
-        request = CreateTaskRequest(seller_id=self.owner.seller, namespace="default", **fields)
+        request = CreateTaskRequest(**{"seller_id": self.owner.seller, "namespace": "default"} | fields)
         return await create_task(self.database, self.jobs, request, timeout_s=60)
 
     def start(self, *, work: bool = True, results: bool = True, owner: bool = True) -> None:
@@ -299,7 +300,8 @@ async def make_processor(migrated_database, kafka, make_topic, s3, tmp_path: Pat
         )
         await blobs.open()
         signals = TaskSignals()
-        parts = RunParts(blobs, producer, JobStore(), signals, requests, tmp_path / "spool", window_batches, stall_s)
+        spool_dir, windows = tmp_path / "spool", SellerWindows(window_batches)
+        parts = RunParts(blobs, producer, JobStore(), signals, requests, spool_dir, windows, stall_s)
 
         def consumer() -> OrderedConsumer[Any]:
             handler = ResultHandler(JobStore())

@@ -60,7 +60,7 @@ class HttpClient(urllib3.PoolManager):
     ) -> BaseHTTPResponse:
         """Send a request; see urllib3."""
         is_copy = "x-amz-copy-source" in {name.lower() for name in options.get("headers") or ()}
-        if is_copy or method == "POST" and "uploadId=" in url:
+        if is_copy or (method == "POST" and "uploadId=" in url):
             options["timeout"] = urllib3.Timeout(connect=CONNECT_S, read=COMPLETE_S)
         return super().urlopen(method, url, redirect, **options)
 

@@ -99,7 +99,7 @@ class Fetcher:
             )
             async with asyncio.timeout(limits.total_s) as clock:
                 while True:
-                    async with self._turn(way.link, limits, clock):
+                    async with self._turn(way.link, request.owner, limits, clock):
                         outcome = await self._ask(way, request, to, limits, progress)
                     if outcome is not None:
                         return outcome
@@ -120,12 +120,12 @@ class Fetcher:
         self._guard.close()
 
     @asynccontextmanager
-    async def _turn(self, link: Link, limits: FetchLimits, clock: asyncio.Timeout) -> AsyncIterator[None]:
+    async def _turn(self, link: Link, owner: str, limits: FetchLimits, clock: asyncio.Timeout) -> AsyncIterator[None]:
         """Waits for the host's turn with the clock stopped: our own queue is not the server's fault."""
         loop = asyncio.get_running_loop()
         left_s = (clock.when() or 0) - loop.time()
         clock.reschedule(None)
-        async with self._slots.hold(link.host, limits.per_host):
+        async with self._slots.hold(link.host, limits.per_host, owner):
             clock.reschedule(loop.time() + left_s)
             yield
 
@@ -134,7 +134,7 @@ class Fetcher:
     ) -> Fetched | NotModified | None:
         """Asks the address that the way has come to; None after a redirect that was followed."""
         link = way.link
-        addresses = await self._resolve(link, limits)
+        addresses = await self._resolve(link, request.owner, limits)
         headers = headers_for(link, request, user_agent=self._user_agent, with_secrets=way.with_secrets)
         async with self._dialer.connection(link, addresses, limits) as bare:
             stream = MeteredStream(bare, limits, link.shown)
@@ -154,10 +154,10 @@ class Fetcher:
         content_type = head.headers.get("content-type", "")
         return Fetched(sha256, size_bytes, str(link), etag, last_modified, head.status, content_type)
 
-    async def _resolve(self, link: Link, limits: FetchLimits) -> list[Address]:
+    async def _resolve(self, link: Link, owner: str, limits: FetchLimits) -> list[Address]:
         try:
             async with asyncio.timeout(limits.connect_s):
-                return await self._guard.resolve(link)
+                return await self._guard.resolve(link, owner=owner)
         except TimeoutError as error:
             raise FetchFailed(
                 "DNS_FAILED", f"Looking up {link.host} took longer than {limits.connect_s:g} s"

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from classifeed_common.fetch.failed import FetchFailed
+from classifeed_common.fetch.look_ups import LookUps
 from classifeed_common.fetch.networks import Address, is_loopback, is_public, parse_address
 from classifeed_common.fetch.urls import Link, check_port, check_url, is_loopback_name
 
 Resolver = Callable[[str], Awaitable[Sequence[str]]]
 """Returns the addresses of a name, at least one, as text; raises `socket.gaierror`, or `TimeoutError`."""
 
-_THREADS: Final = 16
 _PASSING: Final = frozenset({socket.EAI_AGAIN, socket.EAI_FAIL, socket.EAI_MEMORY, socket.EAI_SYSTEM})
 
 
@@ -27,12 +25,15 @@ class AddressGuard:
     Args:
         allow_loopback: for tests and a suite on one machine: 127.0.0.0/8 and ::1 pass, at any port. Nothing else does.
         resolver: looks names up; the system's unless given.
+        look_ups: runs the system's, in threads; those of the default size unless given. Closed by `close`.
     """
 
-    def __init__(self, *, allow_loopback: bool = False, resolver: Resolver | None = None) -> None:
+    def __init__(
+        self, *, allow_loopback: bool = False, resolver: Resolver | None = None, look_ups: LookUps | None = None
+    ) -> None:
         self._allow_loopback = allow_loopback
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="fetch-dns")
-        self._resolver = resolver or self._ask_system
+        self._look_ups = look_ups or LookUps()
+        self._resolver = resolver
 
     def check_url(self, url: str) -> Link:
         """Returns the parts of a link; asks no resolver.
@@ -42,14 +43,14 @@ class AddressGuard:
         """
         return check_url(url, allow_loopback=self._allow_loopback)
 
-    async def resolve(self, link: Link) -> list[Address]:
-        """Returns where to connect to for a link, best first. Asks the resolver once.
+    async def resolve(self, link: Link, *, owner: str = "") -> list[Address]:
+        """Returns where to connect to for a link, best first. Asks the resolver once, in the owner's share of threads.
 
         Raises:
             FetchFailed: ADDRESS_REFUSED if any of the addresses is refused, DNS_NOT_FOUND, DNS_FAILED, URL_PORT.
         """
         literal = link.address
-        answers = [literal] if literal is not None else await self._look_up(link)
+        answers = [literal] if literal is not None else await self._look_up(link, owner)
         addresses = list(dict.fromkeys(address for address in answers if address and self._is_allowed(address)))
         # Which address was refused stays untold: a seller shall not learn what our resolver knows about the inside.
         if len(addresses) < len(set(answers)):
@@ -60,14 +61,17 @@ class AddressGuard:
 
     def close(self) -> None:
         """Ends the look-ups; does not wait for them."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._look_ups.close()
 
     def _is_allowed(self, address: Address) -> bool:
         return is_public(address) or (self._allow_loopback and is_loopback(address))
 
-    async def _look_up(self, link: Link) -> list[Address | None]:
+    async def _look_up(self, link: Link, owner: str) -> list[Address | None]:
         try:
-            answers = await self._resolver(link.host)
+            if self._resolver is not None:
+                answers = await self._resolver(link.host)
+            else:
+                answers = await self._ask_system(link.host, owner)
         except (socket.gaierror, UnicodeError) as error:
             if isinstance(error, socket.gaierror) and error.errno in _PASSING:
                 raise FetchFailed("DNS_FAILED", f"The name servers of {link.host} did not answer") from error
@@ -76,11 +80,8 @@ class AddressGuard:
             raise FetchFailed("DNS_NOT_FOUND", f"The host {link.host} has no address")
         return [parse_address(answer) for answer in answers]
 
-    async def _ask_system(self, name: str) -> Sequence[str]:
+    async def _ask_system(self, name: str, owner: str) -> Sequence[str]:
         # With a dot at its end a name is absolute: the machine's search list could make an inner name of it.
         absolute = name if is_loopback_name(name) else f"{name}."
-        # Threads of its own: a look-up that hangs shall hold up look-ups alone.
-        found = await asyncio.get_running_loop().run_in_executor(
-            self._threads, lambda: socket.getaddrinfo(absolute, None, type=socket.SOCK_STREAM)
-        )
+        found = await self._look_ups.run(owner, lambda: socket.getaddrinfo(absolute, None, type=socket.SOCK_STREAM))
         return [str(address[0]) for *_, address in found]

@@ -17,7 +17,7 @@ class FetchLimits:
         total_s: Longest download with all its redirects, in seconds; waiting for other downloads is not counted.
         min_bytes_per_s: Lowest rate of the body over a window of `read_s` seconds of waiting for it.
         redirects: How many are followed.
-        per_host: How many downloads from one host run at a time; the others wait for their turn.
+        per_host: How many downloads from one host run at a time, of each owner one; the others wait for their turn.
         disk_reserve_bytes: What stays free on the disk.
     """
 
@@ -41,6 +41,8 @@ class FetchRequest:
         basic_auth: The seller's user name and password, sent to the origin of `url` alone.
         etag: Of the file that the caller has; makes the request conditional.
         last_modified: Of the file that the caller has, as the server wrote it; makes the request conditional.
+        owner: Whom the download is for: of one host it gets one connection at a time, and of the look-ups of names a
+            share. Empty: no one in particular.
     """
 
     url: str
@@ -48,6 +50,7 @@ class FetchRequest:
     basic_auth: tuple[str, str] | None = field(default=None, repr=False)
     etag: str = ""
     last_modified: str = ""
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)

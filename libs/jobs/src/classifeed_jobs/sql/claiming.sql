@@ -18,10 +18,7 @@ WITH RECURSIVE {head}, {candidate}, {scan}, seen_lock AS MATERIALIZED (
     FROM candidate c
     WHERE c.due AND NOT EXISTS (SELECT FROM seen_lock s WHERE s.lock_key = c.lock_key)
 ), chosen AS MATERIALIZED (
-    SELECT f.job_id, f.lock_key, f.partition_key, f.turn, f.place FROM first_of_key f
-    WHERE f.nth = 1
-    ORDER BY f.priority, f.turn, f.place, f.created_at, f.job_id
-    LIMIT %(wanted)s
+    {choice}
 ), taken AS (
     -- In key order, so that two claims that meet do not wait for each other in a circle.
     INSERT INTO dl_job_locks (lock_key, job_id, worker_id)
@@ -55,10 +52,11 @@ SELECT {walked_s}, (SELECT count(*) FROM me) AS registered,
           AND (c.lock_key IN (SELECT s.lock_key FROM seen_lock s) OR c.job_id IN (SELECT x.job_id FROM chosen x))
        ) + (SELECT s.passed_over FROM scan s) AS contended,
        (SELECT count(*) FROM deferral) AS deferred,
+       (SELECT s.is_held_back FROM scan s) AS is_held_back,
        EXISTS (SELECT FROM candidate c WHERE c.lock_key IS NOT NULL OR NOT c.due) AS is_odd,
        {walk}, {no_claim}
 UNION ALL
-SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, o.* FROM ({in_order}) AS o
+SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, o.* FROM ({in_order}) AS o
 
 -- name: chosen
 SELECT c.job_id FROM chosen c WHERE c.lock_key IS NULL UNION ALL SELECT t.job_id FROM taken t
@@ -109,8 +107,8 @@ claimed AS (
     SET status = 'running', attempt = j.attempt + 1, claim_no = j.claim_no + 1, claimed_by = %(worker)s,
         started_at = coalesce(j.started_at, clock_timestamp())
     WHERE j.job_id = ANY (ARRAY({chosen}))
-    RETURNING j.job_id, j.claim_no, j.task, j.args, j.lock_key, j.attempt, j.max_attempts, j.lease_ttl_sec, j.checkpoint,
-              j.trace_context, j.priority, j.created_at,
+    RETURNING j.job_id, j.claim_no, j.task, j.args, j.lock_key, j.partition_key, j.attempt, j.max_attempts,
+              j.lease_ttl_sec, j.checkpoint, j.trace_context, j.priority, j.created_at,
               -- One more death of its worker would be the last one, so it had better be its own (Isolation).
               coalesce(j.worker_deaths > 0 AND j.worker_deaths + 1 >= j.max_worker_deaths, false) AS runs_alone,
               extract(epoch FROM clock_timestamp() - greatest(j.available_at, j.created_at))::float8 AS waited_s
@@ -122,12 +120,13 @@ claimed AS (
 -- name: no_claim
 -- The first row says what was found, those after it are the claims.
        NULL::uuid AS job_id, NULL::integer AS claim_no, NULL::text AS task, NULL::jsonb AS args, NULL::text AS lock_key,
-       NULL::integer AS attempt, NULL::integer AS max_attempts, NULL::integer AS lease_ttl_sec, NULL::jsonb AS checkpoint,
-       NULL::jsonb AS trace_context, NULL::float8 AS waited_s, NULL::boolean AS runs_alone
+       NULL::text AS partition_key, NULL::integer AS attempt, NULL::integer AS max_attempts,
+       NULL::integer AS lease_ttl_sec, NULL::jsonb AS checkpoint, NULL::jsonb AS trace_context, NULL::float8 AS waited_s,
+       NULL::boolean AS runs_alone
 
 -- name: in_order
-SELECT c.job_id, c.claim_no, c.task, c.args, c.lock_key, c.attempt, c.max_attempts, c.lease_ttl_sec, c.checkpoint,
-       c.trace_context, c.waited_s, c.runs_alone
+SELECT c.job_id, c.claim_no, c.task, c.args, c.lock_key, c.partition_key, c.attempt, c.max_attempts, c.lease_ttl_sec,
+       c.checkpoint, c.trace_context, c.waited_s, c.runs_alone
 FROM claimed c
 ORDER BY c.priority, c.created_at
 
@@ -203,12 +202,32 @@ lanes AS MATERIALIZED (
 -- name: scan
 scan AS MATERIALIZED (
     SELECT (SELECT l.exist FROM lanes l) AS has_lanes, NULL::integer AS level,
-           (SELECT count(*) FROM candidate) >= %(look)s AS has_more, NULL::text AS last_lane, 0 AS passed_over
+           (SELECT count(*) FROM candidate) >= %(look)s AS has_more, NULL::text AS last_lane, 0 AS passed_over,
+           false AS is_held_back
 )
 
+-- name: choice
+SELECT f.job_id, f.lock_key, f.partition_key, f.turn, f.place FROM first_of_key f
+    WHERE f.nth = 1
+    ORDER BY f.priority, f.turn, f.place, f.created_at, f.job_id
+    LIMIT %(wanted)s
+
+-- name: fair_choice
+-- Of each key no more than its quota; those that hold the fewest slots go first.
+SELECT n.job_id, n.lock_key, n.partition_key, n.turn, n.place FROM (
+        SELECT f.job_id, f.lock_key, f.partition_key, f.place, f.created_at, q.size, q.held + f.rank AS turn, f.rank
+        FROM (SELECT o.*, row_number() OVER (PARTITION BY o.place ORDER BY o.created_at, o.job_id) AS rank
+              FROM first_of_key o WHERE o.nth = 1) AS f
+        JOIN quota q USING (place)) AS n
+    WHERE n.rank <= n.size
+    ORDER BY n.turn, n.place, n.created_at, n.job_id
+    LIMIT %(wanted)s
+
 -- name: fair_candidate
--- For queues with partition keys: the first priority after `above` that has jobs, and of it an equal share from each key
--- (jobs without one are one more), beginning behind the key that was served last. Keys at their limit are passed over.
+-- For queues with partition keys: the first priority after `above` that has jobs, and of it a share from each key (jobs
+-- without one are one more), beginning behind the key that was served last. Keys at their limit are passed over.
+-- Shares are equal, unless `free` says how many slots the process has left and `held` how many each key holds there: then
+-- a key gets one only while it holds fewer than are left, and what a key may hold shrinks as more keys come (ADR 0035).
 level AS MATERIALIZED (
     SELECT least(
         (SELECT j.priority FROM dl_jobs j
@@ -224,6 +243,8 @@ level AS MATERIALIZED (
     SELECT r.partition_key, count(*) AS running FROM dl_jobs r
     WHERE %(per_lane)s::integer IS NOT NULL AND r.claimed_by IS NOT NULL AND r.status = 'running' AND r.queue = %(queue)s
     GROUP BY r.partition_key
+), holder AS MATERIALIZED (
+    SELECT h.partition_key, h.held FROM unnest(%(held_keys)s::text[], %(held)s::integer[]) AS h(partition_key, held)
 ), lane AS (
     -- A loose index scan: one probe a key, and only as many as are asked for.
     SELECT coalesce(
@@ -255,36 +276,53 @@ level AS MATERIALIZED (
     FROM lane w CROSS JOIN level v
     WHERE w.partition_key IS NOT NULL
 ), turn AS MATERIALIZED (
-    SELECT l.partition_key, l.room, row_number() OVER () AS place FROM (
-        SELECT w.partition_key,
-               %(per_lane)s - coalesce((SELECT b.running FROM busy b WHERE b.partition_key = w.partition_key), 0) AS room
-        FROM lane w
-        WHERE w.partition_key IS NOT NULL
-          AND (%(per_lane)s::integer IS NULL
-               OR coalesce((SELECT b.running FROM busy b WHERE b.partition_key = w.partition_key), 0) < %(per_lane)s)
-        LIMIT %(look)s) AS l
+    SELECT l.partition_key, l.held, l.room, row_number() OVER () AS place FROM (
+        SELECT r.partition_key, r.held, %(per_lane)s - r.running AS room FROM (
+            SELECT w.partition_key,
+                   coalesce((SELECT h.held FROM holder h WHERE h.partition_key = w.partition_key), 0) AS held,
+                   coalesce((SELECT b.running FROM busy b WHERE b.partition_key = w.partition_key), 0) AS running
+            FROM lane w WHERE w.partition_key IS NOT NULL) AS r
+        WHERE (%(per_lane)s::integer IS NULL OR r.running < %(per_lane)s)
+          AND (%(free)s::integer IS NULL OR r.held < %(free)s)
+        -- As many as there are to take have none: whoever holds some cannot keep them out of sight.
+        LIMIT %(look)s + cardinality(%(held_keys)s::text[])) AS l
+), entrant AS MATERIALIZED (
+    SELECT t.place, t.partition_key, t.held, t.room FROM turn t
+    UNION ALL
+    SELECT 0, NULL, %(laneless_held)s, NULL WHERE (%(free)s::integer IS NULL OR %(laneless_held)s < %(free)s) AND EXISTS (
+        SELECT FROM dl_jobs j
+        WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NULL
+          AND j.priority = (SELECT v.priority FROM level v))
 ), share AS MATERIALIZED (
-    SELECT n.lanes, ceil(%(look)s::float8 / greatest(1, n.lanes))::bigint AS size
-    FROM (SELECT (SELECT count(*) FROM turn) + (EXISTS (
-              SELECT FROM dl_jobs j
-              WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NULL
-                AND j.priority = (SELECT v.priority FROM level v)))::integer AS lanes) AS n
+    -- Up to how many slots every key is filled, were its jobs endless; one more than that stays free.
+    SELECT min((%(free)s + 1 + k.held_by_fewest) / (k.rank + 1))::bigint AS level, count(*) AS lanes FROM (
+        SELECT sum(e.held) OVER fewest_first AS held_by_fewest, row_number() OVER fewest_first AS rank FROM entrant e
+        WINDOW fewest_first AS (ORDER BY e.held, e.place ROWS UNBOUNDED PRECEDING)) AS k
+), quota AS MATERIALIZED (
+    SELECT q.*, q.size * ceil(%(look)s::float8 / %(wanted)s)::bigint AS looked_at FROM (
+        SELECT f.place, f.partition_key, f.held, f.room,
+               CASE WHEN %(free)s::integer IS NULL THEN ceil(%(wanted)s::float8 / f.lanes)::bigint
+                    ELSE f.filled + (f.has_room AND f.rank <= %(free)s - f.level - f.filled_in_all)::integer END AS size
+        FROM (SELECT e.*, s.lanes, s.level, e.held <= s.level AS has_room, greatest(0, s.level - e.held) AS filled,
+                     sum(greatest(0, s.level - e.held)) OVER () AS filled_in_all,
+                     row_number() OVER (ORDER BY e.held > s.level, e.place) AS rank
+              FROM entrant e CROSS JOIN share s) AS f) AS q
 ), laneless AS MATERIALIZED (
     SELECT j.job_id, j.lock_key, j.partition_key, j.priority, j.created_at, j.available_at <= clock_timestamp() AS due
     FROM dl_jobs j
     WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NULL
       AND j.priority = (SELECT v.priority FROM level v)
     ORDER BY j.created_at
-    LIMIT (SELECT s.size FROM share s)
+    LIMIT (SELECT coalesce(max(q.looked_at), 0) FROM quota q WHERE q.place = 0)
     FOR UPDATE OF j SKIP LOCKED
 ), laned AS MATERIALIZED (
-    SELECT f.*, t.place FROM turn t CROSS JOIN LATERAL (
+    SELECT f.*, q.place FROM quota q CROSS JOIN LATERAL (
         SELECT j.job_id, j.lock_key, j.partition_key, j.priority, j.created_at, j.available_at <= clock_timestamp() AS due
         FROM dl_jobs j
         WHERE j.queue = %(queue)s AND j.priority = (SELECT v.priority FROM level v) AND j.status = 'queued'
-          AND j.waits_for IS NULL AND j.partition_key = t.partition_key
+          AND j.waits_for IS NULL AND j.partition_key = q.partition_key
         ORDER BY j.created_at
-        LIMIT least((SELECT s.size FROM share s), t.room)
+        LIMIT least(q.looked_at, q.room)
         FOR UPDATE OF j SKIP LOCKED) AS f
 ), candidate AS MATERIALIZED (
     SELECT a.*, row_number() OVER (PARTITION BY a.place ORDER BY a.created_at, a.job_id) AS turn,
@@ -296,11 +334,23 @@ level AS MATERIALIZED (
 scan AS MATERIALIZED (
     SELECT EXISTS (SELECT FROM lane l WHERE l.partition_key IS NOT NULL) AS has_lanes,
            (SELECT v.priority FROM level v) AS level,
-           (SELECT count(*) FROM turn) >= %(look)s
-               OR coalesce((SELECT max(c.turn) FROM candidate c), 0) >= (SELECT s.size FROM share s) AS has_more,
+           (SELECT count(*) FROM turn) >= %(look)s OR m.is_filled AS has_more,
            (SELECT t.partition_key FROM turn t ORDER BY t.place DESC LIMIT 1) AS last_lane,
-           -- Other claims hold all that is here: what they leave has to be looked for again.
-           (SELECT s.lanes > 0 AND NOT EXISTS (SELECT FROM candidate) FROM share s)::integer AS passed_over
+           -- Other claims hold all that a key has here: what they leave has to be looked for again.
+           (m.is_passed_over)::integer AS passed_over,
+           %(free)s::integer IS NOT NULL AND (m.is_filled OR EXISTS (
+               SELECT FROM holder h WHERE h.held >= %(free)s AND EXISTS (
+                   SELECT FROM dl_jobs j
+                   WHERE j.queue = %(queue)s AND j.priority = (SELECT v.priority FROM level v) AND j.status = 'queued'
+                     AND j.waits_for IS NULL AND j.partition_key = h.partition_key))
+               OR %(laneless_held)s >= %(free)s AND EXISTS (
+                   SELECT FROM dl_jobs j
+                   WHERE j.queue = %(queue)s AND j.priority = (SELECT v.priority FROM level v) AND j.status = 'queued'
+                     AND j.waits_for IS NULL AND j.partition_key IS NULL)) AS is_held_back
+    FROM (SELECT coalesce(bool_or(coalesce(p.met, 0) >= q.looked_at), false) AS is_filled,
+                 coalesce(bool_or(q.size > 0 AND p.met IS NULL), false) AS is_passed_over
+          FROM quota q
+          LEFT JOIN (SELECT c.place, count(*) AS met FROM candidate c GROUP BY c.place) AS p USING (place)) AS m
 )
 
 -- name: lock_limits

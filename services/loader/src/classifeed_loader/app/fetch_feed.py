@@ -24,7 +24,7 @@ async def fetch_feed(ctx: JobContext, parts: FetchParts, key: FetchKey) -> None:
 
     Raises:
         Fail: there is no such fetch.
-        Snooze: another feed of the same host is being downloaded.
+        Snooze: other feeds of the same host are being downloaded.
         ClaimLost: another run of the job has begun.
         Exception: a part of ours does not answer; try again.
     """
@@ -56,7 +56,7 @@ async def _begin(
             return None
         if fetch.feed_version == source.feed_version:
             if not fetch.sha256:
-                turn.enter_context(parts.hosts.turn(source.url))
+                turn.enter_context(parts.hosts.turn(source.url, key.seller_id))
             await fetching.begin(tx, key)
             return source, fetch
     await _end(ctx, parts, key, dropped(source.status))

@@ -19,40 +19,47 @@ _LONGEST_WAIT_S: Final = 30.0
 class HostTurns:
     """Who downloads from which host in this process.
 
-    The downloader keeps to one connection a host by itself, in the order of coming. Yet who waits there holds a place
-    that a feed of another host could have: beyond some, they wait in the queue instead.
+    The downloader keeps to a few connections a host by itself, one of each seller, in the order of coming. Yet who
+    waits there holds a slot that a feed of another host could have: beyond some, they wait in the queue instead.
 
     Args:
+        per_host: how many download from one host at a time, each for another seller.
         waiters: how many may wait for their turn at a host that is taken, of all hosts together.
     """
 
-    def __init__(self, *, waiters: int) -> None:
+    def __init__(self, *, per_host: int, waiters: int) -> None:
+        self._per_host = per_host
         self._waiters = waiters
-        self._taken: Counter[str] = Counter()
+        self._taken: dict[str, Counter[str]] = {}
         self._refused: Counter[str] = Counter()
 
     @contextmanager
-    def turn(self, url: str) -> Iterator[None]:
-        """Counts as one who downloads from the link's host, or waits to, until the block ends. Never waits itself.
+    def turn(self, url: str, seller_id: str) -> Iterator[None]:
+        """Counts a download of the seller from the link's host, or a wait for it, until the block ends. Never waits.
 
         Raises:
             Snooze: the host is to be left alone for now, the longer the more have asked.
         """
         host = _host(url)
-        if self._taken[host] and self._waiting() >= self._waiters:
+        taken = self._taken.get(host, Counter())
+        would_wait = seller_id in taken or len(taken) >= self._per_host
+        if would_wait and self._waiting() >= self._waiters:
             self._refused[host] += 1
             longest_s = min(_LONGEST_WAIT_S, _FIRST_WAIT_S + _WAIT_STEP_S * self._refused[host])
             raise Snooze(longest_s * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
-        self._taken[host] += 1
+        taken = self._taken.setdefault(host, taken)
+        taken[seller_id] += 1
         try:
             yield
         finally:
-            self._taken[host] -= 1
-            if not self._taken[host]:
+            taken[seller_id] -= 1
+            if not taken[seller_id]:
+                del taken[seller_id]
+            if not taken:
                 del self._taken[host], self._refused[host]
 
     def _waiting(self) -> int:
-        return sum(count - 1 for count in self._taken.values() if count)
+        return sum(taken.total() - min(len(taken), self._per_host) for taken in self._taken.values())
 
 
 def _host(url: str) -> str:

@@ -24,6 +24,7 @@ async def queue_fetches(tx: Tx, jobs: JobStore, keys: Sequence[FetchKey], *, pri
             TASK,
             key._asdict(),
             lock_key=key.lock_key,
+            partition_key=key.seller_id,
             idempotency_key=key.name,
             priority=priority,
             # Passing faults are retried for as long as they last; lasting ones end the fetch, not the job.

@@ -85,6 +85,7 @@ def _request(parts: FetchParts, key: FetchKey, source: Source, *, is_conditional
         basic_auth=(auth.username, auth.password) if credentials.HasField("basic_auth") else None,
         etag=source.etag if is_conditional else "",
         last_modified=source.last_modified if is_conditional else "",
+        owner=key.seller_id,
     )
 
 

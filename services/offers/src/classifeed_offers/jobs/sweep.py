@@ -58,6 +58,7 @@ class SweepJobs:
                 TASK,
                 SweepArgs(seller_id=seller_id, namespace=namespace, task_id=task_id, run=number),
                 lock_key=f"offers.sweep:{seller_id}:{namespace}",
+                partition_key=seller_id,
                 idempotency_key=key,
                 max_attempts=None,
             )

@@ -55,6 +55,7 @@ async def create_task(db: Database, jobs: JobStore, request: CreateTaskRequest, 
             TASK,
             key._asdict(),
             lock_key=key.lock_key,
+            partition_key=key.seller_id,
             # Passing faults are retried for as long as they last; lasting ones end the task, not the job.
             max_attempts=None,
             producer="processor",

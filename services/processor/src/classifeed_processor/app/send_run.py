@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -17,6 +17,7 @@ from classifeed_common.kafka import Message, message_of
 from classifeed_common.spool import run_folder
 from classifeed_jobs import JobContext, JobStore, Progress
 from classifeed_processor.app.reading_thread import ReadingThread
+from classifeed_processor.app.seller_windows import SellerWindows
 from classifeed_processor.app.task_signals import TaskSignals
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.statistics import add_stage
@@ -59,7 +60,7 @@ class RunParts:
         signals: rings when answers have come.
         topic: topic of requests.
         spool_dir: folder for files of runs; each run removes its own.
-        window_batches: batches that may wait for their answers, at most.
+        windows: how many batches may wait for their answers.
         stall_s: how long a run keeps its slot while its window is full and no answer comes, in seconds.
     """
 
@@ -69,7 +70,7 @@ class RunParts:
     signals: TaskSignals
     topic: str
     spool_dir: Path
-    window_batches: int
+    windows: SellerWindows
     stall_s: float = 30.0
 
 
@@ -118,7 +119,8 @@ async def send_run(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, sta
             )
         _require_format(scan, state.format_wanted)
         require_mode(scan, state.mode)
-        sent = await _send_batches(ctx, parts, key, run, state, scan, reading, before)
+        with parts.windows.open(key.seller_id) as window:
+            sent = await _send_batches(ctx, parts, key, run, state, scan, reading, before, window)
     async with ctx.guarded_transaction() as tx:
         await tasks.note_sent(tx, key, run, batch_count=sent.batch_count, digest=sent.digest)
         statistics = await results.lock_statistics(tx, key, run)
@@ -167,11 +169,12 @@ async def _send_batches(
     scan: FeedScan,
     reading: ReadingThread,
     before: Sent,
+    window: Callable[[], int],
 ) -> _Sending:
     batches = read_batches(scan, RunAddress(key.seller_id, key.namespace, key.task_id, run, state.mode))
     reading.closing(batches.close)
     envelope = message_of(parts.topic, key.seller_id.encode(), OfferBatch())
-    size = min(_CHUNK_BATCHES, parts.window_batches)
+    size = min(_CHUNK_BATCHES, parts.windows.largest)
     digest = RunDigest()
     batch_count = records = 0
     stages = {"parse": 0.0, "send": 0.0}
@@ -187,7 +190,7 @@ async def _send_batches(
         if again := [m for b, m in zip(chunk.batches, chunk.messages, strict=True) if b.batch_id in before.unanswered]:
             await parts.sender.send(again)  # they have their place in the window
         if fresh := [b for b in chunk.batches if b.batch_id > before.last_batch_id]:
-            await _await_room(ctx, parts, key, run, len(fresh))
+            await _await_room(ctx, parts, key, run, len(fresh), window)
             async with ctx.guarded_transaction() as tx:
                 # Before they leave, so that no answer finds its batch unknown.
                 await tasks.insert_batches(tx, key, run, [(b.batch_id, b.records) for b in fresh])
@@ -214,7 +217,9 @@ def _take_chunk(batches: Iterator[SealedBatch], envelope: Message, size: int) ->
     return _Chunk(taken, messages, time.monotonic() - started)
 
 
-async def _await_room(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, batches: int) -> None:
+async def _await_room(
+    ctx: JobContext, parts: RunParts, key: TaskKey, run: int, batches: int, window: Callable[[], int]
+) -> None:
     """Returns when the window has room for so many batches. The database counts, whoever took the answers in."""
     least = -1
     stalled_at = 0.0
@@ -224,7 +229,7 @@ async def _await_room(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, 
             waiting = await tasks.count_unanswered(tx, key, run)
         if current != run or status != TASK_STATUS_IN_PROGRESS:
             raise RunOvertaken(f"{key.name} run {run}")
-        if waiting == 0 or waiting + batches <= parts.window_batches:
+        if waiting == 0 or waiting + batches <= window():
             return
         now = time.monotonic()
         if waiting != least:

@@ -1,0 +1,1 @@
+"""One seller beside the floods of another one (`make bench-shares`)."""

@@ -1,0 +1,104 @@
+"""Owners of downloads: what one of them keeps busy, the others do not wait for (ADR 0035)."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchFailed, FetchLimits, FetchRequest
+from classifeed_common.fetch.look_ups import LookUps
+
+from .loopback_web import Asked
+
+_GENEROUS = FetchLimits(connect_s=60, read_s=60, total_s=60, per_host=2, disk_reserve_bytes=0)
+
+
+@pytest.mark.parametrize("owner", ["flood", ""], ids=["shares", "naive"])
+async def test_names_that_hang_hold_up_the_look_ups_of_their_owner_alone(
+    monkeypatch: pytest.MonkeyPatch, owner: str
+) -> None:
+    """Whoever wanted them has given up long ago; the threads are still busy with them."""
+    release, hanging = threading.Event(), threading.Semaphore(0)
+    ask = socket.getaddrinfo
+
+    def slow(name: str, *arguments: Any, **named: Any) -> Any:
+        if name.startswith("hang"):
+            hanging.release()
+            release.wait(120)
+            raise socket.gaierror(socket.EAI_AGAIN, "no answer")
+        return ask("127.0.0.1", *arguments, **named)
+
+    monkeypatch.setattr("classifeed_common.fetch.guard.socket.getaddrinfo", slow)
+    is_shared = bool(owner)
+    guard = AddressGuard(allow_loopback=True, look_ups=LookUps(threads=8, per_owner=3 if is_shared else 8))
+    try:
+        links = [guard.check_url(f"http://hang{number}.test/") for number in range(12)]
+        wanting = [asyncio.create_task(guard.resolve(link, owner=owner)) for link in links]
+        for _ in range(3 if is_shared else 8):
+            assert await asyncio.to_thread(hanging.acquire, timeout=60)
+        for task in wanting:
+            task.cancel()
+        await asyncio.gather(*wanting, return_exceptions=True)
+        again = asyncio.create_task(guard.resolve(links[0], owner=owner))  # waits: its threads are still busy
+        good = guard.check_url("http://shop.test/")
+        if is_shared:
+            async with asyncio.timeout(60):
+                assert [str(address) for address in await guard.resolve(good, owner="shop")] == ["127.0.0.1"]
+            assert not hanging.acquire(blocking=False), "the flood got more threads than its share"
+        else:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.5):
+                    await guard.resolve(good, owner="shop")
+        release.set()
+        with pytest.raises(FetchFailed, match="did not answer"):
+            await again
+        async with asyncio.timeout(60):
+            while guard._look_ups._owners:
+                await asyncio.sleep(0.01)
+    finally:
+        release.set()
+        guard.close()
+
+
+@pytest.mark.parametrize("owner", ["flood", ""], ids=["shares", "naive"])
+async def test_slow_download_of_one_owner_leaves_the_host_to_another(serve: Any, tmp_path: Path, owner: str) -> None:
+    """A host that many sellers use: of one seller it sees one connection at a time."""
+    go_on = asyncio.Event()
+    paths: list[str] = []
+
+    async def answer(asked: Asked) -> None:
+        paths.append(asked.target)
+        if asked.target.startswith("/slow"):
+            await go_on.wait()
+        await asked.answer(b"x")
+
+    web = await serve(answer)
+    fetcher = Fetcher(guard=AddressGuard(allow_loopback=True), limits=_GENEROUS)
+    try:
+        slow = [
+            asyncio.create_task(
+                fetcher.fetch(FetchRequest(web.url(f"/slow{number}"), owner=owner), tmp_path / f"{number}")
+            )
+            for number in range(4)
+        ]
+        async with asyncio.timeout(60):
+            while len(paths) < (1 if owner else 2):
+                await asyncio.sleep(0.01)
+        other = asyncio.create_task(fetcher.fetch(FetchRequest(web.url("/fast"), owner="shop"), tmp_path / "fast"))
+        if owner:
+            async with asyncio.timeout(60):
+                assert isinstance(await other, Fetched)
+            assert paths == ["/slow0", "/fast"]
+        else:
+            assert not (await asyncio.wait([other], timeout=0.5))[0]
+        go_on.set()
+        assert len(await asyncio.gather(*slow, other)) == 5
+        assert len(fetcher._slots) == 0
+    finally:
+        go_on.set()
+        await fetcher.close()

@@ -1,0 +1,74 @@
+"""Shares of the fetch slots: links that hang hold up their own seller alone (ADR 0035)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from classifeed.feeds.v1 import feed_pb2
+from classifeed.feeds.v1.feed_source_service_pb2 import ListFetchesRequest
+from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits
+from classifeed_loader.app.host_turns import HostTurns
+
+LOADED = feed_pb2.FETCH_OUTCOME_LOADED
+FEED = b"<yml_catalog/>"
+
+
+@pytest.mark.parametrize("is_shared", [True, False], ids=["shares", "naive"])
+async def test_dripping_links_of_one_seller_leave_slots_to_another(
+    fetching, loader, site, source, page, monkeypatch, is_shared
+):
+    """Each from a host of its own, so that the turns at hosts do not help."""
+    if not is_shared:
+        monkeypatch.setattr("classifeed_jobs.worker.Worker._slots", lambda *_: None)
+    site.pages["/drip.xml"] = page(FEED, held=True)
+    site.pages["/fast.xml"] = page(FEED)
+    patient = Fetcher(
+        guard=AddressGuard(allow_loopback=True), limits=FetchLimits(read_s=3600, per_host=64, disk_reserve_bytes=0)
+    )
+    hosts = HostTurns(per_host=64, waiters=64)
+    fetching.parts = replace(fetching.parts, downloader=patient, hosts=hosts)
+    # One host here stands for many: without an owner each download has a connection of its own.
+    monkeypatch.setattr("classifeed_common.fetch.slots.HostSlots.hold", lambda *_: _NoTurn())
+    drips = [source(seller_id="flood", namespace=f"drip{n}", url=site.url("/drip.xml")) for n in range(12)]
+    await loader.put(*drips)
+    for record in drips:
+        await loader.make_due(record.namespace, ago_s=60)
+    assert await loader.schedule() == 12
+    fetching.start()
+    async with asyncio.timeout(120):
+        while site.paths().count("/drip.xml") < (2 if is_shared else 4):
+            await asyncio.sleep(0.02)
+    await loader.put(source(url=site.url("/fast.xml")))
+    await loader.make_due()
+    assert await loader.schedule() == 1
+    [fast] = (await loader.stub.ListFetches(ListFetchesRequest(parent="sellers/shop/feeds/default"))).fetches
+    if is_shared:
+        assert (await fetching.wait(fast.name)).outcome == LOADED
+        assert site.paths().count("/drip.xml") == 2, "more than half of the four slots"
+    else:
+        with pytest.raises(TimeoutError):
+            await fetching.wait(fast.name, limit_s=1)
+    site.released.set()
+    await fetching.settled()
+    await fetching.stop()
+    await patient.close()
+
+
+class _NoTurn:
+    async def __aenter__(self) -> None: ...
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+
+async def test_fetch_queued_by_the_version_before_is_run(fetching, loader, site, source, page):
+    site.pages["/feed.xml"] = page(FEED)
+    await loader.put(source(url=site.url("/feed.xml")))
+    await loader.make_due()
+    assert await loader.schedule() == 1
+    assert await loader.sql("UPDATE dl_jobs SET partition_key = NULL RETURNING 1") == [(1,)]
+    [fetch] = await loader.fetches()
+    fetching.start()
+    assert (await fetching.wait(fetch.name)).outcome == LOADED
