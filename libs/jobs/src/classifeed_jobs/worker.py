@@ -203,9 +203,9 @@ class Worker:
             return  # handed back without waiting for it
         if not self._runs:
             self._are_over.set()
-        self._held[run.claim.queue].release(run.claim.partition_key)
             if (queue := self._isolation.over()) is not None:
                 self._claimer.look_first(queue)
+        self._held[run.claim.queue].release(run.claim.partition_key)
         self._runners[run.claim.queue].ended()
         # In this order: both wake a task, and the next jobs are waited for, the end is not.
         self._claimer.freed(run.claim.queue)
