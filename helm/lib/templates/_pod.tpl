@@ -74,9 +74,11 @@ spec:
           containerPort: {{ $root.Values.ports.grpc }}
         - name: http
           containerPort: {{ $root.Values.ports.http }}
+      {{- /* Alive is enough: what is not ready for long, such as an index that is being made, must not be restarted. */}}
       startupProbe:
-        grpc:
-          port: {{ $root.Values.ports.grpc }}
+        httpGet:
+          path: /health/live
+          port: http
         periodSeconds: 2
         failureThreshold: 60
       readinessProbe:

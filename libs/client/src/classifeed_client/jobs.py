@@ -12,7 +12,7 @@ from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
 from classifeed_client.aside import stream_aside
 from classifeed_client.connection import Caller, translated
 
-JOB_SERVICES: Final = ("loader", "processor", "offers")
+JOB_SERVICES: Final = ("loader", "processor", "offers", "api")
 """The services that answer for jobs; the loader's are those that anybody may trigger."""
 
 

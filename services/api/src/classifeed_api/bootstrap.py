@@ -19,6 +19,7 @@ from classifeed_api.app.store_upload import StoreUpload
 from classifeed_api.app.switch_feed import SwitchFeed
 from classifeed_api.app.update_feed import UpdateFeed
 from classifeed_api.app.verify_sources import SourceVerifier
+from classifeed_api.app.verify_tasks import TaskVerifier
 from classifeed_api.clients.loader import LoaderClient
 from classifeed_api.clients.loads import LoadsClient
 from classifeed_api.clients.offers import OffersClient
@@ -81,6 +82,7 @@ def build(settings: ApiSettings) -> ServiceRunner:
     worker = Worker(db, jobs, clean_up.tasks(), queues={clean_up.name: 1}, drain_grace_s=settings.drain_grace_s / 2)
     reaper = Reaper(db)
     verifier = SourceVerifier(db, loader, on_lost=sources.wake, interval_s=settings.verify_interval_s)
+    task_verifier = TaskVerifier(db, processor, on_lost=tasks.wake, interval_s=settings.verify_interval_s)
     parts = Parts(
         settings=settings,
         db=db,
@@ -128,6 +130,7 @@ def build(settings: ApiSettings) -> ServiceRunner:
             Role("reap", reaper.run),
             Role("cron", Scheduler(db, jobs, own=[clean_up.schedule]).run),
             Role("verify", verifier.run),
+            Role("verify-tasks", task_verifier.run),
             Role("sweep", BlobSweeper(db, blobs).run),
         ],
         servicers=[feed_servicer(parts), job_servicer(db, jobs)],

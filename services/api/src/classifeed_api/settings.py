@@ -69,7 +69,9 @@ class ApiSettings(ServiceSettings):
         default=10, gt=0, description="How long another replica waits before it takes over making tasks, in seconds."
     )
     verify_interval_s: float = Field(
-        default=60, gt=0, description="How often the loader is compared with what it was told of feeds, in seconds."
+        default=60,
+        gt=0,
+        description="How often loader and processor are compared with what they acknowledged, in seconds.",
     )
     watch_interval_s: float = Field(
         default=0.25, gt=0, description="How often WatchTask looks for a change, in seconds."

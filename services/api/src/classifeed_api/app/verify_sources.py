@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Final, Protocol
 
 import structlog
 from prometheus_client import Counter
 
 from classifeed.feeds.v1.feed_pb2 import FeedSourceState
+from classifeed_api.app.verifying import verify_until
 from classifeed_api.store import feeds
 from classifeed_common.db import Database
 
@@ -48,13 +48,7 @@ class SourceVerifier:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Verify until `stop`; faults pass and are logged."""
-        while not stop.is_set():
-            try:
-                await self.verify()
-            except Exception as error:  # noqa: BLE001 - the next comparison finds what this one did not
-                log.warning("api.sources.not_verified", error=str(error))
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), self._interval_s)
+        await verify_until(stop, self.verify, what="sources", interval_s=self._interval_s)
 
     async def verify(self) -> int:
         """Make due what the loader has lost, and return how many feeds those are.

@@ -9,10 +9,11 @@ import grpc
 
 from classifeed.feeds.v1 import load_pb2, task_pb2
 from classifeed.feeds.v1.format_pb2 import ListFormatsRequest
-from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest, FindTasksRequest
+from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest, FindTasksRequest, ListTasksRequest
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
 from classifeed_api.clients.asking import ask
 from classifeed_api.domain.feeds import FeedDeletion
+from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.domain.unknown import UNKNOWN, Unknown
 from classifeed_api.domain.uploads import Upload
 from classifeed_common.rpc.call import remaining_s
@@ -72,6 +73,15 @@ class ProcessorClient:
             )
         )
         return int(task.task_id)
+
+    async def find_newest(self, key: NamespaceKey) -> int:
+        """Return the id of the namespace's newest task; 0 when there is none.
+
+        Raises:
+            grpc.aio.AioRpcError: as the processor answered.
+        """
+        newest = (await self.stub.ListTasks(ListTasksRequest(parent=key.name, page_size=1))).tasks
+        return int(newest[0].task_id) if newest else 0
 
     async def find_tasks(self, names: Collection[str]) -> set[str]:
         """Return those of the tasks that there are, of at most 1,000.

@@ -1,0 +1,88 @@
+"""Has tasks of uploads and removals made again that the processor has lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from typing import Final, Protocol
+
+import structlog
+from prometheus_client import Counter
+
+from classifeed_api.app.verifying import verify_until
+from classifeed_api.domain.namespaces import NamespaceKey
+from classifeed_api.store import made_tasks
+from classifeed_common.db import Database
+
+LOST: Final = Counter("classifeed_api_lost_tasks", "Uploads and removals whose task the processor had and knew no more")
+_SLICE: Final = 500
+
+log = structlog.get_logger(__name__)
+
+
+class KnownTasks(Protocol):
+    """The processor, as this use case needs it."""
+
+    async def find_tasks(self, names: Collection[str]) -> set[str]:
+        """Return those of the tasks that there are."""
+
+    async def find_newest(self, key: NamespaceKey) -> int:
+        """Return the id of the namespace's newest task; 0 when there is none."""
+
+
+class TaskVerifier:
+    """Compares the processor's tasks with those that it said it made, for what the last week brought.
+
+    A processor whose database went back knows nothing of the tasks made since, and nobody would load their files. What
+    tells such a task from one that was only cleaned up: ids grow with the clock, and the namespace's newest task is
+    older. All uploads and removals from the lost ones on are due again, in their order.
+
+    A namespace with a feed by link is left alone: its next fetch brings what is newer than any upload.
+
+    Args:
+        db: with the uploads.
+        processor: asked for its tasks.
+        on_lost: called when something became due again.
+        interval_s: the pause between two comparisons, in seconds.
+    """
+
+    def __init__(self, db: Database, processor: KnownTasks, *, on_lost: Callable[[], None], interval_s: float) -> None:
+        self._db = db
+        self._processor = processor
+        self._on_lost = on_lost
+        self._interval_s = interval_s
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Verify until `stop`; faults pass and are logged."""
+        await verify_until(stop, self.verify, what="tasks", interval_s=self._interval_s)
+
+    async def verify(self) -> int:
+        """Make due what the processor has lost, and return how many uploads and removals those are.
+
+        Raises:
+            grpc.aio.AioRpcError: the processor does not answer.
+        """
+        lost = 0
+        after: NamespaceKey | None = None
+        while True:
+            async with self._db.transaction() as tx:
+                newest = await made_tasks.list_newest(tx, after, limit=_SLICE)
+            if not newest:
+                return lost
+            there = await self._processor.find_tasks({made.task_name for made in newest if made.task_name})
+            for made in newest:
+                if made.task_name not in there:
+                    lost += await self._verify(made)
+            after = newest[-1].key
+
+    async def _verify(self, made: made_tasks.Made) -> int:
+        known = await self._processor.find_newest(made.key)
+        if known >= made.at_least:
+            return 0
+        async with self._db.transaction() as tx:
+            count = await made_tasks.forget_made(tx, made.key, known)
+        if count:
+            LOST.inc(count)
+            log.warning("api.tasks.lost", namespace=made.key.name, tasks=count, newest_known=known)
+            self._on_lost()
+        return count

@@ -1,0 +1,24 @@
+"""Comparing what another service was told with what it knows, again and again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+import structlog
+
+log = structlog.get_logger(__name__)
+
+
+async def verify_until(
+    stop: asyncio.Event, verify: Callable[[], Awaitable[object]], *, what: str, interval_s: float
+) -> None:
+    """Verify until `stop`, with `interval_s` seconds between two comparisons; faults pass and are logged."""
+    while not stop.is_set():
+        try:
+            await verify()
+        except Exception as error:  # noqa: BLE001 - the next comparison finds what this one did not
+            log.warning("api.not_verified", what=what, error=str(error))
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), interval_s)

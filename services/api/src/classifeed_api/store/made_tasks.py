@@ -1,0 +1,47 @@
+"""Uploads and removals whose tasks the processor said it made."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from classifeed.feeds.v1.feed_pb2 import FEED_STATUS_REMOVED
+from classifeed_api.domain.namespaces import NamespaceKey
+from classifeed_common.db import Tx, load_queries
+
+SQL = load_queries(__package__, "made_tasks.sql")
+_VERIFIED_DAYS: Final = 7
+
+
+class Made(NamedTuple):
+    """The newest of a namespace.
+
+    Attributes:
+        key: the namespace.
+        task_id: for an upload: of its task.
+        at_least: the lowest id that the namespace's newest task can have, unless the processor's database went back.
+    """
+
+    key: NamespaceKey
+    task_id: int | None
+    at_least: int
+
+    @property
+    def task_name(self) -> str | None:
+        """Resource name of the task; None for a removal."""
+        return None if self.task_id is None else f"{self.key.name}/tasks/{self.task_id}"
+
+
+async def list_newest(tx: Tx, after: NamespaceKey | None, *, limit: int) -> list[Made]:
+    """Return the newest upload or removal of the last week for each namespace without a feed, behind one of them."""
+    place = (after or NamespaceKey("", ""))._asdict()
+    parameters = {**place, "removed": FEED_STATUS_REMOVED, "days": _VERIFIED_DAYS, "limit": limit}
+    rows = await (await tx.execute(SQL["list_newest"], parameters)).fetchall()
+    return [Made(NamespaceKey(row[0], row[1]), row[2], row[3]) for row in rows]
+
+
+async def forget_made(tx: Tx, key: NamespaceKey, known: int) -> int:
+    """Make the uploads and removals due again whose tasks are above the newest known one; return how many."""
+    parameters = {**key._asdict(), "known": known, "days": _VERIFIED_DAYS}
+    uploads = await tx.execute(SQL["forget_uploads"], parameters)
+    deletions = await tx.execute(SQL["forget_deletions"], parameters)
+    return uploads.rowcount + deletions.rowcount
