@@ -59,7 +59,8 @@ def test_pods_are_probed_bounded_and_unprivileged(render: Render, chart: str) ->
             assert "memory" in container["resources"]["limits"]
             if workload["kind"] != "Job":
                 assert container["readinessProbe"]["grpc"]["port"] == 9090
-                assert container["startupProbe"]["grpc"]["port"] == 9090
+                # Readiness would restart what is not ready for long, such as an index that is being made.
+                assert container["startupProbe"]["httpGet"]["path"] == "/health/live"
                 assert container["livenessProbe"]["httpGet"]["path"] == "/health/live"
 
 
