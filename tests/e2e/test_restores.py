@@ -60,10 +60,6 @@ def put_back_database(service: str) -> Callable[[Suite], Callable[[], None]]:
 
         def restore() -> None:
             server.restore(dsn, backup)
-            if service == "offers":
-                # An idle consumer keeps its positions in memory: it learns of the restore with the next record, or when
-                # it is started again, as here.
-                suite.kill(service)
             with psycopg.connect(admin, autocommit=True) as connection:
                 connection.execute(f"ALTER DATABASE {service} OWNER TO {service}")
 

@@ -47,6 +47,7 @@ _PARTITIONS_EVERY_S: Final = 30.0
 _LONG_ATTEMPT_S: Final = 60.0
 _LEAST_PATIENCE_S: Final = 15.0
 _STARVING_S: Final = 30.0
+_COMPARE_EVERY_S: Final = 10.0
 
 
 class OrderedConsumer(Generic[T]):
@@ -120,6 +121,7 @@ class OrderedConsumer(Generic[T]):
         self._received_s = time.monotonic()
         self._next_show = 0.0
         self._next_partitions = 0.0
+        self._next_comparison = 0.0
 
     async def run(self, stop: asyncio.Event) -> None:
         """Read and handle until `stop` is set; the effect in hand is finished first. Run it once.
@@ -198,7 +200,27 @@ class OrderedConsumer(Generic[T]):
             await self._apply(due)
         if self._is_ours and self._reader.held:
             await self._read_on()
+        await self._compare()
         await self._show(now=False)
+
+    async def _compare(self) -> None:
+        """Compare our positions with the stored ones now and then: a restored table tells of itself at a record only.
+
+        Raises:
+            ZombieConsumer: they differ, although no effect is under way.
+        """
+        if not self._is_ours or time.monotonic() < self._next_comparison:
+            return
+        self._next_comparison = time.monotonic() + _COMPARE_EVERY_S
+        try:
+            stored = await self._positions.load(list(self._at))
+        except Exception as error:
+            if not is_of_the_surroundings(error):
+                raise
+            return  # effects wait for the same, and say so
+        moved = [part for part, position in self._at.items() if stored.get(part) != position]
+        if moved:
+            raise ZombieConsumer(f"the stored positions of {len(moved)} partitions are not where we left them")
 
     @property
     def _is_ours(self) -> bool:

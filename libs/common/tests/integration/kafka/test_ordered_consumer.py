@@ -39,6 +39,21 @@ async def test_restart_goes_on_where_it_stood(consumer, ledger, send, make_topic
     assert await ledger.values() == sent
 
 
+async def test_positions_that_went_back_are_noticed_without_a_further_record(
+    consumer, ledger, send, make_topic, running, eventually, monkeypatch
+):
+    monkeypatch.setattr(consumer_module, "_COMPARE_EVERY_S", 0.2)
+    topic = await make_topic(partitions=2)
+    sent = await send(topic, 20, keys=1)
+    async with running(consumer(topic)):
+        await eventually(ledger.holding(sent))
+        async with ledger.db.transaction() as tx:  # effects and positions of a backup from before the first record
+            await tx.execute("UPDATE consumer_offsets SET next = 0 WHERE topic = %s", (topic,))
+            await tx.execute("DELETE FROM effects")
+        await eventually(ledger.holding(sent))
+    assert await ledger.values() == sent
+
+
 async def test_one_transaction_covers_all_polled_partitions(
     consumer, ledger, send, make_topic, running, eventually, topic_prefix
 ):
