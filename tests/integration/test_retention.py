@@ -83,7 +83,7 @@ class Tasks:
     """The processor as the others ask it, without the network between."""
 
     def __init__(self, db: Database) -> None:
-        self._service = TaskService(db, JobStore(), None)  # type: ignore[arg-type]
+        self._service = TaskService(db, JobStore(), None, None)  # type: ignore[arg-type]
 
     async def find_tasks(self, names: Collection[str]) -> set[str]:
         return set((await self._service.FindTasks(FindTasksRequest(names=names), None)).names)  # type: ignore[arg-type]

@@ -98,7 +98,7 @@ async def test_queries_of_the_how_to_name_the_trouble(bench: Bench, troubled: di
     async with running(listener):
         await until(somebody_listens)
         answers = await _answers(bench, troubled["failed"])
-    status, journal, queued, scheduled, keys, failed, slow, old, dead, runs, sizes, listeners, triggers = answers
+    status, journal, queued, ended, scheduled, keys, failed, slow, old, dead, runs, sizes, listeners, triggers = answers
     assert status[0][0] == "failed"
     assert [row[1] for row in journal] == ["queued", "picked", "failed"]
     why = {(row[0], row[1]) for row in queued}
@@ -106,6 +106,7 @@ async def test_queries_of_the_how_to_name_the_trouble(bench: Bench, troubled: di
     assert ("paused", "the queue is paused by anna") in why
     assert ("slow", "the queue is limited") in why
     assert {("q", "its lock key is held"), ("q", "its time has not come")} <= why
+    assert ended == []
     assert [row[:2] for row in scheduled[:1]] == [("unseen", "no scheduler sees to it")]
     assert {row[:2] for row in scheduled[1:]} == {
         ("held", "it is paused by anna"),
@@ -133,7 +134,8 @@ async def test_forgotten_transaction_is_found(bench: Bench) -> None:
 def test_every_page_that_is_promised_is_there() -> None:
     chapters = re.findall(r"^## (.*)$", _HOW_TO, re.MULTILINE)
     assert chapters == [
-        "A job stays queued", "A schedule makes no jobs", "Frequent back-off", "Many failed", "Slow", "Memory growth",
+        "A job stays queued", "A job was quarantined, or failed by unknown faults",
+        "A schedule makes no jobs", "Frequent back-off", "Many failed", "Slow", "Memory growth",
         "No wake-up",
     ]  # fmt: skip
     for event in ("worker.claim.backoff", "worker.complete.failed", "reaper.requeued"):

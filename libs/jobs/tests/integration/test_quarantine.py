@@ -213,7 +213,7 @@ async def test_after_a_suspect_of_one_queue_the_others_go_on(bench: Bench) -> No
 
 def test_isolation_in_its_states() -> None:
     def claim(runs_alone: int) -> Claim:
-        return Claim(None, 1, "q", "t", {}, None, 1, None, 60, None, None, 0.0, bool(runs_alone))  # type: ignore[arg-type]
+        return Claim(None, 1, "q", "t", {}, None, None, 1, None, 60, None, None, 0.0, bool(runs_alone))  # type: ignore[arg-type]
 
     isolation = Isolation()
     assert (isolation.room(5), isolation.over()) == (5, None)
@@ -232,7 +232,7 @@ def test_isolation_in_its_states() -> None:
 def test_job_that_lives_long_alone_has_others_beside_it_then(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr("classifeed_jobs.isolation.monotonic", lambda: now)
-    alone = Claim(None, 1, "q", "t", {}, None, 1, None, 60, None, None, 0.0, True)  # type: ignore[arg-type]
+    alone = Claim(None, 1, "q", "t", {}, None, None, 1, None, 60, None, None, 0.0, True)  # type: ignore[arg-type]
     isolation = Isolation()
     assert isolation.may_start(alone, is_idle=True)
     now += 599

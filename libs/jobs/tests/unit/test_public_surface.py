@@ -8,13 +8,14 @@ import classifeed_jobs
 def test_public_names() -> None:
     assert sorted(classifeed_jobs.__all__) == sorted(
         [
-            "TERMINAL", "AuditEntry", "Backoff", "ClaimLost", "EnqueuedJob", "Exponential", "Fail", "FailedJob",
+            "TERMINAL", "AuditEntry", "Backoff", "Begin", "ClaimLost",
+            "CleanStep", "CleanUp", "EnqueuedJob", "Exponential", "Fail", "FailedJob",
             "Fixed", "HeldLock", "HookFailed", "Job", "JobAdmin", "JobContext", "JobEvent", "JobFilter", "JobPage",
             "JobRequest", "JobStore", "JobSettings", "Linear", "PipelineError", "Progress", "QueueLimits", "QueueStats",
             "Queues",
             "Reaper", "Registry", "Retention", "Retry", "Schedule", "SchedulePage", "ScheduleState", "Scheduler",
             "Schedules", "Slice", "SliceJob", "Snooze", "StopRequested", "Task", "Waker", "Worker", "WorkerProcess",
-            "ddl", "load_pipelines", "register", "registry",
+            "ddl", "load_pipelines", "register", "registry", "until_nothing_is_left",
         ]
     )  # fmt: skip
     assert all(hasattr(classifeed_jobs, name) for name in classifeed_jobs.__all__)

@@ -34,7 +34,7 @@ HOT = [
     ("fetching.sql", "begin_fetch", FETCH | {"running": 2}),
     ("fetching.sql", "note_success", FETCH | {"min_interval_s": 600.0}),
     ("fetching.sql", "make_due", FETCH),
-    ("fetching.sql", "list_old", FETCH | {"kept": 200, "limit": 20}),
+    ("fetching.sql", "list_old", FETCH | {"kept": 200, "limit": 20, "loaded": 3}),
     ("fetching.sql", "delete_fetch", FETCH),
 ]
 

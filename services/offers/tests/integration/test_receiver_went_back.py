@@ -284,7 +284,7 @@ async def test_stale_push_of_an_offer_that_changed_meanwhile_raises_nothing(
     publishing = new_publishing(receiver)
     await owner.load(new_load([records.good("a")]))
     async with owner.db.transaction() as tx:
-        old = await (await tx.execute(publishing_module.SELECT_DUE, {"limit": 10})).fetchall()
+        old = await (await tx.execute(publishing_module.SELECT_DUE, {"limit": 10, "above": 0})).fetchall()
     await owner.load(new_load([records.good("a", price=7)], 2))
     await settle(publishing)
     version = await alive(owner)

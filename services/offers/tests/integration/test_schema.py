@@ -60,7 +60,7 @@ HOT = {
     "drop_seen": (sweeping.SQL, RUN),
     "get_offer": (reading.SQL, RUN | {"external_id": "id1"}),
     "list_offers": (reading.SQL, RUN | {"after": "id1", "status": None, "limit": 100}),
-    "select_due": (publishing.SQL, {"limit": 500}),
+    "select_due": (publishing.SQL, {"limit": 500, "above": 0}),
     "advance": (publishing.SQL, {"offer_ids": list(range(1, 501)), "versions": [10**6] * 500}),
     "raise_versions": (
         publishing.SQL,

@@ -123,7 +123,7 @@ async def test_tasks_that_there_are_can_be_asked_for(database: Database) -> None
     for number in range(1, 5):
         await insert(database, number)
     await processor_clean_up(history_tasks=2).run(database, AT)
-    service = TaskService(database, JobStore(), None)
+    service = TaskService(database, JobStore(), None, None)
     names = [TaskKey("s", "default", number).name for number in (1, 2, 3, 4, 9)]
     found = await service.FindTasks(FindTasksRequest(names=names), None)
     assert sorted(found.names) == names[2:4]

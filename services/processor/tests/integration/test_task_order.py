@@ -19,6 +19,7 @@ from classifeed_common.errors import Unavailable
 from classifeed_jobs import JobStore, Snooze
 from classifeed_processor.app.create_task import create_task
 from classifeed_processor.app.process_feed import process_feed
+from classifeed_processor.app.seller_windows import SellerWindows
 from classifeed_processor.app.send_run import RunParts
 from classifeed_processor.app.take_results import take_results
 from classifeed_processor.app.task_signals import TaskSignals
@@ -130,7 +131,9 @@ async def runner(migrated_database, yml, offer, tmp_path) -> Runner:
     owner = Owner(database)
     blobs = Blobs({GOOD: yml(offer("a"), offer("b")), BROKEN: b"<yml_catalog><shop>", PAGE: b"<html>Log in</html>"})
     return Runner(
-        database, owner, RunParts(blobs, owner, JobStore(), TaskSignals(), "requests", tmp_path / "spool", 10)
+        database,
+        owner,
+        RunParts(blobs, owner, JobStore(), TaskSignals(), "requests", tmp_path / "spool", SellerWindows(10)),
     )
 
 
