@@ -153,7 +153,7 @@ async def test_serve_and_work_alone_do_one_of_the_two(start, tmp_path: Path) -> 
     assert (await working.http.get("/api/v1/jobs")).status_code == 404
     assert (await working.http.get("/health")).json()["roles"] == ["cron", "reap", "schedule", "sweep", "work"]
     queues = {each["queue"]: each["workers"] for each in (await serving.http.get("/api/v1/queues")).json()["queues"]}
-    assert queues == {"etl.default": 0, "load.cbr": 1}
+    assert queues == {"etl.default": 0, "load.cbr": 1, "loader.clean-up": 1}
     assert (await serving.http.get(f"/api/v1/jobs/{other}/status")).json()["status"] == "queued"
 
 
