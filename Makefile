@@ -5,8 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 MEMBERS := $(wildcard libs/*/pyproject.toml) $(wildcard services/*/pyproject.toml) cli/pyproject.toml
 STAMP := $(VENV)/.ready
-# Two processes, a file of tests in one of them: most tests wait for servers, and each process has servers of its own.
-PYTEST_WORKERS ?= -n 2 --dist loadfile
+# Three processes, a file of tests in one of them: most tests wait for servers, and each process has servers of its own.
+PYTEST_WORKERS ?= -n 3 --dist loadfile
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help

@@ -18,8 +18,9 @@ from pathlib import Path
 from corpus import Corpus, load_corpus
 from generating import generate
 from minimising import minimise
-from mutations import mutate
 from reading import Reader, signature
+
+from mutations import mutate
 
 _MINIMISE_S = 20.0
 

@@ -1,6 +1,6 @@
 """A seller's files are refused, raise and kill the reader, while a neighbour's load goes through.
 
-150,000 offers with CLASSIFEED_CAMPAIGN=long, 20,000 otherwise.
+150,000 offers with CLASSIFEED_CAMPAIGN=long, 5,000 otherwise.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .faulty_processor import KILLS, RAISES
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(3600)]
 SUCCEEDED, FAILED = task_pb2.TASK_STATUS_SUCCEEDED, task_pb2.TASK_STATUS_FAILED
-OFFERS = 150_000 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 20_000
+OFFERS = 150_000 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 5_000
 LIMIT_S = 1500
 
 

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import random
 import struct
 import zipfile
@@ -317,7 +318,9 @@ def open_source(path, limits):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "case", ["51 MB of directory", "a gzip name of 50 MB", "2.5 million empty gzip members at the beginning"]
+    "case",
+    ["51 MB of directory", "a gzip name of 50 MB"]
+    + ["2.5 million empty gzip members at the beginning"] * (os.environ.get("CLASSIFEED_CAMPAIGN") == "long"),
 )
 def test_the_readers_of_the_standard_library_cost_too_much(tmp_path, case):
     write, _ = LARGE[case]
