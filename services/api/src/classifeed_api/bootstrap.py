@@ -42,12 +42,14 @@ from classifeed_common.runner.parts import blobs_of, channel_to, check_table, da
 from classifeed_common.spool import sweep_spool
 from classifeed_jobs import JobStore, Reaper, Scheduler, Worker
 from classifeed_jobs.faces.rpc import job_servicer
+from classifeed_jobs.schedules import set_default_zone
 
 _SERVICE = "api"
 
 
 def build(settings: ApiSettings) -> ServiceRunner:
     """Returns the api, ready to run."""
+    set_default_zone(settings.time_zone)
     db = database_of(settings)
     blobs = blobs_of(settings)
     to_processor = channel_to("processor", settings.processor_address, settings)
