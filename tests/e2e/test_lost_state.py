@@ -28,7 +28,7 @@ from tests.e2e.test_loads import counts_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000)]
 _RESULTS = "feeds.offer-results.v1"
-_OFFERS = 10_000
+_OFFERS = 4_000
 _PROMISED_S = 180
 # A slow machine may take longer than is promised; the seconds are printed.
 _LIMIT_S = 3 * _PROMISED_S
