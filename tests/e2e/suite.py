@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psycopg
+from psycopg.conninfo import make_conninfo
+
+from classifeed_common.testing.databases import DatabaseServer
 
 
 @dataclass(frozen=True)
@@ -107,6 +112,23 @@ class Suite:
             self._dsns = self.status()["postgres"]
         with psycopg.connect(self._dsns[service], options=f"-c search_path={service}") as connection:
             return connection.execute(sql, parameters).fetchall()
+
+    def database_server(self) -> DatabaseServer:
+        """Returns the server of all databases, as its superuser, who copies and replaces them."""
+        [dsn, *_] = self.status()["postgres"].values()
+        password = json.loads((self.data / "keys" / "postgres.json").read_text())["postgres"]
+        return DatabaseServer(make_conninfo(dsn, user="postgres", password=password, dbname="postgres"))
+
+    def http(self, service: str, path: str) -> str:
+        """Returns what a service says over HTTP."""
+        address = self.status()["services"][service]["http"]
+        with urllib.request.urlopen(f"{address}{path}", timeout=60) as response:
+            return str(response.read().decode())
+
+    def metric(self, service: str, name: str) -> float:
+        """Returns the sum of a metric of a service over its labels."""
+        found = re.findall(rf"^{name}(?:{{.*}})? (\S+)$", self.http(service, "/metrics"), re.M)
+        return sum(float(value) for value in found)
 
     def kill(self, service: str, pids: Mapping[str, int] | None = None) -> None:
         """Kills the processes of a service, as a machine that loses power would.

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import tempfile
 import time
-import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -49,10 +47,7 @@ class Proxied:
 
     def dead_connections(self, service: str) -> int:
         """How many connections a service has found dead so far."""
-        address = self.suite.status()["services"][service]["http"]
-        with urllib.request.urlopen(f"{address}/metrics", timeout=60) as response:
-            found = re.findall(r"^classifeed_db_dead_connections_total\{.*\} (\S+)$", response.read().decode(), re.M)
-        return int(sum(float(value) for value in found))
+        return int(self.suite.metric(service, "classifeed_db_dead_connections_total"))
 
 
 @pytest.fixture(scope="module")

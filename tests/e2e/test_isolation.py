@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -77,18 +75,6 @@ def blocked(suite: Suite, seller: str) -> Iterator[None]:
             connection.execute("DROP FUNCTION fail_on_purpose CASCADE")
 
 
-def read(suite: Suite, path: str) -> str:
-    """Return what offers says over HTTP."""
-    address = suite.status()["services"]["offers"]["http"]
-    with urllib.request.urlopen(f"{address}{path}", timeout=60) as response:
-        return str(response.read().decode())
-
-
-def metric(suite: Suite, name: str) -> float:
-    """Return the sum of a metric of offers over its labels."""
-    return sum(float(value) for value in re.findall(rf"^{name}(?:{{.*}})? (\S+)$", read(suite, "/metrics"), re.M))
-
-
 def load_all(suite: Suite, sellers: Sequence[str], folder: Path, what: str) -> None:
     """Have all sellers load at once; all loads end."""
     files = {seller: write_feed(folder / f"{seller}.yml", _OFFERS, prefix=seller) for seller in sellers}
@@ -108,11 +94,11 @@ def load_all(suite: Suite, sellers: Sequence[str], folder: Path, what: str) -> N
 
 def test_loads_end_beside_records_that_nobody_can_read(suite: Suite, seller: str, tmp_path: Path) -> None:
     sellers = [f"{seller}{letter}" for letter in "abcdef"[:_SELLERS]]
-    before = metric(suite, "classifeed_consumer_dead_letters_total")
+    before = suite.metric("offers", "classifeed_consumer_dead_letters_total")
     sent = Topic(suite).send_garbage(sellers)
     load_all(suite, sellers, tmp_path, f"{_SELLERS} loads beside {sent} unreadable records")
     suite.wait(
-        lambda: metric(suite, "classifeed_consumer_dead_letters_total") - before >= sent,
+        lambda: suite.metric("offers", "classifeed_consumer_dead_letters_total") - before >= sent,
         _LIMIT_S,
         "each unreadable record is a dead letter",
     )
@@ -139,10 +125,10 @@ def test_a_partition_that_cannot_go_on_is_named_and_holds_up_no_other(
         watch.stop()
         load_all(suite, sellers, tmp_path, f"{_SELLERS} loads beside a blocked partition")
         assert "broken on purpose" in named()
-        ready = json.loads(read(suite, "/health/ready"))
+        ready = json.loads(suite.http("offers", "/health/ready"))
         assert ready["status"] == "degraded"
         assert any(f"{TOPIC}[{partition}]" in what for items in ready["blocked"].values() for what in items)
-        assert metric(suite, "classifeed_consumer_blocked_seconds") > 0
+        assert suite.metric("offers", "classifeed_consumer_blocked_seconds") > 0
         assert waiting.poll() is None
     watch = Stopwatch("the load of a partition that goes on")
     output, error = waiting.communicate(timeout=_LIMIT_S)

@@ -18,9 +18,7 @@ import pytest
 from bench.generated_feed import offer_ids, write_feed
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
-from psycopg.conninfo import make_conninfo
 
-from classifeed_common.testing.databases import DatabaseServer
 from classifeed_common.testing.recovery import Stopwatch
 from tests.e2e.signals import stopped
 from tests.e2e.suite import Suite
@@ -100,9 +98,7 @@ class Processor:
 
     def __init__(self, suite: Suite) -> None:
         self._dsn = suite.status()["postgres"]["processor"]
-        password = json.loads((suite.data / "keys" / "postgres.json").read_text())["postgres"]
-        superuser = make_conninfo(self._dsn, user="postgres", password=password, dbname="postgres")
-        self._server = DatabaseServer(superuser)
+        self._server = suite.database_server()
 
     def back_up(self) -> str:
         """Copy the whole database."""

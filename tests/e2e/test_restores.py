@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-import psycopg
 import pytest
 from bench.generated_feed import offer_ids, write_feed
-from psycopg.conninfo import make_conninfo
 
-from classifeed_common.testing.databases import DatabaseServer
 from tests.e2e.suite import Suite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000)]
@@ -54,17 +50,9 @@ class Load:
 def put_back_database(service: str) -> Callable[[Suite], Callable[[], None]]:
     def back_up(suite: Suite) -> Callable[[], None]:
         dsn = suite.status()["postgres"][service]
-        password = json.loads((suite.data / "keys" / "postgres.json").read_text())["postgres"]
-        admin = make_conninfo(dsn, dbname="postgres", user="postgres", password=password)
-        server = DatabaseServer(admin)
+        server = suite.database_server()
         backup = server.back_up(dsn)
-
-        def restore() -> None:
-            server.restore(dsn, backup)
-            with psycopg.connect(admin, autocommit=True) as connection:
-                connection.execute(f"ALTER DATABASE {service} OWNER TO {service}")
-
-        return restore
+        return lambda: server.restore(dsn, backup)
 
     return back_up
 

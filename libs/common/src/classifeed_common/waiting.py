@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from contextlib import suppress
 from typing import TypeVar
 
 T = TypeVar("T")
+
+
+async def wait_for_event(event: asyncio.Event, limit_s: float) -> None:
+    """Return once the event is set, or after `limit_s` seconds."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), limit_s)
 
 
 async def gather_within(limit_s: float, *awaitables: Awaitable[T]) -> list[T]:

@@ -10,6 +10,7 @@ from uuid import UUID
 import structlog
 
 from classifeed_common.db import Database, Tx, is_passing_fault, load_queries
+from classifeed_common.waiting import wait_for_event
 from classifeed_jobs.claims import LOST, Ended, Ending, end_claims
 from classifeed_jobs.failure_hooks import HookFailed, hook_tasks
 from classifeed_jobs.housekeeping import Housekeeping
@@ -104,11 +105,7 @@ class Reaper:
                 log = _log.warning if is_passing_fault(error) else _log.exception
                 log("reaper.failed", error=f"{type(error).__name__}: {error}")
                 wait_s = min(wait_s, 1.0)
-            try:
-                async with asyncio.timeout(wait_s):
-                    await stop.wait()
-            except TimeoutError:
-                continue
+            await wait_for_event(stop, wait_s)
 
     async def reap(self) -> list[Ended]:
         """Give back what is lost now, about 500 jobs at most; returns what became of them."""

@@ -10,6 +10,7 @@ from typing import Final
 import structlog
 
 from classifeed_common.db import Database, Tx, is_passing_fault, load_queries
+from classifeed_common.waiting import wait_for_event
 from classifeed_jobs.job import JobRequest
 from classifeed_jobs.schedules import Schedule, Schedules, ScheduleState, read_state
 from classifeed_jobs.store import JobStore
@@ -60,11 +61,7 @@ class Scheduler:
                 log = _log.warning if is_passing_fault(error) else _log.exception
                 log("scheduler.failed", error=f"{type(error).__name__}: {error}")
                 wait_s = min(wait_s, 1.0)
-            try:
-                async with asyncio.timeout(wait_s):
-                    await stop.wait()
-            except TimeoutError:
-                continue
+            await wait_for_event(stop, wait_s)
 
     async def _put_own(self) -> None:
         while self._to_put:

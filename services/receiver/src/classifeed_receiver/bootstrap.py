@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from classifeed.documents.v1.index_queue_service_pb2_grpc import add_IndexQueueServiceServicer_to_server
 from classifeed.documents.v1.receiver_service_pb2_grpc import add_ReceiverServiceServicer_to_server
 from classifeed.documents.v1.schema_service_pb2_grpc import add_SchemaServiceServicer_to_server
 from classifeed_common.clock import SystemClock
-from classifeed_common.runner import Role, Servicer, ServiceRunner
+from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import check_table, database_of
 from classifeed_receiver.app.commit_signal import CommitSignal
@@ -15,7 +17,7 @@ from classifeed_receiver.app.known_epochs import KnownEpochs
 from classifeed_receiver.app.push_documents import DocumentPusher
 from classifeed_receiver.app.read_elements import ElementReader
 from classifeed_receiver.app.trim_queues import QueueTrimmer
-from classifeed_receiver.app.watch_abandoned import AbandonedWatch
+from classifeed_receiver.app.watch_abandoned import find_abandoned
 from classifeed_receiver.rpc.index_queue_service import IndexQueueRpc
 from classifeed_receiver.rpc.receiver_service import ReceiverRpc
 from classifeed_receiver.rpc.schema_service import SchemaRpc
@@ -45,7 +47,7 @@ def build(settings: ReceiverSettings) -> ServiceRunner:
         tombstone_age_s=settings.tombstone_age_s,
     )
 
-    abandoned = AbandonedWatch(database, interval_s=settings.abandoned_interval_s)
+    abandoned = Watch(partial(find_abandoned, database), period_s=settings.abandoned_interval_s)
 
     async def close() -> None:
         await pusher.close()

@@ -14,7 +14,7 @@ from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed_common.db import Database, Tx
 from classifeed_common.document_shards import hash_of, shard_of
 from classifeed_common.errors import FailedPrecondition
-from classifeed_receiver.app.watch_abandoned import AbandonedWatch
+from classifeed_receiver.app.watch_abandoned import find_abandoned
 from classifeed_receiver.domain.documents import CONFLICT, Acknowledged, EpochTooOld, Invalid, Retry, Stale, Status
 from classifeed_receiver.domain.schemas import EpochState
 from classifeed_receiver.store import registry
@@ -121,17 +121,15 @@ async def test_what_an_abandoned_epoch_stores_gives_way(receiver: Any, build: An
     assert await receiver.push(build.upsert("a", 6)) == [Stale()]
     await receiver.fetch("UPDATE schemas SET state = 3 WHERE epoch = 2 RETURNING 1")
     receiver.epochs.forget("offers")
-    watch = AbandonedWatch(receiver.database, interval_s=1)
-    await watch.count_once()
-    assert "1 documents are stored in epoch 2" in watch.blocked()["offers"]
-    assert "classifeed offer republish" in watch.blocked()["offers"]
+    found = await find_abandoned(receiver.database)
+    assert "1 documents are stored in epoch 2" in found["offers"]
+    assert "classifeed offer republish" in found["offers"]
     assert await receiver.push(build.upsert("a", 9, epoch=2)) == [EpochTooOld(current_epoch=1)]
     [outcome] = await receiver.push(build.upsert("a", 6))
     assert isinstance(outcome, Acknowledged)
     assert (await stored(receiver, "a")).version == 6
     assert await receiver.push(build.upsert("a", 5)) == [Stale()], "from now on versions count again"
-    await watch.count_once()
-    assert watch.blocked() == {}
+    assert await find_abandoned(receiver.database) == {}
 
 
 async def test_field_put_at_another_replica_is_known_at_once(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from typing import Final
 
 import structlog
@@ -12,6 +11,7 @@ from prometheus_client import Counter
 from classifeed_common.blobs.refs import GRACE_S, BlobRefs
 from classifeed_common.blobs.store import BlobStore
 from classifeed_common.db import Database
+from classifeed_common.waiting import wait_for_event
 
 DELETED: Final = Counter("classifeed_blobs_deleted", "Files deleted after their grace time", ("schema",))
 UNKNOWN: Final = Counter("classifeed_blobs_unknown", "Files found that no reference was known of", ("schema",))
@@ -52,8 +52,7 @@ class BlobSweeper:
                     pass
             except Exception as error:  # noqa: BLE001 - whatever it is, the files can wait
                 _log.warning("blobs.sweep.failed", error=repr(error))
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), self._sweep_every_s)
+            await wait_for_event(stop, self._sweep_every_s)
 
     async def _audit(self) -> None:
         if found := await self._refs.audit(self._db, self._store):

@@ -11,6 +11,7 @@ import structlog
 
 from classifeed_common.db import load_queries
 from classifeed_common.lease.leases import Lease, Leases
+from classifeed_common.waiting import wait_for_event
 
 _QUERIES = load_queries("classifeed_common.lease")
 _ATTEND, _LEAVE, _MEMBERS = _QUERIES["attend"], _QUERIES["leave"], _QUERIES["members"]
@@ -67,8 +68,7 @@ class LeaseKeeper:
         try:
             while not stop.is_set():
                 await self._round()
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(stop.wait(), min(self._leases.ttl_s / 3, _LONGEST_PAUSE_S))
+                await wait_for_event(stop, min(self._leases.ttl_s / 3, _LONGEST_PAUSE_S))
         finally:
             await self._drain()
             watch.cancel()

@@ -16,6 +16,7 @@ from classifeed_common.kafka.records import Message
 from classifeed_common.lease import Lease, LeaseLost, Leases
 from classifeed_common.outbox.cursor import OutboxCursor
 from classifeed_common.outbox.outbox import Outbox
+from classifeed_common.waiting import wait_for_event
 
 _log = structlog.get_logger(__name__)
 
@@ -94,7 +95,7 @@ class Relay:
             _log.warning("the relay's lease cannot be asked for", lease=self._lease_name, error=repr(error))
             lease = None
         if lease is None:
-            await _wait_for(stop, self._leases.ttl_s / 3)
+            await wait_for_event(stop, self._leases.ttl_s / 3)
         return lease
 
     async def _work(self, lease: Lease, stop: asyncio.Event) -> None:
@@ -151,7 +152,7 @@ class Relay:
                 self._cursor.reset()  # a restore breaks the connections
                 limit_s, failed = self._max_backoff_s, True
             # After a fault new messages are no reason to hurry.
-            await _wait_for(ending if failed else self._arrival, pause_s)
+            await wait_for_event(ending if failed else self._arrival, pause_s)
             pause_s = min(pause_s * 2, limit_s)
 
     async def _send_front(self, lease: Lease) -> int:
@@ -191,11 +192,6 @@ async def _unless(ending: asyncio.Event, work: Coroutine[Any, Any, int]) -> int:
         for each in (task, waiting):
             each.cancel()
         await asyncio.wait({task, waiting})
-
-
-async def _wait_for(event: asyncio.Event, limit_s: float) -> None:
-    with suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), limit_s)
 
 
 def _message(row: Sequence[Any]) -> Message:

@@ -15,6 +15,7 @@ from classifeed_common.errors import DomainError
 from classifeed_common.lease import Lease, LeaseKeeper, LeaseLost, Leases
 from classifeed_common.publish_mark.cursor import DueCursor
 from classifeed_common.publish_mark.refusals import Refusals
+from classifeed_common.waiting import wait_for_event
 
 Row = tuple[Any, ...]
 
@@ -149,20 +150,20 @@ class MarkPusher:
                 # The keeper ends this when another one has the lease. One that ran out and was renewed, because nobody
                 # took it meanwhile, is ours still, and nobody would begin again.
                 _log.warning("push under a lease that had run out", lease=lease.name, fence=lease.fence)
-                await _wait_for(ending, min(self._leases.ttl_s / 10, self._max_idle_s))
+                await wait_for_event(ending, min(self._leases.ttl_s / 10, self._max_idle_s))
                 continue
             except Exception as error:  # noqa: BLE001 - rows must not be skipped, whatever it is
                 pause_s = max(backoff_s, (error.retry_after_s or 0.0) if isinstance(error, DomainError) else 0.0)
                 _log.warning("push failed, trying again", mark=self._name, pause_s=pause_s, error=repr(error))
                 self._cursor.reset()  # what was read is still due
-                await _wait_for(ending, pause_s)  # new rows are no reason to hurry
+                await wait_for_event(ending, pause_s)  # new rows are no reason to hurry
                 backoff_s = min(backoff_s * 2, self._max_backoff_s)
                 continue
             backoff_s = _FIRST_BACKOFF_S
             if found:
                 idle_s = _FIRST_PAUSE_S
             else:
-                await _wait_for(self._woken, idle_s)
+                await wait_for_event(self._woken, idle_s)
                 idle_s = min(idle_s * 2, self._max_idle_s)
 
     async def _push_batch(self, lease: Lease) -> bool:
@@ -214,8 +215,3 @@ class MarkPusher:
         self._cursor.read(above, rows[-1][place] if rows else None)
         fresh = [row for row in rows if not self._refusals.rests((row[0], row[place]), now_s)]
         return columns, fresh[: self._batch]
-
-
-async def _wait_for(event: asyncio.Event, limit_s: float) -> None:
-    with suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), limit_s)

@@ -8,6 +8,8 @@ from typing import Final
 
 import structlog
 
+from classifeed_common.waiting import wait_for_event
+
 CHECK_TIMEOUT_S: Final = 3.0
 UNREADY_INTERVAL_S: Final = 0.25
 READY_INTERVAL_S: Final = 3.0
@@ -46,10 +48,7 @@ class Readiness:
         try:
             while not stop.is_set():
                 ready = await self.check()
-                try:
-                    await asyncio.wait_for(stop.wait(), READY_INTERVAL_S if ready else UNREADY_INTERVAL_S)
-                except TimeoutError:
-                    continue
+                await wait_for_event(stop, READY_INTERVAL_S if ready else UNREADY_INTERVAL_S)
         finally:
             for asking, _ in self._asking.values():
                 asking.cancel()

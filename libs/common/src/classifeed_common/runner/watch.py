@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 
 import structlog
 
 from classifeed_common.db import is_passing_fault
+from classifeed_common.waiting import wait_for_event
 
 _log = structlog.get_logger("runner")
 
@@ -40,8 +40,7 @@ class Watch:
                 if found != self._found and found:
                     _log.warning("blocked", found=dict(found))
                 self._found = found
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), self._period_s)
+            await wait_for_event(stop, self._period_s)
 
     def blocked(self) -> Mapping[str, str]:
         """Returns what the last look found."""

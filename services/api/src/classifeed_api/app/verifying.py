@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 
 import structlog
+
+from classifeed_common.waiting import wait_for_event
 
 log = structlog.get_logger(__name__)
 
@@ -20,5 +21,4 @@ async def verify_until(
             await verify()
         except Exception as error:  # noqa: BLE001 - the next comparison finds what this one did not
             log.warning("api.not_verified", what=what, error=str(error))
-        with suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), interval_s)
+        await wait_for_event(stop, interval_s)

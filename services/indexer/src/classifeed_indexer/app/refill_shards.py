@@ -12,6 +12,7 @@ from prometheus_client import Counter
 from classifeed_common.db import is_passing_fault
 from classifeed_common.errors import DomainError, FailedPrecondition
 from classifeed_common.lease import Lease
+from classifeed_common.waiting import wait_for_event
 from classifeed_indexer.app.reposition_shard import lost_queue
 from classifeed_indexer.clients.receiver import QueueEnds, Receiver
 from classifeed_indexer.domain.shards import EMERGENCY, ShardQueue
@@ -61,10 +62,7 @@ class ShardRefiller:
                 if not (isinstance(error, DomainError) or is_passing_fault(error)):
                     raise
                 _log.warning("indexer.refill.waits", client=self._receiver.client, error=str(error))
-            try:
-                await asyncio.wait_for(stop.wait(), _POLL_S / 20 if has_stepped else _POLL_S)
-            except TimeoutError:
-                continue
+            await wait_for_event(stop, _POLL_S / 20 if has_stepped else _POLL_S)
 
     async def step_once(self) -> bool:
         """Do a step of each refill that is due; return whether one was.

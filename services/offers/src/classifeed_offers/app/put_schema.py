@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Final, Protocol
 
 import structlog
 
 from classifeed.documents.v1.schema_pb2 import Schema
+from classifeed_common.waiting import wait_for_event
 from classifeed_offers.domain.documents import schema
 
 _log = structlog.get_logger(__name__)
@@ -46,7 +46,6 @@ async def put_schema(schemas: Schemas, stop: asyncio.Event, on_fault: Callable[[
         else:
             on_fault("")
             return True
-        with suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), pause_s)
+        await wait_for_event(stop, pause_s)
         pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
     return False

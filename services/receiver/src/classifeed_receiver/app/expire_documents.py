@@ -9,7 +9,7 @@ from typing import Final
 import structlog
 
 from classifeed_common.db import Database, is_passing_fault
-from classifeed_receiver.app.trim_queues import wait_for
+from classifeed_common.waiting import wait_for_event
 from classifeed_receiver.store import registry
 
 _log = structlog.get_logger(__name__)
@@ -40,7 +40,7 @@ class DocumentExpirer:
                     raise
                 _log.warning("documents do not expire now", error=str(error))
             if not is_full:
-                await wait_for(stop, self._interval_s)
+                await wait_for_event(stop, self._interval_s)
 
     async def expire_once(self) -> bool:
         """Takes one batch of each kind; returns whether a batch was full, so that more may be due."""

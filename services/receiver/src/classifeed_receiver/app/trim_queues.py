@@ -8,6 +8,7 @@ from typing import Final
 import structlog
 
 from classifeed_common.db import Database, is_passing_fault
+from classifeed_common.waiting import wait_for_event
 from classifeed_receiver.store import queues
 
 _log = structlog.get_logger(__name__)
@@ -33,7 +34,7 @@ class QueueTrimmer:
                 if not is_passing_fault(error):
                     raise
                 _log.warning("queues are not trimmed now", error=str(error))
-            await wait_for(stop, self._interval_s)
+            await wait_for_event(stop, self._interval_s)
 
     async def trim_once(self) -> int:
         """Trims what may be trimmed now; returns how many shards had something."""
@@ -44,12 +45,3 @@ class QueueTrimmer:
                 await queues.trim_shard(connection, trim, limit=self._elements)
             await asyncio.sleep(_BETWEEN_SHARDS_S)  # pushes come first
         return len(trims)
-
-
-async def wait_for(stop: asyncio.Event, limit_s: float) -> None:
-    """Returns when `stop` is set, or after `limit_s` seconds."""
-    try:
-        async with asyncio.timeout(limit_s):
-            await stop.wait()
-    except TimeoutError:
-        return

@@ -11,6 +11,7 @@ import structlog
 
 from classifeed_common.document_shards import SHARDS
 from classifeed_common.errors import DomainError
+from classifeed_common.waiting import wait_for_event
 from classifeed_searcher.app.compare_digests import Outcome, Verdict, compare_digests
 from classifeed_searcher.clients.registry import Registry
 from classifeed_searcher.clients.topic_log import TopicLog
@@ -62,11 +63,8 @@ class IndexVerifier:
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set; receiver or Kafka being away is waited out."""
         while not stop.is_set():
-            try:
-                await asyncio.wait_for(stop.wait(), _PAUSE_S)
-            except TimeoutError:
-                pass
-            else:
+            await wait_for_event(stop, _PAUSE_S)
+            if stop.is_set():
                 return
             generation = self._live.generation
             if generation is None or self._live.rebuild is not None:
