@@ -123,7 +123,7 @@ async def test_what_an_abandoned_epoch_stores_gives_way(receiver: Any, build: An
     receiver.epochs.forget("offers")
     found = await find_abandoned(receiver.database)
     assert "1 documents are stored in epoch 2" in found["offers"]
-    assert "classifeed offer republish" in found["offers"]
+    assert "classifeed index republish" in found["offers"]
     assert await receiver.push(build.upsert("a", 9, epoch=2)) == [EpochTooOld(current_epoch=1)]
     [outcome] = await receiver.push(build.upsert("a", 6))
     assert isinstance(outcome, Acknowledged)

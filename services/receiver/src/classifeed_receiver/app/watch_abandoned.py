@@ -28,6 +28,6 @@ async def find_abandoned(database: Database) -> Mapping[str, str]:
                 numbers = ", ".join(map(str, sorted(epochs.abandoned)))
                 found[client] = (
                     f"{count} documents are stored in epoch {numbers}, which was abandoned, so nobody finds them: "
-                    f"have all documents of {client} pushed again (offers: `classifeed offer republish`)"
+                    f"have all documents of {client} pushed again (offers: `classifeed index republish`)"
                 )
     return found
