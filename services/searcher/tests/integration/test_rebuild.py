@@ -301,7 +301,7 @@ async def test_searcher_waits_for_a_receiver_that_is_away(
     await searcher.until(lambda: "the receiver is away" in searcher.keeper.blocked().get(upstream.client, ""))
     is_away[0] = False
     await searcher.until(lambda: searcher.versions() == {"a": 1})
-    assert not searcher.keeper.blocked()
+    await searcher.until(lambda: not searcher.keeper.blocked())
 
 
 async def _delivered(upstream: Any) -> None:
