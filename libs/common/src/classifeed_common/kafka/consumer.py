@@ -24,6 +24,7 @@ from classifeed_common.kafka.cluster import Cluster
 from classifeed_common.kafka.dead_letters import DeadLetters
 from classifeed_common.kafka.effects import Effects
 from classifeed_common.kafka.lag import LagGauges
+from classifeed_common.kafka.light_first import light_first
 from classifeed_common.kafka.membership import Membership
 from classifeed_common.kafka.positions import (
     GroupPartition,
@@ -194,10 +195,10 @@ class OrderedConsumer(Generic[T]):
             return
         if records:
             self._received_s = time.monotonic()
-        if self._is_ours and (batch := self._in_order(records)):
-            await self._apply(batch)
-        if self._is_ours and (due := self._blocked.due()):
-            await self._apply(due)
+        if self._is_ours:
+            await self._apply(self._in_order(records))
+        if self._is_ours:
+            await self._apply(self._blocked.due())
         if self._is_ours and self._reader.held:
             await self._read_on()
         await self._compare()
@@ -297,10 +298,16 @@ class OrderedConsumer(Generic[T]):
         return False
 
     async def _apply(self, batch: Sequence[Record]) -> None:
-        """Make one attempt for all partitions of the batch, then, if that failed by one of them, one for each."""
+        """Handle a batch, what is light in it first."""
         parts: dict[GroupPartition, list[Record]] = {}
         for record in batch:
             parts.setdefault(self._part_of(record), []).append(record)
+        for piece in light_first(parts):
+            if self._is_ours:
+                await self._apply_piece(piece)
+
+    async def _apply_piece(self, parts: Mapping[GroupPartition, Sequence[Record]]) -> None:
+        """Make one attempt for all partitions, then, if that failed by one of them, one for each."""
         fault = await self._try(parts)
         if fault is None:
             return

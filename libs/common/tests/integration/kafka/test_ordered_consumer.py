@@ -12,6 +12,8 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 
 from classifeed_common.kafka import KafkaProducer, Message, TablePositions, metrics
 from classifeed_common.kafka import consumer as consumer_module
+from classifeed_common.kafka import light_first
+from classifeed_common.kafka.reader import PartitionReader
 
 pytestmark = pytest.mark.kafka
 
@@ -76,6 +78,40 @@ async def test_one_transaction_covers_all_polled_partitions(
     async with running(consumer(topic, handle=handle)):
         await eventually(ledger.holding(sent))
         await eventually(shared)
+
+
+async def test_who_sent_little_does_not_wait_for_the_transaction_of_who_sent_much(
+    consumer, ledger, producer, make_topic, running, eventually, monkeypatch
+):
+    topic = await make_topic(partitions=2)
+    transactions: list[list[int]] = []
+    polled: list[set[int]] = []
+    poll = PartitionReader.poll
+
+    async def watched(self, max_records, timeout_s):
+        records = await poll(self, max_records, timeout_s)
+        transactions.clear()
+        polled.append({record.partition for record in records})
+        return records
+
+    monkeypatch.setattr(PartitionReader, "poll", watched)
+    ends: list[list[list[int]]] = []
+
+    async def handle(tx, records) -> None:
+        transactions.append([record.partition for record in records])
+        if polled[-1] == {0, 1}:
+            ends.append([*transactions])
+
+    heavy = [Message(topic, b"flood", b"x" * (light_first.HEAVY_BYTES // 4), partition=0)] * 5
+
+    async def together() -> bool:
+        await producer.send([*heavy, Message(topic, b"neighbour", b"y", partition=1)])
+        return bool(ends) and len(ends[-1]) > 1
+
+    async with running(consumer(topic, handle=handle)):
+        await eventually(together)
+    assert all(pieces[0] == [1] * len(pieces[0]) for pieces in ends), ends
+    assert ends[-1][1] == [0] * len(ends[-1][1])
 
 
 async def test_first_start_writes_its_beginning_before_any_record(
