@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 MEMBERS := $(wildcard libs/*/pyproject.toml) $(wildcard services/*/pyproject.toml) cli/pyproject.toml
 STAMP := $(VENV)/.ready
 # Three processes, a file of tests in one of them: most tests wait for servers, and each process has servers of its own.
-PYTEST_WORKERS ?= -n 3 --dist loadfile
+# conftest.py says in which order.
+PYTEST_WORKERS ?= -n 3 --dist loadfile --no-loadscope-reorder
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help

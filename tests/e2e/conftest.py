@@ -1,4 +1,4 @@
-"""One suite for all end-to-end tests; sellers of their own keep them apart."""
+"""One suite for all end-to-end tests of a process; sellers of their own keep them apart."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ _KNOBS = {
 }
 
 
-@pytest.fixture(scope="session")
+# Not of the session: the tests that come after need the cores.
+@pytest.fixture(scope="package")
 def suite() -> Iterator[Suite]:
     folder = Path(tempfile.mkdtemp(prefix="cf-e2e-"))
     running = Suite(folder, _KNOBS)

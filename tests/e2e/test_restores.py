@@ -90,7 +90,7 @@ _LOSSES = {
 
 
 # A campaign has them all.
-_DEFAULT = ["searcher: folder lost", "receiver", "offers"]
+_DEFAULT = ["receiver", "offers"]
 
 
 @pytest.mark.parametrize("lost", _LOSSES if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else _DEFAULT)

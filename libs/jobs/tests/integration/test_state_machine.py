@@ -36,7 +36,7 @@ from classifeed_jobs.reaper import _LOCK_LOST
 from classifeed_jobs.schema import VERSIONS
 
 _IS_LONG = os.environ.get("CLASSIFEED_CAMPAIGN") == "long"
-_EXAMPLES = 17_000 if _IS_LONG else 50
+_EXAMPLES = 17_000 if _IS_LONG else 30
 _WORKERS = ("w1", "w2")
 _MAX_FAULTS = 2
 _OUTCOMES = ("succeeded", "failed", "canceled", "retry", "fault", "snoozed", "returned", "kept")

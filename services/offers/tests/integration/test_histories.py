@@ -38,7 +38,7 @@ from classifeed_offers.domain.offers import Run
 from classifeed_offers.store import sweeping
 
 IDS = "abcdef"
-EXAMPLES = 2000 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 120
+EXAMPLES = 2000 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 60
 FEED_KINDS = ("good", "good", "good", "broken", "kept")
 
 
