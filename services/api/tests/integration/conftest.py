@@ -42,6 +42,7 @@ from classifeed_common.db import Database
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import FailedPrecondition, InvalidArgument, NotFound, Unavailable
 from classifeed_common.rpc.server import Servicer
+from classifeed_common.runner import ServiceRunner
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.rpc import OpenChannel, StartServer
 
@@ -173,6 +174,7 @@ class Api:
     loader: Loader
     sealer: Sealer
     spool: Path
+    runner: ServiceRunner
     stop: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -221,7 +223,7 @@ async def start_api(
             }
             runner = build(ApiSettings(**{**values, **settings}))
             stub = FeedServiceStub(rpc_channel(address, caller="operator", audience="api"))
-            api = Api(stub, processor, loader, Sealer.load(secrets_file), spool)
+            api = Api(stub, processor, loader, Sealer.load(secrets_file), spool, runner)
             await stack.enter_async_context(_running(runner.run(api.stop, roles), api.stop))
             await eventually(lambda: runner.is_ready)
             return api

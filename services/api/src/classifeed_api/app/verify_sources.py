@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
 import structlog
@@ -16,6 +16,7 @@ from classifeed_common.db import Database
 
 LOST: Final = Counter("classifeed_api_lost_sources", "Feeds that the loader had known and knew no more")
 _SLICE: Final = 500
+_NAMED: Final = 5
 
 log = structlog.get_logger(__name__)
 
@@ -33,6 +34,9 @@ class SourceVerifier:
     A loader whose database went back knows feeds in older versions, or not at all, and nothing would tell it of them
     before their next change. Such feeds become due again. Only reads, unless something is lost; safe beside others.
 
+    Where it is our database that went back, the loader knows feeds in newer versions and goes by those. These feeds are
+    named: which of the two settings is wanted only their sellers know.
+
     Args:
         db: with the feeds.
         loader: asked for its versions.
@@ -45,23 +49,37 @@ class SourceVerifier:
         self._loader = loader
         self._on_lost = on_lost
         self._interval_s = interval_s
+        self._behind: list[feeds.Published] = []
 
     async def run(self, stop: asyncio.Event) -> None:
         """Verify until `stop`; faults pass and are logged."""
         await verify_until(stop, self.verify, what="sources", interval_s=self._interval_s)
 
+    def blocked(self) -> Mapping[str, str]:
+        """Return the feeds that the loader knows in newer versions than this database, in a line."""
+        if not self._behind:
+            return {}
+        names = ", ".join(feed.name for feed in self._behind[:_NAMED])
+        return {
+            "feeds": f"{len(self._behind)} feeds are older here than at the loader, which goes by what it has: this "
+            f"database was restored. Look at the settings of each and save them (UpdateFeed, PauseFeed, DeleteFeed): "
+            f"that counts from then on. The first are: {names}"
+        }
+
     async def verify(self) -> int:
-        """Make due what the loader has lost, and return how many feeds those are.
+        """Make due what the loader has lost, and return how many feeds those are; remember where it is ahead.
 
         Raises:
             grpc.aio.AioRpcError: the loader does not answer.
         """
         lost = 0
+        behind: list[feeds.Published] = []
         after: feeds.Published | None = None
         while True:
             async with self._db.transaction() as tx:
                 published = await feeds.list_published(tx, after, limit=_SLICE)
             if not published:
+                self._note_behind(behind)
                 return lost
             states = await self._loader.get_states([feed.name for feed in published])
             gone = [feed for feed, state in zip(published, states, strict=True) if state.feed_version < feed.version]
@@ -71,4 +89,23 @@ class SourceVerifier:
                 LOST.inc(len(gone))
                 log.warning("api.sources.lost", feeds=len(gone), first=gone[0].name)
                 self._on_lost()
+            behind += await self._list_behind(published, states)
             after = published[-1]
+
+    async def _list_behind(
+        self, published: Sequence[feeds.Published], states: Sequence[FeedSourceState]
+    ) -> list[feeds.Published]:
+        ahead = [
+            feed._replace(version=state.feed_version)
+            for feed, state in zip(published, states, strict=True)
+            if state.feed_version > feed.version
+        ]
+        if not ahead:
+            return []
+        async with self._db.transaction() as tx:  # read after the loader replied: a feed may have changed meanwhile
+            return await feeds.list_behind(tx, ahead)
+
+    def _note_behind(self, behind: list[feeds.Published]) -> None:
+        if behind and not self._behind:
+            log.error("api.sources.ahead", feeds=len(behind), first=behind[0].name)
+        self._behind = behind

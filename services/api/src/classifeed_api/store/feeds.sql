@@ -53,6 +53,14 @@ SELECT seller_id, namespace, version
  ORDER BY seller_id, namespace
  LIMIT %(limit)s
 
+-- name: list_behind
+-- Feeds of which another version is known elsewhere that is above the one here.
+SELECT f.seller_id, f.namespace, f.version
+  FROM unnest(%(seller_ids)s::text[], %(namespaces)s::text[], %(versions)s::bigint[])
+       AS d (seller_id, namespace, version)
+  JOIN feed f ON f.seller_id = d.seller_id AND f.namespace = d.namespace
+ WHERE f.version < d.version
+
 -- name: forget_published
 -- Unless one has changed meanwhile, and is due anyway.
 UPDATE feed f
