@@ -24,6 +24,8 @@ from classifeed.feeds.v1.feed_source_service_pb2 import (
     GetSourceStatesResponse,
     ListFetchesRequest,
     ListFetchesResponse,
+    ListSourcesRequest,
+    ListSourcesResponse,
     PutSourcesRequest,
     PutSourcesResponse,
     RunSourceRequest,
@@ -136,6 +138,9 @@ class Loader(FeedSourceServiceServicer):
         self.state_calls.append(list(request.names))
         versions = [self.sources[name].feed_version if name in self.sources else 0 for name in request.names]
         return GetSourceStatesResponse(states=[FeedSourceState(feed_version=version) for version in versions])
+
+    async def ListSources(self, request: ListSourcesRequest, context: Any) -> ListSourcesResponse:
+        return ListSourcesResponse(names=sorted(name for name in self.sources if name > request.after))
 
     async def GetFetch(self, request: GetFetchRequest, context: Any) -> Fetch:
         for fetch in self.fetches.values():

@@ -116,6 +116,13 @@ async def list_behind(tx: Tx, known: Sequence[Published]) -> list[Published]:
     return [Published(*row) for row in await cursor.fetchall()]
 
 
+async def list_unknown(tx: Tx, keys: Sequence[NamespaceKey]) -> list[NamespaceKey]:
+    """Return those of some namespaces that never had a feed."""
+    columns = {"seller_ids": [key.seller_id for key in keys], "namespaces": [key.namespace for key in keys]}
+    cursor = await tx.execute(SQL["list_unknown"], columns)
+    return [NamespaceKey(*row) for row in await cursor.fetchall()]
+
+
 def _columns_of(published: Sequence[Published]) -> dict[str, list[Any]]:
     return {
         "seller_ids": [feed.seller_id for feed in published],

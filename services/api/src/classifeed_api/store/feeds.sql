@@ -61,6 +61,11 @@ SELECT f.seller_id, f.namespace, f.version
   JOIN feed f ON f.seller_id = d.seller_id AND f.namespace = d.namespace
  WHERE f.version < d.version
 
+-- name: list_unknown
+SELECT d.seller_id, d.namespace
+  FROM unnest(%(seller_ids)s::text[], %(namespaces)s::text[]) AS d (seller_id, namespace)
+ WHERE NOT EXISTS (SELECT FROM feed f WHERE f.seller_id = d.seller_id AND f.namespace = d.namespace)
+
 -- name: forget_published
 -- Unless one has changed meanwhile, and is due anyway.
 UPDATE feed f
