@@ -27,6 +27,7 @@ def test_status_tells_what_is_on_its_way_and_what_differs(api: Any, terminal: An
         "documents": 1000,
         "equal_shards": 60,
         "differing_shards": [3, 4],
+        "catch_up_records": 512,
         "rebuild": {"reason": "it differs", "shards": 41, "documents": 640, "serves_former": True},
     }
     api.answer("GetPublication", ParseDict(publication, offer_service_pb2.Publication()))
@@ -42,6 +43,7 @@ def test_status_tells_what_is_on_its_way_and_what_differs(api: Any, terminal: An
         "shard 1 is filled again: 40 documents so far (trimmed)",
         "1000 documents; 60 of 64 shards were found equal",
         "differ from the registry: 3, 4",
+        "catching up: 512 records that came while the searcher was stopped",
         "the one before is searched meanwhile: 41 of 64 shards, 640 documents (it differs)",
     ):
         assert words in text, text

@@ -13,6 +13,8 @@ from typing import Any
 
 import grpc
 import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE, DOCUMENT_ACTION_UPSERT, RawDocument
 from classifeed.documents.v1.index_queue_service_pb2_grpc import add_IndexQueueServiceServicer_to_server
@@ -20,6 +22,7 @@ from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed.documents.v1.schema_service_pb2_grpc import add_SchemaServiceServicer_to_server
 from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database
+from classifeed_common.document_shards import SHARDS
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import Cluster, DeadLetters, KafkaProducer, OrderedConsumer, Topic, dlq, index_documents
 from classifeed_common.lease import Leases
@@ -118,6 +121,20 @@ class Upstream:
             cursor = await connection.execute("SELECT pk, version FROM documents WHERE status = 1")
             return dict(await cursor.fetchall())
 
+    async def delivered(self) -> None:
+        """Return once the indexer has delivered everything."""
+        async with asyncio.timeout(DEADLINE_S):
+            while True:
+                async with self.database.connection() as connection:
+                    cursor = await connection.execute(
+                        "SELECT count(*) FROM shards s LEFT JOIN progress p USING (client, queue, shard)"
+                        " WHERE s.queue IN (1, 2) AND s.last_idx > coalesce(p.idx, 0)"
+                    )
+                    [(left,)] = await cursor.fetchall()
+                if not left:
+                    return
+                await asyncio.sleep(0.05)
+
     def servicers(self) -> list[Servicer]:
         return [
             Servicer.of(add_SchemaServiceServicer_to_server, SchemaRpc(self.database, self.epochs)),
@@ -135,7 +152,7 @@ class Upstream:
         receiver = Receiver(channel, self.client)
         deliverer = Deliverer(receiver, offsets, producer, SystemClock(), settings)
         leases = Leases(self.indexer_database, f"holder-{uuid.uuid4().hex}", ttl_s=3600)
-        for shard in range(64):
+        for shard in range(SHARDS):
             lease = await leases.acquire(lease_name(settings.group, self.client, shard))
             assert lease is not None
             await deliverer.gain(lease)
@@ -262,11 +279,25 @@ async def upstream(migrated_database: Callable[..., Awaitable[Database]], client
 async def topic(kafka: EmbeddedKafka, client: str) -> AsyncIterator[str]:
     cluster = Cluster(kafka.bootstrap, client_id="test")
     name = index_documents(client)
-    topics = [Topic(name, 64, 3_600_000), Topic(dlq(name), 1, 3_600_000)]
+    topics = [Topic(name, SHARDS, 3_600_000), Topic(dlq(name), 1, 3_600_000)]
     await cluster.ensure(topics)
     yield name
     with suppress(Exception):
         await cluster.remove([topic.name for topic in topics])
+
+
+@pytest.fixture
+def forget_topic(kafka: EmbeddedKafka, topic: str) -> Callable[[], Awaitable[None]]:
+    """Removes what the topic holds, as its retention does after a week."""
+
+    async def forget() -> None:
+        ends = await Cluster(kafka.bootstrap, client_id="test").ends([(topic, at) for at in range(SHARDS)])
+        admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+        removed = admin.delete_records([TopicPartition(topic, at, end) for (_, at), end in ends.items() if end])
+        for future in removed.values():
+            await asyncio.to_thread(future.result)
+
+    return forget
 
 
 @pytest.fixture

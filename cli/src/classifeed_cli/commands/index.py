@@ -107,6 +107,8 @@ def _index_lines(index: search_service_pb2.IndexStatus) -> list[str]:
     lines = [f"index: {index.documents} documents; {index.equal_shards} of {_SHARDS} shards were found equal"]
     if index.differing_shards:
         lines.append(f"  shards that differ from the registry: {', '.join(map(str, index.differing_shards))}")
+    if index.catch_up_records:
+        lines.append(f"  catching up: {index.catch_up_records} records that came while the searcher was stopped")
     if index.HasField("rebuild"):
         searched = "the one before is searched meanwhile" if index.rebuild.serves_former else "not searched until then"
         lines.append(

@@ -21,6 +21,11 @@ def parse_namespace(name: str) -> tuple[str, str]:
     return match["seller"], match["namespace"]
 
 
+def namespace_name(seller_id: str, namespace: str) -> str:
+    """Return the resource name of a namespace."""
+    return f"sellers/{seller_id}/feeds/{namespace}"
+
+
 def parse_numbered(name: str, collection: str) -> tuple[str, str, int]:
     """Returns seller, namespace and number of a resource name such as sellers/shop/feeds/default/tasks/1.
 

@@ -131,7 +131,7 @@ def build(settings: ApiSettings) -> ServiceRunner:
             Role("clean", worker.run, worker.backlog),
             Role("reap", reaper.run),
             Role("cron", Scheduler(db, jobs, own=[clean_up.schedule]).run),
-            Role("verify", verifier.run),
+            Role("verify", verifier.run, blocked=verifier.blocked),
             Role("verify-tasks", task_verifier.run),
             Role("sweep", BlobSweeper(db, blobs).run),
         ],

@@ -24,6 +24,8 @@ from classifeed.feeds.v1.feed_source_service_pb2 import (
     GetSourceStatesResponse,
     ListFetchesRequest,
     ListFetchesResponse,
+    ListSourcesRequest,
+    ListSourcesResponse,
     PutSourcesRequest,
     PutSourcesResponse,
     RunSourceRequest,
@@ -42,6 +44,7 @@ from classifeed_common.db import Database
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import FailedPrecondition, InvalidArgument, NotFound, Unavailable
 from classifeed_common.rpc.server import Servicer
+from classifeed_common.runner import ServiceRunner
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.rpc import OpenChannel, StartServer
 
@@ -136,6 +139,9 @@ class Loader(FeedSourceServiceServicer):
         versions = [self.sources[name].feed_version if name in self.sources else 0 for name in request.names]
         return GetSourceStatesResponse(states=[FeedSourceState(feed_version=version) for version in versions])
 
+    async def ListSources(self, request: ListSourcesRequest, context: Any) -> ListSourcesResponse:
+        return ListSourcesResponse(names=sorted(name for name in self.sources if name > request.after))
+
     async def GetFetch(self, request: GetFetchRequest, context: Any) -> Fetch:
         for fetch in self.fetches.values():
             if fetch.name == request.name:
@@ -173,6 +179,7 @@ class Api:
     loader: Loader
     sealer: Sealer
     spool: Path
+    runner: ServiceRunner
     stop: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -221,7 +228,7 @@ async def start_api(
             }
             runner = build(ApiSettings(**{**values, **settings}))
             stub = FeedServiceStub(rpc_channel(address, caller="operator", audience="api"))
-            api = Api(stub, processor, loader, Sealer.load(secrets_file), spool)
+            api = Api(stub, processor, loader, Sealer.load(secrets_file), spool, runner)
             await stack.enter_async_context(_running(runner.run(api.stop, roles), api.stop))
             await eventually(lambda: runner.is_ready)
             return api

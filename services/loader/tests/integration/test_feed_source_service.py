@@ -9,7 +9,12 @@ import grpc
 import pytest
 
 from classifeed.feeds.v1 import feed_pb2
-from classifeed.feeds.v1.feed_source_service_pb2 import GetFetchRequest, GetSourceStatesRequest, ListFetchesRequest
+from classifeed.feeds.v1.feed_source_service_pb2 import (
+    GetFetchRequest,
+    GetSourceStatesRequest,
+    ListFetchesRequest,
+    ListSourcesRequest,
+)
 from classifeed_common.rpc.status import from_rpc_error
 
 PAUSED, REMOVED = feed_pb2.FEED_STATUS_PAUSED, feed_pb2.FEED_STATUS_REMOVED
@@ -40,6 +45,15 @@ async def test_a_text_that_cannot_be_stored_is_a_fault_of_the_request(loader, so
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await loader.put(source(**{field: "a\0b"}))
     assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+
+
+async def test_sources_are_listed_page_by_page_without_removed_ones(loader, source):
+    await loader.put(*[source(namespace=name) for name in "dba"], source(namespace="c", status=REMOVED))
+    names, after = [], ""
+    while page := (await loader.stub.ListSources(ListSourcesRequest(page_size=2, after=after))).names:
+        names, after = [*names, list(page)], page[-1]
+    seller = source().seller_id
+    assert names == [[f"sellers/{seller}/feeds/{name}" for name in page] for page in ("ab", "d")]
 
 
 async def test_an_older_version_changes_nothing(loader, source):

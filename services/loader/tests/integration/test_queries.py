@@ -22,6 +22,7 @@ HOT = [
     ("sources.sql", "known_versions", NAMESPACES),
     ("sources.sql", "get_source", FETCH),
     ("sources.sql", "get_states", NAMESPACES),
+    ("sources.sql", "list_sources", FETCH | {"removed": 3, "limit": 500}),
     ("queueing.sql", "queue_due", {"schedule": 1, "queued": 1, "limit": 200, "min_interval_s": 600.0}),
     ("queueing.sql", "next_due", {}),
     ("queueing.sql", "count_due", {"limit": 1000}),

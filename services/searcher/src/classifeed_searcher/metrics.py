@@ -24,7 +24,9 @@ REBUILT_DOCUMENTS: Final = Counter(
     "classifeed_searcher_rebuilt_documents", "Documents read from the registry by rebuilds", ("client",)
 )
 IS_WHOLE: Final = Gauge(
-    "classifeed_searcher_index_whole", "1 while the index can be searched, 0 while it is being made", ("client",)
+    "classifeed_searcher_index_whole",
+    "1 while the index can be searched, 0 while it is being made or, after a start, catches up with the topic",
+    ("client",),
 )
 COMPARED: Final = Counter(
     "classifeed_searcher_compared_shards",

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import TopicPartition
-from confluent_kafka.admin import AdminClient
 
 from classifeed.documents.v1 import schema_pb2
 from classifeed_common.document_shards import SHARDS
@@ -29,20 +27,6 @@ pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(900)]
 
 Deliver = Callable[[], Awaitable[None]]
 OpenSearcher = Callable[..., Any]
-
-
-@pytest.fixture
-def forget_topic(kafka: EmbeddedKafka, topic: str) -> Callable[[], Awaitable[None]]:
-    """Removes what the topic holds, as its retention does after a week."""
-
-    async def forget() -> None:
-        ends = await Cluster(kafka.bootstrap, client_id="test").ends([(topic, at) for at in range(SHARDS)])
-        admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
-        removed = admin.delete_records([TopicPartition(topic, at, end) for (_, at), end in ends.items() if end])
-        for future in removed.values():
-            await asyncio.to_thread(future.result)
-
-    return forget
 
 
 @pytest.mark.parametrize("begins", ["at the registry", "at the start of the topic"])
@@ -66,7 +50,7 @@ async def test_new_index_holds_what_the_topic_has_forgotten(
         again.registry.scan_page = _nothing
     again.start()
     await again.until(lambda: again.is_whole)
-    await _delivered(upstream)
+    await upstream.delivered()
     async with asyncio.timeout(180):
         while any((await again.keeper.backlog()).values()):
             await asyncio.sleep(0.05)
@@ -97,7 +81,7 @@ async def test_lost_index_is_made_again_by_itself_and_not_shown_before(
     await before.stop()
     # What was changed and delivered while the replica was away.
     await upstream.push(*[build.upsert(f"k{n}", 2) for n in range(0, 2000, 3)], build.delete("k1", 2))
-    await _delivered(upstream)
+    await upstream.delivered()
     folder = before.generations.folder
     [state] = folder.glob("*/state.json")
     match lost:
@@ -230,7 +214,7 @@ async def test_scan_beside_writes_loses_nothing(
     await upstream.put_schema()
     await upstream.push(*[build.upsert(f"k{n}") for n in range(documents)])
     await deliver()
-    await _delivered(upstream)
+    await upstream.delivered()
     searcher = open_searcher()
     if notes == "after the scan":
         registry, topic, generations = searcher.registry, searcher.topic, searcher.generations
@@ -269,7 +253,7 @@ async def test_scan_beside_writes_loses_nothing(
         await writing
     print(f"{written[0]} writes beside a scan of {seconds:.1f} s: {written[0] / seconds:.0f}/s")  # noqa: T201
     await searcher.until(lambda: searcher.is_whole)
-    await _delivered(upstream)
+    await upstream.delivered()
     first = searcher.live.generation
     if notes == "before the scan":
         await searcher.settled()
@@ -302,21 +286,6 @@ async def test_searcher_waits_for_a_receiver_that_is_away(
     is_away[0] = False
     await searcher.until(lambda: searcher.versions() == {"a": 1})
     await searcher.until(lambda: not searcher.keeper.blocked())
-
-
-async def _delivered(upstream: Any) -> None:
-    """Return once the indexer has delivered everything."""
-    async with asyncio.timeout(180):
-        while True:
-            async with upstream.database.connection() as connection:
-                cursor = await connection.execute(
-                    "SELECT count(*) FROM shards s LEFT JOIN progress p USING (client, queue, shard)"
-                    " WHERE s.queue IN (1, 2) AND s.last_idx > coalesce(p.idx, 0)"
-                )
-                [(left,)] = await cursor.fetchall()
-            if not left:
-                return
-            await asyncio.sleep(0.05)
 
 
 async def _gone(cluster: Cluster, topic: str) -> None:

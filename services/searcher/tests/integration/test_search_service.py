@@ -13,12 +13,14 @@ from classifeed.search.v1.search_service_pb2_grpc import SearchServiceStub, add_
 from classifeed_common.document_digest import digest_of
 from classifeed_common.document_shards import hash_of
 from classifeed_common.errors import Unavailable
+from classifeed_common.kafka import Position
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.rpc.status import from_rpc_error
 from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_searcher.app.search_documents import SearchDocuments
 from classifeed_searcher.domain.rebuild import Cause, Rebuild
 from classifeed_searcher.rpc.search_service import SearchService
+from classifeed_searcher.store.catch_up import CatchUp
 from classifeed_searcher.store.generation import IndexGeneration
 from classifeed_searcher.store.live_index import LiveIndex
 
@@ -138,6 +140,20 @@ async def test_index_that_is_not_whole_is_unavailable_and_says_how_far_it_is(
         await live.check()
     status = await search.GetIndexStatus(search_service_pb2.GetIndexStatusRequest(client="offers"))
     assert (status.rebuild.shards, status.rebuild.serves_former) == (41, False)
+
+
+async def test_index_that_catches_up_is_unavailable_and_says_what_it_lacks(
+    search: SearchServiceStub, live: LiveIndex
+) -> None:
+    generation, live.generation = live.generation, None
+    assert generation is not None
+    generation.state.positions["topic", 3] = Position("id", 5)
+    live.catch_up = CatchUp(generation, {("topic", 3): Position("id", 12)})
+    with pytest.raises(grpc.aio.AioRpcError, match="lacks 7 records") as caught:
+        await search.Search(request("диван"))
+    assert from_rpc_error(caught.value).reason == "INDEX_CATCHING_UP"
+    status = await search.GetIndexStatus(search_service_pb2.GetIndexStatusRequest(client="offers"))
+    assert (status.catch_up_records, status.HasField("rebuild")) == (7, False)
 
 
 async def test_client_without_a_schema_has_nothing_to_find(search: SearchServiceStub, live: LiveIndex) -> None:

@@ -80,6 +80,7 @@ POLICY: Final[Mapping[str, frozenset[str]]] = {
             "PutSources": ("api",),
             "RunSource": ("api",),
             "GetSourceStates": ("api", OPERATOR),
+            "ListSources": ("api", OPERATOR),
             "GetFetch": ("api", OPERATOR),
             "ListFetches": ("api", OPERATOR),
         },

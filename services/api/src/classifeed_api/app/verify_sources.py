@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
 import structlog
@@ -11,11 +11,14 @@ from prometheus_client import Counter
 
 from classifeed.feeds.v1.feed_pb2 import FeedSourceState
 from classifeed_api.app.verifying import verify_until
+from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.store import feeds
 from classifeed_common.db import Database
+from classifeed_common.namespace_names import parse_namespace
 
 LOST: Final = Counter("classifeed_api_lost_sources", "Feeds that the loader had known and knew no more")
 _SLICE: Final = 500
+_NAMED: Final = 5
 
 log = structlog.get_logger(__name__)
 
@@ -26,12 +29,18 @@ class KnownSources(Protocol):
     async def get_states(self, names: Sequence[str]) -> Sequence[FeedSourceState]:
         """Returns a state for each resource name, in order; one that is not known has feed_version 0."""
 
+    async def list_sources(self, after: str) -> Sequence[str]:
+        """Return the resource names of the first namespaces behind one whose source is not removed."""
+
 
 class SourceVerifier:
     """Compares the loader's versions of all feeds with those that it acknowledged, again and again.
 
     A loader whose database went back knows feeds in older versions, or not at all, and nothing would tell it of them
     before their next change. Such feeds become due again. Only reads, unless something is lost; safe beside others.
+
+    Where it is our database that went back, the loader goes by newer versions of feeds, and fetches some that we do not
+    know. These are named: what is wanted only their sellers know.
 
     Args:
         db: with the feeds.
@@ -45,23 +54,30 @@ class SourceVerifier:
         self._loader = loader
         self._on_lost = on_lost
         self._interval_s = interval_s
+        self._named: Mapping[str, str] = {}
 
     async def run(self, stop: asyncio.Event) -> None:
         """Verify until `stop`; faults pass and are logged."""
         await verify_until(stop, self.verify, what="sources", interval_s=self._interval_s)
 
+    def blocked(self) -> Mapping[str, str]:
+        """Return which feeds the loader knows in newer versions than this database, or alone, and what to do."""
+        return self._named
+
     async def verify(self) -> int:
-        """Make due what the loader has lost, and return how many feeds those are.
+        """Make due what the loader has lost, and return how many feeds those are; remember where it is ahead.
 
         Raises:
             grpc.aio.AioRpcError: the loader does not answer.
         """
         lost = 0
+        behind: list[feeds.Published] = []
         after: feeds.Published | None = None
         while True:
             async with self._db.transaction() as tx:
                 published = await feeds.list_published(tx, after, limit=_SLICE)
             if not published:
+                self._name(behind, await self._list_unknown())
                 return lost
             states = await self._loader.get_states([feed.name for feed in published])
             gone = [feed for feed, state in zip(published, states, strict=True) if state.feed_version < feed.version]
@@ -71,4 +87,50 @@ class SourceVerifier:
                 LOST.inc(len(gone))
                 log.warning("api.sources.lost", feeds=len(gone), first=gone[0].name)
                 self._on_lost()
+            behind += await self._list_behind(published, states)
             after = published[-1]
+
+    async def _list_behind(
+        self, published: Sequence[feeds.Published], states: Sequence[FeedSourceState]
+    ) -> list[feeds.Published]:
+        ahead = [
+            feed._replace(version=state.feed_version)
+            for feed, state in zip(published, states, strict=True)
+            if state.feed_version > feed.version
+        ]
+        if not ahead:
+            return []
+        async with self._db.transaction() as tx:  # read after the loader replied: a feed may have changed meanwhile
+            return await feeds.list_behind(tx, ahead)
+
+    async def _list_unknown(self) -> list[NamespaceKey]:
+        unknown: list[NamespaceKey] = []
+        after = ""
+        while names := await self._loader.list_sources(after):
+            keys = [NamespaceKey(*parse_namespace(name)) for name in names]
+            async with self._db.transaction() as tx:
+                unknown += await feeds.list_unknown(tx, keys)
+            after = names[-1]
+        return unknown
+
+    def _name(self, behind: Sequence[feeds.Published], unknown: Sequence[NamespaceKey]) -> None:
+        named = {}
+        if behind:
+            named["older feeds"] = (
+                "Feeds that are older here than at the loader, which goes by what it has, as this database was "
+                f"restored: {len(behind)}. Look at the settings of each and save them (UpdateFeed, PauseFeed, "
+                f"DeleteFeed): that counts from then on. The first are: {_first_of(behind)}"
+            )
+        if unknown:
+            named["unknown feeds"] = (
+                "Feeds that the loader fetches and that are unknown here, as this database was restored: "
+                f"{len(unknown)}. Create each once more (CreateFeed), and remove it if it is not wanted. The first "
+                f"are: {_first_of(unknown)}"
+            )
+        if named.keys() - self._named.keys():
+            log.error("api.sources.ahead", older=len(behind), unknown=len(unknown))
+        self._named = named
+
+
+def _first_of(found: Sequence[feeds.Published] | Sequence[NamespaceKey]) -> str:
+    return ", ".join(each.name for each in found[:_NAMED])

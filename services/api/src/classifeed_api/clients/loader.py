@@ -10,6 +10,7 @@ import grpc
 from classifeed.feeds.v1.feed_pb2 import FeedSourceState, Fetch
 from classifeed.feeds.v1.feed_source_service_pb2 import (
     GetSourceStatesRequest,
+    ListSourcesRequest,
     PutSourcesRequest,
     RunSourceRequest,
     SourceRecord,
@@ -65,6 +66,15 @@ class LoaderClient:
                     retry_after_s=2,
                 ) from error
             raise
+
+    async def list_sources(self, after: str) -> Sequence[str]:
+        """Return the resource names of the first namespaces behind one that it fetches or would, without removed ones.
+
+        Raises:
+            grpc.aio.AioRpcError: as the loader answered, or did not within the time.
+        """
+        request = ListSourcesRequest(after=after)
+        return (await self.stub.ListSources(request, timeout=self._states_timeout_s)).names
 
     async def get_states(self, names: Sequence[str]) -> Sequence[FeedSourceState]:
         """Returns a state for each resource name, in order; one that is not known has feed_version 0.

@@ -107,12 +107,28 @@ async def list_published(tx: Tx, after: Published | None, *, limit: int) -> list
 
 async def forget_published(tx: Tx, published: Sequence[Published]) -> int:
     """Makes feeds due again that have not changed since, and returns how many."""
-    columns = {
+    return (await tx.execute(SQL["forget_published"], _columns_of(published))).rowcount
+
+
+async def list_behind(tx: Tx, known: Sequence[Published]) -> list[Published]:
+    """Return the feeds that have an older version here than `known` says of them."""
+    cursor = await tx.execute(SQL["list_behind"], _columns_of(known))
+    return [Published(*row) for row in await cursor.fetchall()]
+
+
+async def list_unknown(tx: Tx, keys: Sequence[NamespaceKey]) -> list[NamespaceKey]:
+    """Return those of some namespaces that never had a feed."""
+    columns = {"seller_ids": [key.seller_id for key in keys], "namespaces": [key.namespace for key in keys]}
+    cursor = await tx.execute(SQL["list_unknown"], columns)
+    return [NamespaceKey(*row) for row in await cursor.fetchall()]
+
+
+def _columns_of(published: Sequence[Published]) -> dict[str, list[Any]]:
+    return {
         "seller_ids": [feed.seller_id for feed in published],
         "namespaces": [feed.namespace for feed in published],
         "versions": [feed.version for feed in published],
     }
-    return (await tx.execute(SQL["forget_published"], columns)).rowcount
 
 
 def feed_of(row: tuple[Any, ...]) -> Feed:

@@ -53,6 +53,19 @@ SELECT seller_id, namespace, version
  ORDER BY seller_id, namespace
  LIMIT %(limit)s
 
+-- name: list_behind
+-- Feeds of which another version is known elsewhere that is above the one here.
+SELECT f.seller_id, f.namespace, f.version
+  FROM unnest(%(seller_ids)s::text[], %(namespaces)s::text[], %(versions)s::bigint[])
+       AS d (seller_id, namespace, version)
+  JOIN feed f ON f.seller_id = d.seller_id AND f.namespace = d.namespace
+ WHERE f.version < d.version
+
+-- name: list_unknown
+SELECT d.seller_id, d.namespace
+  FROM unnest(%(seller_ids)s::text[], %(namespaces)s::text[]) AS d (seller_id, namespace)
+ WHERE NOT EXISTS (SELECT FROM feed f WHERE f.seller_id = d.seller_id AND f.namespace = d.namespace)
+
 -- name: forget_published
 -- Unless one has changed meanwhile, and is due anyway.
 UPDATE feed f

@@ -14,6 +14,8 @@ from classifeed.feeds.v1.feed_source_service_pb2 import (
     GetSourceStatesResponse,
     ListFetchesRequest,
     ListFetchesResponse,
+    ListSourcesRequest,
+    ListSourcesResponse,
     PutSourcesRequest,
     PutSourcesResponse,
     RunSourceRequest,
@@ -21,7 +23,7 @@ from classifeed.feeds.v1.feed_source_service_pb2 import (
 from classifeed.feeds.v1.feed_source_service_pb2_grpc import FeedSourceServiceServicer
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
-from classifeed_common.namespace_names import parse_namespace
+from classifeed_common.namespace_names import namespace_name, parse_namespace
 from classifeed_common.rpc.call import remaining_s
 from classifeed_jobs import JobStore
 from classifeed_loader.app.run_source import run_source
@@ -30,6 +32,7 @@ from classifeed_loader.store import reading, sources
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _DEFAULT_PAGE: Final = 50
+_DEFAULT_PAGE_SOURCES: Final = 500
 _LAST_FETCH_ID: Final = (1 << 63) - 1
 
 
@@ -76,6 +79,14 @@ class FeedSourceService(FeedSourceServiceServicer):
         names = [_namespace("names", name) for name in request.names]
         async with self._db.transaction(timeout_s=remaining_s()) as tx:
             return GetSourceStatesResponse(states=await sources.get_states(tx, names))
+
+    async def ListSources(self, request: ListSourcesRequest, context: Context) -> ListSourcesResponse:
+        """Returns a page of the namespaces whose source is not removed."""
+        after = _namespace("after", request.after) if request.after else ("", "")
+        limit = request.page_size or _DEFAULT_PAGE_SOURCES
+        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+            found = await sources.list_names(tx, after, limit=limit)
+        return ListSourcesResponse(names=[namespace_name(*key) for key in found])
 
     async def GetFetch(self, request: GetFetchRequest, context: Context) -> Fetch:
         """Returns one fetch.

@@ -16,6 +16,7 @@ _PUT_SOURCES = _SQL["put_sources"]
 _KNOWN_VERSIONS = _SQL["known_versions"]
 _GET_SOURCE = _SQL["get_source"]
 _GET_STATES = _SQL["get_states"]
+_LIST_SOURCES = _SQL["list_sources"]
 
 _DEFAULT_INTERVAL_S: Final = 3600.0
 
@@ -62,6 +63,18 @@ async def get_states(tx: Tx, names: Sequence[tuple[str, str]]) -> list[FeedSourc
             state.last_fetch.CopyFrom(fetch_message(row[4:]))
         states.append(state)
     return states
+
+
+async def list_names(tx: Tx, after: tuple[str, str], *, limit: int) -> list[tuple[str, str]]:
+    """Return (seller, namespace) of the first sources behind one that are not removed."""
+    seller_id, namespace = after
+    parameters = {
+        "seller_id": seller_id,
+        "namespace": namespace,
+        "removed": feed_pb2.FEED_STATUS_REMOVED,
+        "limit": limit,
+    }
+    return await (await tx.execute(_LIST_SOURCES, parameters)).fetchall()
 
 
 def _interval_s(source: SourceRecord) -> float:

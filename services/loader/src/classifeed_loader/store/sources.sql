@@ -66,3 +66,9 @@ LEFT JOIN LATERAL (
     ORDER BY n.feed_loader_result_id DESC LIMIT 1
 ) f ON true
 ORDER BY asked.place
+
+-- name: list_sources
+SELECT seller_id, namespace FROM feed_loader_task
+WHERE (seller_id, namespace) > (%(seller_id)s, %(namespace)s) AND status <> %(removed)s
+ORDER BY seller_id, namespace
+LIMIT %(limit)s

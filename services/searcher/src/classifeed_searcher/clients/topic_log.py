@@ -6,12 +6,20 @@ import asyncio
 from collections.abc import Mapping
 from typing import Final
 
+import structlog
+
 from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import Cluster, Position, index_documents
 
 Positions = Mapping[tuple[str, int], Position]
 
 _CHECK_S: Final = 5.0
+
+_log = structlog.get_logger(__name__)
+
+
+class PositionsLost(Exception):
+    """The topic no longer has what comes next; the text says where."""
 
 
 class TopicLog:
@@ -34,21 +42,28 @@ class TopicLog:
         ends = await self._cluster.ends([(self.name, at) for at in range(state.partitions)])
         return {part: Position(state.topic_id, end) for part, end in ends.items()}
 
-    async def describe_loss(self, positions: Positions) -> str:
-        """Return why the topic cannot be read from some positions, in words; empty: it can, or nobody knows now."""
+    async def ends_for(self, positions: Positions) -> Positions:
+        """Return where each partition ends, to be read from some positions; empty: the brokers do not reply.
+
+        Raises:
+            PositionsLost: the topic cannot be read from there.
+        """
         try:
             async with asyncio.timeout(_CHECK_S):
                 ends = await self.ends()
                 starts = await self._cluster.starts(list(ends))
-        except (Unavailable, TimeoutError):
-            return ""
+        except (Unavailable, TimeoutError) as error:
+            _log.warning("searcher.topic.unknown", topic=self.name, error=str(error))
+            return {}
         for (topic, partition), end in ends.items():
             position = positions.get((topic, partition))
             if position is None:
-                return f"there is no position in {topic}[{partition}]"
+                raise PositionsLost(f"there is no position in {topic}[{partition}]")
             if position.topic_id != end.topic_id:
-                return f"topic {topic} was deleted and made again"
+                raise PositionsLost(f"topic {topic} was deleted and made again")
             start = starts[topic, partition]
             if not start <= position.next <= end.next:
-                return f"{topic}[{partition}] goes from {start} to {end.next}, the index stands at {position.next}"
-        return ""
+                raise PositionsLost(
+                    f"{topic}[{partition}] goes from {start} to {end.next}, the index stands at {position.next}"
+                )
+        return ends

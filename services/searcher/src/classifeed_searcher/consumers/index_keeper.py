@@ -14,10 +14,11 @@ from classifeed_common.errors import DomainError
 from classifeed_common.kafka import OrderedConsumer
 from classifeed_searcher.app.build_index import Built, EpochChanged, IndexBuilder
 from classifeed_searcher.clients.registry import Registry
-from classifeed_searcher.clients.topic_log import TopicLog
+from classifeed_searcher.clients.topic_log import PositionsLost, TopicLog
 from classifeed_searcher.consumers.following import Following
 from classifeed_searcher.domain.rebuild import LOG_LOST, NO_INDEX, Cause, Rebuild
 from classifeed_searcher.metrics import IS_WHOLE, REBUILDS
+from classifeed_searcher.store.catch_up import CatchUp
 from classifeed_searcher.store.generation import IndexGeneration, IndexWrite
 from classifeed_searcher.store.generations import Generations
 from classifeed_searcher.store.live_index import LiveIndex
@@ -29,6 +30,8 @@ _log = structlog.get_logger(__name__)
 MakeConsumer = Callable[[IndexGeneration], OrderedConsumer[IndexWrite]]
 
 _SCHEMA_EVERY_S: Final = 0.5
+# A commit of many documents takes a second or two; what takes longer is an outage, in which old results are better.
+_STANDSTILL_S: Final = 60.0
 
 
 class IndexKeeper:
@@ -45,8 +48,19 @@ class IndexKeeper:
         registry: Registry,
         topic: TopicLog,
         make_consumer: MakeConsumer,
+        *,
+        standstill_s: float = _STANDSTILL_S,
     ) -> None:
         """Take the client's folder and open what is in it.
+
+        Args:
+            live: what searches see; set from here.
+            generations: the client's folder.
+            registry: what a new index is made of.
+            topic: what the index follows.
+            make_consumer: makes the consumer that brings a generation the topic's records.
+            standstill_s: how long a stored index that has to catch up may take nothing in before it is searched as it
+                is, in seconds.
 
         Raises:
             LockedIndex: another process has it.
@@ -57,6 +71,7 @@ class IndexKeeper:
         self._topic = topic
         self._builder = IndexBuilder(registry, topic, generations)
         self._make_consumer = make_consumer
+        self._standstill_s = standstill_s
         self._following: Following | None = None
         self._wanted: asyncio.Queue[Cause] = asyncio.Queue()
         self._stored: IndexGeneration | None = None
@@ -76,7 +91,7 @@ class IndexKeeper:
         """Work until `stop` is set."""
         IS_WHOLE.labels(self._live.client).set(0)
         try:
-            cause = self._cause or await self._check_stored()
+            cause = self._cause or await self._show_stored(stop)
             while not stop.is_set():
                 cause = await (self._follow(stop) if cause is None else self._replace(cause, stop))
         finally:
@@ -93,9 +108,13 @@ class IndexKeeper:
         return await self._following.consumer.backlog()
 
     def blocked(self) -> Mapping[str, str]:
-        """Return a rebuild under way in a line, and the partitions of the topic that cannot go on."""
+        """Return why the index is not as it should be, in a line, and the partitions of the topic that cannot go on."""
         live = self._live
-        found = {live.client: live.rebuild.describe(live.client)} if live.rebuild and live.has_schema else {}
+        found: dict[str, str] = {}
+        if live.rebuild is not None and live.has_schema:
+            found[live.client] = live.rebuild.describe(live.client)
+        elif live.catch_up is not None and live.catch_up.behind:
+            found[live.client] = live.catch_up.describe(live.client)
         return found if self._following is None else {**found, **self._following.consumer.blocked()}
 
     def close(self) -> None:
@@ -106,16 +125,51 @@ class IndexKeeper:
         self._stored = self._live.generation = None
         self._generations.unlock()
 
-    async def _check_stored(self) -> Cause | None:
-        """Have the stored generation searched, unless the topic cannot bring it up to date any more."""
-        generation, self._stored = self._stored, None
+    async def _show_stored(self, stop: asyncio.Event) -> Cause | None:
+        """Have the stored generation searched as soon as it has what the topic had at the start of this searcher.
+
+        Whatever comes later is lag, which does not take the index out of service.
+
+        Returns:
+            The cause for a rebuild where the topic cannot bring it up to date any more.
+        """
+        generation = self._stored
         assert generation is not None
-        if lost := await self._topic.describe_loss(generation.state.positions):
+        try:
+            catch_up = CatchUp(generation, await self._topic.ends_for(generation.state.positions))
+            if catch_up.behind and not await self._catch_up(catch_up, stop):
+                return None
+        except PositionsLost as lost:
+            self._stored = None
             generation.close()
-            return Cause(LOG_LOST, lost)
-        self._live.generation = generation
+            return Cause(LOG_LOST, str(lost))
+        self._live.generation, self._stored = generation, None
         self._note_whole()
         return None
+
+    async def _catch_up(self, catch_up: CatchUp, stop: asyncio.Event) -> bool:
+        """Follow the topic until a generation may be searched; return False when `stop` was set before.
+
+        Raises:
+            PositionsLost: the topic has lost what comes next.
+        """
+        live = self._live
+        live.catch_up = catch_up
+        _log.info("searcher.catch_up.begun", client=live.client, records=catch_up.behind)
+        self._following = following = Following(catch_up.generation, self._make_consumer(catch_up.generation))
+        waited, ended = await _until(stop, catch_up.wait(self._standstill_s), following.ended())
+        if not ended.cancelled():
+            self._following = live.catch_up = None
+            raise PositionsLost(ended.result())
+        if waited.cancelled():
+            return False
+        waited.result()
+        if catch_up.stands_still:
+            _log.warning("searcher.catch_up.stands_still", client=live.client, records=catch_up.behind)
+        else:
+            live.catch_up = None
+            _log.info("searcher.catch_up.finished", client=live.client)
+        return True
 
     async def _follow(self, stop: asyncio.Event) -> Cause | None:
         """Take in the topic until there is a cause for a rebuild; None: until `stop` was set."""
@@ -136,6 +190,7 @@ class IndexKeeper:
         """
         live = self._live
         live.rebuild = rebuild = Rebuild(cause)
+        live.catch_up = None
         REBUILDS.labels(live.client, cause.kind).inc()
         _log.warning("searcher.rebuild.begun", client=live.client, cause=cause.kind, why=cause.text)
         if not cause.keeps_former:

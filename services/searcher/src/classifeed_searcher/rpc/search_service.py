@@ -58,6 +58,7 @@ class SearchService(SearchServiceServicer):
             rebuild=_rebuild_message(live.rebuild) if live.rebuild and live.has_schema else None,
             equal_shards=live.equal,
             differing_shards=live.differing,
+            catch_up_records=live.catch_up.behind if live.catch_up else 0,
         )
 
     async def GetDigest(

@@ -99,6 +99,11 @@ class IndexGeneration:
         """Return the greatest element of a shard's live queue that can be found."""
         return self.state.watermarks.reached(shard, MAIN)
 
+    def behind(self, ends: Mapping[tuple[str, int], Position]) -> int:
+        """Return how many records of the topic before some offsets were not taken in; there are positions for all."""
+        known = self.state.positions
+        return sum(max(0, end.next - known[part].next) for part, end in ends.items())
+
     def has_reached(self, ends: Mapping[tuple[str, int], Position]) -> bool:
         """Return whether everything of the topic before some offsets was taken in."""
         known = self.state.positions

@@ -7,6 +7,7 @@ from typing import Final
 
 from classifeed_common.errors import Unavailable
 from classifeed_searcher.domain.rebuild import Rebuild
+from classifeed_searcher.store.catch_up import CatchUp
 from classifeed_searcher.store.generation import IndexGeneration
 
 _OPENING: Final = "it is being opened"
@@ -18,7 +19,8 @@ class LiveIndex:
     Attributes:
         client: whose documents.
         generation: what is searched; None while there is nothing that may be shown.
-        rebuild: the generation on its way.
+        rebuild: the generation on its way from the registry.
+        catch_up: the stored generation on its way along the topic, or searched although that does not advance.
         has_schema: False while the client has no schema, so that there is nothing to search.
         equal: how many shards were found equal to the registry and have not changed since.
         differing: shards that differ from the registry.
@@ -28,6 +30,7 @@ class LiveIndex:
         self.client = client
         self.generation: IndexGeneration | None = None
         self.rebuild: Rebuild | None = None
+        self.catch_up: CatchUp | None = None
         self.has_schema = True
         self.equal = 0
         self.differing: Collection[int] = ()
@@ -36,9 +39,16 @@ class LiveIndex:
         """Return what is searched; None while the client has no schema.
 
         Raises:
-            Unavailable: the index is not whole.
+            Unavailable: the index is not whole, or not up to date after a start.
         """
         if self.generation is None and self.has_schema:
+            if self.catch_up is not None:
+                raise Unavailable(
+                    "INDEX_CATCHING_UP",
+                    f"Not searched yet: {self.catch_up.describe(self.client)}. Ask another replica, or again later.",
+                    metadata={"client": self.client},
+                    retry_after_s=2,
+                )
             why = self.rebuild.describe(self.client) if self.rebuild else _OPENING
             raise Unavailable(
                 "INDEX_REBUILDING",

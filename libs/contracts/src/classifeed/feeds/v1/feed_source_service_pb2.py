@@ -28,7 +28,7 @@ from classifeed.feeds.v1 import load_pb2 as classifeed_dot_feeds_dot_v1_dot_load
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n-classifeed/feeds/v1/feed_source_service.proto\x12\x13\x63lassifeed.feeds.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1e\x63lassifeed/feeds/v1/feed.proto\x1a\x1e\x63lassifeed/feeds/v1/load.proto\x1a\x1egoogle/protobuf/duration.proto\"\xeb\x03\n\x0cSourceRecord\x12;\n\tseller_id\x18\x01 \x01(\tB(\xbaH%r#2!^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$\x12-\n\tnamespace\x18\x02 \x01(\tB\x1a\xbaH\x17r\x15\x32\x13^[a-z0-9._-]{1,64}$\x12\x1d\n\x0c\x66\x65\x65\x64_version\x18\x03 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x01\x12;\n\x06status\x18\x04 \x01(\x0e\x32\x1f.classifeed.feeds.v1.FeedStatusB\n\xbaH\x07\x82\x01\x04\x10\x01 \x00\x12\x15\n\x03url\x18\x05 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\x12%\n\x12sealed_credentials\x18\x06 \x01(\x0c\x42\t\xbaH\x06z\x04\x18\x80\x80\x06\x12+\n\x08interval\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x35\n\x04mode\x18\x08 \x01(\x0e\x32\x1d.classifeed.feeds.v1.LoadModeB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12?\n\x0b\x64isposition\x18\t \x01(\x0e\x32 .classifeed.feeds.v1.DispositionB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x30\n\x06\x66ormat\x18\n \x01(\tB \xbaH\x1dr\x1b\x32\x19^([a-z][a-z0-9_]{0,31})?$\"T\n\x11PutSourcesRequest\x12?\n\x07sources\x18\x01 \x03(\x0b\x32!.classifeed.feeds.v1.SourceRecordB\x0b\xbaH\x08\x92\x01\x05\x08\x01\x10\xf4\x03\"+\n\x12PutSourcesResponse\x12\x15\n\rfeed_versions\x18\x01 \x03(\x03\"z\n\x10RunSourceRequest\x12\x39\n\x06source\x18\x01 \x01(\x0b\x32!.classifeed.feeds.v1.SourceRecordB\x06\xbaH\x03\xc8\x01\x01\x12\r\n\x05\x66orce\x18\x02 \x01(\x08\x12\x1c\n\nrequest_id\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\xb0\x01\x01\"{\n\x16GetSourceStatesRequest\x12\x61\n\x05names\x18\x01 \x03(\tBR\xbaHO\x92\x01L\x08\x01\x10\xe8\x07\"ErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$\"O\n\x17GetSourceStatesResponse\x12\x34\n\x06states\x18\x01 \x03(\x0b\x32$.classifeed.feeds.v1.FeedSourceState\"\x82\x01\n\x0fGetFetchRequest\x12o\n\x04name\x18\x01 \x01(\tBa\xbaH^r\\2Z^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/fetches/[1-9][0-9]{0,17}$\"\xab\x01\n\x12ListFetchesRequest\x12X\n\x06parent\x18\x01 \x01(\tBH\xbaHErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\"[\n\x13ListFetchesResponse\x12+\n\x07\x66\x65tches\x18\x01 \x03(\x0b\x32\x1a.classifeed.feeds.v1.Fetch\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xf9\x03\n\x11\x46\x65\x65\x64SourceService\x12\x62\n\nPutSources\x12&.classifeed.feeds.v1.PutSourcesRequest\x1a\'.classifeed.feeds.v1.PutSourcesResponse\"\x03\x90\x02\x02\x12S\n\tRunSource\x12%.classifeed.feeds.v1.RunSourceRequest\x1a\x1a.classifeed.feeds.v1.Fetch\"\x03\x90\x02\x02\x12q\n\x0fGetSourceStates\x12+.classifeed.feeds.v1.GetSourceStatesRequest\x1a,.classifeed.feeds.v1.GetSourceStatesResponse\"\x03\x90\x02\x01\x12Q\n\x08GetFetch\x12$.classifeed.feeds.v1.GetFetchRequest\x1a\x1a.classifeed.feeds.v1.Fetch\"\x03\x90\x02\x01\x12\x65\n\x0bListFetches\x12\'.classifeed.feeds.v1.ListFetchesRequest\x1a(.classifeed.feeds.v1.ListFetchesResponse\"\x03\x90\x02\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n-classifeed/feeds/v1/feed_source_service.proto\x12\x13\x63lassifeed.feeds.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1e\x63lassifeed/feeds/v1/feed.proto\x1a\x1e\x63lassifeed/feeds/v1/load.proto\x1a\x1egoogle/protobuf/duration.proto\"\xeb\x03\n\x0cSourceRecord\x12;\n\tseller_id\x18\x01 \x01(\tB(\xbaH%r#2!^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$\x12-\n\tnamespace\x18\x02 \x01(\tB\x1a\xbaH\x17r\x15\x32\x13^[a-z0-9._-]{1,64}$\x12\x1d\n\x0c\x66\x65\x65\x64_version\x18\x03 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x01\x12;\n\x06status\x18\x04 \x01(\x0e\x32\x1f.classifeed.feeds.v1.FeedStatusB\n\xbaH\x07\x82\x01\x04\x10\x01 \x00\x12\x15\n\x03url\x18\x05 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\x12%\n\x12sealed_credentials\x18\x06 \x01(\x0c\x42\t\xbaH\x06z\x04\x18\x80\x80\x06\x12+\n\x08interval\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x35\n\x04mode\x18\x08 \x01(\x0e\x32\x1d.classifeed.feeds.v1.LoadModeB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12?\n\x0b\x64isposition\x18\t \x01(\x0e\x32 .classifeed.feeds.v1.DispositionB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x30\n\x06\x66ormat\x18\n \x01(\tB \xbaH\x1dr\x1b\x32\x19^([a-z][a-z0-9_]{0,31})?$\"T\n\x11PutSourcesRequest\x12?\n\x07sources\x18\x01 \x03(\x0b\x32!.classifeed.feeds.v1.SourceRecordB\x0b\xbaH\x08\x92\x01\x05\x08\x01\x10\xf4\x03\"+\n\x12PutSourcesResponse\x12\x15\n\rfeed_versions\x18\x01 \x03(\x03\"z\n\x10RunSourceRequest\x12\x39\n\x06source\x18\x01 \x01(\x0b\x32!.classifeed.feeds.v1.SourceRecordB\x06\xbaH\x03\xc8\x01\x01\x12\r\n\x05\x66orce\x18\x02 \x01(\x08\x12\x1c\n\nrequest_id\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\xb0\x01\x01\"{\n\x16GetSourceStatesRequest\x12\x61\n\x05names\x18\x01 \x03(\tBR\xbaHO\x92\x01L\x08\x01\x10\xe8\x07\"ErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$\"O\n\x17GetSourceStatesResponse\x12\x34\n\x06states\x18\x01 \x03(\x0b\x32$.classifeed.feeds.v1.FeedSourceState\"\x8f\x01\n\x12ListSourcesRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12Z\n\x05\x61\x66ter\x18\x02 \x01(\tBK\xbaHHrF2D^(sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64})?$\"$\n\x13ListSourcesResponse\x12\r\n\x05names\x18\x01 \x03(\t\"\x82\x01\n\x0fGetFetchRequest\x12o\n\x04name\x18\x01 \x01(\tBa\xbaH^r\\2Z^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/fetches/[1-9][0-9]{0,17}$\"\xab\x01\n\x12ListFetchesRequest\x12X\n\x06parent\x18\x01 \x01(\tBH\xbaHErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\"[\n\x13ListFetchesResponse\x12+\n\x07\x66\x65tches\x18\x01 \x03(\x0b\x32\x1a.classifeed.feeds.v1.Fetch\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xe0\x04\n\x11\x46\x65\x65\x64SourceService\x12\x62\n\nPutSources\x12&.classifeed.feeds.v1.PutSourcesRequest\x1a\'.classifeed.feeds.v1.PutSourcesResponse\"\x03\x90\x02\x02\x12S\n\tRunSource\x12%.classifeed.feeds.v1.RunSourceRequest\x1a\x1a.classifeed.feeds.v1.Fetch\"\x03\x90\x02\x02\x12q\n\x0fGetSourceStates\x12+.classifeed.feeds.v1.GetSourceStatesRequest\x1a,.classifeed.feeds.v1.GetSourceStatesResponse\"\x03\x90\x02\x01\x12\x65\n\x0bListSources\x12\'.classifeed.feeds.v1.ListSourcesRequest\x1a(.classifeed.feeds.v1.ListSourcesResponse\"\x03\x90\x02\x01\x12Q\n\x08GetFetch\x12$.classifeed.feeds.v1.GetFetchRequest\x1a\x1a.classifeed.feeds.v1.Fetch\"\x03\x90\x02\x01\x12\x65\n\x0bListFetches\x12\'.classifeed.feeds.v1.ListFetchesRequest\x1a(.classifeed.feeds.v1.ListFetchesResponse\"\x03\x90\x02\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -61,6 +61,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RUNSOURCEREQUEST'].fields_by_name['request_id']._serialized_options = b'\272H\005r\003\260\001\001'
   _globals['_GETSOURCESTATESREQUEST'].fields_by_name['names']._loaded_options = None
   _globals['_GETSOURCESTATESREQUEST'].fields_by_name['names']._serialized_options = b'\272HO\222\001L\010\001\020\350\007\"ErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$'
+  _globals['_LISTSOURCESREQUEST'].fields_by_name['page_size']._loaded_options = None
+  _globals['_LISTSOURCESREQUEST'].fields_by_name['page_size']._serialized_options = b'\272H\007\032\005\030\350\007(\000'
+  _globals['_LISTSOURCESREQUEST'].fields_by_name['after']._loaded_options = None
+  _globals['_LISTSOURCESREQUEST'].fields_by_name['after']._serialized_options = b'\272HHrF2D^(sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64})?$'
   _globals['_GETFETCHREQUEST'].fields_by_name['name']._loaded_options = None
   _globals['_GETFETCHREQUEST'].fields_by_name['name']._serialized_options = b'\272H^r\\2Z^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/fetches/[1-9][0-9]{0,17}$'
   _globals['_LISTFETCHESREQUEST'].fields_by_name['parent']._loaded_options = None
@@ -75,6 +79,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_FEEDSOURCESERVICE'].methods_by_name['RunSource']._serialized_options = b'\220\002\002'
   _globals['_FEEDSOURCESERVICE'].methods_by_name['GetSourceStates']._loaded_options = None
   _globals['_FEEDSOURCESERVICE'].methods_by_name['GetSourceStates']._serialized_options = b'\220\002\001'
+  _globals['_FEEDSOURCESERVICE'].methods_by_name['ListSources']._loaded_options = None
+  _globals['_FEEDSOURCESERVICE'].methods_by_name['ListSources']._serialized_options = b'\220\002\001'
   _globals['_FEEDSOURCESERVICE'].methods_by_name['GetFetch']._loaded_options = None
   _globals['_FEEDSOURCESERVICE'].methods_by_name['GetFetch']._serialized_options = b'\220\002\001'
   _globals['_FEEDSOURCESERVICE'].methods_by_name['ListFetches']._loaded_options = None
@@ -91,12 +97,16 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETSOURCESTATESREQUEST']._serialized_end=1067
   _globals['_GETSOURCESTATESRESPONSE']._serialized_start=1069
   _globals['_GETSOURCESTATESRESPONSE']._serialized_end=1148
-  _globals['_GETFETCHREQUEST']._serialized_start=1151
-  _globals['_GETFETCHREQUEST']._serialized_end=1281
-  _globals['_LISTFETCHESREQUEST']._serialized_start=1284
-  _globals['_LISTFETCHESREQUEST']._serialized_end=1455
-  _globals['_LISTFETCHESRESPONSE']._serialized_start=1457
-  _globals['_LISTFETCHESRESPONSE']._serialized_end=1548
-  _globals['_FEEDSOURCESERVICE']._serialized_start=1551
-  _globals['_FEEDSOURCESERVICE']._serialized_end=2056
+  _globals['_LISTSOURCESREQUEST']._serialized_start=1151
+  _globals['_LISTSOURCESREQUEST']._serialized_end=1294
+  _globals['_LISTSOURCESRESPONSE']._serialized_start=1296
+  _globals['_LISTSOURCESRESPONSE']._serialized_end=1332
+  _globals['_GETFETCHREQUEST']._serialized_start=1335
+  _globals['_GETFETCHREQUEST']._serialized_end=1465
+  _globals['_LISTFETCHESREQUEST']._serialized_start=1468
+  _globals['_LISTFETCHESREQUEST']._serialized_end=1639
+  _globals['_LISTFETCHESRESPONSE']._serialized_start=1641
+  _globals['_LISTFETCHESRESPONSE']._serialized_end=1732
+  _globals['_FEEDSOURCESERVICE']._serialized_start=1735
+  _globals['_FEEDSOURCESERVICE']._serialized_end=2343
 # @@protoc_insertion_point(module_scope)

@@ -70,6 +70,20 @@ class GetSourceStatesResponse(_message.Message):
     states: _containers.RepeatedCompositeFieldContainer[_feed_pb2.FeedSourceState]
     def __init__(self, states: _Optional[_Iterable[_Union[_feed_pb2.FeedSourceState, _Mapping]]] = ...) -> None: ...
 
+class ListSourcesRequest(_message.Message):
+    __slots__ = ("page_size", "after")
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    page_size: int
+    after: str
+    def __init__(self, page_size: _Optional[int] = ..., after: _Optional[str] = ...) -> None: ...
+
+class ListSourcesResponse(_message.Message):
+    __slots__ = ("names",)
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    names: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, names: _Optional[_Iterable[str]] = ...) -> None: ...
+
 class GetFetchRequest(_message.Message):
     __slots__ = ("name",)
     NAME_FIELD_NUMBER: _ClassVar[int]

@@ -52,6 +52,11 @@ class FeedSourceServiceStub:
                 request_serializer=classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2.GetSourceStatesRequest.SerializeToString,
                 response_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2.GetSourceStatesResponse.FromString,
                 _registered_method=True)
+        self.ListSources = channel.unary_unary(
+                '/classifeed.feeds.v1.FeedSourceService/ListSources',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2.ListSourcesRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2.ListSourcesResponse.FromString,
+                _registered_method=True)
         self.GetFetch = channel.unary_unary(
                 '/classifeed.feeds.v1.FeedSourceService/GetFetch',
                 request_serializer=classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2.GetFetchRequest.SerializeToString,
@@ -91,6 +96,13 @@ class FeedSourceServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListSources(self, request, context):
+        """Lists the namespaces that have a source which is not removed, by seller and namespace.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetFetch(self, request, context):
         """Returns one fetch. NOT_FOUND when there is none.
         """
@@ -122,6 +134,11 @@ def add_FeedSourceServiceServicer_to_server(servicer, server):
                     servicer.GetSourceStates,
                     request_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2.GetSourceStatesRequest.FromString,
                     response_serializer=classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2.GetSourceStatesResponse.SerializeToString,
+            ),
+            'ListSources': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSources,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2.ListSourcesRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2.ListSourcesResponse.SerializeToString,
             ),
             'GetFetch': grpc.unary_unary_rpc_method_handler(
                     servicer.GetFetch,
@@ -217,6 +234,33 @@ class FeedSourceService:
             '/classifeed.feeds.v1.FeedSourceService/GetSourceStates',
             classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2.GetSourceStatesRequest.SerializeToString,
             classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2.GetSourceStatesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSources(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.FeedSourceService/ListSources',
+            classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2.ListSourcesRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_feed__source__service__pb2.ListSourcesResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -104,18 +104,20 @@ class GetIndexStatusRequest(_message.Message):
     def __init__(self, client: _Optional[str] = ...) -> None: ...
 
 class IndexStatus(_message.Message):
-    __slots__ = ("documents", "positions", "rebuild", "equal_shards", "differing_shards")
+    __slots__ = ("documents", "positions", "rebuild", "equal_shards", "differing_shards", "catch_up_records")
     DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
     POSITIONS_FIELD_NUMBER: _ClassVar[int]
     REBUILD_FIELD_NUMBER: _ClassVar[int]
     EQUAL_SHARDS_FIELD_NUMBER: _ClassVar[int]
     DIFFERING_SHARDS_FIELD_NUMBER: _ClassVar[int]
+    CATCH_UP_RECORDS_FIELD_NUMBER: _ClassVar[int]
     documents: int
     positions: _containers.RepeatedCompositeFieldContainer[_receiver_service_pb2.ShardPosition]
     rebuild: IndexRebuild
     equal_shards: int
     differing_shards: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, documents: _Optional[int] = ..., positions: _Optional[_Iterable[_Union[_receiver_service_pb2.ShardPosition, _Mapping]]] = ..., rebuild: _Optional[_Union[IndexRebuild, _Mapping]] = ..., equal_shards: _Optional[int] = ..., differing_shards: _Optional[_Iterable[int]] = ...) -> None: ...
+    catch_up_records: int
+    def __init__(self, documents: _Optional[int] = ..., positions: _Optional[_Iterable[_Union[_receiver_service_pb2.ShardPosition, _Mapping]]] = ..., rebuild: _Optional[_Union[IndexRebuild, _Mapping]] = ..., equal_shards: _Optional[int] = ..., differing_shards: _Optional[_Iterable[int]] = ..., catch_up_records: _Optional[int] = ...) -> None: ...
 
 class IndexRebuild(_message.Message):
     __slots__ = ("reason", "shards", "documents", "serves_former")

@@ -1,0 +1,125 @@
+"""A searcher that was stopped is not searched before it has what changed meanwhile; a later lag changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from classifeed_common.errors import Unavailable
+from classifeed_searcher.consumers.index_sink import IndexSink
+from classifeed_searcher.store.catch_up import CatchUp
+
+pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(900)]
+
+DOCUMENTS, CHANGED = 60, 20
+
+
+class Disk:
+    """What indexes are written to: while it does not respond nothing is taken in."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.is_away = False
+        take_in = IndexSink.__call__
+
+        async def write(sink: IndexSink, *batch: Any) -> None:
+            if self.is_away:
+                raise Unavailable("DISK_UNAVAILABLE", "the disk does not respond")
+            await take_in(sink, *batch)
+
+        monkeypatch.setattr(IndexSink, "__call__", write)
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    return Disk(monkeypatch)
+
+
+async def test_stopped_searcher_is_searched_once_it_has_what_it_missed(
+    upstream: Any,
+    build: Any,
+    deliver: Callable[[], Awaitable[None]],
+    open_searcher: Callable[..., Any],
+    forget_topic: Callable[[], Awaitable[None]],
+    disk: Disk,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def change(version: int) -> None:
+        await upstream.push(*[build.upsert(f"k{n}", version) for n in range(CHANGED)])
+        await upstream.delivered()
+
+    await upstream.put_schema()
+    await upstream.push(*[build.upsert(f"k{n}") for n in range(DOCUMENTS)])
+    await deliver()
+    searcher = open_searcher()
+    searcher.start()
+    await searcher.until(lambda: len(searcher.versions()) == DOCUMENTS)
+    await searcher.stop()
+    await change(2)
+
+    # The naive way, an index that is whole is searched: nothing says that a third of it is old.
+    disk.is_away = True
+    with monkeypatch.context() as naive:
+        naive.setattr(CatchUp, "behind", 0)
+        searcher = open_searcher()
+        searcher.start()
+        await searcher.until(lambda: searcher.is_whole)
+        assert set(searcher.versions().values()) == {1}
+        await searcher.stop()
+
+    # It says what it lacks, waits for no more than that, and may be stopped meanwhile.
+    searcher = open_searcher()
+    searcher.start()
+    await searcher.until(lambda: searcher.live.catch_up is not None)
+    await change(3)
+    with pytest.raises(Unavailable, match=f"lacks {CHANGED} records") as refusal:
+        await searcher.live.check()
+    assert refusal.value.reason == "INDEX_CATCHING_UP"
+    assert f"lacks {CHANGED} records" in searcher.keeper.blocked()[upstream.client]
+    assert sum((await searcher.keeper.backlog()).values()) == 2 * CHANGED
+    await searcher.stop()
+
+    disk.is_away = False
+    expected = await upstream.live_versions()
+    shown: list[dict[str, int]] = []
+    searcher = open_searcher()
+    searcher.start()
+    await searcher.until(lambda: searcher.is_whole and not shown.append(searcher.versions()))
+    assert shown == [expected]
+    assert not searcher.keeper.blocked()
+
+    # Lag alone does not take it out of service.
+    disk.is_away = True
+    await change(4)
+    assert sum((await searcher.keeper.backlog()).values()) == CHANGED
+    await searcher.live.check()
+    await searcher.stop()
+
+    # Old results, and that named, are better than none where it does not advance.
+    searcher = open_searcher()
+    searcher.keeper._standstill_s = 0.5
+    searcher.start()
+    await searcher.until(lambda: searcher.is_whole)
+    assert searcher.versions() == expected
+    assert "it is searched as it is" in searcher.keeper.blocked()[upstream.client]
+    disk.is_away = False
+    current = await upstream.live_versions()
+    await searcher.until(lambda: searcher.versions() == current)
+    assert not searcher.keeper.blocked()
+    await searcher.stop()
+
+    # The topic loses what comes next while the searcher is about to read it.
+    await change(5)
+    searcher = open_searcher()
+    ends_for = searcher.topic.ends_for
+
+    async def ends_for_then_forget(positions: Any) -> Any:
+        ends = await ends_for(positions)
+        await forget_topic()
+        return ends
+
+    searcher.topic.ends_for = ends_for_then_forget
+    searcher.start()
+    await searcher.until(lambda: searcher.is_whole)
+    assert searcher.versions() == await upstream.live_versions()
