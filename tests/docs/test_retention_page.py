@@ -6,13 +6,11 @@ import re
 from importlib import import_module
 from pathlib import Path
 
-from pydantic_settings import BaseSettings
 from sqlalchemy import MetaData
 
 from classifeed_common.db import shared_tables
 from classifeed_jobs.tables import add_jobs
-from classifeed_loader.settings import Hosting
-from tests.docs.pages import REFERENCE, ROOT
+from tests.docs.pages import REFERENCE, ROOT, default_of
 
 SERVICES = ("api", "loader", "processor", "offers", "receiver", "indexer")
 SHARED = "Every service that has them"
@@ -68,11 +66,11 @@ def test_settings_have_the_defaults_of_the_code() -> None:
         assert str(default_of(name)) == default, name
 
 
-def default_of(name: str) -> object:
-    if not name.startswith("CLASSIFEED_"):
-        return Hosting.model_fields[name.lower()].default
-    service, _, field = name.removeprefix("CLASSIFEED_").lower().partition("_")
-    settings: type[BaseSettings] = getattr(
-        import_module(f"classifeed_{service}.settings"), f"{service.capitalize()}Settings"
-    )
-    return settings.model_fields[field].default
+def test_what_charts_say_of_settings_is_so_and_retention_is_said() -> None:
+    for service in SERVICES:
+        values = " ".join(re.findall(r"^# ?(.*)", (ROOT / "helm" / service / "values.yaml").read_text("utf-8"), re.M))
+        prefix = f"CLASSIFEED_{service.upper()}_"
+        said = {prefix + name: number for name, number in re.findall(r"\b([A-Z][A-Z0-9_]+) \((\d+)", values)}
+        for name, default in said.items():
+            assert float(default) == default_of(name), name
+        assert set(re.findall(rf"{prefix}\w+", PAGE)) <= set(said)

@@ -79,7 +79,11 @@ DAY: Final = {
     """,
 }
 REMOVAL: Final = {
-    "loader": "UPDATE feed_loader_task SET status = 3 WHERE namespace = 'gone'",
+    "loader": """
+        UPDATE feed_loader_task SET status = 3 WHERE namespace = 'gone';
+        INSERT INTO feed_fetches (seller_id, namespace, feed_loader_result_id, feed_version, trigger, outcome, ended_at)
+        SELECT 's', 'gone', n, 1, 1, 4, %(at)s FROM generate_series(1, 5) n
+    """,
     "api": """
         INSERT INTO feed (seller_id, namespace, version, published_version, status, settings, sealed_credentials,
                           created_at, updated_at) VALUES ('s', 'gone', 1, 1, 3, '', '', %(at)s, %(at)s);
