@@ -190,8 +190,8 @@ WITH old AS MATERIALIZED (
             WHERE client = s.client AND queue = s.queue AND shard = s.shard) AS e
      WHERE s.queue = 3
        AND e.idx < ((extract(epoch FROM clock_timestamp()) - %(age_s)s) * 1000000)::bigint
-       AND NOT (e.is_newest AND EXISTS (
-           SELECT FROM documents d
+       AND NOT (e.is_newest AND 1 = (  -- not EXISTS, which would be hashed over all documents
+           SELECT count(*) FROM documents d
             WHERE d.client = e.client AND d.hash = e.hash AND d.pk = e.pk AND d.status = 1 AND d.epoch = e.epoch
               AND d.version = e.version AND d.modify_timestamp = e.modify_timestamp))
      LIMIT %(limit)s
