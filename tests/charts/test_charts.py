@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,13 @@ import kubernetes_validate
 import pytest
 from pydantic_settings import BaseSettings
 
-from tests.charts.conftest import SERVICES, Manifests
+from classifeed_jobs.metrics import SCHEDULE_AGE
+from tests.charts.conftest import ROOT, SERVICES, Manifests
 
 Render = Callable[..., Manifests]
 # Building helm on a machine that never did takes minutes.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+_OTHERS = {"ServiceMonitor", "PodMonitor", "PrometheusRule"}  # of the Prometheus operator, not of Kubernetes
 _SETS = ((), ("serviceMonitor.enabled=true", "migrations.hooks=false", "image.digest=sha256:" + "a" * 64))
 
 
@@ -40,7 +44,7 @@ def test_chart_passes_strict_lint(helm: Path, charts: Path, chart: str) -> None:
 def test_manifests_fit_the_schemas_of_kubernetes(render: Render, chart: str, settings: tuple[str, ...]) -> None:
     manifests = render(chart, *settings)
     for manifest in manifests:
-        if manifest["kind"] != "ServiceMonitor":  # not one of Kubernetes' own
+        if manifest["kind"] not in _OTHERS:
             kubernetes_validate.validate(manifest, "1.34", strict=True)
     kinds = {manifest["kind"] for manifest in manifests}
     assert {"ServiceAccount", "ConfigMap", "Service", "NetworkPolicy", "PodDisruptionBudget"} <= kinds
@@ -107,6 +111,25 @@ def test_settings_that_a_chart_names_exist_in_the_code(render: Render, chart: st
     for workload in workloads(manifests):
         named |= {variable["name"] for container in containers(workload) for variable in container.get("env", [])}
     assert named <= known
+
+
+@pytest.mark.parametrize("chart", ["api", "loader", "offers", "processor"])
+def test_alerts_watch_the_clean_up_of_the_service_and_name_their_runbook(render: Render, chart: str) -> None:
+    clean_up = import_module(f"classifeed_{chart}.app.clean_up").CLEAN_UP
+    manifests = render(chart, "alerts.enabled=true", "alerts.cleanUpHours=5", "serviceMonitor.enabled=true")
+    [rule] = [each for each in manifests if each["kind"] == "PrometheusRule"]
+    alerts = {alert["alert"]: alert for group in rule["spec"]["groups"] for alert in group["rules"]}
+    assert alerts["ClassifeedTablesPastTheirBound"]["expr"].endswith("> 18000")
+    for name, alert in alerts.items():
+        [(metric, labels)] = re.findall(r"(\w+)\{(.*?)\}", alert["expr"])
+        assert metric == SCHEDULE_AGE.describe()[0].name
+        assert labels == f'schedule="{clean_up}"'
+        assert name in (ROOT / alert["annotations"]["runbook"]).read_text("utf-8")
+    # The processes that reap, and so show the figure, are scraped.
+    [monitor] = [each for each in manifests if each["kind"] == "PodMonitor"]
+    [unlike] = monitor["spec"]["selector"]["matchExpressions"]
+    assert (unlike["operator"], unlike["values"]) == ("NotIn", ["serve"])
+    assert not [each for each in render(chart) if each["kind"] in _OTHERS]
 
 
 @pytest.mark.parametrize(

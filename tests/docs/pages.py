@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+
+from pydantic_settings import BaseSettings
+
+from classifeed_loader.settings import Hosting
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -35,3 +40,14 @@ def entries(page: Path) -> list[Entry]:
             entry = Entry(section, heading["title"], "")
             found.append(entry)
     return found
+
+
+def default_of(variable: str) -> object:
+    """Return the default of a setting by its variable, CLASSIFEED_<SERVICE>_<NAME> or one of the job engine's."""
+    if not variable.startswith("CLASSIFEED_"):
+        return Hosting.model_fields[variable.lower()].default
+    service, _, field = variable.removeprefix("CLASSIFEED_").lower().partition("_")
+    settings: type[BaseSettings] = getattr(
+        import_module(f"classifeed_{service}.settings"), f"{service.capitalize()}Settings"
+    )
+    return settings.model_fields[field].default

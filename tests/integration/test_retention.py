@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
+from uuid import uuid4
 
 import pytest
 
@@ -15,6 +17,7 @@ from classifeed_common.db import Database
 from classifeed_jobs import JobStore
 from classifeed_loader.app.clean_up import loader_clean_up
 from classifeed_offers.app.clean_up import offers_clean_up
+from classifeed_offers.app.watch_publication import PublicationWatch
 from classifeed_processor.app.clean_up import processor_clean_up
 from classifeed_processor.rpc.task_service import TaskService
 
@@ -36,7 +39,8 @@ DAY: Final = {
         INSERT INTO feed_statistics VALUES ('s', %(feed)s, %(number)s, 1, '');
         INSERT INTO offer_batches SELECT 's', %(feed)s, %(number)s, 1, b, 100 FROM generate_series(1, 2) b;
         INSERT INTO offer_errors SELECT 's', %(feed)s, %(number)s, e::text, '', 1, e, 1, 1, 'C', '', 1, 1, '', '', '',
-                                        '', '', '', '' FROM generate_series(1, 5) e
+                                        '', '', '', '' FROM generate_series(1, 5) e;
+        INSERT INTO blob_refs VALUES ('task:s/' || %(feed)s || '/' || %(number)s, repeat('0', 64))
     """,
     "offers": """
         INSERT INTO task_heads VALUES ('s', %(feed)s, %(number)s, 1)
@@ -49,7 +53,10 @@ DAY: Final = {
         INSERT INTO offers (seller_id, namespace, external_id, content, content_hash, origin, status, last_task_id,
                             last_change, moderation, version, published_version, updated_at)
         VALUES ('s', %(feed)s, %(number)s, '', decode(repeat('00', 16), 'hex'), 'FEED', 'ACTIVE', 1, 'ADDED',
-                'APPROVED', 5, 5, %(at)s)
+                'APPROVED', 5, 5, %(at)s);
+        INSERT INTO republications (reason, requested_at, marked_at, finished_at)
+        SELECT '', at, at, at
+        FROM (SELECT clock_timestamp() - make_interval(days => 366 - %(day)s) AS at) AS t WHERE %(feed)s = 'link'
     """,
     "loader": """
         INSERT INTO feed_loader_task (seller_id, namespace, feed_version, status, url, sealed_credentials, interval_s,
@@ -58,25 +65,32 @@ DAY: Final = {
         INSERT INTO feed_fetches (seller_id, namespace, feed_loader_result_id, feed_version, trigger, outcome, task,
                                   ended_at)
         VALUES ('s', %(feed)s, %(number)s, 1, 1, 3, %(task)s, %(at)s);
-        UPDATE feed_loader_task SET last_result_id = %(number)s WHERE namespace = %(feed)s
+        UPDATE feed_loader_task SET last_result_id = %(number)s WHERE namespace = %(feed)s;
+        INSERT INTO blob_refs VALUES ('fetch:' || %(number)s, repeat('0', 64)) ON CONFLICT DO NOTHING
     """,
     "api": """
         INSERT INTO uploads (upload_id, seller_id, namespace, mode, disposition, file_name, sha256, size_bytes, task_id,
                              stored, version, published_version, created_at)
-        VALUES (gen_random_uuid(), 's', %(feed)s, 1, 1, '', '', 1, %(number)s, true, %(number)s, %(number)s, %(at)s);
+        VALUES (%(upload)s, 's', %(feed)s, 1, 1, '', '', 1, %(number)s, true, %(number)s, %(number)s, %(at)s);
+        INSERT INTO blob_refs VALUES ('upload:' || %(upload)s, repeat('0', 64));
         INSERT INTO uploads (upload_id, seller_id, namespace, mode, disposition, file_name, sha256, size_bytes, stored,
                              version, published_version, created_at)
         VALUES (gen_random_uuid(), 's', %(feed)s, 1, 1, '', '', 1, false, 0, 0, %(at)s)
     """,
 }
 REMOVAL: Final = {
-    "loader": "UPDATE feed_loader_task SET status = 3 WHERE namespace = 'gone'",
+    "loader": """
+        UPDATE feed_loader_task SET status = 3 WHERE namespace = 'gone';
+        INSERT INTO feed_fetches (seller_id, namespace, feed_loader_result_id, feed_version, trigger, outcome, ended_at)
+        SELECT 's', 'gone', n, 1, 1, 4, %(at)s FROM generate_series(1, 5) n
+    """,
     "api": """
         INSERT INTO feed (seller_id, namespace, version, published_version, status, settings, sealed_credentials,
                           created_at, updated_at) VALUES ('s', 'gone', 1, 1, 3, '', '', %(at)s, %(at)s);
         INSERT INTO feed_deletions VALUES ('s', 'gone', 1, 1, 1, %(at)s)
     """,
 }
+JUST_NOW: Final = "VALUES ('', clock_timestamp(), clock_timestamp())"
 
 
 class Tasks:
@@ -89,10 +103,11 @@ class Tasks:
         return set((await self._service.FindTasks(FindTasksRequest(names=names), None)).names)  # type: ignore[arg-type]
 
 
-async def run(db: Database, statements: str, values: dict[str, Any]) -> None:
-    async with db.transaction() as tx:
-        for statement in filter(str.strip, statements.split(";")):
-            await tx.execute(statement, values)
+async def run(db: Database, scripts: Sequence[tuple[str, dict[str, Any]]]) -> None:
+    async with db.transaction() as tx, tx.pipeline():
+        for statements, values in scripts:
+            for statement in filter(str.strip, statements.split(";")):
+                await tx.execute(statement, values)
 
 
 async def counts(db: Database, *tables: str) -> dict[str, int]:
@@ -112,36 +127,41 @@ async def test_every_table_is_at_its_bound_after_a_year_of_daily_loads(migrated_
         "loader": loader_clean_up(tasks, refs),
         "api": api_clean_up(tasks, refs, history_uploads=KEPT, removed_days=45),
     }
+    for name in ("processor", "loader", "api"):
+        await run(dbs[name], [("INSERT INTO blobs VALUES (repeat('0', 64), 1000, clock_timestamp())", {})])
+    scripts: dict[str, list[tuple[str, dict[str, Any]]]] = defaultdict(list)
     for day in range(1, 366):
         at = BEGIN + timedelta(days=day)
         for feed in FEEDS:
             if feed == "gone" and day > GONE_AFTER:
                 continue
             is_removal = feed == "gone" and day == GONE_AFTER
-            number = int(at.timestamp() * 1_000_000)
+            number = int(at.timestamp() * 1_000_000) + FEEDS.index(feed)
             values = {
-                "feed": feed, "number": number, "at": at, "kind": 2 if is_removal else 1,
+                "feed": feed, "number": number, "at": at, "kind": 2 if is_removal else 1, "day": day, "upload": uuid4(),
                 "source": FEEDS.index(feed) if feed != "uploads" and not is_removal else None,
                 "fetch": number if feed != "uploads" and not is_removal else None,
                 "task": f"sellers/s/feeds/{feed}/tasks/{number}",
             }  # fmt: skip
             for name in ("processor", "offers", "api" if feed == "uploads" else "loader"):
                 if name == "loader" and is_removal:
-                    await run(dbs[name], REMOVAL[name], values)
-                    await run(dbs["api"], REMOVAL["api"], values)
+                    scripts[name].append((REMOVAL[name], values))
+                    scripts["api"].append((REMOVAL["api"], values))
                 else:
-                    await run(dbs[name], DAY[name], values)
+                    scripts[name].append((DAY[name], values))
         if day % 5 == 0:
             for name, cleaner in cleaners.items():
+                await run(dbs[name], scripts.pop(name, []))
                 await cleaner.run(dbs[name], at)
             if day == GONE_AFTER + 5:
                 assert await counts(dbs["api"], "feed", "feed_deletions") == {"feed": 1, "feed_deletions": 1}
     # Two feeds that live, with 20 loads each, and the removal of the third.
-    assert await counts(dbs["processor"], "tasks", "feed_statistics", "offer_batches", "offer_errors") == {
+    assert await counts(dbs["processor"], "tasks", "feed_statistics", "offer_batches", "offer_errors", "blob_refs") == {
         "tasks": 2 * KEPT + 1,
         "feed_statistics": 2 * KEPT + 1,
         "offer_batches": (2 * KEPT + 1) * BATCHES,
         "offer_errors": (2 * KEPT + 1) * ISSUES,
+        "blob_refs": 2 * KEPT + 1,
     }
     # 30 days and the one that has just begun, of two feeds; of the third its last run.
     assert await counts(dbs["offers"], "task_ends", "applied_batches") == {
@@ -150,11 +170,16 @@ async def test_every_table_is_at_its_bound_after_a_year_of_daily_loads(migrated_
     }
     # The one offer of each last load, and what was removed within 45 days: of two feeds.
     assert await counts(dbs["offers"], "offers") == {"offers": 2 * (1 + 46) + 1}
+    # Those of 90 days go with the next one that is finished.
+    await run(dbs["offers"], [(f"INSERT INTO republications (reason, requested_at, marked_at) {JUST_NOW}", {})])
+    await PublicationWatch(dbs["offers"]).look()
+    assert await counts(dbs["offers"], "republications") == {"republications": 90}
     # Those of the tasks; of a removed feed the one whose file may be asked for.
-    assert await counts(dbs["loader"], "feed_fetches") == {"feed_fetches": KEPT + 1}
+    assert await counts(dbs["loader"], "feed_fetches", "blob_refs") == {"feed_fetches": KEPT + 1, "blob_refs": KEPT + 1}
     # Those of the tasks, and what broke off within a day.
-    assert await counts(dbs["api"], "uploads", "feed", "feed_deletions") == {
+    assert await counts(dbs["api"], "uploads", "blob_refs", "feed", "feed_deletions") == {
         "uploads": KEPT + 2,
+        "blob_refs": KEPT,
         "feed": 0,
         "feed_deletions": 0,
     }

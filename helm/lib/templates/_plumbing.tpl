@@ -88,5 +88,24 @@ spec:
     - port: http
       path: /metrics
       interval: 30s
+---
+# The Service has the pods of one role only; what jobs and tables are like is told by those of the others.
+apiVersion: monitoring.coreos.com/v1
+kind: PodMonitor
+metadata:
+  name: {{ include "classifeed.fullname" . }}
+  labels:
+    {{- include "classifeed.labels" . | nindent 4 }}
+spec:
+  selector:
+    matchLabels:
+      {{- include "classifeed.selector" . | nindent 6 }}
+    matchExpressions:
+      - {key: app.kubernetes.io/component, operator: NotIn, values: [{{ .Values.servedBy | quote }}]}
+  podMetricsEndpoints:
+    - port: http
+      path: /metrics
+      interval: 30s
 {{- end }}
+{{- include "classifeed.alerts" . }}
 {{- end -}}

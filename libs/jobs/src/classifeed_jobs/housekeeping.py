@@ -11,7 +11,7 @@ from typing import Final
 import structlog
 
 from classifeed_common.db import Database, is_passing_fault, load_queries
-from classifeed_jobs.metrics import JOBS, OLDEST, WORKERS
+from classifeed_jobs.metrics import JOBS, OLDEST, SCHEDULE_AGE, WORKERS
 from classifeed_jobs.pacing import Pace
 from classifeed_jobs.retention import Archive, Retention
 
@@ -22,6 +22,7 @@ _FORGET_WORKERS = _SQL["forget_workers"]
 _FORGET_KEYS = _SQL["forget_keys"]
 _DEPTHS = _SQL["depths"]
 _COUNT_WORKERS = _SQL["count_workers"]
+_SCHEDULE_AGES = _SQL["schedule_ages"]
 
 _HOT_TABLES: Final = ("dl_jobs", "dl_job_locks", "dl_job_keys", "dl_workers", "dl_queues")
 _DEAD_LIMIT: Final = 2000
@@ -119,10 +120,14 @@ class Housekeeping:
         async with self._db.connection() as connection:
             depths = await (await connection.execute(_DEPTHS)).fetchall()
             workers = await (await connection.execute(_COUNT_WORKERS)).fetchone()
+            ages = await (await connection.execute(_SCHEDULE_AGES)).fetchall()
         JOBS.clear()
         OLDEST.clear()
+        SCHEDULE_AGE.clear()
         for queue, state, jobs, oldest_s in depths:
             JOBS.labels(queue, state).set(jobs)
             if state == "ready":
                 OLDEST.labels(queue).set(oldest_s)
+        for schedule, age_s in ages:
+            SCHEDULE_AGE.labels(schedule).set(age_s)
         WORKERS.set(workers[0] if workers is not None else 0)

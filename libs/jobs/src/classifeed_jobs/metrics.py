@@ -29,6 +29,11 @@ JOBS: Final = Gauge(
     "jobs_live", "Jobs that have not ended, by queue and state: ready, delayed, parked, running.", ("queue", "state")
 )
 OLDEST: Final = Gauge("jobs_oldest_seconds", "How long the oldest ready job has been waiting, by queue.", ("queue",))
+SCHEDULE_AGE: Final = Gauge(
+    "job_schedule_success_age_seconds",
+    "For how long no job of a schedule has succeeded, by schedule; of those whose lock key is their name.",
+    ("schedule",),
+)
 WORKERS: Final = Gauge("job_workers", "Worker processes that have renewed their lease within a minute.")
 
 # Looking a child up by its labels costs more than counting; queues are few.

@@ -24,6 +24,16 @@ _DONE = (
     "lease_ttl_sec, cancel_requested, created_at, finished_at) SELECT dl_new_job_id(), 'q', 'noop', '{}', 100, now(), "
     "'succeeded', 1, 1, 60, false, now(), now() + make_interval(days => %s) FROM generate_series(1, %s)"
 )
+_ENDED = (
+    "INSERT INTO dl_jobs_done (job_id, queue, task, args, priority, available_at, status, attempt, claim_no, "
+    "lease_ttl_sec, cancel_requested, created_at, lock_key, finished_at) SELECT dl_new_job_id(), 'q', 'noop', '{}', "
+    "100, now(), %s, 1, 1, 60, false, now(), %s, now() - make_interval(hours => %s)"
+)
+_SCHEDULE = (
+    "INSERT INTO dl_schedules (name, queue, task, args, lock_key, priority, every_sec, time_zone, missed, grace_sec, "
+    "next_slot, created_at, paused_at) SELECT %s, 'q', 'noop', '{}', %s, 100, 3600, 'UTC', 'skip', 60, "
+    "now() + interval '1 day', now() - interval '9 hours', CASE WHEN %s THEN now() END"
+)
 _EVENTS = (
     "INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, at) SELECT dl_new_job_id(), 'queued', 0, 0, "
     "now() + make_interval(days => %s) FROM generate_series(1, %s)"
@@ -140,12 +150,31 @@ async def test_figures_of_the_tables_and_of_the_runs(bench: Bench) -> None:
         await bench.enqueue(queue="waiting")
         due = await bench.value("SELECT now() + interval '1 hour'")
         await bench.enqueue(queue="waiting", available_at=due)
+        for name in ("ran", "failed", "new", "paused"):
+            await bench.execute(_SCHEDULE, name, name, name == "paused")
+        for name, status, hours in (
+            ("ran", "succeeded", 5),
+            ("ran", "succeeded", 2),
+            ("ran", "failed", 1),
+            ("failed", "failed", 3),
+        ):
+            await bench.execute(_ENDED, status, name, hours)
         await Housekeeping(bench.db, retention=None, forget_workers_s=3600).show_figures()
     value = REGISTRY.get_sample_value
     assert value("jobs_live", {"queue": "waiting", "state": "ready"}) == 1
     assert value("jobs_live", {"queue": "waiting", "state": "delayed"}) == 1
     assert (value("jobs_oldest_seconds", {"queue": "waiting"}) or -1) >= 0
     assert value("job_workers") == 1
+    ages = {
+        name: value("job_schedule_success_age_seconds", {"schedule": name})
+        for name in ("ran", "failed", "new", "paused")
+    }
+    assert {name: age and age // 3600 for name, age in ages.items()} == {
+        "ran": 2,
+        "failed": 9,
+        "new": 9,
+        "paused": None,
+    }
     runs = {
         outcome: value("job_run_seconds_count", {"queue": "q", "task": "figured", "outcome": outcome})
         for outcome in ("succeeded", "retry")

@@ -89,7 +89,9 @@ def build(settings: ApiSettings) -> ServiceRunner:
         settings=settings,
         db=db,
         store_upload=StoreUpload(db, blobs, refs, on_stored=tasks.wake),
-        upload_slots=UploadSlots(settings.upload_streams, settings.upload_streams_per_seller),
+        upload_slots=UploadSlots(
+            settings.upload_streams, settings.upload_streams_per_seller, spared_s=settings.upload_spared_s
+        ),
         feeds=_feed_cases(settings, db, processor, loader, sources, tasks),
         explain_offer=ExplainOffer(
             db,

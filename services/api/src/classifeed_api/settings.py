@@ -54,6 +54,12 @@ class ApiSettings(ServiceSettings):
     upload_streams_per_seller: int = Field(
         default=8, gt=0, description="Uploads of one seller that may be open at once in this process."
     )
+    upload_spared_s: float = Field(
+        default=5,
+        gt=0,
+        description="While as many uploads are open as may be, one that has brought less than 64 KiB for this long "
+        "makes place for a new one, the idlest first, in seconds.",
+    )
     spool_reserve_bytes: int = Field(
         default=256 * 1024**2, ge=0, description="Free space that an upload must leave in the spool folder, in bytes."
     )

@@ -13,6 +13,7 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
 from classifeed.feeds.v1.feed_service_pb2 import UploadFeedRequest, UploadSpec
+from classifeed_api.rpc.upload_pieces import LEAST_BYTES
 from classifeed_common.spool import run_folder
 
 PIECE = 50_000
@@ -73,7 +74,7 @@ async def test_upload_that_drips_is_ended(start_api: StartApi, refusal: Refusal)
 async def test_uploads_past_the_limit_are_refused_at_once(
     start_api: StartApi, eventually: Callable[..., Awaitable[None]], limits: dict[str, int], seller_id: str, reason: str
 ) -> None:
-    api = await start_api(roles={"serve"}, upload_idle_s=600, **limits)
+    api = await start_api(roles={"serve"}, upload_idle_s=600, upload_spared_s=600, **limits)
     calls = [await open_upload(api, pieces=1) for _ in range(2)]
     await eventually(lambda: spooled(api) == [PIECE] * 2)
     with pytest.raises(grpc.aio.AioRpcError) as caught:
@@ -92,6 +93,36 @@ async def test_uploads_past_the_limit_are_refused_at_once(
     await api.stub.UploadFeed(parts(seller_id))
     calls[1].cancel()
     await eventually(lambda: list(api.spool.iterdir()) == [])
+
+
+async def test_idlest_upload_makes_place_when_all_places_are_taken(
+    start_api: StartApi, eventually: Callable[..., Awaitable[None]]
+) -> None:
+    """Many sellers with one idle upload each would keep out everybody else for as long as they come again."""
+    api = await start_api(
+        roles={"serve"}, upload_idle_s=600, upload_spared_s=0.5, upload_streams=2, upload_limit_bytes=1 << 30
+    )
+    idle = await open_upload(api, "idle", pieces=1)
+    await eventually(lambda: spooled(api) == [PIECE])
+    busy = await open_upload(api, "busy", pieces=1)
+    await eventually(lambda: spooled(api) == [PIECE] * 2)
+
+    async def is_taken() -> bool:
+        await busy.write(UploadFeedRequest(chunk=b"x" * LEAST_BYTES))
+        try:
+            await api.stub.UploadFeed(parts("other"))
+        except grpc.aio.AioRpcError as error:
+            assert error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+            return False
+        return True
+
+    async with asyncio.timeout(60):
+        while not await is_taken():
+            await asyncio.sleep(0.05)
+        with pytest.raises(grpc.aio.AioRpcError, match="another upload needed the place"):
+            await idle
+    await busy.done_writing()
+    await busy
 
 
 async def test_open_upload_keeps_no_piece_in_memory(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from classifeed.feeds.v1 import load_pb2, offer_requests_pb2
+from classifeed_processor.feed import issues
+from classifeed_processor.feed.child_place import child_places
 
 
 def issues_of(load, content, **options):
@@ -160,13 +162,21 @@ def test_an_offer_of_too_many_elements_is_rejected_alone(load, yml, offer):
     assert "2,006 elements" in loaded.records[1].errors[0].message
 
 
-def test_a_flood_of_issues_is_counted_and_cut(load, yml, offer):
+def test_a_flood_of_issues_is_counted_and_cut(load, yml, offer, monkeypatch):
+    parsed = []
+
+    def counting(source, encoding):
+        parsed.append(source)
+        return child_places(source, encoding)
+
+    monkeypatch.setattr(issues, "child_places", counting)
     loaded = load(yml(offer("a", extra="<picture>bad one</picture>" * 100), offer("b", price="x")))
     errors = loaded.records[0].errors
     assert len(errors) == 20
     assert errors[-1].code == "TOO_MANY_ISSUES"
     assert "81 further" in errors[-1].message
     assert [error.code for error in loaded.records[1].errors] == ["PRICE_INVALID"]
+    assert len(parsed) == 2, "each offer once, for the places of all its issues"
 
 
 def test_a_patch_names_what_the_file_states_and_asks_for_nothing_else(load):

@@ -39,6 +39,7 @@ def build(settings: ReceiverSettings) -> ServiceRunner:
         interval_s=settings.trim_interval_s,
         elements=settings.trim_elements,
         group_lifetime_s=settings.group_lifetime_s,
+        failed_age_s=settings.failed_age_s,
     )
     expirer = DocumentExpirer(
         database,

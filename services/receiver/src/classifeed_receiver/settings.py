@@ -52,6 +52,12 @@ class ReceiverSettings(ServiceSettings):
         gt=0,
         description="How long a silent consumer group still holds up the trimming of the queues, in seconds.",
     )
+    failed_age_s: float = Field(
+        default=30 * _DAY_S,
+        gt=0,
+        description="How long an element that could not be delivered is kept with its reason, in seconds; longer while "
+        "it stands for the stored version of its document.",
+    )
     expire_interval_s: float = Field(default=1, gt=0, description="How often expired documents are sought, in seconds.")
     expire_documents: int = Field(default=500, ge=1, description="Documents that expire in one transaction, at most.")
     tombstone_age_s: float = Field(

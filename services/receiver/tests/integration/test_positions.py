@@ -37,7 +37,7 @@ async def test_positions_that_were_acknowledged_pass(receiver: Any, build: Any):
         known = places_of(await receiver.push(*[build.upsert(f"k{n}", version) for n in range(100)], known=known))
     ends = {ShardKey(MAIN, place.shard): place.idx for place in known}
     await report_progress(receiver.database, "search", "offers", ends)
-    await QueueTrimmer(receiver.database, interval_s=1, elements=1000, group_lifetime_s=60).trim_once()
+    await QueueTrimmer(receiver.database, interval_s=1, elements=1000, group_lifetime_s=60, failed_age_s=60).trim_once()
     first = [Place(place.shard, 1) for place in known]  # trimmed long ago
     for passing in (known, first):
         await receiver.push(build.upsert("x"), known=passing)

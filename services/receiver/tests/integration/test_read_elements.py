@@ -51,7 +51,7 @@ async def push_into_shard(receiver: Any, build: Any, count: int, *, first: int =
 
 
 def trimmer_of(receiver: Any, *, elements: int = 100) -> QueueTrimmer:
-    return QueueTrimmer(receiver.database, interval_s=1, elements=elements, group_lifetime_s=60)
+    return QueueTrimmer(receiver.database, interval_s=1, elements=elements, group_lifetime_s=60, failed_age_s=60)
 
 
 async def test_everything_pushed_is_read_once_in_order_of_its_shard(receiver: Any, build: Any):
@@ -297,6 +297,23 @@ async def test_failed_element_gets_one_place_in_the_queue_failed(receiver: Any, 
     result = await read(receiver, {failed: 0})
     assert [(element.idx, element.document.version) for element in result.elements] == [(second_idx, 3)]
     assert result.next == {failed: second_idx}
+    # Once old enough all go but the newest one of what is stored: digests leave that document out for it.
+    trimmer = QueueTrimmer(receiver.database, interval_s=1, elements=1, group_lifetime_s=60, failed_age_s=3600)
+    assert await trimmer.forget_failed() == 0
+    for change in ("elements SET idx = idx - %s WHERE queue = 3", "failures SET failed_idx = failed_idx - %s"):
+        await receiver.fetch(f"UPDATE {change} RETURNING 1", 3700 * 1_000_000)
+    again = (
+        "INSERT INTO elements SELECT (jsonb_populate_record(e, %s::jsonb)).* FROM elements e WHERE idx = %s RETURNING 1"
+    )
+    before = second_idx - 3700 * 1_000_000  # the same version failed before: a refill had put it into the queues again
+    await receiver.fetch(again, f'{{"idx": {before - 9}}}', before)
+    assert await trimmer.forget_failed() == 2
+    assert await receiver.fetch("SELECT idx FROM failures") == [(at[3],)]
+    [kept] = (await read(receiver, {failed: 0})).elements
+    assert kept.document.version == 3
+    await receiver.push(build.upsert("a", 9))
+    assert await trimmer.forget_failed() == 1
+    assert await receiver.fetch("SELECT 1 FROM elements WHERE queue = 3 UNION ALL SELECT 1 FROM failures") == []
 
 
 async def test_failures_reported_twice_at_a_time_get_one_place(receiver: Any, build: Any):

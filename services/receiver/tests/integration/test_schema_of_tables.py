@@ -87,6 +87,7 @@ HOT: list[tuple[str, str, dict[str, Any]]] = [
         {"shard": 3, "after_hash": 3 << 58, "after_pk": "", "last_hash": (4 << 58) - 1, "limit": 100},
     ),
     ("trim_shard", queues.SQL["trim_shard"], {"queue": 1, "shard": 3, "below": 50, "limit": 20}),
+    ("forget_failed", queues.SQL["forget_failed"], {"age_s": 60, "limit": 100}),
     ("select_trimmable", queues.SQL["select_trimmable"], {"group_lifetime_s": 60}),
     ("select_unknown_cursors", queues.SQL["select_unknown_cursors"], SHARDS),
     (

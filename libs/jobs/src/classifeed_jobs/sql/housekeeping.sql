@@ -49,3 +49,12 @@ FROM dl_jobs j GROUP BY 1, 2
 
 -- name: count_workers
 SELECT count(*) FROM dl_workers w WHERE w.renewed_at > clock_timestamp() - interval '60 seconds'
+
+-- name: schedule_ages
+-- For how long no job of a schedule has succeeded: of those whose jobs have a lock key of their own, by which their ends are
+-- found. One that has never succeeded counts from when it was made.
+SELECT s.name,
+       extract(epoch FROM clock_timestamp() - greatest(
+           s.created_at, (SELECT max(d.finished_at) FROM dl_jobs_done d
+                           WHERE d.lock_key = s.lock_key AND d.status = 'succeeded')))::float8 AS age_s
+FROM dl_schedules s WHERE s.lock_key = s.name AND s.paused_at IS NULL

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,39 +13,85 @@ from classifeed_common.errors import ResourceExhausted
 _RETRY_AFTER_S: Final = 5.0
 
 
+class OpenUpload:
+    """One open upload: since when too little has come, and whether it has to end for the sake of another one."""
+
+    def __init__(self) -> None:
+        self.is_displaced = False
+        self._idle_since = 0.0
+        self._limit: asyncio.Timeout | None = None
+
+    @contextmanager
+    def wait(self, limit: asyncio.Timeout, *, idle_since: float) -> Iterator[None]:
+        """Let `displace` end a wait; outside of waits the upload is at work and is left alone.
+
+        Args:
+            limit: of the wait.
+            idle_since: when the upload last counted as alive, in seconds of the event loop's clock.
+        """
+        self._limit, self._idle_since = limit, idle_since
+        try:
+            yield
+        finally:
+            self._limit = None
+
+    def idle_s(self, now: float) -> float:
+        """Return for how long too little has come, in seconds; 0 while the upload is at work."""
+        return 0.0 if self._limit is None else now - self._idle_since
+
+    def displace(self, now: float) -> None:
+        """Have the wait under way time out at once."""
+        if self._limit is not None and not self._limit.expired():
+            self.is_displaced = True
+            self._limit.reschedule(now)
+
+
 class UploadSlots:
     """Counts the open uploads of this process.
 
     Args:
         total: how many may be open.
         per_seller: how many of them may be of one seller.
+        spared_s: an upload that has been idle for longer makes place for a new one when all places are taken, the
+            idlest first: idle uploads, of however many sellers, do not keep out those that bring something.
     """
 
-    def __init__(self, total: int, per_seller: int) -> None:
+    def __init__(self, total: int, per_seller: int, *, spared_s: float) -> None:
         self._total = total
         self._per_seller = per_seller
-        self._open = 0
+        self._spared_s = spared_s
+        self._open: set[OpenUpload] = set()
         self._of_seller: Counter[str] = Counter()
 
     @contextmanager
-    def hold(self) -> Iterator[None]:
+    def hold(self) -> Iterator[OpenUpload]:
         """Hold a place among all uploads, whoever sends this one.
 
         Raises:
-            ResourceExhausted: all places are taken.
+            ResourceExhausted: all places are taken, by uploads that are not idle for long.
         """
-        if self._open >= self._total:
+        if len(self._open) >= self._total and not self._displace_idlest():
             raise ResourceExhausted(
                 "UPLOADS_FULL",
-                f"{self._open} uploads are open here, and no more are taken. Nothing was stored; send the file again "
-                f"in {_RETRY_AFTER_S:.0f} s.",
+                f"{len(self._open)} uploads are open here, and no more are taken. Nothing was stored; send the file "
+                f"again in {_RETRY_AFTER_S:.0f} s.",
                 retry_after_s=_RETRY_AFTER_S,
             )
-        self._open += 1
+        upload = OpenUpload()
+        self._open.add(upload)
         try:
-            yield
+            yield upload
         finally:
-            self._open -= 1
+            self._open.discard(upload)
+
+    def _displace_idlest(self) -> bool:
+        now = asyncio.get_running_loop().time()
+        idlest = max(self._open, key=lambda upload: upload.idle_s(now))
+        if idlest.idle_s(now) <= self._spared_s:
+            return False
+        idlest.displace(now)
+        self._open.discard(idlest)
+        return True
 
     @contextmanager
     def hold_for(self, seller_id: str) -> Iterator[None]:

@@ -28,12 +28,12 @@ class UploadMethods(Methods):
         key = NamespaceKey("", "")
         settings = self._parts.settings
         with ExitStack() as held:
-            held.enter_context(self._parts.upload_slots.hold())
+            open_upload = held.enter_context(self._parts.upload_slots.hold())
             folder = held.enter_context(run_folder(settings.spool_dir))
             spool = held.enter_context(
                 Spool(folder, limit_bytes=settings.upload_limit_bytes, reserve_bytes=settings.spool_reserve_bytes)
             )
-            async for request in pieces_of(request_iterator, settings.upload_idle_s):
+            async for request in pieces_of(request_iterator, settings.upload_idle_s, open_upload):
                 part = request.WhichOneof("part")
                 if (part == "spec") is not (spec is None):
                     raise _wrong_order(part)

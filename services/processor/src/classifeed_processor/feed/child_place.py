@@ -1,34 +1,30 @@
-"""Where in the source of one offer an element stands. libxml2 tells lines, and none of elements on the same line."""
+"""Where in the source of one offer its elements stand. libxml2 tells lines, and none of elements on the same line."""
 
 from __future__ import annotations
 
 from xml.parsers import expat
 
 
-def find_child(source: bytes, index: int, encoding: str) -> int:
-    """Returns the byte at which an element straight under the offer begins; 0 where it cannot be told.
+def child_places(source: bytes, encoding: str) -> list[int]:
+    """Return the byte at which each element straight under the offer begins, as far as the source can be read.
 
-    Comments, CDATA and elements further down are told apart from it. Slow, for messages.
+    Comments, CDATA and elements further down are told apart from them. Slow, for messages.
 
     Args:
         source: The offer from its `<` on.
-        index: Which of its elements, from 0.
         encoding: That of the source.
     """
     parser = expat.ParserCreate(encoding)
     # An entity that the file's head declares is unknown here, and no fault.
     parser.UseForeignDTD(True)
     depth = -1
-    seen = -1
-    found = 0
+    places: list[int] = []
 
     def start(_name: str, _attributes: dict[str, str]) -> None:
-        nonlocal depth, seen, found
+        nonlocal depth
         depth += 1
         if depth == 1:
-            seen += 1
-            if seen == index:
-                found = parser.CurrentByteIndex
+            places.append(parser.CurrentByteIndex)
 
     def end(_name: str) -> None:
         nonlocal depth
@@ -39,5 +35,5 @@ def find_child(source: bytes, index: int, encoding: str) -> int:
     try:
         parser.Parse(source, False)
     except expat.ExpatError:
-        return found
-    return found
+        return places
+    return places

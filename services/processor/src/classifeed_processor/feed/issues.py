@@ -9,7 +9,7 @@ from lxml import etree
 from classifeed.feeds.v1 import load_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferRecord
 from classifeed_processor.domain.error_codes import ISSUES
-from classifeed_processor.feed.child_place import find_child
+from classifeed_processor.feed.child_place import child_places
 from classifeed_processor.feed.field_names import FieldNames
 from classifeed_processor.feed.values import space_within
 from classifeed_processor.feed.window import SourceWindow
@@ -37,7 +37,7 @@ class OfferPlace:
 class IssueWriter:
     """Appends issues to the record at hand. At most `MAX_ISSUES`; what is beyond is counted in a last one."""
 
-    __slots__ = ("_external_id", "_left_out", "_names", "_place", "_record", "_suggestions", "_words")
+    __slots__ = ("_children", "_external_id", "_left_out", "_names", "_place", "_record", "_suggestions", "_words")
 
     _record: OfferRecord
 
@@ -48,11 +48,13 @@ class IssueWriter:
         self._suggestions = {code: meaning.suggestion.format(**self._words) for code, meaning in ISSUES.items()}
         self._external_id = ""
         self._left_out = 0
+        self._children: list[int] | None = None
 
     def begin(self, record: OfferRecord, external_id: str) -> None:
         """Turns to the next record. `external_id` is what its issues are listed under."""
         self._record = record
         self._external_id = external_id
+        self._children = None
 
     def add(
         self,
@@ -111,11 +113,17 @@ class IssueWriter:
     def _locate(self, element: etree._Element | None) -> tuple[int, int, str]:
         place = self._place
         raw = place.window.piece(place.start, place.end)
-        at = 0 if element is None else find_child(raw, _index(element), place.window.encoding)
+        at = 0 if element is None else self._start_of(element, raw)
         line = place.line + raw.count(b"\n", 0, at)
         column = place.window.column(place.start + at)
         excerpt = place.window.text(raw[at : at + 4 * EXCERPT_CHARS])
         return line, column, excerpt_of(excerpt)
+
+    def _start_of(self, element: etree._Element, raw: bytes) -> int:
+        if self._children is None:  # the same for all issues of the offer
+            self._children = child_places(raw, self._place.window.encoding)
+        index = _index(element)
+        return self._children[index] if index < len(self._children) else 0
 
     def _path(self, element: etree._Element | None, field: str) -> str:
         offer = self._names.offer

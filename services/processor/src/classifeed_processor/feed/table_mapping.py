@@ -208,6 +208,7 @@ class TableMapping:
 
     def _links(self, texts: list[str]) -> Iterable[str]:
         links: dict[str, None] = {}
+        elements: list[etree._Element] = []
         for nth, text in enumerate(texts):
             if text.startswith("https://") and " " not in text and "|" not in text and "," not in text:
                 links[text] = None
@@ -216,8 +217,8 @@ class TableMapping:
                 if link := absolute_link(part):
                     links[link] = None
                 else:
-                    element = self.table.pictures(self.offer)[nth]
-                    self.issues.add("PICTURE_URL_INVALID", element=element, value=part)
+                    elements = elements or self.table.pictures(self.offer)
+                    self.issues.add("PICTURE_URL_INVALID", element=elements[nth], value=part)
         return links
 
     def _put_location(self, content: OfferContent) -> None:

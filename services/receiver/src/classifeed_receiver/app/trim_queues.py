@@ -1,8 +1,9 @@
-"""Trim the queues: remove what every living consumer group has passed."""
+"""Trim the queues: remove what every living consumer group has passed, and failed elements that are old enough."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Final
 
 import structlog
@@ -14,22 +15,39 @@ from classifeed_receiver.store import queues
 _log = structlog.get_logger(__name__)
 
 _BETWEEN_SHARDS_S: Final = 0.01
+_FORGET_EVERY_S: Final = 600.0
 
 
 class QueueTrimmer:
-    """Trims all queues, a bounded number of elements of a shard in each transaction. Any number may run at a time."""
+    """Trims all queues, a bounded number of elements of a shard in each transaction. Any number may run at a time.
 
-    def __init__(self, database: Database, *, interval_s: float, elements: int, group_lifetime_s: float) -> None:
+    Args:
+        database: the receiver's.
+        interval_s: how often, in seconds; failed elements are sought every 10 minutes.
+        elements: of a shard that are removed at a time, at most.
+        group_lifetime_s: how long a silent group still holds up the trimming, in seconds.
+        failed_age_s: how long an element of the queue `failed` is kept, in seconds; longer while it stands for the
+            stored version of its document.
+    """
+
+    def __init__(
+        self, database: Database, *, interval_s: float, elements: int, group_lifetime_s: float, failed_age_s: float
+    ) -> None:
         self._database = database
         self._interval_s = interval_s
         self._elements = elements
         self._group_lifetime_s = group_lifetime_s
+        self._failed_age_s = failed_age_s
+        self._forgets_at = 0.0
 
     async def run(self, stop: asyncio.Event) -> None:
         """Trims until `stop` is set; a database that is away is waited for."""
         while not stop.is_set():
             try:
                 await self.trim_once()
+                if time.monotonic() >= self._forgets_at:
+                    await self.forget_failed()
+                    self._forgets_at = time.monotonic() + _FORGET_EVERY_S
             except Exception as error:
                 if not is_passing_fault(error):
                     raise
@@ -45,3 +63,14 @@ class QueueTrimmer:
                 await queues.trim_shard(connection, trim, limit=self._elements)
             await asyncio.sleep(_BETWEEN_SHARDS_S)  # pushes come first
         return len(trims)
+
+    async def forget_failed(self) -> int:
+        """Remove failed elements that are old enough; return how many."""
+        forgotten = 0
+        is_full = True
+        while is_full:
+            async with self._database.transaction() as tx:
+                removed = await queues.forget_failed(tx, age_s=self._failed_age_s, limit=self._elements)
+            forgotten += removed
+            is_full = removed >= self._elements
+        return forgotten

@@ -227,6 +227,14 @@ async def select_trimmable(tx: Tx, *, group_lifetime_s: float) -> list[Trim]:
     return [Trim(client, ShardKey(queue, shard), below) for client, queue, shard, below in await cursor.fetchall()]
 
 
+async def forget_failed(tx: Tx, *, age_s: float, limit: int) -> int:
+    """Remove elements of the queue `failed` older than `age_s`, at most `limit`; return how many.
+
+    One that stands for the stored version of its document stays.
+    """
+    return (await tx.execute(SQL["forget_failed"], {"age_s": age_s, "limit": limit})).rowcount
+
+
 async def trim_shard(tx: Tx, trim: Trim, *, limit: int) -> None:
     """Remove the first `limit` elements of a shard that lie below `trim.below`.
 

@@ -175,3 +175,27 @@ WITH chosen AS (
 UPDATE shards
    SET trimmed_idx = greatest(trimmed_idx, (SELECT upto FROM chosen))
  WHERE client = %(client)s AND queue = %(queue)s AND shard = %(shard)s AND (SELECT count(*) FROM trimmed) > 0
+
+-- name: forget_failed
+-- Removes elements of the queue `failed` that are old enough, with why they failed. Of a document whose stored version
+-- failed the newest element stays: digests leave the document out for it. `trimmed_idx` stays as well: a reader begins at 0
+-- and finds what is left. Runs seldom, as it reads the whole queue of each shard.
+WITH old AS MATERIALIZED (
+    SELECT e.client, e.shard, e.idx
+      FROM shards s
+     CROSS JOIN LATERAL (
+           SELECT client, queue, shard, idx, hash, pk, epoch, version, modify_timestamp,
+                  idx = max(idx) OVER (PARTITION BY hash, pk) AS is_newest
+             FROM elements
+            WHERE client = s.client AND queue = s.queue AND shard = s.shard) AS e
+     WHERE s.queue = 3
+       AND e.idx < ((extract(epoch FROM clock_timestamp()) - %(age_s)s) * 1000000)::bigint
+       AND NOT (e.is_newest AND 1 = (  -- not EXISTS, which would be hashed over all documents
+           SELECT count(*) FROM documents d
+            WHERE d.client = e.client AND d.hash = e.hash AND d.pk = e.pk AND d.status = 1 AND d.epoch = e.epoch
+              AND d.version = e.version AND d.modify_timestamp = e.modify_timestamp))
+     LIMIT %(limit)s
+), reasons AS (
+    DELETE FROM failures f USING old o WHERE f.client = o.client AND f.shard = o.shard AND f.failed_idx = o.idx
+)
+DELETE FROM elements e USING old o WHERE e.client = o.client AND e.queue = 3 AND e.shard = o.shard AND e.idx = o.idx

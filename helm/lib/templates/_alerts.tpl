@@ -1,0 +1,38 @@
+{{- define "classifeed.alerts" -}}
+{{- if (.Values.alerts | default dict).enabled }}
+---
+apiVersion: monitoring.coreos.com/v1
+kind: PrometheusRule
+metadata:
+  name: {{ include "classifeed.fullname" . }}
+  labels:
+    {{- include "classifeed.labels" . | nindent 4 }}
+spec:
+  groups:
+    - name: {{ include "classifeed.fullname" . }}
+      rules:
+        - alert: ClassifeedTablesPastTheirBound
+          # Every process that reaps shows the same figure; one that has stopped shows none.
+          expr: max(job_schedule_success_age_seconds{schedule="{{ .Chart.Name }}.clean-up"}) > {{ mul .Values.alerts.cleanUpHours 3600 }}
+          for: 15m
+          labels:
+            severity: warning
+            service: {{ .Chart.Name }}
+          annotations:
+            summary: Tables of {{ .Chart.Name }} grow past their bound
+            description: >-
+              The clean-up of {{ .Chart.Name }} has not succeeded for {{ "{{ $value | humanizeDuration }}" }}; what should
+              have been removed since then is still kept.
+            runbook: docs/how-to/tables-past-their-bound.md
+        - alert: ClassifeedTablesUnobserved
+          expr: absent(job_schedule_success_age_seconds{schedule="{{ .Chart.Name }}.clean-up"})
+          for: 30m
+          labels:
+            severity: warning
+            service: {{ .Chart.Name }}
+          annotations:
+            summary: Nobody tells whether the tables of {{ .Chart.Name }} are cleaned up
+            description: No process of {{ .Chart.Name }} that reaps jobs is scraped, or none runs.
+            runbook: docs/how-to/tables-past-their-bound.md
+{{- end }}
+{{- end -}}
