@@ -113,6 +113,8 @@ async def test_wrong_requests_name_the_field(service):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await stub.GetTask(GetTaskRequest(name="sellers/shop/feeds/default/tasks/7"))
     assert caught.value.code() == grpc.StatusCode.NOT_FOUND
+    words = caught.value.details() or ""
+    assert all(part in words for part in ("restored", "gets a new task", "next fetch", "send it again"))
     await stub.CreateTask(request())
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await stub.CreateTask(request(source_sha256="b" * 64))
