@@ -136,7 +136,7 @@ async def test_deaths_count_anew_where_a_run_comes_further_and_at_one_place_they
     make_processor, yml, offer, tmp_path
 ):
     """A run begins at the first batch, so that something was sent again is no progress."""
-    window = 40
+    window = 48
     processor = await make_processor(window_batches=window, stall_s=600)
     processor.owner.paused.set()
     file = await processor.put(yml(*(offer(f"a{n}") for n in range((window + 8) * 100))), tmp_path)
