@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from classifeed_common.db import Database, ddl, load_queries
+from classifeed_common.db import Database, Tx, ddl, load_queries
 from classifeed_common.kafka import Message
 from classifeed_common.lease import Lease, Leases
 from classifeed_common.outbox import Outbox, Relay
@@ -157,7 +157,9 @@ def pusher_of(db: Database, push: Callable[[Sequence[Any]], Any]) -> MarkPusher:
 
 
 @pytest.mark.usefixtures("open_snapshot")
-async def test_the_pusher_reads_few_pages_however_much_was_pushed(db: Database) -> None:
+async def test_the_pusher_reads_few_pages_however_much_was_pushed(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def push(rows: Sequence[Any]) -> list[bool]:
         return [True] * len(rows)
 
@@ -171,7 +173,24 @@ async def test_the_pusher_reads_few_pages_however_much_was_pushed(db: Database) 
         async with db.transaction() as tx:
             await tx.execute(f"UPDATE goods SET version = {next_version('version')}")
     naive = await pages_of(db, SELECT_DUE, {"limit": BATCH, "above": 0})
-    assert await pages_of(db, SELECT_DUE, {"limit": BATCH, "above": pusher._cursor._above}) < naive / 2
+    assert await pages_of(db, SELECT_DUE, {"limit": BATCH, "above": pusher._cursor.above}) < naive / 2
+    # The gauge as well, where rows are due; that nothing is due takes a full scan.
+    counted: list[int] = []
+    count = pusher._count
+
+    async def note(connection: Tx, above: int) -> int:
+        counted.append(above)
+        return await count(connection, above)
+
+    monkeypatch.setattr(pusher, "_count", note)
+    assert await pusher.backlog() == BATCH
+    [above] = counted
+    counting = f"SELECT count(*) FROM ({SELECT_DUE}) AS due"
+    naive = await pages_of(db, counting, {"limit": 100_000, "above": 0})
+    assert await pages_of(db, counting, {"limit": 100_000, "above": above}) < naive / 2
+    assert await pusher._push_batch(lease)
+    assert await pusher.backlog() == 0
+    assert counted[-1] == 0
 
 
 async def test_rows_below_the_cursor_are_pushed_by_the_next_full_scan(db: Database) -> None:

@@ -216,14 +216,16 @@ async def guard_claim(tx: Tx, job_id: UUID, claim_no: int) -> None:
         raise _lost(job_id, claim_no)
 
 
-async def save_checkpoint(tx: Tx, job_id: UUID, claim_no: int, checkpoint: Any) -> None:
+async def save_checkpoint(tx: Tx, job_id: UUID, claim_no: int, checkpoint: Any, *, is_progress: bool = True) -> None:
     """Store what the next run resumes from, in the transaction of the effects it stands for; guards the claim too.
+
+    Progress sets the counts of deaths and unknown faults to zero.
 
     Raises:
         ClaimLost: the claim is not held any more.
     """
     await guard_claim(tx, job_id, claim_no)
-    parameters = {"job_id": job_id, "claim_no": claim_no, "checkpoint": Jsonb(checkpoint)}
+    parameters = {"job_id": job_id, "claim_no": claim_no, "checkpoint": Jsonb(checkpoint), "is_progress": is_progress}
     await tx.execute(_SAVE_CHECKPOINT, parameters)
 
 

@@ -75,17 +75,19 @@ class JobContext:
             await self.guard(tx)
             yield tx
 
-    async def save_checkpoint(self, tx: Tx, checkpoint: Any) -> None:
+    async def save_checkpoint(self, tx: Tx, checkpoint: Any, *, is_progress: bool = True) -> None:
         """Store where a later run goes on, in the transaction of the effects it stands for; guards like `guard`.
 
         Args:
             tx: the transaction of the effects.
             checkpoint: JSON; read by the next run as `checkpoint`.
+            is_progress: whether the job came further than any run before: deaths of its worker and unknown faults
+                count anew then. False for a job that begins again and only notes how far it came.
 
         Raises:
             ClaimLost: the claim is not held any more; let it roll the transaction back.
         """
-        await claims.save_checkpoint(tx, self.job_id, self.claim_no, checkpoint)
+        await claims.save_checkpoint(tx, self.job_id, self.claim_no, checkpoint, is_progress=is_progress)
         self.checkpoint = checkpoint
 
     def report(self, progress: Progress) -> None:

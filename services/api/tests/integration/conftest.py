@@ -174,6 +174,7 @@ async def blobs(s3: EmbeddedS3, bucket: str) -> AsyncIterator[BlobStore]:
 class Api:
     """A running api: its stub, and the services at its other ends."""
 
+    target: str
     stub: FeedServiceStub
     processor: Processor
     loader: Loader
@@ -228,7 +229,7 @@ async def start_api(
             }
             runner = build(ApiSettings(**{**values, **settings}))
             stub = FeedServiceStub(rpc_channel(address, caller="operator", audience="api"))
-            api = Api(stub, processor, loader, Sealer.load(secrets_file), spool, runner)
+            api = Api(address, stub, processor, loader, Sealer.load(secrets_file), spool, runner)
             await stack.enter_async_context(_running(runner.run(api.stop, roles), api.stop))
             await eventually(lambda: runner.is_ready)
             return api

@@ -35,12 +35,17 @@ from classifeed.feeds.v1.format_pb2 import GetFormatFileRequest, ListFormatsRequ
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.store import feeds, task_line
 from classifeed_common.db import Database
+from classifeed_common.testing.texts import check_that_nul_is_refused
 
 NAME = "sellers/shop/feeds/default"
 URL = "https://shop.example/feed.yml"
 Refusal = Callable[[Awaitable[object]], Awaitable[tuple[grpc.StatusCode, str, list[str]]]]
 INVALID, EXISTS = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.ALREADY_EXISTS
 MISSING, STATE, ABORTED = grpc.StatusCode.NOT_FOUND, grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.ABORTED
+
+
+async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(api, rpc_channel):
+    await check_that_nul_is_refused(rpc_channel, api.target, "api", "classifeed.feeds.v1.FeedService")
 
 
 def creation(namespace: str = "", *, url: str = URL, request_id: str = "", **fields: Any) -> CreateFeedRequest:

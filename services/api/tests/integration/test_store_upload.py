@@ -1,13 +1,22 @@
-"""What is acknowledged is stored and due; what is not leaves nothing due."""
+"""What is acknowledged is stored and due; what is not leaves nothing due.
+
+This file is also the process that a test kills: `python <this file> <json>`.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import json
+import sys
 import uuid
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from classifeed_api.app.clean_up import api_clean_up
 from classifeed_api.app.store_upload import StoreUpload
 from classifeed_api.domain.uploads import NewUpload
 from classifeed_api.store import tables
@@ -15,7 +24,11 @@ from classifeed_api.store.task_line import SQL
 from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.db import Database
 from classifeed_common.db.migrations import check_drift
+from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import InvalidArgument, Unavailable
+from classifeed_common.testing.dying_store import DyingStore, run_until_killed
+
+NO_GRACE_S = -5.0
 
 
 def new_upload(path: Path, *, request_id: str | None = None, namespace: str = "default") -> NewUpload:
@@ -80,3 +93,51 @@ async def test_request_that_failed_before_its_file_was_stored_can_be_sent_again(
         await StoreUpload(db, away, BlobRefs())(request, file)
     upload = await StoreUpload(db, blobs, BlobRefs())(request, file)
     assert [row[1] for row in await due(db)] == [upload.upload_id]
+
+
+class NoTasks:
+    """The processor, which has none."""
+
+    async def find_tasks(self, names: Collection[str]) -> set[str]:
+        return set()
+
+
+async def store_and_die(settings: dict[str, str]) -> None:
+    """What the api does with an upload, up to the step at which it is killed."""
+    db = Database(settings["dsn"], schema="api", application_name="dying")
+    await db.open()
+    options = {name: settings[name] for name in ("endpoint", "access_key", "secret_key", "bucket")}
+    blobs = DyingStore(is_file_there=bool(settings["is_file_there"]), **options)
+    path = Path(settings["path"])
+    await StoreUpload(db, blobs, BlobRefs())(new_upload(path, request_id=settings["request_id"]), path)
+
+
+@pytest.mark.parametrize("is_file_there", [False, True])
+async def test_killed_between_reference_and_upload_leaves_no_bytes_and_nothing_due(
+    db: Database, s3: EmbeddedS3, bucket: str, blobs: BlobStore, file: Path, tmp_path: Path, is_file_there: bool
+) -> None:
+    refs, request_id = BlobRefs(), str(uuid.uuid4())
+    request = new_upload(file, request_id=request_id)
+    settings = {"dsn": db.dsn, "endpoint": s3.endpoint, "access_key": s3.access_key, "secret_key": s3.secret_key}
+    settings |= {"bucket": bucket, "path": str(file), "request_id": request_id}
+    await run_until_killed(__file__, settings | {"is_file_there": is_file_there})
+    # Nobody loads what has a reference and may have no bytes; while its sender may send again, nothing is swept.
+    assert await due(db) == []
+    assert await refs.sweep(db, blobs, grace_s=NO_GRACE_S) == 0
+    assert await blobs.list_own() == ([request.sha256] if is_file_there else [])
+    # It does not: the reference goes with the upload, and the bytes with the reference.
+    clean_up = api_clean_up(NoTasks(), refs, history_uploads=2, removed_days=45)
+    await clean_up.run(db, datetime.now(UTC) + timedelta(days=2))
+    await refs.sweep(db, blobs, grace_s=NO_GRACE_S)
+    async with db.transaction() as tx:
+        cursor = await tx.execute("SELECT sha256 FROM blob_refs UNION ALL SELECT sha256 FROM blobs")
+        assert await cursor.fetchall() == []
+    assert await blobs.list_own() == []
+    # It does after all.
+    upload = await StoreUpload(db, blobs, refs)(request, file)
+    assert [row[1] for row in await due(db)] == [upload.upload_id]
+    assert await blobs.fetch(upload.sha256, tmp_path / "back") == file.stat().st_size
+
+
+if __name__ == "__main__":
+    asyncio.run(store_and_die(json.loads(sys.argv[1])))

@@ -70,6 +70,7 @@ class Loader:
     """The door of a loader on a database of its own, and what a test does to its rows."""
 
     database: Database
+    target: str
     stub: FeedSourceServiceStub
     jobs: JobStore
     wakes: list[None]
@@ -144,7 +145,7 @@ async def loader(migrated_database, rpc_server, rpc_channel) -> Loader:
     service = FeedSourceService(database, jobs, min_interval_s=MIN_INTERVAL_S, on_change=lambda: wakes.append(None))
     target = await rpc_server("loader", Servicer.of(add_FeedSourceServiceServicer_to_server, service))
     stub = FeedSourceServiceStub(rpc_channel(target, caller="api", audience="loader"))
-    return Loader(database, stub, jobs, wakes)
+    return Loader(database, target, stub, jobs, wakes)
 
 
 @dataclass

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
 
 from classifeed.feeds.v1 import feed_pb2
 from classifeed.feeds.v1.feed_source_service_pb2 import GetFetchRequest
+from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_jobs import Fixed, JobAdmin, Reaper
 from classifeed_jobs.claiming import claim_jobs
 from classifeed_jobs.lease_row import LeaseRow
@@ -51,6 +53,44 @@ async def test_fifth_unknown_fault_fails_the_fetch_with_an_incident_and_the_next
     fetching.parts = good
     fetching.start()
     assert (await fetching.scheduled()).outcome == LOADED
+
+
+class CutStore:
+    """Its first put ends the run, before the file is there or right after."""
+
+    def __init__(self, blobs: BlobStore, *, is_file_there: bool) -> None:
+        self._blobs = blobs
+        self._is_file_there = is_file_there
+        self.found: list[list[str]] = []
+
+    async def check(self) -> None:
+        await self._blobs.check()
+
+    async def put_file(self, path: Path, sha256: str) -> None:
+        is_first = not self.found
+        if not is_first or self._is_file_there:
+            await self._blobs.put_file(path, sha256)
+        self.found.append(await self._blobs.list_own())
+        if is_first:
+            raise OverflowError("cut")
+
+
+@pytest.mark.parametrize("is_file_there", [False, True])
+async def test_cut_between_reference_and_note_the_next_run_has_one_file_with_one_reference(
+    fetching, loader, feed, blobs, is_file_there
+):
+    store = CutStore(blobs, is_file_there=is_file_there)
+    fetching.parts = replace(fetching.parts, blobs=store)
+    fetching.job_tasks = {TASK: replace(fetching.job_tasks[TASK], backoff=Fixed(0.01))}
+    fetching.start()
+    await loader.put(feed)
+    assert (await fetching.scheduled()).outcome == LOADED
+    [sha256] = await blobs.list_own()
+    assert store.found == [[sha256] if is_file_there else [], [sha256]]
+    # The fetch is loaded, so the processor has a file of its own, and this one stays for the next comparison alone.
+    assert await loader.sql("SELECT sha256, ref_count FROM blobs") == [(sha256, 1)]
+    assert len(await loader.sql("SELECT ref FROM blob_refs")) == 1
+    assert await BlobRefs().sweep(loader.database, blobs, grace_s=-5.0) == 0
 
 
 async def test_third_death_of_the_worker_fails_the_fetch(fetching, loader, feed):

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE, DISPOSITION_MAKE_MANUAL, LOAD_MODE_PATCH
-from classifeed.feeds.v1.offer_requests_pb2 import RunCheck
+from classifeed.feeds.v1.load_pb2 import (
+    DISPOSITION_DELETE,
+    DISPOSITION_MAKE_MANUAL,
+    ISSUE_LEVEL_WARNING,
+    LOAD_MODE_PATCH,
+    LOAD_MODE_REPLACE,
+)
+from classifeed.feeds.v1.offer_requests_pb2 import RECORD_KIND_OFFER, OfferBatch, RunCheck, TaskEnd
 from classifeed.feeds.v1.offer_results_pb2 import (
     BATCH_OUTCOME_APPLIED,
     BATCH_OUTCOME_REFUSED,
@@ -18,8 +24,12 @@ from classifeed.feeds.v1.offer_results_pb2 import (
     RunCheckResult,
     TaskEndResult,
 )
+from classifeed_common.kafka import Poison, Record, message_of
+from classifeed_common.outbox import Outbox
+from classifeed_common.testing.texts import fill_texts, spoil_texts
 from classifeed_jobs import JobStore
 from classifeed_offers.app.apply_requests import apply_requests
+from classifeed_offers.consumers.requests import RequestHandler
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs.sweep import QUEUE, SweepJobs
 
@@ -408,3 +418,34 @@ async def test_the_end_of_a_task_drops_what_it_has_seen(owner, records, new_load
             )
         ).fetchone()
     assert row == (2, 0, 0)
+
+
+@pytest.mark.parametrize("mode", [LOAD_MODE_REPLACE, LOAD_MODE_PATCH])
+async def test_nul_in_any_text_of_a_request_stops_nobody(owner, mode):
+    """It is refused as a dead letter, whose reason is replied, or kept as it is; the database never fails on it."""
+    address = {"seller_id": "x", "namespace": "x", "task_id": 1, "run": 1}
+    batch = OfferBatch()
+    fill_texts(batch)
+    batch.MergeFrom(OfferBatch(**address, batch_id=1, mode=mode, digest=b"d" * 16))
+    [record] = batch.records
+    record.kind, record.content_hash, record.named_fields[0] = RECORD_KIND_OFFER, b"h" * 16, "title"
+    record.errors[0].level = ISSUE_LEVEL_WARNING
+    end = TaskEnd(**address, batch_count=1, digest=b"d" * 16, mode=mode, disposition=DISPOSITION_DELETE)
+    handler = RequestHandler(outbox=Outbox(), moderation=ApprovedBySetting(), sweeps=owner)
+    refused, spoiled = set(), 0
+    for run, request in enumerate((batch, end, RunCheck(**address, last_batch_id=1)), start=1):
+        for path, wrong in spoil_texts(request):
+            spoiled += 1
+            wrong.task_id, wrong.run = spoiled, run
+            message = message_of("requests", wrong.seller_id.encode(), wrong)
+            taken = Record("requests", 0, spoiled, message.key, message.value, message.headers, 0)
+            try:
+                async with owner.db.transaction() as tx:
+                    await handler.handle(tx, [taken])
+            except Poison as poison:
+                refused.add(path)
+                async with owner.db.transaction() as tx:
+                    await handler.refuse(tx, taken, str(poison))
+    assert {"seller_id", "namespace", "records[0].external_id"} <= refused
+    assert spoiled > 20
+    assert "records[0].content.title" not in refused

@@ -15,6 +15,7 @@ from classifeed.offers.v1.offer_pb2 import (
 from classifeed.offers.v1.offer_service_pb2 import GetOfferRequest, ListOffersRequest
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub, add_OfferServiceServicer_to_server
 from classifeed_common.rpc.server import Servicer
+from classifeed_common.testing.texts import check_that_nul_is_refused
 from classifeed_offers.rpc import offer_service
 from classifeed_offers.rpc.offer_service import OfferService
 
@@ -22,11 +23,19 @@ PARENT = "sellers/seller/feeds/default"
 
 
 @pytest.fixture
-async def offers(db, rpc_server, rpc_channel, new_publishing) -> OfferServiceStub:
+async def target(db, rpc_server, new_publishing) -> str:
     publishing = new_publishing(None)
     service = OfferService(db, publishing.republisher, publishing.pusher.backlog)
-    target = await rpc_server("offers", Servicer.of(add_OfferServiceServicer_to_server, service))
+    return await rpc_server("offers", Servicer.of(add_OfferServiceServicer_to_server, service))
+
+
+@pytest.fixture
+def offers(target, rpc_channel) -> OfferServiceStub:
     return OfferServiceStub(rpc_channel(target, caller="operator", audience="offers"))
+
+
+async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(target, rpc_channel):
+    await check_that_nul_is_refused(rpc_channel, target, "offers", "classifeed.offers.v1.OfferService")
 
 
 async def test_an_offer_is_shown_whole(owner, offers, records, new_load):

@@ -107,6 +107,69 @@ async def test_third_death_of_the_reader_fails_the_task_and_the_next_one_runs(ma
     assert (await processor.task(first)).error_code == "QUARANTINED"
 
 
+async def die_twice(processor) -> None:
+    """Two processes die before they have sent anything."""
+    reaper = Reaper(processor.database, registry)
+    for _ in range(2):
+        await lose(processor)
+        assert [one.outcome for one in await reaper.reap()] == ["lost"]
+
+
+async def deaths_of(processor) -> int:
+    return (await job(processor, (await job_ids(processor))[0])).worker_deaths
+
+
+async def test_deaths_from_before_the_end_of_the_file_do_not_count_while_answers_are_awaited(
+    make_processor, yml, offer, tmp_path
+):
+    processor = await make_processor()
+    processor.owner.ignores_ends.set()
+    key = await processor.create(await processor.put(yml(offer("a")), tmp_path))
+    await die_twice(processor)
+    assert await deaths_of(processor) == 2
+    processor.start()
+    await processor.wait(key, lambda task: task.phase == task_pb2.TASK_PHASE_SENT)
+    assert await deaths_of(processor) == 0
+
+
+async def test_deaths_count_anew_where_a_run_comes_further_and_at_one_place_they_end_the_task(
+    make_processor, yml, offer, tmp_path
+):
+    """A run begins at the first batch, so that something was sent again is no progress."""
+    window = 48
+    processor = await make_processor(window_batches=window, stall_s=600)
+    processor.owner.paused.set()
+    file = await processor.put(yml(*(offer(f"a{n}") for n in range((window + 8) * 100))), tmp_path)
+    key = await processor.create(file)
+    await die_twice(processor)
+    processor.start()
+    reaper = Reaper(processor.database, registry)
+    run = 0
+    for deaths in range(3):
+        async with asyncio.timeout(150):
+            while await sent_after(processor, key, run) < window:
+                await asyncio.sleep(0.05)
+        assert await deaths_of(processor) == deaths
+        run = (await processor.task(key)).run
+        async with asyncio.timeout(150):
+            while await deaths_of(processor) == deaths:
+                async with processor.database.connection() as connection:
+                    await connection.execute(
+                        "UPDATE dl_workers SET renewed_at = clock_timestamp() - interval '10 minutes'"
+                    )
+                await reaper.reap()
+    task = await processor.task(key)
+    assert (task.status, task.error_code) == (FAILED, "QUARANTINED")
+
+
+async def sent_after(processor, key, run: int) -> int:
+    """The batches that the run after a run has sent."""
+    async with processor.database.connection() as connection:
+        cursor = await connection.execute("SELECT count(*) FROM offer_batches WHERE run > %s", [run])
+        [[batches]] = await cursor.fetchall()
+    return int(batches)
+
+
 async def test_canceled_job_fails_its_task_before_and_while_it_runs(make_processor, yml, offer, tmp_path):
     processor = await make_processor()
     admin = JobAdmin(processor.database, processor.jobs)

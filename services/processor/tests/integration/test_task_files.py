@@ -1,8 +1,14 @@
-"""A task has a file of its own, whatever becomes of the one that it was made from."""
+"""A task has a file of its own, whatever becomes of the one that it was made from.
+
+This file is also the process that a test kills: `python <this file> <json>`.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import json
+import sys
 import uuid
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -14,10 +20,12 @@ from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub, add_TaskServiceServicer_to_server
 from classifeed_common.blobs import BlobMissing, BlobRefs, BlobStore
+from classifeed_common.db import Database
 from classifeed_common.errors import Unavailable
 from classifeed_common.rpc.server import Servicer
+from classifeed_common.testing.dying_store import DyingStore, run_until_killed
 from classifeed_jobs import JobStore
-from classifeed_processor.app.create_task import create_task
+from classifeed_processor.app.create_task import create_task, keep_source
 from classifeed_processor.app.locate_offer import OfferLocator
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.rpc.task_service import TaskService
@@ -26,8 +34,13 @@ NO_GRACE_S = -5.0
 
 
 @pytest.fixture
-async def store_of(s3) -> AsyncIterator[Callable[[str], BlobStore]]:
-    bucket, made = f"t-{uuid.uuid4().hex[:12]}", []
+def bucket() -> str:
+    return f"t-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+async def store_of(s3, bucket: str) -> AsyncIterator[Callable[[str], BlobStore]]:
+    made: list[BlobStore] = []
 
     def make(owner: str) -> BlobStore:
         made.append(
@@ -111,16 +124,47 @@ async def test_nobody_is_told_of_a_task_whose_file_is_not_kept_yet(service, uplo
     assert await own.list_own() == [sha256]
 
 
-async def test_a_crash_before_the_file_was_kept_is_made_good_by_the_next_request(service, uploaded):
+async def create_and_die(settings: dict[str, str]) -> None:
+    """What CreateTask does, up to the step at which its process is killed."""
+    database = Database(settings["dsn"], schema="processor", application_name="dying")
+    await database.open()
+    options = {name: settings[name] for name in ("endpoint", "access_key", "secret_key", "bucket")}
+    blobs = DyingStore(is_file_there=bool(settings["is_file_there"]), owner="processor", **options)
+    await create_task(database, JobStore(), request(settings["sha256"]), timeout_s=60)
+    await keep_source(blobs, request(settings["sha256"]))
+
+
+@pytest.mark.parametrize("is_file_there", [False, True])
+async def test_killed_beside_the_copy_of_its_file_the_next_request_makes_it_good(
+    service, uploaded, s3, bucket, tmp_path, is_file_there
+):
     database, own, _, stub = service
-    _, sha256 = uploaded
-    key = await create_task(database, JobStore(), request(sha256), timeout_s=60)  # and no further
-    assert await own.list_own() == []
-    assert (await stub.CreateTask(request(sha256))).name == key.name
-    assert await own.list_own() == [sha256]
+    api, sha256 = uploaded
+    settings = {"dsn": database.dsn, "endpoint": s3.endpoint, "access_key": s3.access_key, "secret_key": s3.secret_key}
+    settings |= {"bucket": bucket, "sha256": sha256}
+    await run_until_killed(__file__, settings | {"is_file_there": is_file_there})
     assert await BlobRefs().sweep(database, own, grace_s=NO_GRACE_S) == 0
+    assert await own.list_own() == ([sha256] if is_file_there else [])
+    # Nobody was told of the task, so its caller has the file still, and the task reads that one until then.
+    assert await own.fetch(sha256, tmp_path / "early") == 16
+    task = await stub.CreateTask(request(sha256))
+    async with database.transaction() as tx:
+        cursor = await tx.execute("SELECT count(*) FROM tasks")
+        assert await cursor.fetchone() == (1,)
+    await api.delete(sha256)
+    assert await own.list_own() == [sha256]
+    assert await own.fetch(sha256, tmp_path / "late") == 16
+    # Its one reference goes with the task, and the bytes with the reference.
+    async with database.transaction() as tx:
+        await BlobRefs().drop(tx, TaskKey.parse(task.name).blob_ref)
+    assert await BlobRefs().sweep(database, own, grace_s=NO_GRACE_S) == 1
+    assert await own.list_own() == []
 
 
 async def test_a_task_whose_file_is_nowhere_is_made_and_says_so_later(service):
     _, _, _, stub = service
     assert (await stub.CreateTask(request("e" * 64))).task_id > 0
+
+
+if __name__ == "__main__":
+    asyncio.run(create_and_die(json.loads(sys.argv[1])))

@@ -22,6 +22,7 @@ from classifeed.feeds.v1.task_service_pb2 import (
 )
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub, add_TaskServiceServicer_to_server
 from classifeed_common.rpc.server import Servicer
+from classifeed_common.testing.texts import check_that_nul_is_refused
 from classifeed_jobs import JobStore
 from classifeed_processor.app.locate_offer import OfferLocator
 from classifeed_processor.app.take_results import take_results
@@ -48,11 +49,22 @@ def service_of(database, folder) -> TaskService:
 
 
 @pytest.fixture
-async def service(migrated_database, rpc_server, rpc_channel, tmp_path):
-    database = await migrated_database("classifeed_processor", "processor")
-    servicer = Servicer.of(add_TaskServiceServicer_to_server, service_of(database, tmp_path))
-    target = await rpc_server("processor", servicer)
+async def database(migrated_database):
+    return await migrated_database("classifeed_processor", "processor")
+
+
+@pytest.fixture
+async def target(database, rpc_server, tmp_path) -> str:
+    return await rpc_server("processor", Servicer.of(add_TaskServiceServicer_to_server, service_of(database, tmp_path)))
+
+
+@pytest.fixture
+def service(database, target, rpc_channel):
     return database, TaskServiceStub(rpc_channel(target, caller="api", audience="processor"))
+
+
+async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(target, rpc_channel):
+    await check_that_nul_is_refused(rpc_channel, target, "processor", "classifeed.feeds.v1.TaskService")
 
 
 def request(number: int = 1, **fields) -> CreateTaskRequest:
@@ -101,6 +113,8 @@ async def test_wrong_requests_name_the_field(service):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await stub.GetTask(GetTaskRequest(name="sellers/shop/feeds/default/tasks/7"))
     assert caught.value.code() == grpc.StatusCode.NOT_FOUND
+    words = caught.value.details() or ""
+    assert all(part in words for part in ("restored", "gets a new task", "next fetch", "send it again"))
     await stub.CreateTask(request())
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await stub.CreateTask(request(source_sha256="b" * 64))

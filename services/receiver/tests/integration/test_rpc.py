@@ -16,6 +16,7 @@ from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE as DELET
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.schema_pb2 import EPOCH_STATE_ACTIVE, EPOCH_STATE_OPEN, Schema
 from classifeed_common.document_shards import hash_of, shard_of
+from classifeed_common.testing.texts import check_that_nul_is_refused, spoil_texts
 from classifeed_receiver.domain.schemas import EpochState
 
 MAIN = queue_pb.INDEX_QUEUE_MAIN
@@ -49,6 +50,29 @@ async def test_push_one_and_read_it(stubs: Any, build: Any):
     again = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
     assert again.result.outcome == pb.PUSH_OUTCOME_ACK
     assert not again.HasField("position")
+
+
+async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(receiver: Any, rpc_server: Any, rpc_channel: Any):
+    target = await rpc_server("receiver", *receiver.servicers())
+    services = ("ReceiverService", "SchemaService", "IndexQueueService")
+    await check_that_nul_is_refused(
+        rpc_channel, target, "receiver", *(f"classifeed.documents.v1.{name}" for name in services)
+    )
+
+
+async def test_nul_in_a_document_refuses_this_one_at_the_most(receiver: Any, stubs: Any, build: Any):
+    good = build.upsert("good")
+    spoiled = dict(spoil_texts(good))
+    for number, (path, document) in enumerate(spoiled.items()):
+        if path != "pk":
+            document.pk = f"a{number}"
+    answer = await stubs.receiver.PushBatch(pb.PushBatchRequest(client="offers", documents=[*spoiled.values(), good]))
+    outcomes = dict(zip([*spoiled, "good"], (result.outcome for result in answer.results), strict=True))
+    assert outcomes.pop("good") == pb.PUSH_OUTCOME_ACK
+    assert {path for path, outcome in outcomes.items() if outcome == pb.PUSH_OUTCOME_INVALID} == {
+        path for path in spoiled if path == "pk" or path.endswith(".name")
+    }
+    await all_shards(stubs)
 
 
 async def test_every_outcome_of_a_batch(receiver: Any, stubs: Any, build: Any):

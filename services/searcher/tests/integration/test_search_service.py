@@ -17,6 +17,7 @@ from classifeed_common.kafka import Position
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.rpc.status import from_rpc_error
 from classifeed_common.testing.rpc import OpenChannel, StartServer
+from classifeed_common.testing.texts import check_that_nul_is_refused
 from classifeed_searcher.app.search_documents import SearchDocuments
 from classifeed_searcher.domain.rebuild import Cause, Rebuild
 from classifeed_searcher.rpc.search_service import SearchService
@@ -56,9 +57,17 @@ def live(tmp_path: Path) -> LiveIndex:
 
 
 @pytest.fixture
-async def search(rpc_server: StartServer, rpc_channel: OpenChannel, live: LiveIndex) -> SearchServiceStub:
+async def target(rpc_server: StartServer, live: LiveIndex) -> str:
     service = SearchService(SearchDocuments({"offers": live}, at_least_wait_s=0.2))
-    target = await rpc_server("searcher", Servicer.of(add_SearchServiceServicer_to_server, service))
+    return await rpc_server("searcher", Servicer.of(add_SearchServiceServicer_to_server, service))
+
+
+async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(target: str, rpc_channel: OpenChannel) -> None:
+    await check_that_nul_is_refused(rpc_channel, target, "searcher", "classifeed.search.v1.SearchService")
+
+
+@pytest.fixture
+def search(target: str, rpc_channel: OpenChannel) -> SearchServiceStub:
     return SearchServiceStub(rpc_channel(target, caller="operator", audience="searcher"))
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from classifeed.documents.v1 import schema_pb2
+from classifeed.documents.v1 import document_pb2, index_document_pb2, schema_pb2
+from classifeed_common.testing.texts import spoil_texts
+from classifeed_searcher.engine.fields import WrongValue
 from classifeed_searcher.engine.index import LockedIndex
 from classifeed_searcher.store.generation import IndexGeneration
 from classifeed_searcher.store.generations import Generations
@@ -114,3 +116,33 @@ def test_folder_has_one_process(generations: Generations, tmp_path: Path) -> Non
     generations.unlock()
     other.lock()
     other.unlock()
+
+
+def test_nul_in_any_text_of_a_document_stops_no_writer(tmp_path: Path) -> None:
+    schema = schema_pb2.Schema(client="offers", epoch=1)
+    schema.fields.add(name="title", type="FIELD_TYPE_TEXT", indexed=True, stored=True, analyzer="ANALYZER_RU_EN")
+    schema.fields.add(name="seller", type="FIELD_TYPE_STRING", indexed=True, stored=True, facet=True)
+    document = index_document_pb2.IndexDocument(
+        client="offers", epoch=1, pk="a", version=1, action=document_pb2.DOCUMENT_ACTION_UPSERT, fence=1, queue=1
+    )
+    for name in ("title", "seller"):
+        document.fields.add(name=name).values.add(string_value="диван")
+    generation = IndexGeneration.create(tmp_path / "generation", schema)
+    spoiled = dict(spoil_texts(document))
+    assert {"pk", "fields[0].values[0].string_value", "fields[1].values[0].string_value"} <= spoiled.keys()
+    for idx, wrong in enumerate(spoiled.values(), start=1):
+        wrong.idx = idx
+        write = generation.open_write()
+        try:
+            generation.apply(write, wrong)
+        except WrongValue:
+            generation.roll_back(write)
+            write = generation.open_write()
+            generation.refuse_element(write, wrong)
+        generation.commit(write, {})
+    generation.close()
+    opened = IndexGeneration.open(generation.folder)
+    found = opened.index.get("a\0b")
+    assert found is not None
+    assert found.version == 1
+    opened.close()

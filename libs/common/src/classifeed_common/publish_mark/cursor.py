@@ -30,6 +30,11 @@ class DueCursor:
         self._full_scan_at_s = 0.0
         self._began_s = 0.0
 
+    @property
+    def above(self) -> int:
+        """The version that was read last; 0: full scans are short, or nothing was read yet."""
+        return self._above
+
     def begin(self) -> int:
         """Return the version above which the read that follows must look."""
         self._began_s = self._clock_s()

@@ -27,7 +27,8 @@ from classifeed_common.metrics import RPC_SERVER_ACTIVE, RPC_SERVER_DURATION
 from classifeed_common.rpc.call import REQUEST_ID_KEY, enter_call
 from classifeed_common.rpc.faults import explain
 from classifeed_common.rpc.status import DETAILS_KEY, to_status
-from classifeed_common.rpc.validation import check_request, check_requests
+from classifeed_common.rpc.texts import receive_with
+from classifeed_common.rpc.validation import check_received, check_requests
 from classifeed_common.telemetry import server_span
 
 _UNSIGNED = "-"
@@ -81,7 +82,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         make = kinds[handler.request_streaming, handler.response_streaming]
         return make(
             cast(Any, answer(method, behavior, streaming=handler.request_streaming)),
-            request_deserializer=handler.request_deserializer,
+            request_deserializer=receive_with(handler.request_deserializer),
             response_serializer=handler.response_serializer,
         )
 
@@ -166,11 +167,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         return self._keys.verify(token, self._audience).caller
 
 
-def _checked(request: Any, context: Context, *, streaming: bool) -> Any:
-    if streaming:
-        return check_requests(context.read)
-    check_request(request)
-    return request
+def _checked(received: Any, context: Context, *, streaming: bool) -> Any:
+    return check_requests(context.read) if streaming else check_received(received)
 
 
 def _set_code(context: Context) -> grpc.StatusCode | None:

@@ -11,9 +11,22 @@ import protovalidate
 from google.protobuf.message import Message
 
 from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_common.rpc.texts import Received, check_texts
 
 # Measured: the cancellation follows the false end within 2 ms on a loaded machine.
 END_IS_BELIEVED_AFTER_S: Final = 0.05
+
+
+def check_received(received: Received) -> Message:
+    """Return a request whose texts can be stored and that keeps the rules of its proto.
+
+    Raises:
+        InvalidArgument: it does not; the fields are named.
+    """
+    if received.has_zero_byte:
+        check_texts(received.message)
+    check_request(received.message)
+    return received.message
 
 
 def check_request(request: Message) -> None:
@@ -45,8 +58,9 @@ async def check_requests(read: Callable[[], Awaitable[Any]]) -> AsyncIterator[An
         read: returns the next message or grpc.aio.EOF. Unlike the iterator of grpc.aio, nothing here refers to the last
             message while the next one is awaited: an open stream that is silent holds no message of up to 16 MiB.
     """
-    while (request := await read()) is not grpc.aio.EOF:
-        check_request(request)
+    while (received := await read()) is not grpc.aio.EOF:
+        request = check_received(received)
+        del received
         yield request
         del request
     await asyncio.sleep(END_IS_BELIEVED_AFTER_S)

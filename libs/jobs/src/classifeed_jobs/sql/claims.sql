@@ -215,7 +215,10 @@ WHERE j.job_id = %(job_id)s AND j.claim_no = %(claim_no)s AND j.status = 'runnin
 FOR KEY SHARE OF j
 
 -- name: save_checkpoint
-UPDATE dl_jobs SET checkpoint = %(checkpoint)s, worker_deaths = 0, unknown_faults = 0
+UPDATE dl_jobs
+SET checkpoint = %(checkpoint)s,
+    worker_deaths = CASE WHEN %(is_progress)s THEN 0 ELSE worker_deaths END,
+    unknown_faults = CASE WHEN %(is_progress)s THEN 0 ELSE unknown_faults END
 WHERE job_id = %(job_id)s AND claim_no = %(claim_no)s AND status = 'running'
 
 -- name: save_progress

@@ -22,6 +22,7 @@ from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
 from classifeed_common.auth import KeyStore
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.rpc.status import from_rpc_error
+from classifeed_common.testing.texts import check_that_nul_is_refused
 from classifeed_jobs import Progress, QueueLimits, Queues
 
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
@@ -39,6 +40,18 @@ async def refused(call: Any) -> grpc.aio.AioRpcError:
     with pytest.raises(grpc.aio.AioRpcError) as raised:
         await call
     return raised.value
+
+
+async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(hosted) -> None:
+    channels = []
+
+    def connect(target: str, **_: Any) -> grpc.aio.Channel:
+        channels.append(grpc.aio.insecure_channel(target))
+        return channels[-1]
+
+    await check_that_nul_is_refused(connect, hosted.grpc_address, "loader", "classifeed.jobs.v1.JobService")
+    for channel in channels:
+        await channel.close()
 
 
 async def test_a_job_is_told_in_full(hosted, stub) -> None:

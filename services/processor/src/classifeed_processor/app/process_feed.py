@@ -15,6 +15,7 @@ from classifeed_common.db import Tx
 from classifeed_common.kafka import message_of
 from classifeed_jobs import Fail, JobContext, Snooze
 from classifeed_processor.app.finish_task import finish_task
+from classifeed_processor.app.furthest_batch import FurthestBatch
 from classifeed_processor.app.send_run import RunOvertaken, RunParts, RunStalled, Sent, send_nothing, send_run
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.feed_order import FINISHED, FetchOrder
@@ -78,6 +79,8 @@ async def _next_step(ctx: JobContext, parts: RunParts, key: TaskKey) -> _Step | 
             await finish_task(tx, parts.jobs, key, task_pb2.TASK_STATUS_SUPERSEDED)
             return None
         await tasks.supersede_held(tx, key)
+        if ctx.claim_no > 1:
+            await FurthestBatch(ctx).note_earlier_run(tx, await tasks.find_last_batch(tx, key, state.run))
         statistics = FeedStatistics(bytes=state.source_bytes)
         run = await tasks.begin_run(tx, key, statistics.SerializeToString())
         return lambda: _send(ctx, parts, key, state, run, Sent(0, set()))

@@ -16,6 +16,7 @@ from classifeed_common.blobs import BlobCorrupt, BlobMissing, BlobStore
 from classifeed_common.kafka import Message, message_of
 from classifeed_common.spool import run_folder
 from classifeed_jobs import JobContext, JobStore, Progress
+from classifeed_processor.app.furthest_batch import FurthestBatch
 from classifeed_processor.app.reading_thread import ReadingThread
 from classifeed_processor.app.seller_windows import SellerWindows
 from classifeed_processor.app.task_signals import TaskSignals
@@ -122,6 +123,7 @@ async def send_run(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, sta
         with parts.windows.open(key.seller_id) as window:
             sent = await _send_batches(ctx, parts, key, run, state, scan, reading, before, window)
     async with ctx.guarded_transaction() as tx:
+        await FurthestBatch(ctx).note_end(tx)
         await tasks.note_sent(tx, key, run, batch_count=sent.batch_count, digest=sent.digest)
         statistics = await results.lock_statistics(tx, key, run)
         for stage, seconds in (stages | sent.stages).items():
@@ -175,7 +177,7 @@ async def _send_batches(
     reading.closing(batches.close)
     envelope = message_of(parts.topic, key.seller_id.encode(), OfferBatch())
     size = min(_CHUNK_BATCHES, parts.windows.largest)
-    digest = RunDigest()
+    digest, furthest = RunDigest(), FurthestBatch(ctx)
     batch_count = records = 0
     stages = {"parse": 0.0, "send": 0.0}
     ahead = reading.begin(lambda: _take_chunk(batches, envelope, size))
@@ -194,6 +196,7 @@ async def _send_batches(
             async with ctx.guarded_transaction() as tx:
                 # Before they leave, so that no answer finds its batch unknown.
                 await tasks.insert_batches(tx, key, run, [(b.batch_id, b.records) for b in fresh])
+                await furthest.note_sending(tx, fresh[0].batch_id)
             await parts.sender.send(chunk.messages[-len(fresh) :])
         stages["send"] += time.monotonic() - started
         for batch in chunk.batches:

@@ -144,7 +144,12 @@ class TaskService(FormatFiles, TaskServiceServicer):
 async def _require_task(tx: Tx, key: TaskKey) -> Task:
     task = await reading.get_task(tx, key)
     if task is None:
-        raise NotFound("TASK_NOT_FOUND", f"There is no {key.name}. List the tasks of its namespace.")
+        raise NotFound(
+            "TASK_NOT_FOUND",
+            f"There is no {key.name}. It may have been removed for its age, or lost with a database that was restored: "
+            "then an upload or removal gets a new task within minutes, and the file of a link one at its next fetch. "
+            "List the tasks of the namespace; where none has the file, send it again.",
+        )
     return task
 
 
