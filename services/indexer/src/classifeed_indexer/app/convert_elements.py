@@ -10,6 +10,7 @@ from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed_common.clock import Clock
 from classifeed_common.kafka import MAX_MESSAGE_BYTES, Message, index_documents, message_of
 from classifeed_common.lease import Lease
+from classifeed_common.turns import Turns
 from classifeed_indexer.clients.receiver import Element, Failure, Receiver
 from classifeed_indexer.domain.conversion import Converter, Unconvertible
 
@@ -43,7 +44,9 @@ class ElementConverter:
         """
         messages: list[Message] = []
         failures: list[Failure] = []
+        turns = Turns()
         for element in elements:
+            await turns.give()
             try:
                 converted = await self._convert(element.document)
                 messages.append(self._message_of(converted, element, leases[element.key.shard]))

@@ -17,6 +17,7 @@ from classifeed.feeds.v1.offer_results_pb2 import (
     TaskEndResult,
 )
 from classifeed_common.db import Tx
+from classifeed_common.turns import Turns
 from classifeed_offers.domain.admission import (
     Admission,
     BatchKey,
@@ -42,6 +43,7 @@ from classifeed_offers.domain.offers import Namespace, OfferState
 from classifeed_offers.store import applying
 from classifeed_offers.store.applying import RecordedEnd
 
+_STATEMENT_OFFERS: Final = 300
 _END_OUTCOMES: Final = {
     "COMPLETED": TASK_END_OUTCOME_COMPLETED,
     "INCOMPLETE": TASK_END_OUTCOME_INCOMPLETE,
@@ -148,9 +150,11 @@ async def _apply_batches(tx: Tx, batches: Sequence[OfferBatch], moderation: Mode
     states = await _load_states(tx, batches)
     written: dict[Namespace, dict[str, OfferState]] = {namespace: {} for namespace in states}
     done: list[_Applied] = []
+    turns = Turns()
     for batch in batches:
         namespace = namespace_of(batch)
         done.append(_apply_batch(batch, states[namespace], written[namespace], moderation))
+        await turns.give()
     for namespace, offers in written.items():
         await _write(tx, namespace, offers, states[namespace])
     await applying.insert_batches(
@@ -202,13 +206,15 @@ def _apply_batch(
 
 
 async def _write(tx: Tx, namespace: Namespace, written: dict[str, OfferState], states: dict[str, OfferState]) -> None:
-    new = {external_id: state for external_id, state in written.items() if not state.offer_id}
+    new = [(external_id, state) for external_id, state in written.items() if not state.offer_id]
     changed = [state for state in written.values() if state.offer_id]
-    if new:
-        for external_id, offer_id in (await applying.insert_offers(tx, namespace, new)).items():
+    # In pieces: the event loop is held while the parameters of a statement are written.
+    for at in range(0, len(new), _STATEMENT_OFFERS):
+        piece = dict(new[at : at + _STATEMENT_OFFERS])
+        for external_id, offer_id in (await applying.insert_offers(tx, namespace, piece)).items():
             states[external_id] = states[external_id]._replace(offer_id=offer_id)
-    if changed:
-        await applying.update_offers(tx, changed)
+    for at in range(0, len(changed), _STATEMENT_OFFERS):
+        await applying.update_offers(tx, changed[at : at + _STATEMENT_OFFERS])
 
 
 async def _record_end(tx: Tx, end: TaskEnd) -> RecordedEnd:

@@ -21,6 +21,7 @@ from classifeed.documents.v1.receiver_service_pb2 import (
 from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import FailedPrecondition, Unimplemented
+from classifeed_common.turns import map_in_turns
 from classifeed_offers.app.republish_offers import Republisher
 from classifeed_offers.clients.receiver import PushAnswer
 from classifeed_offers.domain.documents import EPOCH, DueOffer, compose, schema
@@ -96,7 +97,7 @@ class OfferPublisher:
         self._ahead.clear()
         dues = [DueOffer(*row) for row in rows]
         try:
-            answer = await self._documents.push([compose(due) for due in dues], await self._known())
+            answer = await self._documents.push(await map_in_turns(compose, dues), await self._known())
         except FailedPrecondition as error:
             await self._recover(error)
             raise

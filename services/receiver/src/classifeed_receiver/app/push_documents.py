@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed_common.db import Database
+from classifeed_common.turns import map_in_turns
 from classifeed_receiver.app.check_positions import check_positions
 from classifeed_receiver.app.coalesce_writes import WriteCoalescer
 from classifeed_receiver.app.commit_signal import CommitSignal
@@ -74,7 +75,9 @@ class DocumentPusher:
 
     async def _check(self, client: str, documents: Sequence[RawDocument]) -> list[NewDocument | Invalid | EpochTooOld]:
         epochs = await self._epochs.get(client)
-        checked = [check_document(document, epochs, limit_bytes=self._limit_bytes) for document in documents]
+        checked = await map_in_turns(
+            lambda document: check_document(document, epochs, limit_bytes=self._limit_bytes), documents
+        )
         if not any(isinstance(document, Invalid) for document in checked):
             return checked
         # Another replica may have put a new epoch or field since we read the schemas.
