@@ -42,6 +42,7 @@ from classifeed_offers.store import publishing
 
 SERVICE = "offers"
 _WATCH_S: Final = 5.0
+_SWEPT_AT_ONCE: Final = 300  # offers of a namespace; as many as a statement writes
 
 
 async def prepare(settings: OffersSettings) -> None:
@@ -81,7 +82,8 @@ def build(settings: OffersSettings) -> ServiceRunner:
     )
     publication = PublicationWatch(db)
     watch = Watch(publication.look, period_s=_WATCH_S)
-    handler = RequestHandler(outbox=outbox, moderation=ApprovedBySetting(), sweeps=SweepJobs(jobs))
+    sweeps = SweepJobs(jobs, at_once_offers=_SWEPT_AT_ONCE)
+    handler = RequestHandler(outbox=outbox, moderation=ApprovedBySetting(), sweeps=sweeps)
     positions = WakingPositions(db, outbox.wake, pusher.wake)
     consumer = OrderedConsumer(
         bootstrap=settings.kafka_bootstrap,

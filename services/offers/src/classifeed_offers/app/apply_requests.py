@@ -52,10 +52,13 @@ _END_OUTCOMES: Final = {
 
 
 class Sweeps(Protocol):
-    """Starts the sweep of a run once the transaction commits."""
+    """Sweeps runs that have arrived as a whole."""
 
-    async def start(self, tx: Tx, run: RunKey) -> None:
-        """Enqueue the sweep of `run` in the caller's transaction, unless it is waiting or running already."""
+    async def start(self, tx: Tx, run: RunKey) -> TaskEndResult | None:
+        """Sweep `run` in the caller's transaction and return the result, if that is short; else enqueue the sweep.
+
+        One that is waiting or running already is not enqueued again.
+        """
         ...
 
 
@@ -120,7 +123,7 @@ def _result_of_batch(
 async def _result_of_end(
     tx: Tx, end: TaskEnd, admission: Admission, ended: dict[RunKey, RecordedEnd], sweeps: Sweeps
 ) -> TaskEndResult | None:
-    """Return the result of an end; None: it follows from the sweep, which an operator may have ended meanwhile."""
+    """Return the result of an end; None: it follows from a sweep, which an operator may have ended meanwhile."""
     key = run_key_of(end)
     if admission is Admission.STALE:
         return run_ended(key, TASK_END_OUTCOME_STALE)
@@ -130,8 +133,7 @@ async def _result_of_end(
         ended[key] = await _record_end(tx, end)
     recorded = ended[key]
     if recorded.outcome is None:
-        await sweeps.start(tx, key)
-        return None
+        return await sweeps.start(tx, key)
     missing: list[int] = []
     if recorded.outcome == "INCOMPLETE":
         missing = check_whole(end, await applying.list_batches(tx, key)).missing

@@ -54,6 +54,19 @@ async def sweep_step(tx: Tx, run: RunKey, *, slice_offers: int = sweeping.SLICE_
     return Step(more=True)
 
 
+async def sweep_at_once(tx: Tx, run: RunKey, *, most_offers: int) -> TaskEndResult | None:
+    """Do all steps of a run's sweep in one transaction, if its namespace has `most_offers` offers at the most.
+
+    Returns the answer to send; None: the namespace is larger, or nothing is left to do.
+    """
+    if not await sweeping.has_at_most(tx, run.namespace, most_offers):
+        return None
+    step = Step(more=True)
+    while step.more:
+        step = await sweep_step(tx, run, slice_offers=most_offers)
+    return step.answer
+
+
 async def abandon_sweep(tx: Tx, run: RunKey) -> TaskEndResult | None:
     """End a sweep that nothing goes on with, and return the answer to send; None: it has ended already.
 

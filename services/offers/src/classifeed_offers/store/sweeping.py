@@ -7,9 +7,10 @@ from typing import Any, Final, NamedTuple
 
 from classifeed_common.db import Tx, load_queries
 from classifeed_offers.domain.admission import RunKey
-from classifeed_offers.domain.offers import Run
+from classifeed_offers.domain.offers import Namespace, Run
 
 SQL = load_queries(__package__, "sweeping.sql")
+_HAS_AT_MOST = SQL["has_at_most"]
 _LOCK_END = SQL["lock_end"]
 _PLAN_SLICES = SQL["plan_slices"]
 _COUNT_SWEPT_BEFORE = SQL["count_swept_before"]
@@ -41,6 +42,13 @@ class Plan(NamedTuple):
 
     present: int
     lacking: int
+
+
+async def has_at_most(tx: Tx, namespace: Namespace, offers: int) -> bool:
+    """Tell whether a namespace has so many offers or fewer, removed ones among them; reads no more than that."""
+    values = {"seller": namespace.seller_id, "namespace": namespace.namespace, "offers": offers}
+    row = await (await tx.execute(_HAS_AT_MOST, values)).fetchone()
+    return row is not None and bool(row[0])
 
 
 async def lock_end(tx: Tx, key: RunKey) -> End | None:

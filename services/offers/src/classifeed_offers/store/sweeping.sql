@@ -1,3 +1,7 @@
+-- name: has_at_most
+SELECT count(*) <= %(offers)s
+FROM (SELECT FROM offers WHERE seller_id = %(seller)s AND namespace = %(namespace)s LIMIT %(offers)s + 1) AS first
+
 -- name: lock_end
 -- The head is held so that no batch of a higher run is applied while we act on what this run has seen.
 SELECT h.task_id, h.run, e.outcome, e.planned_at IS NOT NULL, e.disposition, e.removed, e.made_manual
