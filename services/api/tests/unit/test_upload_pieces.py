@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from classifeed.feeds.v1.feed_service_pb2 import UploadFeedRequest
+from classifeed_api.app.limit_uploads import OpenUpload
 from classifeed_api.rpc.upload_pieces import LEAST_BYTES, pieces_of
 from classifeed_common.errors import DeadlineExceeded
 
@@ -29,7 +30,7 @@ async def read(monkeypatch: pytest.MonkeyPatch, pieces: list[tuple[float, int]],
             yield UploadFeedRequest(chunk=b"x" * size)
 
     total = 0
-    async for request in pieces_of(requests(), IDLE_S):
+    async for request in pieces_of(requests(), IDLE_S, OpenUpload()):
         total += len(request.chunk)
         passed_s += taking_s
     return total

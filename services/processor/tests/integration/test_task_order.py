@@ -36,6 +36,9 @@ _sources = itertools.count(1)
 class Context:
     """A job that nobody takes away."""
 
+    claim_no = 1
+    checkpoint = None
+
     def __init__(self, db) -> None:
         self.db = db
 

@@ -205,16 +205,20 @@ class OrderedConsumer(Generic[T]):
         await self._show(now=False)
 
     async def _compare(self) -> None:
-        """Compare our positions with the stored ones now and then: a restored table tells of itself at a record only.
+        """Compare our positions with the stored ones, and our topics with those of the brokers, now and then.
+
+        A restored table, or a topic made again and as long as the old one, tells of itself at a record only.
 
         Raises:
-            ZombieConsumer: they differ, although no effect is under way.
+            ZombieConsumer: the positions differ, although no effect is under way.
+            TopicRecreated: a topic is another one.
         """
         if not self._is_ours or time.monotonic() < self._next_comparison:
             return
         self._next_comparison = time.monotonic() + _COMPARE_EVERY_S
         try:
             stored = await self._positions.load(list(self._at))
+            states = await self._takeover.states(self._topics)
         except Exception as error:
             if not is_of_the_surroundings(error):
                 raise
@@ -222,6 +226,7 @@ class OrderedConsumer(Generic[T]):
         moved = [part for part, position in self._at.items() if stored.get(part) != position]
         if moved:
             raise ZombieConsumer(f"the stored positions of {len(moved)} partitions are not where we left them")
+        self._takeover.check_topics(self._at, states)
 
     @property
     def _is_ours(self) -> bool:

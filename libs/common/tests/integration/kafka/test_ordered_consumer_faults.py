@@ -10,12 +10,15 @@ from classifeed_common.kafka import (
     DeadLetters,
     OffsetOutsideLog,
     Poison,
+    Record,
     TablePositions,
     Topic,
     TopicRecreated,
     dlq,
     metrics,
 )
+from classifeed_common.kafka import consumer as consumer_module
+from classifeed_common.kafka.reader import PartitionReader
 
 pytestmark = pytest.mark.kafka
 
@@ -59,6 +62,25 @@ async def test_recreated_topic_stops_a_running_consumer(
         await recreate(cluster, topic)
         await send(topic, 9)
     assert await ledger.values() == sent
+
+
+async def test_recreated_topic_as_long_as_the_old_one_is_noticed_without_a_record(
+    consumer, ledger, send, make_topic, running, eventually, cluster, monkeypatch
+):
+    monkeypatch.setattr(consumer_module, "_COMPARE_EVERY_S", 0.2)
+    topic = await make_topic()
+    sent = await send(topic, 5)
+    async with running(consumer(topic), ends_with=TopicRecreated):
+        await eventually(ledger.holding(sent))
+
+        async def read_nothing(self: PartitionReader, max_records: int, timeout_s: float) -> list[Record]:
+            # As where the topic was gone for less than the client took to look at it.
+            await asyncio.sleep(0.05)
+            return []
+
+        monkeypatch.setattr(PartitionReader, "poll", read_nothing)
+        await recreate(cluster, topic)
+        await send(topic, 5)
 
 
 async def test_recreated_topic_begins_anew_after_the_remedy(

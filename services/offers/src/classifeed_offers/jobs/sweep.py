@@ -43,7 +43,7 @@ class SweepJobs:
     Args:
         store: where the jobs are.
         at_once_offers: a namespace with so many offers or fewer is swept without a job: the seller of a small feed has
-            the result sooner, by a claim and three transactions of a busy process (ADR 0035).
+            the result sooner, by a claim and three transactions of a busy process (ADR 0040).
     """
 
     def __init__(self, store: JobStore, *, at_once_offers: int = 0) -> None:
