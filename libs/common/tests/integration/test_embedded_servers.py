@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from minio import Minio
 
 from classifeed_common.embedded.kafka import EmbeddedKafka
-from classifeed_common.embedded.ports import pick_free_port
+from classifeed_common.embedded.ports import RANGE_VARIABLE, pick_free_port, range_of_part
 from classifeed_common.embedded.postgres import EmbeddedPostgres
 from classifeed_common.embedded.process import ProcessIdentity, ServerError
 from classifeed_common.embedded.s3 import EmbeddedS3
@@ -177,7 +177,19 @@ def test_servers_die_with_a_parent_that_was_killed(tmp_path: Path) -> None:
             assert server.wait_gone(60)
 
 
-def test_picked_ports_are_free_and_below_the_ephemeral_range() -> None:
+def test_picked_ports_are_free_and_below_the_ephemeral_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(RANGE_VARIABLE, raising=False)
     taken = {pick_free_port() for _ in range(20)}
     assert all(15000 <= port <= 32000 for port in taken)
     assert pick_free_port(taken) not in taken
+
+
+def test_parts_of_the_ports_keep_processes_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    picked: list[set[int]] = []
+    for part in range(3):
+        monkeypatch.setenv(RANGE_VARIABLE, range_of_part(part, 3))
+        picked.append({pick_free_port() for _ in range(200)})
+    assert max(picked[0]) < min(picked[1]) <= max(picked[1]) < min(picked[2])
+    monkeypatch.setenv(RANGE_VARIABLE, "all")
+    with pytest.raises(ValueError, match="write it as first-last"):
+        pick_free_port()

@@ -6,10 +6,13 @@ import os
 import random
 import socket
 from collections.abc import Collection
+from typing import Final
 
 # Below the range from which Linux takes ports of outgoing connections (32768 up): a client's connection can then not
 # sit on the port of a server that is just being restarted.
 _FIRST, _LAST = 15000, 32000
+# "first-last" in its place, so that processes that start many servers at a time do not draw the same port.
+RANGE_VARIABLE: Final = "CLASSIFEED_PORT_RANGE"
 
 
 def is_free(port: int, host: str = "127.0.0.1") -> bool:
@@ -27,14 +30,34 @@ def pick_free_port(taken: Collection[int] = ()) -> int:
     """A loopback port that nobody listens on and that is not in `taken`.
 
     The port is not reserved: a server should bind it soon. Two processes that pick at the same time draw from
-    17,000 ports at random, so a clash is rare and ends as a start error that names the port.
+    17,000 ports at random, so a clash is rare and ends as a start error that names the port. CLASSIFEED_PORT_RANGE
+    ("15000-17999") keeps processes apart.
 
     Raises:
         OSError: when 200 random draws found none.
+        ValueError: CLASSIFEED_PORT_RANGE is no range.
     """
+    first, last = _range()
     draw = random.Random(os.urandom(8))  # noqa: S311 - spreads, does not protect
     for _ in range(200):
-        port = draw.randint(_FIRST, _LAST)
+        port = draw.randint(first, last)
         if port not in taken and is_free(port):
             return port
-    raise OSError(f"no free TCP port between {_FIRST} and {_LAST} on 127.0.0.1: close servers that are not needed")
+    raise OSError(f"no free TCP port between {first} and {last} on 127.0.0.1: close servers that are not needed")
+
+
+def range_of_part(part: int, parts: int) -> str:
+    """Return the range of the `part`-th of `parts` processes, from 0, as CLASSIFEED_PORT_RANGE has it."""
+    size = (_LAST - _FIRST + 1) // parts
+    return f"{_FIRST + part * size}-{_FIRST + (part + 1) * size - 1}"
+
+
+def _range() -> tuple[int, int]:
+    text = os.environ.get(RANGE_VARIABLE)
+    if not text:
+        return _FIRST, _LAST
+    first, _, last = text.partition("-")
+    try:
+        return int(first), int(last)
+    except ValueError:
+        raise ValueError(f"{RANGE_VARIABLE} is {text!r}: write it as first-last, for example 15000-17999") from None

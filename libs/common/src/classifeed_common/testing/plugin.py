@@ -1,5 +1,11 @@
 """The pytest plugin that puts every shared fixture in reach (`-p classifeed_common.testing.plugin`)."""
 
+from __future__ import annotations
+
+import os
+
+from classifeed_common.embedded.ports import RANGE_VARIABLE, range_of_part
+
 pytest_plugins = [
     "classifeed_common.testing.servers",
     "classifeed_common.testing.databases",
@@ -8,3 +14,10 @@ pytest_plugins = [
     "classifeed_common.testing.rpc",
     "classifeed_common.testing.properties",
 ]
+
+
+def pytest_configure() -> None:
+    """Give each process of a parallel run ports of its own, for all servers that it starts."""
+    worker, count = os.environ.get("PYTEST_XDIST_WORKER"), os.environ.get("PYTEST_XDIST_WORKER_COUNT")
+    if worker and count and RANGE_VARIABLE not in os.environ:
+        os.environ[RANGE_VARIABLE] = range_of_part(int(worker.removeprefix("gw")), int(count))
