@@ -21,7 +21,7 @@ from tests.e2e.test_loads import counts_of
 from tests.e2e.topic import check_runs, requests_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(7200)]
-_MOMENTS = 200 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 20
+_MOMENTS = 200 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 12
 _SEED = int(os.environ.get("CLASSIFEED_SEED", "20261121"))
 _OFFERS = 2_000
 _SERVICES = ("api", "loader", "processor", "offers", "receiver", "indexer", "searcher")

@@ -112,7 +112,7 @@ def _plan_of(descriptor: Descriptor) -> _Plan:
             names = plan.text_lists if field.is_repeated else plan.texts
         elif inner.GetOptions().map_entry:
             if any(part.type != FieldDescriptor.TYPE_STRING for part in inner.fields):
-                raise NotImplementedError(f"{field.full_name}: only maps of texts to texts are searched for NUL")
+                raise TypeError(f"{field.full_name}: only maps of texts to texts are searched for NUL")
             names = plan.text_maps
         else:
             names = plan.message_lists if field.is_repeated else plan.messages
