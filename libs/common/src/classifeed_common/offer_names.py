@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from classifeed_common.namespace_names import namespace_name
+
 # The client of the registry and the index under which offers are documents.
 DOCUMENT_CLIENT: Final = "offers"
 _NAME: Final = re.compile(r"sellers/([^/]+)/feeds/([^/]+)/offers/(.+)", re.DOTALL)
@@ -34,7 +36,7 @@ class OfferName(NamedTuple):
     @property
     def parent(self) -> str:
         """The resource name of its namespace."""
-        return f"sellers/{self.seller_id}/feeds/{self.namespace}"
+        return namespace_name(self.seller_id, self.namespace)
 
     def __str__(self) -> str:
         """Its resource name."""

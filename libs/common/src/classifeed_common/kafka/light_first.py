@@ -22,7 +22,7 @@ def light_first(
     and a piece holds all that was polled of its partitions. There is one piece unless a partition has `HEAVY_BYTES` or
     more, so that usual polls cost one transaction, as before.
     """
-    sizes = {part: sum(len(record.value or b"") for record in records) for part, records in parts.items()}
+    sizes = {part: sum(len(record.value) for record in records) for part, records in parts.items()}
     heaviest = max(sizes.values(), default=0)
     light = {part for part, size in sizes.items() if heaviest >= HEAVY_BYTES and size * _LIGHT_SHARE <= heaviest}
     pieces: list[dict[GroupPartition, Sequence[Record]]] = [

@@ -6,6 +6,7 @@ import re
 from typing import Final, NamedTuple, Self
 
 from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_common.namespace_names import namespace_name
 
 DEFAULT_NAMESPACE: Final = "default"
 _RESERVED: Final = re.compile(r"manual|parsed\..*")
@@ -21,7 +22,7 @@ class NamespaceKey(NamedTuple):
     @property
     def name(self) -> str:
         """Its resource name, which is also that of its feed."""
-        return f"sellers/{self.seller_id}/feeds/{self.namespace}"
+        return namespace_name(self.seller_id, self.namespace)
 
     @classmethod
     def parse(cls, name: str, *, field: str) -> Self:
