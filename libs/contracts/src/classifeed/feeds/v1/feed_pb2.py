@@ -24,11 +24,12 @@ _sym_db = _symbol_database.Default()
 
 from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
 from classifeed.feeds.v1 import load_pb2 as classifeed_dot_feeds_dot_v1_dot_load__pb2
+from classifeed.feeds.v1 import task_pb2 as classifeed_dot_feeds_dot_v1_dot_task__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1e\x63lassifeed/feeds/v1/feed.proto\x12\x13\x63lassifeed.feeds.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1e\x63lassifeed/feeds/v1/load.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"f\n\tBasicAuth\x12,\n\x08username\x18\x01 \x01(\tB\x1a\xbaH\x17r\x15\x18\x80\x02\x32\x10^[^:\\x00-\\x1f]*$\x12+\n\x08password\x18\x02 \x01(\tB\x19\xbaH\x16r\x14\x18\x80\x08\x32\x0f^[^\\x00-\\x1f]*$\"\xf5\x01\n\x0f\x46\x65\x65\x64\x43redentials\x12\x32\n\nbasic_auth\x18\x01 \x01(\x0b\x32\x1e.classifeed.feeds.v1.BasicAuth\x12~\n\x07headers\x18\x02 \x03(\x0b\x32\x31.classifeed.feeds.v1.FeedCredentials.HeadersEntryB:\xbaH7\x9a\x01\x34\x10\x10\"\x18r\x16\x32\x14^[A-Za-z0-9-]{1,64}$*\x16r\x14\x18\x80 2\x0f^[^\\x00-\\x1f]*$\x1a.\n\x0cHeadersEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"w\n\nFeedSource\x12\x15\n\x03url\x18\x01 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\x12\x39\n\x0b\x63redentials\x18\x02 \x01(\x0b\x32$.classifeed.feeds.v1.FeedCredentials\x12\x17\n\x0fhas_credentials\x18\x03 \x01(\x08\";\n\x0c\x46\x65\x65\x64Schedule\x12+\n\x08interval\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x9e\x02\n\x0c\x46\x65\x65\x64Settings\x12/\n\x06source\x18\x01 \x01(\x0b\x32\x1f.classifeed.feeds.v1.FeedSource\x12\x33\n\x08schedule\x18\x02 \x01(\x0b\x32!.classifeed.feeds.v1.FeedSchedule\x12\x35\n\x04mode\x18\x03 \x01(\x0e\x32\x1d.classifeed.feeds.v1.LoadModeB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12?\n\x0b\x64isposition\x18\x04 \x01(\x0e\x32 .classifeed.feeds.v1.DispositionB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x30\n\x06\x66ormat\x18\x05 \x01(\tB \xbaH\x1dr\x1b\x32\x19^([a-z][a-z0-9_]{0,31})?$\"\xc8\x02\n\x04\x46\x65\x65\x64\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tseller_id\x18\x02 \x01(\t\x12\x11\n\tnamespace\x18\x03 \x01(\t\x12\x0f\n\x07version\x18\x04 \x01(\x03\x12/\n\x06status\x18\x05 \x01(\x0e\x32\x1f.classifeed.feeds.v1.FeedStatus\x12\x33\n\x08settings\x18\x06 \x01(\x0b\x32!.classifeed.feeds.v1.FeedSettings\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x33\n\x05state\x18\t \x01(\x0b\x32$.classifeed.feeds.v1.FeedSourceState\"\xd3\x01\n\x0f\x46\x65\x65\x64SourceState\x12\x14\n\x0c\x66\x65\x65\x64_version\x18\x01 \x01(\x03\x12\x33\n\x0flast_fetch_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x33\n\x0fnext_fetch_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08\x66\x61ilures\x18\x04 \x01(\x05\x12.\n\nlast_fetch\x18\x05 \x01(\x0b\x32\x1a.classifeed.feeds.v1.Fetch\"\x91\x04\n\x05\x46\x65tch\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tseller_id\x18\x02 \x01(\t\x12\x11\n\tnamespace\x18\x03 \x01(\t\x12\x10\n\x08\x66\x65tch_id\x18\x04 \x01(\x03\x12\x14\n\x0c\x66\x65\x65\x64_version\x18\x05 \x01(\x03\x12\x32\n\x07trigger\x18\x06 \x01(\x0e\x32!.classifeed.feeds.v1.FetchTrigger\x12\x0e\n\x06\x66orced\x18\x07 \x01(\x08\x12\x32\n\x07outcome\x18\x08 \x01(\x0e\x32!.classifeed.feeds.v1.FetchOutcome\x12\x0c\n\x04\x63ode\x18\t \x01(\t\x12\x0f\n\x07message\x18\n \x01(\t\x12\x13\n\x0bhttp_status\x18\x0b \x01(\x05\x12\r\n\x05\x62ytes\x18\x0c \x01(\x03\x12\x0e\n\x06sha256\x18\r \x01(\t\x12\x11\n\tfinal_url\x18\x0e \x01(\t\x12\x0c\n\x04task\x18\x0f \x01(\t\x12/\n\x0b\x63reate_time\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstart_time\x18\x11 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\rdownload_time\x18\x12 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x13 \x01(\x0b\x32\x1a.google.protobuf.Timestamp*r\n\nFeedStatus\x12\x1b\n\x17\x46\x45\x45\x44_STATUS_UNSPECIFIED\x10\x00\x12\x16\n\x12\x46\x45\x45\x44_STATUS_ACTIVE\x10\x01\x12\x16\n\x12\x46\x45\x45\x44_STATUS_PAUSED\x10\x02\x12\x17\n\x13\x46\x45\x45\x44_STATUS_REMOVED\x10\x03*d\n\x0c\x46\x65tchTrigger\x12\x1d\n\x19\x46\x45TCH_TRIGGER_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x46\x45TCH_TRIGGER_SCHEDULE\x10\x01\x12\x19\n\x15\x46\x45TCH_TRIGGER_REQUEST\x10\x02*\xf1\x01\n\x0c\x46\x65tchOutcome\x12\x1d\n\x19\x46\x45TCH_OUTCOME_UNSPECIFIED\x10\x00\x12\x18\n\x14\x46\x45TCH_OUTCOME_QUEUED\x10\x01\x12\x19\n\x15\x46\x45TCH_OUTCOME_RUNNING\x10\x02\x12\x18\n\x14\x46\x45TCH_OUTCOME_LOADED\x10\x03\x12\x1e\n\x1a\x46\x45TCH_OUTCOME_NOT_MODIFIED\x10\x04\x12\x1e\n\x1a\x46\x45TCH_OUTCOME_SAME_CONTENT\x10\x05\x12\x18\n\x14\x46\x45TCH_OUTCOME_FAILED\x10\x06\x12\x19\n\x15\x46\x45TCH_OUTCOME_DROPPED\x10\x07\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1e\x63lassifeed/feeds/v1/feed.proto\x12\x13\x63lassifeed.feeds.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1e\x63lassifeed/feeds/v1/load.proto\x1a\x1e\x63lassifeed/feeds/v1/task.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"f\n\tBasicAuth\x12,\n\x08username\x18\x01 \x01(\tB\x1a\xbaH\x17r\x15\x18\x80\x02\x32\x10^[^:\\x00-\\x1f]*$\x12+\n\x08password\x18\x02 \x01(\tB\x19\xbaH\x16r\x14\x18\x80\x08\x32\x0f^[^\\x00-\\x1f]*$\"\xf5\x01\n\x0f\x46\x65\x65\x64\x43redentials\x12\x32\n\nbasic_auth\x18\x01 \x01(\x0b\x32\x1e.classifeed.feeds.v1.BasicAuth\x12~\n\x07headers\x18\x02 \x03(\x0b\x32\x31.classifeed.feeds.v1.FeedCredentials.HeadersEntryB:\xbaH7\x9a\x01\x34\x10\x10\"\x18r\x16\x32\x14^[A-Za-z0-9-]{1,64}$*\x16r\x14\x18\x80 2\x0f^[^\\x00-\\x1f]*$\x1a.\n\x0cHeadersEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"w\n\nFeedSource\x12\x15\n\x03url\x18\x01 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\x12\x39\n\x0b\x63redentials\x18\x02 \x01(\x0b\x32$.classifeed.feeds.v1.FeedCredentials\x12\x17\n\x0fhas_credentials\x18\x03 \x01(\x08\";\n\x0c\x46\x65\x65\x64Schedule\x12+\n\x08interval\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\"\xce\x02\n\x0c\x46\x65\x65\x64Settings\x12/\n\x06source\x18\x01 \x01(\x0b\x32\x1f.classifeed.feeds.v1.FeedSource\x12\x33\n\x08schedule\x18\x02 \x01(\x0b\x32!.classifeed.feeds.v1.FeedSchedule\x12\x35\n\x04mode\x18\x03 \x01(\x0e\x32\x1d.classifeed.feeds.v1.LoadModeB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12?\n\x0b\x64isposition\x18\x04 \x01(\x0e\x32 .classifeed.feeds.v1.DispositionB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x30\n\x06\x66ormat\x18\x05 \x01(\tB \xbaH\x1dr\x1b\x32\x19^([a-z][a-z0-9_]{0,31})?$\x12.\n\x10\x64\x65\x66\x61ult_currency\x18\x14 \x01(\tB\x14\xbaH\x11r\x0f\x32\r^([A-Z]{3})?$\"\xc8\x02\n\x04\x46\x65\x65\x64\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tseller_id\x18\x02 \x01(\t\x12\x11\n\tnamespace\x18\x03 \x01(\t\x12\x0f\n\x07version\x18\x04 \x01(\x03\x12/\n\x06status\x18\x05 \x01(\x0e\x32\x1f.classifeed.feeds.v1.FeedStatus\x12\x33\n\x08settings\x18\x06 \x01(\x0b\x32!.classifeed.feeds.v1.FeedSettings\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x33\n\x05state\x18\t \x01(\x0b\x32$.classifeed.feeds.v1.FeedSourceState\"\xd3\x01\n\x0f\x46\x65\x65\x64SourceState\x12\x14\n\x0c\x66\x65\x65\x64_version\x18\x01 \x01(\x03\x12\x33\n\x0flast_fetch_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x33\n\x0fnext_fetch_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08\x66\x61ilures\x18\x04 \x01(\x05\x12.\n\nlast_fetch\x18\x05 \x01(\x0b\x32\x1a.classifeed.feeds.v1.Fetch\"\xbf\x04\n\x05\x46\x65tch\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tseller_id\x18\x02 \x01(\t\x12\x11\n\tnamespace\x18\x03 \x01(\t\x12\x10\n\x08\x66\x65tch_id\x18\x04 \x01(\x03\x12\x14\n\x0c\x66\x65\x65\x64_version\x18\x05 \x01(\x03\x12\x32\n\x07trigger\x18\x06 \x01(\x0e\x32!.classifeed.feeds.v1.FetchTrigger\x12\x0e\n\x06\x66orced\x18\x07 \x01(\x08\x12\x32\n\x07outcome\x18\x08 \x01(\x0e\x32!.classifeed.feeds.v1.FetchOutcome\x12\x0c\n\x04\x63ode\x18\t \x01(\t\x12\x0f\n\x07message\x18\n \x01(\t\x12\x13\n\x0bhttp_status\x18\x0b \x01(\x05\x12\r\n\x05\x62ytes\x18\x0c \x01(\x03\x12\x0e\n\x06sha256\x18\r \x01(\t\x12\x11\n\tfinal_url\x18\x0e \x01(\t\x12\x0c\n\x04task\x18\x0f \x01(\t\x12/\n\x0b\x63reate_time\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstart_time\x18\x11 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\rdownload_time\x18\x12 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x13 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x04load\x18\x14 \x01(\x0b\x32\x1e.classifeed.feeds.v1.FetchLoad\"\xb4\x01\n\tFetchLoad\x12/\n\x06status\x18\x01 \x01(\x0e\x32\x1f.classifeed.feeds.v1.TaskStatus\x12\x12\n\nerror_code\x18\x02 \x01(\t\x12\x15\n\rerror_message\x18\x03 \x01(\t\x12\x12\n\nerror_line\x18\x04 \x01(\x03\x12\x37\n\nstatistics\x18\x05 \x01(\x0b\x32#.classifeed.feeds.v1.FeedStatistics*r\n\nFeedStatus\x12\x1b\n\x17\x46\x45\x45\x44_STATUS_UNSPECIFIED\x10\x00\x12\x16\n\x12\x46\x45\x45\x44_STATUS_ACTIVE\x10\x01\x12\x16\n\x12\x46\x45\x45\x44_STATUS_PAUSED\x10\x02\x12\x17\n\x13\x46\x45\x45\x44_STATUS_REMOVED\x10\x03*d\n\x0c\x46\x65tchTrigger\x12\x1d\n\x19\x46\x45TCH_TRIGGER_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x46\x45TCH_TRIGGER_SCHEDULE\x10\x01\x12\x19\n\x15\x46\x45TCH_TRIGGER_REQUEST\x10\x02*\xf1\x01\n\x0c\x46\x65tchOutcome\x12\x1d\n\x19\x46\x45TCH_OUTCOME_UNSPECIFIED\x10\x00\x12\x18\n\x14\x46\x45TCH_OUTCOME_QUEUED\x10\x01\x12\x19\n\x15\x46\x45TCH_OUTCOME_RUNNING\x10\x02\x12\x18\n\x14\x46\x45TCH_OUTCOME_LOADED\x10\x03\x12\x1e\n\x1a\x46\x45TCH_OUTCOME_NOT_MODIFIED\x10\x04\x12\x1e\n\x1a\x46\x45TCH_OUTCOME_SAME_CONTENT\x10\x05\x12\x18\n\x14\x46\x45TCH_OUTCOME_FAILED\x10\x06\x12\x19\n\x15\x46\x45TCH_OUTCOME_DROPPED\x10\x07\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -51,28 +52,32 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_FEEDSETTINGS'].fields_by_name['disposition']._serialized_options = b'\272H\005\202\001\002\020\001'
   _globals['_FEEDSETTINGS'].fields_by_name['format']._loaded_options = None
   _globals['_FEEDSETTINGS'].fields_by_name['format']._serialized_options = b'\272H\035r\0332\031^([a-z][a-z0-9_]{0,31})?$'
-  _globals['_FEEDSTATUS']._serialized_start=2081
-  _globals['_FEEDSTATUS']._serialized_end=2195
-  _globals['_FETCHTRIGGER']._serialized_start=2197
-  _globals['_FETCHTRIGGER']._serialized_end=2297
-  _globals['_FETCHOUTCOME']._serialized_start=2300
-  _globals['_FETCHOUTCOME']._serialized_end=2541
-  _globals['_BASICAUTH']._serialized_start=181
-  _globals['_BASICAUTH']._serialized_end=283
-  _globals['_FEEDCREDENTIALS']._serialized_start=286
-  _globals['_FEEDCREDENTIALS']._serialized_end=531
-  _globals['_FEEDCREDENTIALS_HEADERSENTRY']._serialized_start=485
-  _globals['_FEEDCREDENTIALS_HEADERSENTRY']._serialized_end=531
-  _globals['_FEEDSOURCE']._serialized_start=533
-  _globals['_FEEDSOURCE']._serialized_end=652
-  _globals['_FEEDSCHEDULE']._serialized_start=654
-  _globals['_FEEDSCHEDULE']._serialized_end=713
-  _globals['_FEEDSETTINGS']._serialized_start=716
-  _globals['_FEEDSETTINGS']._serialized_end=1002
-  _globals['_FEED']._serialized_start=1005
-  _globals['_FEED']._serialized_end=1333
-  _globals['_FEEDSOURCESTATE']._serialized_start=1336
-  _globals['_FEEDSOURCESTATE']._serialized_end=1547
-  _globals['_FETCH']._serialized_start=1550
-  _globals['_FETCH']._serialized_end=2079
+  _globals['_FEEDSETTINGS'].fields_by_name['default_currency']._loaded_options = None
+  _globals['_FEEDSETTINGS'].fields_by_name['default_currency']._serialized_options = b'\272H\021r\0172\r^([A-Z]{3})?$'
+  _globals['_FEEDSTATUS']._serialized_start=2390
+  _globals['_FEEDSTATUS']._serialized_end=2504
+  _globals['_FETCHTRIGGER']._serialized_start=2506
+  _globals['_FETCHTRIGGER']._serialized_end=2606
+  _globals['_FETCHOUTCOME']._serialized_start=2609
+  _globals['_FETCHOUTCOME']._serialized_end=2850
+  _globals['_BASICAUTH']._serialized_start=213
+  _globals['_BASICAUTH']._serialized_end=315
+  _globals['_FEEDCREDENTIALS']._serialized_start=318
+  _globals['_FEEDCREDENTIALS']._serialized_end=563
+  _globals['_FEEDCREDENTIALS_HEADERSENTRY']._serialized_start=517
+  _globals['_FEEDCREDENTIALS_HEADERSENTRY']._serialized_end=563
+  _globals['_FEEDSOURCE']._serialized_start=565
+  _globals['_FEEDSOURCE']._serialized_end=684
+  _globals['_FEEDSCHEDULE']._serialized_start=686
+  _globals['_FEEDSCHEDULE']._serialized_end=745
+  _globals['_FEEDSETTINGS']._serialized_start=748
+  _globals['_FEEDSETTINGS']._serialized_end=1082
+  _globals['_FEED']._serialized_start=1085
+  _globals['_FEED']._serialized_end=1413
+  _globals['_FEEDSOURCESTATE']._serialized_start=1416
+  _globals['_FEEDSOURCESTATE']._serialized_end=1627
+  _globals['_FETCH']._serialized_start=1630
+  _globals['_FETCH']._serialized_end=2205
+  _globals['_FETCHLOAD']._serialized_start=2208
+  _globals['_FETCHLOAD']._serialized_end=2388
 # @@protoc_insertion_point(module_scope)

@@ -2,6 +2,7 @@ import datetime
 
 from buf.validate import validate_pb2 as _validate_pb2
 from classifeed.feeds.v1 import load_pb2 as _load_pb2
+from classifeed.feeds.v1 import task_pb2 as _task_pb2
 from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -92,18 +93,20 @@ class FeedSchedule(_message.Message):
     def __init__(self, interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class FeedSettings(_message.Message):
-    __slots__ = ("source", "schedule", "mode", "disposition", "format")
+    __slots__ = ("source", "schedule", "mode", "disposition", "format", "default_currency")
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     SCHEDULE_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     DISPOSITION_FIELD_NUMBER: _ClassVar[int]
     FORMAT_FIELD_NUMBER: _ClassVar[int]
+    DEFAULT_CURRENCY_FIELD_NUMBER: _ClassVar[int]
     source: FeedSource
     schedule: FeedSchedule
     mode: _load_pb2.LoadMode
     disposition: _load_pb2.Disposition
     format: str
-    def __init__(self, source: _Optional[_Union[FeedSource, _Mapping]] = ..., schedule: _Optional[_Union[FeedSchedule, _Mapping]] = ..., mode: _Optional[_Union[_load_pb2.LoadMode, str]] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ..., format: _Optional[str] = ...) -> None: ...
+    default_currency: str
+    def __init__(self, source: _Optional[_Union[FeedSource, _Mapping]] = ..., schedule: _Optional[_Union[FeedSchedule, _Mapping]] = ..., mode: _Optional[_Union[_load_pb2.LoadMode, str]] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ..., format: _Optional[str] = ..., default_currency: _Optional[str] = ...) -> None: ...
 
 class Feed(_message.Message):
     __slots__ = ("name", "seller_id", "namespace", "version", "status", "settings", "create_time", "update_time", "state")
@@ -142,7 +145,7 @@ class FeedSourceState(_message.Message):
     def __init__(self, feed_version: _Optional[int] = ..., last_fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., next_fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., failures: _Optional[int] = ..., last_fetch: _Optional[_Union[Fetch, _Mapping]] = ...) -> None: ...
 
 class Fetch(_message.Message):
-    __slots__ = ("name", "seller_id", "namespace", "fetch_id", "feed_version", "trigger", "forced", "outcome", "code", "message", "http_status", "bytes", "sha256", "final_url", "task", "create_time", "start_time", "download_time", "end_time")
+    __slots__ = ("name", "seller_id", "namespace", "fetch_id", "feed_version", "trigger", "forced", "outcome", "code", "message", "http_status", "bytes", "sha256", "final_url", "task", "create_time", "start_time", "download_time", "end_time", "load")
     NAME_FIELD_NUMBER: _ClassVar[int]
     SELLER_ID_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
@@ -162,6 +165,7 @@ class Fetch(_message.Message):
     START_TIME_FIELD_NUMBER: _ClassVar[int]
     DOWNLOAD_TIME_FIELD_NUMBER: _ClassVar[int]
     END_TIME_FIELD_NUMBER: _ClassVar[int]
+    LOAD_FIELD_NUMBER: _ClassVar[int]
     name: str
     seller_id: str
     namespace: str
@@ -181,4 +185,19 @@ class Fetch(_message.Message):
     start_time: _timestamp_pb2.Timestamp
     download_time: _timestamp_pb2.Timestamp
     end_time: _timestamp_pb2.Timestamp
-    def __init__(self, name: _Optional[str] = ..., seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., fetch_id: _Optional[int] = ..., feed_version: _Optional[int] = ..., trigger: _Optional[_Union[FetchTrigger, str]] = ..., forced: _Optional[bool] = ..., outcome: _Optional[_Union[FetchOutcome, str]] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., http_status: _Optional[int] = ..., bytes: _Optional[int] = ..., sha256: _Optional[str] = ..., final_url: _Optional[str] = ..., task: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., download_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    load: FetchLoad
+    def __init__(self, name: _Optional[str] = ..., seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., fetch_id: _Optional[int] = ..., feed_version: _Optional[int] = ..., trigger: _Optional[_Union[FetchTrigger, str]] = ..., forced: _Optional[bool] = ..., outcome: _Optional[_Union[FetchOutcome, str]] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., http_status: _Optional[int] = ..., bytes: _Optional[int] = ..., sha256: _Optional[str] = ..., final_url: _Optional[str] = ..., task: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., download_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., load: _Optional[_Union[FetchLoad, _Mapping]] = ...) -> None: ...
+
+class FetchLoad(_message.Message):
+    __slots__ = ("status", "error_code", "error_message", "error_line", "statistics")
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
+    ERROR_MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    ERROR_LINE_FIELD_NUMBER: _ClassVar[int]
+    STATISTICS_FIELD_NUMBER: _ClassVar[int]
+    status: _task_pb2.TaskStatus
+    error_code: str
+    error_message: str
+    error_line: int
+    statistics: _task_pb2.FeedStatistics
+    def __init__(self, status: _Optional[_Union[_task_pb2.TaskStatus, str]] = ..., error_code: _Optional[str] = ..., error_message: _Optional[str] = ..., error_line: _Optional[int] = ..., statistics: _Optional[_Union[_task_pb2.FeedStatistics, _Mapping]] = ...) -> None: ...

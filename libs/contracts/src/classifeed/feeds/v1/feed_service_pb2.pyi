@@ -19,26 +19,30 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class UploadSpec(_message.Message):
-    __slots__ = ("seller_id", "namespace", "mode", "disposition", "file_name", "request_id", "force", "size_bytes", "sha256")
+    __slots__ = ("seller_id", "namespace", "mode", "disposition", "default_currency", "file_name", "request_id", "force", "size_bytes", "sha256", "allow_removals")
     SELLER_ID_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     DISPOSITION_FIELD_NUMBER: _ClassVar[int]
+    DEFAULT_CURRENCY_FIELD_NUMBER: _ClassVar[int]
     FILE_NAME_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     FORCE_FIELD_NUMBER: _ClassVar[int]
     SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
     SHA256_FIELD_NUMBER: _ClassVar[int]
+    ALLOW_REMOVALS_FIELD_NUMBER: _ClassVar[int]
     seller_id: str
     namespace: str
     mode: _load_pb2.LoadMode
     disposition: _load_pb2.Disposition
+    default_currency: str
     file_name: str
     request_id: str
     force: bool
     size_bytes: int
     sha256: str
-    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., mode: _Optional[_Union[_load_pb2.LoadMode, str]] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ..., file_name: _Optional[str] = ..., request_id: _Optional[str] = ..., force: _Optional[bool] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ...) -> None: ...
+    allow_removals: bool
+    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., mode: _Optional[_Union[_load_pb2.LoadMode, str]] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ..., default_currency: _Optional[str] = ..., file_name: _Optional[str] = ..., request_id: _Optional[str] = ..., force: _Optional[bool] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ..., allow_removals: _Optional[bool] = ...) -> None: ...
 
 class UploadFeedRequest(_message.Message):
     __slots__ = ("spec", "chunk")

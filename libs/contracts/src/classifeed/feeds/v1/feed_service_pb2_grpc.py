@@ -116,6 +116,26 @@ class FeedServiceStub:
                 request_serializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.GetUploadRequest.SerializeToString,
                 response_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.Upload.FromString,
                 _registered_method=True)
+        self.ConfirmTask = channel.unary_unary(
+                '/classifeed.feeds.v1.FeedService/ConfirmTask',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ConfirmTaskRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.FromString,
+                _registered_method=True)
+        self.RejectTask = channel.unary_unary(
+                '/classifeed.feeds.v1.FeedService/RejectTask',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.RejectTaskRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.FromString,
+                _registered_method=True)
+        self.CancelTask = channel.unary_unary(
+                '/classifeed.feeds.v1.FeedService/CancelTask',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.CancelTaskRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.FromString,
+                _registered_method=True)
+        self.RerunTask = channel.unary_unary(
+                '/classifeed.feeds.v1.FeedService/RerunTask',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.RerunTaskRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.FromString,
+                _registered_method=True)
         self.GetTask = channel.unary_unary(
                 '/classifeed.feeds.v1.FeedService/GetTask',
                 request_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.GetTaskRequest.SerializeToString,
@@ -150,21 +170,22 @@ class FeedServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetFeed(self, request, context):
-        """Returns the feed of a namespace, with how fetching goes. NOT_FOUND when it has none.
+        """Returns what fills a namespace: its feed, with how fetching goes, or uploads alone. NOT_FOUND when nothing ever did.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListFeeds(self, request, context):
-        """Lists the feeds of a seller by namespace; removed ones are left out.
+        """Lists what fills the namespaces of a seller, by link or by uploads alone, by namespace; what is removed is left out.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UpdateFeed(self, request, context):
-        """Changes the settings that the mask names. ABORTED when the feed has changed since `feed.version`.
+        """Changes the settings that the mask names. ABORTED when the feed has changed since `feed.version`. FAILED_PRECONDITION
+        for a namespace of uploads alone, here and in the methods about fetching.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -185,8 +206,9 @@ class FeedServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteFeed(self, request, context):
-        """Ends a feed; its offers go the way of the disposition, by a task that runs after those before it.
-        A feed that is removed already is answered as it is.
+        """Ends a feed, or empties a namespace that is filled by uploads alone; the offers go the way of the disposition, by a
+        task that runs after those before it. What is removed already is answered as it is, unless that task failed or was
+        canceled. UNAVAILABLE while it is not known here and the processor cannot be asked.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -245,6 +267,39 @@ class FeedServiceServicer:
 
     def GetUpload(self, request, context):
         """Returns one upload. NOT_FOUND when there is none.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ConfirmTask(self, request, context):
+        """Has a held task do all that it says. A task that was confirmed before is returned as it is. FAILED_PRECONDITION when it
+        is not held, or was rejected.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RejectTask(self, request, context):
+        """Has a held task end without what it is held for. A task that was rejected before is returned as it is.
+        FAILED_PRECONDITION when it is not held, or was confirmed.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CancelTask(self, request, context):
+        """Ends a task that waits for its turn or still sends its offers. What it has added and changed stays, and nothing is
+        removed. A task that was canceled before is returned as it is. FAILED_PRECONDITION once it has sent its end, is held,
+        or has ended.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RerunTask(self, request, context):
+        """Loads the kept file of an earlier task again, with its settings, as a new task of the namespace. The same request_id
+        again returns the same task. FAILED_PRECONDITION when the task had no file, or the file is not kept any more.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -355,6 +410,26 @@ def add_FeedServiceServicer_to_server(servicer, server):
                     servicer.GetUpload,
                     request_deserializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.GetUploadRequest.FromString,
                     response_serializer=classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.Upload.SerializeToString,
+            ),
+            'ConfirmTask': grpc.unary_unary_rpc_method_handler(
+                    servicer.ConfirmTask,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ConfirmTaskRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.SerializeToString,
+            ),
+            'RejectTask': grpc.unary_unary_rpc_method_handler(
+                    servicer.RejectTask,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.RejectTaskRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.SerializeToString,
+            ),
+            'CancelTask': grpc.unary_unary_rpc_method_handler(
+                    servicer.CancelTask,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.CancelTaskRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.SerializeToString,
+            ),
+            'RerunTask': grpc.unary_unary_rpc_method_handler(
+                    servicer.RerunTask,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.RerunTaskRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.SerializeToString,
             ),
             'GetTask': grpc.unary_unary_rpc_method_handler(
                     servicer.GetTask,
@@ -783,6 +858,114 @@ class FeedService:
             '/classifeed.feeds.v1.FeedService/GetUpload',
             classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.GetUploadRequest.SerializeToString,
             classifeed_dot_feeds_dot_v1_dot_feed__service__pb2.Upload.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ConfirmTask(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.FeedService/ConfirmTask',
+            classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ConfirmTaskRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RejectTask(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.FeedService/RejectTask',
+            classifeed_dot_feeds_dot_v1_dot_task__service__pb2.RejectTaskRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CancelTask(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.FeedService/CancelTask',
+            classifeed_dot_feeds_dot_v1_dot_task__service__pb2.CancelTaskRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RerunTask(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.FeedService/RerunTask',
+            classifeed_dot_feeds_dot_v1_dot_task__service__pb2.RerunTaskRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.FromString,
             options,
             channel_credentials,
             insecure,

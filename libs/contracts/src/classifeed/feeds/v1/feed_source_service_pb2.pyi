@@ -13,7 +13,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class SourceRecord(_message.Message):
-    __slots__ = ("seller_id", "namespace", "feed_version", "status", "url", "sealed_credentials", "interval", "mode", "disposition", "format")
+    __slots__ = ("seller_id", "namespace", "feed_version", "status", "url", "sealed_credentials", "interval", "mode", "disposition", "format", "default_currency")
     SELLER_ID_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     FEED_VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -24,6 +24,7 @@ class SourceRecord(_message.Message):
     MODE_FIELD_NUMBER: _ClassVar[int]
     DISPOSITION_FIELD_NUMBER: _ClassVar[int]
     FORMAT_FIELD_NUMBER: _ClassVar[int]
+    DEFAULT_CURRENCY_FIELD_NUMBER: _ClassVar[int]
     seller_id: str
     namespace: str
     feed_version: int
@@ -34,7 +35,8 @@ class SourceRecord(_message.Message):
     mode: _load_pb2.LoadMode
     disposition: _load_pb2.Disposition
     format: str
-    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., feed_version: _Optional[int] = ..., status: _Optional[_Union[_feed_pb2.FeedStatus, str]] = ..., url: _Optional[str] = ..., sealed_credentials: _Optional[bytes] = ..., interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., mode: _Optional[_Union[_load_pb2.LoadMode, str]] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ..., format: _Optional[str] = ...) -> None: ...
+    default_currency: str
+    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., feed_version: _Optional[int] = ..., status: _Optional[_Union[_feed_pb2.FeedStatus, str]] = ..., url: _Optional[str] = ..., sealed_credentials: _Optional[bytes] = ..., interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., mode: _Optional[_Union[_load_pb2.LoadMode, str]] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ..., format: _Optional[str] = ..., default_currency: _Optional[str] = ...) -> None: ...
 
 class PutSourcesRequest(_message.Message):
     __slots__ = ("sources",)

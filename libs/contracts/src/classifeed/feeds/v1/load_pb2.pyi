@@ -1,6 +1,8 @@
+from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
@@ -16,6 +18,12 @@ class Disposition(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DISPOSITION_UNSPECIFIED: _ClassVar[Disposition]
     DISPOSITION_DELETE: _ClassVar[Disposition]
     DISPOSITION_MAKE_MANUAL: _ClassVar[Disposition]
+
+class HoldReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    HOLD_REASON_UNSPECIFIED: _ClassVar[HoldReason]
+    HOLD_REASON_REMOVALS: _ClassVar[HoldReason]
+    HOLD_REASON_NO_OFFERS: _ClassVar[HoldReason]
 
 class IssueLevel(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -38,6 +46,9 @@ LOAD_MODE_PATCH: LoadMode
 DISPOSITION_UNSPECIFIED: Disposition
 DISPOSITION_DELETE: Disposition
 DISPOSITION_MAKE_MANUAL: Disposition
+HOLD_REASON_UNSPECIFIED: HoldReason
+HOLD_REASON_REMOVALS: HoldReason
+HOLD_REASON_NO_OFFERS: HoldReason
 ISSUE_LEVEL_UNSPECIFIED: IssueLevel
 ISSUE_LEVEL_ERROR: IssueLevel
 ISSUE_LEVEL_WARNING: IssueLevel
@@ -49,8 +60,34 @@ ISSUE_KIND_BANNED: IssueKind
 ISSUE_KIND_DUPLICATE: IssueKind
 ISSUE_KIND_PICTURE: IssueKind
 
+class HeldOffer(_message.Message):
+    __slots__ = ("external_id", "title")
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    external_id: str
+    title: str
+    def __init__(self, external_id: _Optional[str] = ..., title: _Optional[str] = ...) -> None: ...
+
+class LoadHold(_message.Message):
+    __slots__ = ("reasons", "removals", "offers", "sample_offers", "renamed", "renamed_from", "renamed_to")
+    REASONS_FIELD_NUMBER: _ClassVar[int]
+    REMOVALS_FIELD_NUMBER: _ClassVar[int]
+    OFFERS_FIELD_NUMBER: _ClassVar[int]
+    SAMPLE_OFFERS_FIELD_NUMBER: _ClassVar[int]
+    RENAMED_FIELD_NUMBER: _ClassVar[int]
+    RENAMED_FROM_FIELD_NUMBER: _ClassVar[int]
+    RENAMED_TO_FIELD_NUMBER: _ClassVar[int]
+    reasons: _containers.RepeatedScalarFieldContainer[HoldReason]
+    removals: int
+    offers: int
+    sample_offers: _containers.RepeatedCompositeFieldContainer[HeldOffer]
+    renamed: int
+    renamed_from: str
+    renamed_to: str
+    def __init__(self, reasons: _Optional[_Iterable[_Union[HoldReason, str]]] = ..., removals: _Optional[int] = ..., offers: _Optional[int] = ..., sample_offers: _Optional[_Iterable[_Union[HeldOffer, _Mapping]]] = ..., renamed: _Optional[int] = ..., renamed_from: _Optional[str] = ..., renamed_to: _Optional[str] = ...) -> None: ...
+
 class OfferError(_message.Message):
-    __slots__ = ("task", "error_id", "external_id", "ordinal", "level", "kind", "code", "field", "line", "column", "path", "excerpt", "value", "expected", "title", "message", "suggestion")
+    __slots__ = ("task", "error_id", "external_id", "ordinal", "level", "kind", "code", "field", "line", "column", "path", "excerpt", "value", "expected", "title", "message", "suggestion", "count")
     TASK_FIELD_NUMBER: _ClassVar[int]
     ERROR_ID_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
@@ -68,6 +105,7 @@ class OfferError(_message.Message):
     TITLE_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     SUGGESTION_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
     task: str
     error_id: str
     external_id: str
@@ -85,4 +123,5 @@ class OfferError(_message.Message):
     title: str
     message: str
     suggestion: str
-    def __init__(self, task: _Optional[str] = ..., error_id: _Optional[str] = ..., external_id: _Optional[str] = ..., ordinal: _Optional[int] = ..., level: _Optional[_Union[IssueLevel, str]] = ..., kind: _Optional[_Union[IssueKind, str]] = ..., code: _Optional[str] = ..., field: _Optional[str] = ..., line: _Optional[int] = ..., column: _Optional[int] = ..., path: _Optional[str] = ..., excerpt: _Optional[str] = ..., value: _Optional[str] = ..., expected: _Optional[str] = ..., title: _Optional[str] = ..., message: _Optional[str] = ..., suggestion: _Optional[str] = ...) -> None: ...
+    count: int
+    def __init__(self, task: _Optional[str] = ..., error_id: _Optional[str] = ..., external_id: _Optional[str] = ..., ordinal: _Optional[int] = ..., level: _Optional[_Union[IssueLevel, str]] = ..., kind: _Optional[_Union[IssueKind, str]] = ..., code: _Optional[str] = ..., field: _Optional[str] = ..., line: _Optional[int] = ..., column: _Optional[int] = ..., path: _Optional[str] = ..., excerpt: _Optional[str] = ..., value: _Optional[str] = ..., expected: _Optional[str] = ..., title: _Optional[str] = ..., message: _Optional[str] = ..., suggestion: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...

@@ -1,6 +1,7 @@
 import datetime
 
 from classifeed.feeds.v1 import load_pb2 as _load_pb2
+from classifeed.feeds.v1 import offer_requests_pb2 as _offer_requests_pb2
 from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -112,7 +113,7 @@ class FeedStatistics(_message.Message):
     def __init__(self, total: _Optional[int] = ..., added: _Optional[int] = ..., updated: _Optional[int] = ..., unchanged: _Optional[int] = ..., removed: _Optional[int] = ..., made_manual: _Optional[int] = ..., rejected_validation: _Optional[int] = ..., rejected_moderation: _Optional[int] = ..., skipped: _Optional[int] = ..., duplicates: _Optional[int] = ..., errors: _Optional[int] = ..., warnings: _Optional[int] = ..., issues: _Optional[_Iterable[_Union[IssueCount, _Mapping]]] = ..., bytes: _Optional[int] = ..., stages: _Optional[_Iterable[_Union[StageTime, _Mapping]]] = ..., offers_per_second: _Optional[float] = ...) -> None: ...
 
 class Task(_message.Message):
-    __slots__ = ("name", "seller_id", "namespace", "task_id", "kind", "status", "phase", "run", "mode", "disposition", "source_sha256", "source_bytes", "file_name", "error_code", "error_message", "error_line", "error_column", "statistics", "format", "expected_total", "create_time", "update_time", "end_time", "upload_id", "warnings", "fetch", "feed_version")
+    __slots__ = ("name", "seller_id", "namespace", "task_id", "kind", "status", "phase", "run", "mode", "disposition", "source_sha256", "source_bytes", "file_name", "error_code", "error_message", "error_line", "error_column", "statistics", "format", "expected_total", "create_time", "update_time", "end_time", "upload_id", "warnings", "fetch", "feed_version", "hold", "decision", "rerun_of")
     NAME_FIELD_NUMBER: _ClassVar[int]
     SELLER_ID_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
@@ -140,6 +141,9 @@ class Task(_message.Message):
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     FETCH_FIELD_NUMBER: _ClassVar[int]
     FEED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    HOLD_FIELD_NUMBER: _ClassVar[int]
+    DECISION_FIELD_NUMBER: _ClassVar[int]
+    RERUN_OF_FIELD_NUMBER: _ClassVar[int]
     name: str
     seller_id: str
     namespace: str
@@ -167,4 +171,7 @@ class Task(_message.Message):
     warnings: _containers.RepeatedScalarFieldContainer[str]
     fetch: str
     feed_version: int
-    def __init__(self, name: _Optional[str] = ..., seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., task_id: _Optional[int] = ..., kind: _Optional[_Union[TaskKind, str]] = ..., status: _Optional[_Union[TaskStatus, str]] = ..., phase: _Optional[_Union[TaskPhase, str]] = ..., run: _Optional[int] = ..., mode: _Optional[_Union[_load_pb2.LoadMode, str]] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ..., source_sha256: _Optional[str] = ..., source_bytes: _Optional[int] = ..., file_name: _Optional[str] = ..., error_code: _Optional[str] = ..., error_message: _Optional[str] = ..., error_line: _Optional[int] = ..., error_column: _Optional[int] = ..., statistics: _Optional[_Union[FeedStatistics, _Mapping]] = ..., format: _Optional[str] = ..., expected_total: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., upload_id: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ..., fetch: _Optional[str] = ..., feed_version: _Optional[int] = ...) -> None: ...
+    hold: _load_pb2.LoadHold
+    decision: _offer_requests_pb2.HoldDecision
+    rerun_of: str
+    def __init__(self, name: _Optional[str] = ..., seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., task_id: _Optional[int] = ..., kind: _Optional[_Union[TaskKind, str]] = ..., status: _Optional[_Union[TaskStatus, str]] = ..., phase: _Optional[_Union[TaskPhase, str]] = ..., run: _Optional[int] = ..., mode: _Optional[_Union[_load_pb2.LoadMode, str]] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ..., source_sha256: _Optional[str] = ..., source_bytes: _Optional[int] = ..., file_name: _Optional[str] = ..., error_code: _Optional[str] = ..., error_message: _Optional[str] = ..., error_line: _Optional[int] = ..., error_column: _Optional[int] = ..., statistics: _Optional[_Union[FeedStatistics, _Mapping]] = ..., format: _Optional[str] = ..., expected_total: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., upload_id: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ..., fetch: _Optional[str] = ..., feed_version: _Optional[int] = ..., hold: _Optional[_Union[_load_pb2.LoadHold, _Mapping]] = ..., decision: _Optional[_Union[_offer_requests_pb2.HoldDecision, str]] = ..., rerun_of: _Optional[str] = ...) -> None: ...

@@ -29,7 +29,7 @@ from classifeed.feeds.v1 import task_pb2 as classifeed_dot_feeds_dot_v1_dot_task
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&classifeed/feeds/v1/task_service.proto\x12\x13\x63lassifeed.feeds.v1\x1a\x1b\x62uf/validate/validate.proto\x1a classifeed/feeds/v1/format.proto\x1a\x1e\x63lassifeed/feeds/v1/load.proto\x1a\x1e\x63lassifeed/feeds/v1/task.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xee\x04\n\x11\x43reateTaskRequest\x12;\n\tseller_id\x18\x01 \x01(\tB(\xbaH%r#2!^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$\x12-\n\tnamespace\x18\x02 \x01(\tB\x1a\xbaH\x17r\x15\x32\x13^[a-z0-9._-]{1,64}$\x12\x1a\n\tupload_id\x18\x03 \x01(\tB\x07\xbaH\x04r\x02\x18@\x12/\n\rsource_sha256\x18\x04 \x01(\tB\x18\xbaH\x15r\x13\x32\x11^([0-9a-f]{64})?$\x12\x1d\n\x0csource_bytes\x18\x05 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\x12\x1b\n\tfile_name\x18\x06 \x01(\tB\x08\xbaH\x05r\x03\x18\xff\x01\x12\x35\n\x04mode\x18\x07 \x01(\x0e\x32\x1d.classifeed.feeds.v1.LoadModeB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12?\n\x0b\x64isposition\x18\x08 \x01(\x0e\x32 .classifeed.feeds.v1.DispositionB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x35\n\x04kind\x18\t \x01(\x0e\x32\x1d.classifeed.feeds.v1.TaskKindB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x1d\n\x0c\x66\x65\x65\x64_version\x18\n \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\x12$\n\x13\x66\x65\x65\x64_loader_task_id\x18\x0b \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\x12&\n\x15\x66\x65\x65\x64_loader_result_id\x18\x0c \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\x12\x30\n\x06\x66ormat\x18\r \x01(\tB \xbaH\x1dr\x1b\x32\x19^([a-z][a-z0-9_]{0,31})?$\x12\x16\n\x0eskip_if_loaded\x18\x0e \x01(\x08\"\x7f\n\x0eGetTaskRequest\x12m\n\x04name\x18\x01 \x01(\tB_\xbaH\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$\"\xa9\x01\n\x10ListTasksRequest\x12X\n\x06parent\x18\x01 \x01(\tBH\xbaHErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\"V\n\x11ListTasksResponse\x12(\n\x05tasks\x18\x01 \x03(\x0b\x32\x19.classifeed.feeds.v1.Task\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xee\x02\n\x16ListOfferErrorsRequest\x12o\n\x06parent\x18\x01 \x01(\tB_\xbaH\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\x12\x38\n\x05level\x18\x04 \x01(\x0e\x32\x1f.classifeed.feeds.v1.IssueLevelB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x36\n\x04kind\x18\x05 \x01(\x0e\x32\x1e.classifeed.feeds.v1.IssueKindB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x15\n\x04\x63ode\x18\x06 \x01(\tB\x07\xbaH\x04r\x02\x18@\x12\x1d\n\x0b\x65xternal_id\x18\x07 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x02\"\x9a\x01\n\x17ListOfferErrorsResponse\x12/\n\x06\x65rrors\x18\x01 \x03(\x0b\x32\x1f.classifeed.feeds.v1.OfferError\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x35\n\x08unlisted\x18\x03 \x03(\x0b\x32#.classifeed.feeds.v1.UnlistedIssues\"-\n\x0eUnlistedIssues\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\r\n\x05\x63ount\x18\x02 \x01(\x03\"\x8c\x01\n\x10\x46indTasksRequest\x12x\n\x05names\x18\x01 \x03(\tBi\xbaHf\x92\x01\x63\x08\x01\x10\xe8\x07\"\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$\"\"\n\x11\x46indTasksResponse\x12\r\n\x05names\x18\x01 \x03(\t\"\xa6\x01\n\x12LocateOfferRequest\x12o\n\x06parent\x18\x01 \x01(\tB_\xbaH\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$\x12\x1f\n\x0b\x65xternal_id\x18\x02 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x02\"L\n\nOfferPlace\x12\x0f\n\x07ordinal\x18\x01 \x01(\x03\x12\x0c\n\x04line\x18\x02 \x01(\x03\x12\x0e\n\x06\x63olumn\x18\x03 \x01(\x03\x12\x0f\n\x07\x65xcerpt\x18\x04 \x01(\t\"\xe2\x01\n\rOfferLocation\x12/\n\x06places\x18\x01 \x03(\x0b\x32\x1f.classifeed.feeds.v1.OfferPlace\x12\x10\n\x08\x62\x61tch_id\x18\x02 \x01(\x03\x12-\n\tsend_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x61nswer_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\ncheck_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\x92\x06\n\x0bTaskService\x12T\n\nCreateTask\x12&.classifeed.feeds.v1.CreateTaskRequest\x1a\x19.classifeed.feeds.v1.Task\"\x03\x90\x02\x02\x12N\n\x07GetTask\x12#.classifeed.feeds.v1.GetTaskRequest\x1a\x19.classifeed.feeds.v1.Task\"\x03\x90\x02\x01\x12_\n\tListTasks\x12%.classifeed.feeds.v1.ListTasksRequest\x1a&.classifeed.feeds.v1.ListTasksResponse\"\x03\x90\x02\x01\x12q\n\x0fListOfferErrors\x12+.classifeed.feeds.v1.ListOfferErrorsRequest\x1a,.classifeed.feeds.v1.ListOfferErrorsResponse\"\x03\x90\x02\x01\x12_\n\tFindTasks\x12%.classifeed.feeds.v1.FindTasksRequest\x1a&.classifeed.feeds.v1.FindTasksResponse\"\x03\x90\x02\x01\x12_\n\x0bLocateOffer\x12\'.classifeed.feeds.v1.LocateOfferRequest\x1a\".classifeed.feeds.v1.OfferLocation\"\x03\x90\x02\x01\x12\x65\n\x0bListFormats\x12\'.classifeed.feeds.v1.ListFormatsRequest\x1a(.classifeed.feeds.v1.ListFormatsResponse\"\x03\x90\x02\x01\x12`\n\rGetFormatFile\x12).classifeed.feeds.v1.GetFormatFileRequest\x1a\x1f.classifeed.feeds.v1.FormatFile\"\x03\x90\x02\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&classifeed/feeds/v1/task_service.proto\x12\x13\x63lassifeed.feeds.v1\x1a\x1b\x62uf/validate/validate.proto\x1a classifeed/feeds/v1/format.proto\x1a\x1e\x63lassifeed/feeds/v1/load.proto\x1a\x1e\x63lassifeed/feeds/v1/task.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb6\x05\n\x11\x43reateTaskRequest\x12;\n\tseller_id\x18\x01 \x01(\tB(\xbaH%r#2!^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$\x12-\n\tnamespace\x18\x02 \x01(\tB\x1a\xbaH\x17r\x15\x32\x13^[a-z0-9._-]{1,64}$\x12\x1a\n\tupload_id\x18\x03 \x01(\tB\x07\xbaH\x04r\x02\x18@\x12/\n\rsource_sha256\x18\x04 \x01(\tB\x18\xbaH\x15r\x13\x32\x11^([0-9a-f]{64})?$\x12\x1d\n\x0csource_bytes\x18\x05 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\x12\x1b\n\tfile_name\x18\x06 \x01(\tB\x08\xbaH\x05r\x03\x18\xff\x01\x12\x35\n\x04mode\x18\x07 \x01(\x0e\x32\x1d.classifeed.feeds.v1.LoadModeB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12?\n\x0b\x64isposition\x18\x08 \x01(\x0e\x32 .classifeed.feeds.v1.DispositionB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x35\n\x04kind\x18\t \x01(\x0e\x32\x1d.classifeed.feeds.v1.TaskKindB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x1d\n\x0c\x66\x65\x65\x64_version\x18\n \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\x12$\n\x13\x66\x65\x65\x64_loader_task_id\x18\x0b \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\x12&\n\x15\x66\x65\x65\x64_loader_result_id\x18\x0c \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\x12\x30\n\x06\x66ormat\x18\r \x01(\tB \xbaH\x1dr\x1b\x32\x19^([a-z][a-z0-9_]{0,31})?$\x12.\n\x10\x64\x65\x66\x61ult_currency\x18\x14 \x01(\tB\x14\xbaH\x11r\x0f\x32\r^([A-Z]{3})?$\x12\x16\n\x0eskip_if_loaded\x18\x0e \x01(\x08\x12\x16\n\x0e\x61llow_removals\x18\x0f \x01(\x08\"\x7f\n\x0eGetTaskRequest\x12m\n\x04name\x18\x01 \x01(\tB_\xbaH\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$\"\x83\x01\n\x12\x43onfirmTaskRequest\x12m\n\x04name\x18\x01 \x01(\tB_\xbaH\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$\"\x82\x01\n\x11RejectTaskRequest\x12m\n\x04name\x18\x01 \x01(\tB_\xbaH\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$\"\x82\x01\n\x11\x43\x61ncelTaskRequest\x12m\n\x04name\x18\x01 \x01(\tB_\xbaH\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$\"\x86\x02\n\x10RerunTaskRequest\x12m\n\x04name\x18\x01 \x01(\tB_\xbaH\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$\x12k\n\nrequest_id\x18\x02 \x01(\tBW\xbaHTrR2P^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})?$\x12\x16\n\x0e\x61llow_removals\x18\x03 \x01(\x08\"\xa9\x01\n\x10ListTasksRequest\x12X\n\x06parent\x18\x01 \x01(\tBH\xbaHErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\"V\n\x11ListTasksResponse\x12(\n\x05tasks\x18\x01 \x03(\x0b\x32\x19.classifeed.feeds.v1.Task\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xee\x02\n\x16ListOfferErrorsRequest\x12o\n\x06parent\x18\x01 \x01(\tB_\xbaH\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\x12\x38\n\x05level\x18\x04 \x01(\x0e\x32\x1f.classifeed.feeds.v1.IssueLevelB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x36\n\x04kind\x18\x05 \x01(\x0e\x32\x1e.classifeed.feeds.v1.IssueKindB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x15\n\x04\x63ode\x18\x06 \x01(\tB\x07\xbaH\x04r\x02\x18@\x12\x1d\n\x0b\x65xternal_id\x18\x07 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x02\"\x9a\x01\n\x17ListOfferErrorsResponse\x12/\n\x06\x65rrors\x18\x01 \x03(\x0b\x32\x1f.classifeed.feeds.v1.OfferError\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x35\n\x08unlisted\x18\x03 \x03(\x0b\x32#.classifeed.feeds.v1.UnlistedIssues\"-\n\x0eUnlistedIssues\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\r\n\x05\x63ount\x18\x02 \x01(\x03\"\xa0\x01\n\x10\x46indTasksRequest\x12x\n\x05names\x18\x01 \x03(\tBi\xbaHf\x92\x01\x63\x08\x01\x10\xe8\x07\"\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$\x12\x12\n\nwith_tasks\x18\x02 \x01(\x08\"L\n\x11\x46indTasksResponse\x12\r\n\x05names\x18\x01 \x03(\t\x12(\n\x05tasks\x18\x02 \x03(\x0b\x32\x19.classifeed.feeds.v1.Task\"\xa6\x01\n\x12LocateOfferRequest\x12o\n\x06parent\x18\x01 \x01(\tB_\xbaH\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$\x12\x1f\n\x0b\x65xternal_id\x18\x02 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x02\"L\n\nOfferPlace\x12\x0f\n\x07ordinal\x18\x01 \x01(\x03\x12\x0c\n\x04line\x18\x02 \x01(\x03\x12\x0e\n\x06\x63olumn\x18\x03 \x01(\x03\x12\x0f\n\x07\x65xcerpt\x18\x04 \x01(\t\"\xe2\x01\n\rOfferLocation\x12/\n\x06places\x18\x01 \x03(\x0b\x32\x1f.classifeed.feeds.v1.OfferPlace\x12\x10\n\x08\x62\x61tch_id\x18\x02 \x01(\x03\x12-\n\tsend_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x61nswer_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\ncheck_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\xea\x08\n\x0bTaskService\x12T\n\nCreateTask\x12&.classifeed.feeds.v1.CreateTaskRequest\x1a\x19.classifeed.feeds.v1.Task\"\x03\x90\x02\x02\x12V\n\x0b\x43onfirmTask\x12\'.classifeed.feeds.v1.ConfirmTaskRequest\x1a\x19.classifeed.feeds.v1.Task\"\x03\x90\x02\x02\x12T\n\nRejectTask\x12&.classifeed.feeds.v1.RejectTaskRequest\x1a\x19.classifeed.feeds.v1.Task\"\x03\x90\x02\x02\x12T\n\nCancelTask\x12&.classifeed.feeds.v1.CancelTaskRequest\x1a\x19.classifeed.feeds.v1.Task\"\x03\x90\x02\x02\x12R\n\tRerunTask\x12%.classifeed.feeds.v1.RerunTaskRequest\x1a\x19.classifeed.feeds.v1.Task\"\x03\x90\x02\x02\x12N\n\x07GetTask\x12#.classifeed.feeds.v1.GetTaskRequest\x1a\x19.classifeed.feeds.v1.Task\"\x03\x90\x02\x01\x12_\n\tListTasks\x12%.classifeed.feeds.v1.ListTasksRequest\x1a&.classifeed.feeds.v1.ListTasksResponse\"\x03\x90\x02\x01\x12q\n\x0fListOfferErrors\x12+.classifeed.feeds.v1.ListOfferErrorsRequest\x1a,.classifeed.feeds.v1.ListOfferErrorsResponse\"\x03\x90\x02\x01\x12_\n\tFindTasks\x12%.classifeed.feeds.v1.FindTasksRequest\x1a&.classifeed.feeds.v1.FindTasksResponse\"\x03\x90\x02\x01\x12_\n\x0bLocateOffer\x12\'.classifeed.feeds.v1.LocateOfferRequest\x1a\".classifeed.feeds.v1.OfferLocation\"\x03\x90\x02\x01\x12\x65\n\x0bListFormats\x12\'.classifeed.feeds.v1.ListFormatsRequest\x1a(.classifeed.feeds.v1.ListFormatsResponse\"\x03\x90\x02\x01\x12`\n\rGetFormatFile\x12).classifeed.feeds.v1.GetFormatFileRequest\x1a\x1f.classifeed.feeds.v1.FormatFile\"\x03\x90\x02\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -62,8 +62,20 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CREATETASKREQUEST'].fields_by_name['feed_loader_result_id']._serialized_options = b'\272H\004\"\002(\000'
   _globals['_CREATETASKREQUEST'].fields_by_name['format']._loaded_options = None
   _globals['_CREATETASKREQUEST'].fields_by_name['format']._serialized_options = b'\272H\035r\0332\031^([a-z][a-z0-9_]{0,31})?$'
+  _globals['_CREATETASKREQUEST'].fields_by_name['default_currency']._loaded_options = None
+  _globals['_CREATETASKREQUEST'].fields_by_name['default_currency']._serialized_options = b'\272H\021r\0172\r^([A-Z]{3})?$'
   _globals['_GETTASKREQUEST'].fields_by_name['name']._loaded_options = None
   _globals['_GETTASKREQUEST'].fields_by_name['name']._serialized_options = b'\272H\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$'
+  _globals['_CONFIRMTASKREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_CONFIRMTASKREQUEST'].fields_by_name['name']._serialized_options = b'\272H\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$'
+  _globals['_REJECTTASKREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_REJECTTASKREQUEST'].fields_by_name['name']._serialized_options = b'\272H\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$'
+  _globals['_CANCELTASKREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_CANCELTASKREQUEST'].fields_by_name['name']._serialized_options = b'\272H\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$'
+  _globals['_RERUNTASKREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_RERUNTASKREQUEST'].fields_by_name['name']._serialized_options = b'\272H\\rZ2X^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/tasks/[1-9][0-9]{0,17}$'
+  _globals['_RERUNTASKREQUEST'].fields_by_name['request_id']._loaded_options = None
+  _globals['_RERUNTASKREQUEST'].fields_by_name['request_id']._serialized_options = b'\272HTrR2P^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})?$'
   _globals['_LISTTASKSREQUEST'].fields_by_name['parent']._loaded_options = None
   _globals['_LISTTASKSREQUEST'].fields_by_name['parent']._serialized_options = b'\272HErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$'
   _globals['_LISTTASKSREQUEST'].fields_by_name['page_size']._loaded_options = None
@@ -92,6 +104,14 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LOCATEOFFERREQUEST'].fields_by_name['external_id']._serialized_options = b'\272H\007r\005\020\001\030\200\002'
   _globals['_TASKSERVICE'].methods_by_name['CreateTask']._loaded_options = None
   _globals['_TASKSERVICE'].methods_by_name['CreateTask']._serialized_options = b'\220\002\002'
+  _globals['_TASKSERVICE'].methods_by_name['ConfirmTask']._loaded_options = None
+  _globals['_TASKSERVICE'].methods_by_name['ConfirmTask']._serialized_options = b'\220\002\002'
+  _globals['_TASKSERVICE'].methods_by_name['RejectTask']._loaded_options = None
+  _globals['_TASKSERVICE'].methods_by_name['RejectTask']._serialized_options = b'\220\002\002'
+  _globals['_TASKSERVICE'].methods_by_name['CancelTask']._loaded_options = None
+  _globals['_TASKSERVICE'].methods_by_name['CancelTask']._serialized_options = b'\220\002\002'
+  _globals['_TASKSERVICE'].methods_by_name['RerunTask']._loaded_options = None
+  _globals['_TASKSERVICE'].methods_by_name['RerunTask']._serialized_options = b'\220\002\002'
   _globals['_TASKSERVICE'].methods_by_name['GetTask']._loaded_options = None
   _globals['_TASKSERVICE'].methods_by_name['GetTask']._serialized_options = b'\220\002\001'
   _globals['_TASKSERVICE'].methods_by_name['ListTasks']._loaded_options = None
@@ -107,29 +127,37 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TASKSERVICE'].methods_by_name['GetFormatFile']._loaded_options = None
   _globals['_TASKSERVICE'].methods_by_name['GetFormatFile']._serialized_options = b'\220\002\001'
   _globals['_CREATETASKREQUEST']._serialized_start=224
-  _globals['_CREATETASKREQUEST']._serialized_end=846
-  _globals['_GETTASKREQUEST']._serialized_start=848
-  _globals['_GETTASKREQUEST']._serialized_end=975
-  _globals['_LISTTASKSREQUEST']._serialized_start=978
-  _globals['_LISTTASKSREQUEST']._serialized_end=1147
-  _globals['_LISTTASKSRESPONSE']._serialized_start=1149
-  _globals['_LISTTASKSRESPONSE']._serialized_end=1235
-  _globals['_LISTOFFERERRORSREQUEST']._serialized_start=1238
-  _globals['_LISTOFFERERRORSREQUEST']._serialized_end=1604
-  _globals['_LISTOFFERERRORSRESPONSE']._serialized_start=1607
-  _globals['_LISTOFFERERRORSRESPONSE']._serialized_end=1761
-  _globals['_UNLISTEDISSUES']._serialized_start=1763
-  _globals['_UNLISTEDISSUES']._serialized_end=1808
-  _globals['_FINDTASKSREQUEST']._serialized_start=1811
-  _globals['_FINDTASKSREQUEST']._serialized_end=1951
-  _globals['_FINDTASKSRESPONSE']._serialized_start=1953
-  _globals['_FINDTASKSRESPONSE']._serialized_end=1987
-  _globals['_LOCATEOFFERREQUEST']._serialized_start=1990
-  _globals['_LOCATEOFFERREQUEST']._serialized_end=2156
-  _globals['_OFFERPLACE']._serialized_start=2158
-  _globals['_OFFERPLACE']._serialized_end=2234
-  _globals['_OFFERLOCATION']._serialized_start=2237
-  _globals['_OFFERLOCATION']._serialized_end=2463
-  _globals['_TASKSERVICE']._serialized_start=2466
-  _globals['_TASKSERVICE']._serialized_end=3252
+  _globals['_CREATETASKREQUEST']._serialized_end=918
+  _globals['_GETTASKREQUEST']._serialized_start=920
+  _globals['_GETTASKREQUEST']._serialized_end=1047
+  _globals['_CONFIRMTASKREQUEST']._serialized_start=1050
+  _globals['_CONFIRMTASKREQUEST']._serialized_end=1181
+  _globals['_REJECTTASKREQUEST']._serialized_start=1184
+  _globals['_REJECTTASKREQUEST']._serialized_end=1314
+  _globals['_CANCELTASKREQUEST']._serialized_start=1317
+  _globals['_CANCELTASKREQUEST']._serialized_end=1447
+  _globals['_RERUNTASKREQUEST']._serialized_start=1450
+  _globals['_RERUNTASKREQUEST']._serialized_end=1712
+  _globals['_LISTTASKSREQUEST']._serialized_start=1715
+  _globals['_LISTTASKSREQUEST']._serialized_end=1884
+  _globals['_LISTTASKSRESPONSE']._serialized_start=1886
+  _globals['_LISTTASKSRESPONSE']._serialized_end=1972
+  _globals['_LISTOFFERERRORSREQUEST']._serialized_start=1975
+  _globals['_LISTOFFERERRORSREQUEST']._serialized_end=2341
+  _globals['_LISTOFFERERRORSRESPONSE']._serialized_start=2344
+  _globals['_LISTOFFERERRORSRESPONSE']._serialized_end=2498
+  _globals['_UNLISTEDISSUES']._serialized_start=2500
+  _globals['_UNLISTEDISSUES']._serialized_end=2545
+  _globals['_FINDTASKSREQUEST']._serialized_start=2548
+  _globals['_FINDTASKSREQUEST']._serialized_end=2708
+  _globals['_FINDTASKSRESPONSE']._serialized_start=2710
+  _globals['_FINDTASKSRESPONSE']._serialized_end=2786
+  _globals['_LOCATEOFFERREQUEST']._serialized_start=2789
+  _globals['_LOCATEOFFERREQUEST']._serialized_end=2955
+  _globals['_OFFERPLACE']._serialized_start=2957
+  _globals['_OFFERPLACE']._serialized_end=3033
+  _globals['_OFFERLOCATION']._serialized_start=3036
+  _globals['_OFFERLOCATION']._serialized_end=3262
+  _globals['_TASKSERVICE']._serialized_start=3265
+  _globals['_TASKSERVICE']._serialized_end=4395
 # @@protoc_insertion_point(module_scope)

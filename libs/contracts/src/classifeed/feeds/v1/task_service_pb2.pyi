@@ -14,7 +14,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class CreateTaskRequest(_message.Message):
-    __slots__ = ("seller_id", "namespace", "upload_id", "source_sha256", "source_bytes", "file_name", "mode", "disposition", "kind", "feed_version", "feed_loader_task_id", "feed_loader_result_id", "format", "skip_if_loaded")
+    __slots__ = ("seller_id", "namespace", "upload_id", "source_sha256", "source_bytes", "file_name", "mode", "disposition", "kind", "feed_version", "feed_loader_task_id", "feed_loader_result_id", "format", "default_currency", "skip_if_loaded", "allow_removals")
     SELLER_ID_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     UPLOAD_ID_FIELD_NUMBER: _ClassVar[int]
@@ -28,7 +28,9 @@ class CreateTaskRequest(_message.Message):
     FEED_LOADER_TASK_ID_FIELD_NUMBER: _ClassVar[int]
     FEED_LOADER_RESULT_ID_FIELD_NUMBER: _ClassVar[int]
     FORMAT_FIELD_NUMBER: _ClassVar[int]
+    DEFAULT_CURRENCY_FIELD_NUMBER: _ClassVar[int]
     SKIP_IF_LOADED_FIELD_NUMBER: _ClassVar[int]
+    ALLOW_REMOVALS_FIELD_NUMBER: _ClassVar[int]
     seller_id: str
     namespace: str
     upload_id: str
@@ -42,14 +44,44 @@ class CreateTaskRequest(_message.Message):
     feed_loader_task_id: int
     feed_loader_result_id: int
     format: str
+    default_currency: str
     skip_if_loaded: bool
-    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., upload_id: _Optional[str] = ..., source_sha256: _Optional[str] = ..., source_bytes: _Optional[int] = ..., file_name: _Optional[str] = ..., mode: _Optional[_Union[_load_pb2.LoadMode, str]] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ..., kind: _Optional[_Union[_task_pb2.TaskKind, str]] = ..., feed_version: _Optional[int] = ..., feed_loader_task_id: _Optional[int] = ..., feed_loader_result_id: _Optional[int] = ..., format: _Optional[str] = ..., skip_if_loaded: _Optional[bool] = ...) -> None: ...
+    allow_removals: bool
+    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., upload_id: _Optional[str] = ..., source_sha256: _Optional[str] = ..., source_bytes: _Optional[int] = ..., file_name: _Optional[str] = ..., mode: _Optional[_Union[_load_pb2.LoadMode, str]] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ..., kind: _Optional[_Union[_task_pb2.TaskKind, str]] = ..., feed_version: _Optional[int] = ..., feed_loader_task_id: _Optional[int] = ..., feed_loader_result_id: _Optional[int] = ..., format: _Optional[str] = ..., default_currency: _Optional[str] = ..., skip_if_loaded: _Optional[bool] = ..., allow_removals: _Optional[bool] = ...) -> None: ...
 
 class GetTaskRequest(_message.Message):
     __slots__ = ("name",)
     NAME_FIELD_NUMBER: _ClassVar[int]
     name: str
     def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class ConfirmTaskRequest(_message.Message):
+    __slots__ = ("name",)
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class RejectTaskRequest(_message.Message):
+    __slots__ = ("name",)
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class CancelTaskRequest(_message.Message):
+    __slots__ = ("name",)
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class RerunTaskRequest(_message.Message):
+    __slots__ = ("name", "request_id", "allow_removals")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    ALLOW_REMOVALS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    request_id: str
+    allow_removals: bool
+    def __init__(self, name: _Optional[str] = ..., request_id: _Optional[str] = ..., allow_removals: _Optional[bool] = ...) -> None: ...
 
 class ListTasksRequest(_message.Message):
     __slots__ = ("parent", "page_size", "page_token")
@@ -106,16 +138,20 @@ class UnlistedIssues(_message.Message):
     def __init__(self, code: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...
 
 class FindTasksRequest(_message.Message):
-    __slots__ = ("names",)
+    __slots__ = ("names", "with_tasks")
     NAMES_FIELD_NUMBER: _ClassVar[int]
+    WITH_TASKS_FIELD_NUMBER: _ClassVar[int]
     names: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, names: _Optional[_Iterable[str]] = ...) -> None: ...
+    with_tasks: bool
+    def __init__(self, names: _Optional[_Iterable[str]] = ..., with_tasks: _Optional[bool] = ...) -> None: ...
 
 class FindTasksResponse(_message.Message):
-    __slots__ = ("names",)
+    __slots__ = ("names", "tasks")
     NAMES_FIELD_NUMBER: _ClassVar[int]
+    TASKS_FIELD_NUMBER: _ClassVar[int]
     names: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, names: _Optional[_Iterable[str]] = ...) -> None: ...
+    tasks: _containers.RepeatedCompositeFieldContainer[_task_pb2.Task]
+    def __init__(self, names: _Optional[_Iterable[str]] = ..., tasks: _Optional[_Iterable[_Union[_task_pb2.Task, _Mapping]]] = ...) -> None: ...
 
 class LocateOfferRequest(_message.Message):
     __slots__ = ("parent", "external_id")

@@ -42,6 +42,26 @@ class TaskServiceStub:
                 request_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.CreateTaskRequest.SerializeToString,
                 response_deserializer=classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.FromString,
                 _registered_method=True)
+        self.ConfirmTask = channel.unary_unary(
+                '/classifeed.feeds.v1.TaskService/ConfirmTask',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ConfirmTaskRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.FromString,
+                _registered_method=True)
+        self.RejectTask = channel.unary_unary(
+                '/classifeed.feeds.v1.TaskService/RejectTask',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.RejectTaskRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.FromString,
+                _registered_method=True)
+        self.CancelTask = channel.unary_unary(
+                '/classifeed.feeds.v1.TaskService/CancelTask',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.CancelTaskRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.FromString,
+                _registered_method=True)
+        self.RerunTask = channel.unary_unary(
+                '/classifeed.feeds.v1.TaskService/RerunTask',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.RerunTaskRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.FromString,
+                _registered_method=True)
         self.GetTask = channel.unary_unary(
                 '/classifeed.feeds.v1.TaskService/GetTask',
                 request_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.GetTaskRequest.SerializeToString,
@@ -86,6 +106,39 @@ class TaskServiceServicer:
     def CreateTask(self, request, context):
         """Makes a task, to run after those of the namespace before it. The same upload, fetch or removal of a feed again
         answers the same task.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ConfirmTask(self, request, context):
+        """Has a held task do all that it says. A task that was confirmed before is returned as it is. FAILED_PRECONDITION when it
+        is not held, or was rejected.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RejectTask(self, request, context):
+        """Has a held task end without what it is held for. A task that was rejected before is returned as it is.
+        FAILED_PRECONDITION when it is not held, or was confirmed.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CancelTask(self, request, context):
+        """Ends a task that waits for its turn or still sends its offers. What it has added and changed stays, and nothing is
+        removed. A task that was canceled before is returned as it is. FAILED_PRECONDITION once it has sent its end, is held,
+        or has ended.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RerunTask(self, request, context):
+        """Loads the kept file of an earlier task again, with its settings, as a new task of the namespace. The same request_id
+        again returns the same task. FAILED_PRECONDITION when the task had no file, or the file is not kept any more.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -146,6 +199,26 @@ def add_TaskServiceServicer_to_server(servicer, server):
             'CreateTask': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateTask,
                     request_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.CreateTaskRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.SerializeToString,
+            ),
+            'ConfirmTask': grpc.unary_unary_rpc_method_handler(
+                    servicer.ConfirmTask,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ConfirmTaskRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.SerializeToString,
+            ),
+            'RejectTask': grpc.unary_unary_rpc_method_handler(
+                    servicer.RejectTask,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.RejectTaskRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.SerializeToString,
+            ),
+            'CancelTask': grpc.unary_unary_rpc_method_handler(
+                    servicer.CancelTask,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.CancelTaskRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.SerializeToString,
+            ),
+            'RerunTask': grpc.unary_unary_rpc_method_handler(
+                    servicer.RerunTask,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.RerunTaskRequest.FromString,
                     response_serializer=classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.SerializeToString,
             ),
             'GetTask': grpc.unary_unary_rpc_method_handler(
@@ -211,6 +284,114 @@ class TaskService:
             target,
             '/classifeed.feeds.v1.TaskService/CreateTask',
             classifeed_dot_feeds_dot_v1_dot_task__service__pb2.CreateTaskRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ConfirmTask(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.TaskService/ConfirmTask',
+            classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ConfirmTaskRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RejectTask(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.TaskService/RejectTask',
+            classifeed_dot_feeds_dot_v1_dot_task__service__pb2.RejectTaskRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CancelTask(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.TaskService/CancelTask',
+            classifeed_dot_feeds_dot_v1_dot_task__service__pb2.CancelTaskRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RerunTask(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.feeds.v1.TaskService/RerunTask',
+            classifeed_dot_feeds_dot_v1_dot_task__service__pb2.RerunTaskRequest.SerializeToString,
             classifeed_dot_feeds_dot_v1_dot_task__pb2.Task.FromString,
             options,
             channel_credentials,

@@ -80,14 +80,28 @@ class Hit(_message.Message):
     def __init__(self, pk: _Optional[str] = ..., version: _Optional[int] = ..., score: _Optional[float] = ..., fields: _Optional[_Iterable[_Union[_document_pb2.Field, _Mapping]]] = ..., compose_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., index_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class SearchResponse(_message.Message):
-    __slots__ = ("hits", "total", "next_page_token")
+    __slots__ = ("hits", "total", "next_page_token", "hint")
     HITS_FIELD_NUMBER: _ClassVar[int]
     TOTAL_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    HINT_FIELD_NUMBER: _ClassVar[int]
     hits: _containers.RepeatedCompositeFieldContainer[Hit]
     total: int
     next_page_token: str
-    def __init__(self, hits: _Optional[_Iterable[_Union[Hit, _Mapping]]] = ..., total: _Optional[int] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+    hint: Hint
+    def __init__(self, hits: _Optional[_Iterable[_Union[Hit, _Mapping]]] = ..., total: _Optional[int] = ..., next_page_token: _Optional[str] = ..., hint: _Optional[_Union[Hint, _Mapping]] = ...) -> None: ...
+
+class Hint(_message.Message):
+    __slots__ = ("unmatched", "left_out", "query", "total")
+    UNMATCHED_FIELD_NUMBER: _ClassVar[int]
+    LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
+    QUERY_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_FIELD_NUMBER: _ClassVar[int]
+    unmatched: _containers.RepeatedScalarFieldContainer[str]
+    left_out: _containers.RepeatedScalarFieldContainer[str]
+    query: str
+    total: int
+    def __init__(self, unmatched: _Optional[_Iterable[str]] = ..., left_out: _Optional[_Iterable[str]] = ..., query: _Optional[str] = ..., total: _Optional[int] = ...) -> None: ...
 
 class GetDocumentRequest(_message.Message):
     __slots__ = ("client", "pk")
