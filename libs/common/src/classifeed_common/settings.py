@@ -33,6 +33,11 @@ class ServiceSettings(LogFileSettings):
     http_listen: str = Field(
         default="127.0.0.1:0", pattern=ADDRESS, description="Where HTTP listens, host:port; port 0: any free one."
     )
+    http_hosts: str = Field(
+        default="",
+        description="Further host names by which HTTP requests may come, comma-separated; the loopback and, unless "
+        "HTTP listens there, every IP address may come anyway.",
+    )
     roles: str = Field(default="", description="Roles to run besides serving, comma-separated; empty: all.")
     run_file: Path | None = Field(
         default=None, description="File that gets the addresses as JSON once the process listens; unset: none."

@@ -12,6 +12,7 @@ import textwrap
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -183,10 +184,15 @@ async def test_it_is_not_serving_while_a_dependency_is_missing() -> None:
     assert await health_of(runner) == HealthCheckResponse.NOT_SERVING
     answer = await get(runner, "/health")
     assert (answer.status_code, answer.json()["missing"]) == (503, {"kafka": "ConnectionError: no route"})
+    [first_missed] = answer.json()["since"].values()
+    later = datetime.fromisoformat(first_missed) + timedelta(seconds=2)
+    await until(lambda: datetime.now(UTC) > later)
+    assert (await get(runner, "/health")).json()["since"] == {"kafka": first_missed}, "the same however often asked"
     assert (await get(runner, "/health/live")).status_code == 200
     missing = False
     await until(lambda: runner.is_ready)
     assert await health_of(runner) == HealthCheckResponse.SERVING
+    assert (await get(runner, "/health")).json()["since"] == {}
     stop.set()
     assert await task == 0
 
@@ -199,6 +205,7 @@ async def test_what_a_role_cannot_go_on_with_is_named_while_it_serves() -> None:
         answer = await get(runner, "/health/ready")
         assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
         assert answer.json()["blocked"] == {"requests": found}
+        assert list(answer.json()["since"]) == ["requests: feeds.offer-requests.v1[3]"]
         assert await health_of(runner) == HealthCheckResponse.SERVING
         assert 'role_blocked_items{role="requests"} 1.0' in (await get(runner, "/metrics")).text
         found = {}
@@ -328,16 +335,25 @@ async def test_it_can_be_stopped_while_it_is_still_opening() -> None:
         assert await task == 0
 
 
-async def test_an_uncountable_backlog_is_an_error_never_zero() -> None:
+async def test_an_uncountable_backlog_is_a_problem_that_names_its_role(caplog: pytest.LogCaptureFixture) -> None:
     async def lost() -> dict[str, int]:
         raise ConnectionError("no database")
 
-    runner = build(roles=[Role("relay", idle, lost)])
+    async def fail(_: object) -> Any:
+        raise ConnectionError("no route")
+
+    roles = [Role("relay", idle, lost), Role("sweep", idle, lambda: asyncio.sleep(0, {"jobs": 1}))]
+    runner = build(roles=roles, routes=[Route("/fail", fail)])
     async with running(runner):
         answer = await get(runner, "/backlog")
-        assert answer.status_code == 500
-        assert answer.headers["content-type"] == "application/problem+json"
+        assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
+        assert answer.json()["reason"] == "BACKLOG_UNKNOWN"
+        assert answer.json()["metadata"] == {"relay": "ConnectionError: no database"}
         assert (await get(runner, "/metrics")).status_code == 200
+        assert not [record for record in caplog.records if record.exc_info], "no traceback for what is just away"
+        answer = await get(runner, "/fail")
+        assert (answer.status_code, answer.json()["reason"]) == (500, "INTERNAL")
+    assert "Exception in ASGI application" not in caplog.text, "told once, under its incident"
 
 
 async def test_errors_of_routes_are_problem_documents() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from contextvars import copy_context
 
 import grpc
 import grpc.aio
@@ -11,6 +12,7 @@ from google.rpc import error_details_pb2, status_pb2
 from classifeed_common import errors
 from classifeed_common.errors import KINDS, DomainError, FieldViolation, InvalidArgument, Unavailable, kind_of
 from classifeed_common.http.problems import problem_of
+from classifeed_common.rpc.call import Peer, bounded_timeout_s, enter_call
 from classifeed_common.rpc.faults import explain
 from classifeed_common.rpc.status import DETAILS_KEY, from_rpc_error, from_upstream, to_status
 
@@ -73,6 +75,33 @@ def test_a_status_of_a_stranger_is_understood() -> None:
         grpc.StatusCode.ABORTED, grpc.aio.Metadata(), grpc.aio.Metadata((DETAILS_KEY, b"\xff\xff")), details="?"
     )
     assert from_rpc_error(garbled).reason == "UPSTREAM_ABORTED"
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "words"),
+    [
+        (grpc.StatusCode.UNAVAILABLE, Unavailable, "processor at h:1 does not answer. Try again. (broken)"),
+        (grpc.StatusCode.DEADLINE_EXCEEDED, errors.DeadlineExceeded, "processor at h:1 gave no answer in time."),
+    ],
+)
+def test_a_service_behind_ours_that_is_away_or_silent_is_named(
+    code: grpc.StatusCode, kind: type[DomainError], words: str
+) -> None:
+    def answer() -> None:
+        call = enter_call("/m", caller="operator", request_id="1", time_left_s=10)
+        left_s = bounded_timeout_s(None)
+        assert left_s is not None
+        assert 9.4 < left_s <= 9.5, "there is time left to say that it gave no answer"
+        assert bounded_timeout_s(1) == 1
+        call.peers[:] = [Peer("processor", "h:1")]
+        told = explain(grpc.aio.AioRpcError(code, grpc.aio.Metadata(), grpc.aio.Metadata(), details="broken"), "/m")
+        assert type(told) is kind
+        assert told.message.startswith(words)
+        assert told.metadata == {"service": "processor", "address": "h:1"}
+        known = explain(received(errors.Unavailable("DATABASE_UNAVAILABLE", "No database.")), "/m")
+        assert (known.reason, known.message) == ("DATABASE_UNAVAILABLE", "No database."), "it says itself what it lacks"
+
+    copy_context().run(answer)
 
 
 @pytest.mark.parametrize("kind", [errors.Unauthenticated, errors.PermissionDenied, errors.Unimplemented])

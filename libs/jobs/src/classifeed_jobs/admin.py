@@ -12,7 +12,7 @@ from uuid import UUID
 import structlog
 
 from classifeed_common.db import Database
-from classifeed_common.errors import FailedPrecondition, NotFound
+from classifeed_common.errors import FailedPrecondition, NotFound, ResourceExhausted
 from classifeed_jobs.job import TERMINAL, EnqueuedJob, HeldLock, Job, JobEvent, JobFilter, JobRequest, WorkerProcess
 from classifeed_jobs.queues import QueueLimits, Queues, QueueStats
 from classifeed_jobs.schedules import Schedule, Schedules, ScheduleState
@@ -21,6 +21,8 @@ from classifeed_jobs.store import JobStore
 
 _log = structlog.get_logger("classifeed_jobs.audit")
 _SLICE: Final = 500
+MAX_OPEN_PER_CALLER: Final = 10_000
+_RETRY_AFTER_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +67,26 @@ def log_audit(entry: AuditEntry) -> None:
 class JobAdmin:
     """The jobs of one service as its HTTP, gRPC and command line show them.
 
-    Errors are domain errors with a stable reason: JOB_NOT_FOUND, JOB_NOT_FAILED, SCHEDULE_NOT_FOUND.
+    Errors are domain errors with a stable reason: JOB_NOT_FOUND, JOB_NOT_FAILED, JOBS_OPEN_LIMIT, SCHEDULE_NOT_FOUND.
 
     Args:
         db: the service's database.
         store: its job store.
         audit: called after each change; must not raise.
+        max_open_per_caller: jobs that one caller may have triggered and that have not ended.
     """
 
-    def __init__(self, db: Database, store: JobStore, *, audit: Callable[[AuditEntry], None] = log_audit) -> None:
+    def __init__(
+        self,
+        db: Database,
+        store: JobStore,
+        *,
+        audit: Callable[[AuditEntry], None] = log_audit,
+        max_open_per_caller: int = MAX_OPEN_PER_CALLER,
+    ) -> None:
         self._db = db
         self._store = store
+        self._max_open_per_caller = max_open_per_caller
         self._queues = Queues()
         self._schedules = Schedules()
         self._audit = audit
@@ -86,10 +97,19 @@ class JobAdmin:
         An idempotency key that is taken gives the job that has it, its present status and what was asked otherwise.
 
         Raises:
+            ResourceExhausted: JOBS_OPEN_LIMIT: the caller would have too many jobs that have not ended. Concurrent
+                calls do not see each other: as many as the pool has connections can pass the limit together.
             ValueError: two of the requests have the same idempotency key.
         """
         async with self._db.transaction() as tx:
-            answers = await self._store.enqueue_many(tx, requests, note={"by": by})
+            count = await self._store.count_made_by(tx, by, limit=self._max_open_per_caller)
+            room = self._max_open_per_caller - count
+            # Requests without a key make a job for certain; of the others only those count that make one.
+            if sum(request.idempotency_key is None for request in requests) > room:
+                raise self._too_many(by, count)
+            answers = await self._store.enqueue_many(tx, requests, note={"by": by}, made_by=by)
+            if sum(answer.created for answer in answers) > room:
+                raise self._too_many(by, count)
         for request, answer in zip(requests, answers, strict=True):
             if answer.created:
                 self._audit(AuditEntry("trigger", by, answer.job_id, request.queue, {"task": request.task}))
@@ -299,6 +319,16 @@ class JobAdmin:
         async with self._db.transaction() as tx:
             found = await self._schedules.list(tx, after=after, limit=limit + 1)
         return SchedulePage(found[:limit], found[limit - 1].schedule.name if len(found) > limit else None)
+
+    def _too_many(self, by: str, count: int) -> ResourceExhausted:
+        limit = self._max_open_per_caller
+        return ResourceExhausted(
+            "JOBS_OPEN_LIMIT",
+            f"{by} has {count} triggered jobs that have not ended, and may have {limit} (DL_MAX_OPEN_PER_CALLER). "
+            "Nothing was enqueued. Wait until jobs end, or cancel some, and try again.",
+            metadata={"open": str(count), "limit": str(limit)},
+            retry_after_s=_RETRY_AFTER_S,
+        )
 
     @staticmethod
     def _found(job_id: UUID, job: Job | None) -> Job:

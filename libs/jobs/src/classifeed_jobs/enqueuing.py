@@ -22,7 +22,13 @@ _PIECE: Final = 8
 
 
 async def insert_jobs(
-    tx: Tx, requests: Sequence[JobRequest], *, default_lease_ttl_s: int, key_ttl_s: float, note: Jsonb | None
+    tx: Tx,
+    requests: Sequence[JobRequest],
+    *,
+    default_lease_ttl_s: int,
+    key_ttl_s: float,
+    note: Jsonb | None,
+    made_by: str | None,
 ) -> list[EnqueuedJob]:
     """Make jobs in one statement; the answers in the order of the requests."""
     hashes = [request_hash(request) if request.idempotency_key is not None else None for request in requests]
@@ -45,6 +51,7 @@ async def insert_jobs(
         "max_worker_deaths": [request.max_worker_deaths for request in requests],
         "key_ttl_s": key_ttl_s,
         "note": note,
+        "made_by": made_by,
     }
     cursor = await tx.execute(_ENQUEUE, parameters)
     answers = [EnqueuedJob(job_id, created) for job_id, created in await cursor.fetchall()]

@@ -11,6 +11,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from classifeed_common.log_settings import ZoneName
+from classifeed_jobs.admin import MAX_OPEN_PER_CALLER
 from classifeed_jobs.retention import Retention
 from classifeed_jobs.tables import QUEUE_SCHEMA
 
@@ -47,6 +48,11 @@ class JobSettings(BaseSettings):
     dl_events_days: int = Field(default=30, ge=1, description="How long the journal is kept, in days.")
     dl_partition_days: int = Field(default=7, ge=1, le=366, description="What is dropped at once, in days.")
     dl_key_ttl_days: int = Field(default=30, ge=1, description="How long idempotency keys are remembered, in days.")
+    dl_max_open_per_caller: int = Field(
+        default=MAX_OPEN_PER_CALLER,
+        ge=1,
+        description="Jobs that one caller may have triggered over HTTP or gRPC and that have not ended.",
+    )
     timezone: ZoneName = Field(default="Europe/Moscow", description="Clock of logs, and of schedules that name none.")
     pg_dsn: SecretStr = Field(
         default=SecretStr(""), description="PostgreSQL as URI or keyword string; wins over PG_HOST."

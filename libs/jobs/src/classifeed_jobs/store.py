@@ -29,6 +29,7 @@ _LOCKS = _SQL["list_locks"]
 _WORKERS = _SQL["list_workers"]
 _RETRY = _SQL["retry_jobs"]
 _COUNT_LIVE = _SQL["count_live"]
+_COUNT_MADE_BY = _SQL["count_made_by"]
 _ADMIT_NEXT = load_queries("classifeed_jobs.sql", "claims.sql")["admit_next"]
 
 _QUIETEN = _SQL["quieten"]
@@ -124,12 +125,18 @@ class JobStore:
         return (await self.enqueue_many(tx, [request]))[0]
 
     async def enqueue_many(
-        self, tx: Tx, requests: Sequence[JobRequest], *, note: Mapping[str, Any] | None = None
+        self,
+        tx: Tx,
+        requests: Sequence[JobRequest],
+        *,
+        note: Mapping[str, Any] | None = None,
+        made_by: str | None = None,
     ) -> list[EnqueuedJob]:
         """Put many jobs into their queues in one statement; as `enqueue`, the answers in the order of the requests.
 
         Args:
             note: kept with the journal's first line: who asked, and the like.
+            made_by: the caller whose open jobs `count_made_by` counts these among; None: nobody's.
 
         Raises:
             ValueError: two of the requests have the same idempotency key.
@@ -147,7 +154,14 @@ class JobStore:
             default_lease_ttl_s=self._default_lease_ttl_s,
             key_ttl_s=self._key_ttl_s,
             note=Jsonb(dict(note)) if note else None,
+            made_by=made_by,
         )
+
+    async def count_made_by(self, tx: Tx, made_by: str, *, limit: int) -> int:
+        """Return how many jobs a caller made that have not ended, counted up to `limit`."""
+        cursor = await tx.execute(_COUNT_MADE_BY, {"made_by": made_by, "limit": limit})
+        [count] = await cursor.fetchone() or (0,)
+        return int(count)
 
     async def copy_many(self, tx: Tx, requests: Iterable[JobRequest]) -> int:
         """Put any number of jobs into their queues by COPY; their workers are woken once, at the commit.

@@ -96,6 +96,7 @@ def add_jobs(metadata: MetaData) -> None:
         _key("job_id", UUID),
         *_request_columns(),
         _column("waits_for", Text, null=True),
+        _column("made_by", Text, null=True),
         _column("claimed_by", Text, null=True),
         Index(
             "dl_jobs_claim",
@@ -104,6 +105,7 @@ def add_jobs(metadata: MetaData) -> None:
             "created_at",
             postgresql_where=text(f"{_CLAIMABLE} AND partition_key IS NULL"),
         ),
+        Index("dl_jobs_made_by", "made_by", postgresql_where=text("made_by IS NOT NULL")),
         Index(
             "dl_jobs_lanes",
             "queue",

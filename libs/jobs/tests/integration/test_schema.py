@@ -41,6 +41,8 @@ INSERT INTO dl_job_keys
 SELECT 'i' || n, gen_random_uuid(), '', now() + interval '1 day' FROM generate_series(1, 20000) n;
 INSERT INTO dl_jobs (queue, task, partition_key) SELECT 'lanes', 'noop', 't ' || n % 1000
 FROM generate_series(1, 20000) n;
+INSERT INTO dl_jobs (queue, task, available_at, waits_for, made_by)
+SELECT 'q', 'noop', now() + interval '1 day', 'time', 'operator' FROM generate_series(1, 12000);
 INSERT INTO dl_jobs (queue, task, lock_key) SELECT 'q', 'noop', CASE WHEN n % 2 = 0 THEN 'k' || n END
 FROM generate_series(1, 100) n;
 ANALYZE;
@@ -163,6 +165,7 @@ async def test_no_hot_statement_scans_a_table(bench: Bench) -> None:
             ),
             "next_expiry": (reaper._NEXT_EXPIRY, {}, 200),
             "forget_keys": (housekeeping._FORGET_KEYS, {"limit": 500}, 50),
+            "count_made_by": (store._COUNT_MADE_BY, {"made_by": "operator", "limit": 10_000}, 300),
             "find_key": (enqueuing._FIND_KEY, {"idempotency_key": "i7"}, 50),
             "get": (store._GET, {"job_id": waiting}, 50),
             "list": (

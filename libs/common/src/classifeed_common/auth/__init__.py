@@ -2,6 +2,18 @@
 
 from classifeed_common.auth.keys import rotate_key, write_keys
 from classifeed_common.auth.policy import POLICY, Policy
+from classifeed_common.auth.team_tokens import TeamToken, create_team_token, list_team_tokens, revoke_team_token
 from classifeed_common.auth.tickets import KeyStore, Ticket
 
-__all__ = ["POLICY", "KeyStore", "Policy", "Ticket", "rotate_key", "write_keys"]
+__all__ = [
+    "POLICY",
+    "KeyStore",
+    "Policy",
+    "TeamToken",
+    "Ticket",
+    "create_team_token",
+    "list_team_tokens",
+    "revoke_team_token",
+    "rotate_key",
+    "write_keys",
+]

@@ -37,7 +37,7 @@ def write_keys(directory: Path, callers: Iterable[str]) -> None:
     if made or not (directory / JWKS_FILE).exists():
         _write_public_keys(directory, [*read_public_keys(directory), *(key for key, _ in made.values())])
     for caller, (_, private) in made.items():
-        _write_secret(_private_file(directory, caller), private)
+        write_secret(_private_file(directory, caller), private)
 
 
 def rotate_key(directory: Path, caller: str, *, keep: int = 1) -> None:
@@ -50,7 +50,7 @@ def rotate_key(directory: Path, caller: str, *, keep: int = 1) -> None:
     dropped = own[: max(0, len(own) - keep)]
     key, private = _new_key(caller)
     _write_public_keys(directory, [*(k for k in published if k not in dropped), key])
-    _write_secret(_private_file(directory, caller), private)
+    write_secret(_private_file(directory, caller), private)
 
 
 def read_public_keys(directory: Path) -> list[dict[str, Any]]:
@@ -61,6 +61,21 @@ def read_public_keys(directory: Path) -> list[dict[str, Any]]:
         return []
     keys: list[dict[str, Any]] = document["keys"]
     return keys
+
+
+def read_private_key(directory: Path, caller: str) -> tuple[str, Ed25519PrivateKey]:
+    """Return the id and the private key of a caller.
+
+    Raises:
+        FileNotFoundError: the folder has none.
+        ValueError: the file holds something else.
+    """
+    key = serialization.load_pem_private_key(_private_file(directory, caller).read_bytes(), password=None)
+    if not isinstance(key, Ed25519PrivateKey):
+        raise ValueError(  # noqa: TRY004 - what is wrong is the file
+            f"{caller}.pem is no Ed25519 key. Make it anew with write_keys."
+        )
+    return key_id(public_x(key)), key
 
 
 def key_id(public_x: str) -> str:
@@ -97,10 +112,11 @@ def _private_file(directory: Path, caller: str) -> Path:
 
 
 def _write_public_keys(directory: Path, keys: Sequence[dict[str, Any]]) -> None:
-    _write_secret(directory / JWKS_FILE, json.dumps({"keys": list(keys)}, indent=1).encode())
+    write_secret(directory / JWKS_FILE, json.dumps({"keys": list(keys)}, indent=1).encode())
 
 
-def _write_secret(path: Path, content: bytes) -> None:
+def write_secret(path: Path, content: bytes) -> None:
+    """Replace a file in one step, mode 0600."""
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:

@@ -7,7 +7,7 @@ appear here: they come with API tokens of their own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Final
 
 from classifeed_common.errors import PermissionDenied
@@ -21,6 +21,20 @@ OPEN: Final = (
     "/grpc.reflection.v1.ServerReflection/",
     "/grpc.reflection.v1alpha.ServerReflection/",
 )
+
+# Which services answer for a gRPC service; a token for its methods is made for them.
+SERVED_BY: Final[Mapping[str, tuple[str, ...]]] = {
+    "classifeed.feeds.v1.FeedService": ("api",),
+    "classifeed.feeds.v1.TaskService": ("processor",),
+    "classifeed.feeds.v1.FeedSourceService": ("loader",),
+    "classifeed.offers.v1.OfferService": ("offers",),
+    "classifeed.documents.v1.ReceiverService": ("receiver",),
+    "classifeed.documents.v1.SchemaService": ("receiver",),
+    "classifeed.documents.v1.IndexQueueService": ("receiver",),
+    "classifeed.documents.v1.IndexerService": ("indexer",),
+    "classifeed.jobs.v1.JobService": ("api", "loader", "processor", "offers"),
+    "classifeed.search.v1.SearchService": ("searcher",),
+}
 
 
 def _allow(service: str, methods: Mapping[str, tuple[str, ...]]) -> dict[str, frozenset[str]]:
@@ -58,6 +72,7 @@ POLICY: Final[Mapping[str, frozenset[str]]] = {
             "GetTask": (OPERATOR,),
             "ListTasks": (OPERATOR,),
             "WatchTask": (OPERATOR,),
+            **dict.fromkeys(("ConfirmTask", "RejectTask", "CancelTask", "RerunTask"), (OPERATOR,)),
             "ListOfferErrors": (OPERATOR,),
         },
     ),
@@ -65,6 +80,7 @@ POLICY: Final[Mapping[str, frozenset[str]]] = {
         "classifeed.feeds.v1.TaskService",
         {
             "CreateTask": ("api", "loader"),
+            **dict.fromkeys(("ConfirmTask", "RejectTask", "CancelTask", "RerunTask"), ("api",)),
             "GetTask": ("api", OPERATOR),
             "ListTasks": ("api", OPERATOR),
             "FindTasks": ("api", "loader"),
@@ -169,8 +185,11 @@ class Policy:
         """Whether a method needs no ticket."""
         return method.startswith(OPEN)
 
-    def check(self, method: str, caller: str) -> None:
-        """Passes when the table lists the caller.
+    def check(self, method: str, caller: str, may: Set[str] | None = None) -> None:
+        """Pass when the table lists the caller.
+
+        Args:
+            may: methods that the caller's token names; such a caller may call what the operator may, of these.
 
         Raises:
             PermissionDenied: it does not, or the method is not in the table.
@@ -181,6 +200,15 @@ class Policy:
                 "METHOD_NOT_IN_POLICY",
                 f"Nobody may call {method}: it is missing in classifeed_common/auth/policy.py.",
                 metadata={"method": method},
+            )
+        if may is not None:
+            if method in may and OPERATOR in callers:
+                return
+            raise PermissionDenied(
+                "METHOD_NOT_GRANTED",
+                f"The token of {caller} is not for {method}. Ask the operator for one that names it "
+                "(`classifeed token create --may`).",
+                metadata={"method": method, "caller": caller},
             )
         if caller not in callers:
             raise PermissionDenied(

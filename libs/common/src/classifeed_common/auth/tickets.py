@@ -1,4 +1,7 @@
-"""Tickets: EdDSA JWTs that say who calls (`iss` = `sub`), whom (`aud`, one name or several) and until when (`exp`)."""
+"""Tickets: EdDSA JWTs that say who calls (`iss` = `sub`), whom (`aud`, one name or several) and until when (`exp`).
+
+Tokens of other teams are verified here too; `team_tokens` makes them.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,11 @@ from typing import Final
 from uuid import uuid4
 
 import jwt
-from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from classifeed_common.auth.keys import JWKS_FILE, key_id, public_x, read_public_keys
+from classifeed_common.auth.keys import JWKS_FILE, read_private_key, read_public_keys
+from classifeed_common.auth.policy import OPERATOR
+from classifeed_common.auth.team_tokens import MAX_TEAM_TTL_S, RECORDS_FILE, TEAM_PREFIX, list_team_tokens, methods_of
 from classifeed_common.errors import Unauthenticated
 
 DEFAULT_TTL_S: Final = 120.0
@@ -24,12 +28,13 @@ _CACHED_TICKETS: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """A ticket that was verified."""
+    """A ticket that was verified; `may`: the methods that it is for, None: what the table says of the caller."""
 
     caller: str
     audiences: frozenset[str]
     expires_at: float
     ticket_id: str
+    may: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,8 @@ class KeyStore:
         self._jwks_stamp: tuple[int, int] | None = None
         self._public: dict[str, tuple[str, jwt.PyJWK]] = {}
         self._verified: dict[str, Ticket] = {}
+        self._records_stamp: tuple[int, int] | None = None
+        self._revoked: frozenset[str] = frozenset()
 
     @property
     def directory(self) -> Path:
@@ -112,8 +119,13 @@ class KeyStore:
             )
         if ticket.expires_at + LEEWAY_S < now:
             raise Unauthenticated("TICKET_EXPIRED", "The ticket has expired. Send a new one; check both clocks.")
-        if ticket.expires_at - now > MAX_TTL_S + LEEWAY_S:
-            raise Unauthenticated("TICKET_TOO_LONG", f"Tickets live {MAX_TTL_S:.0f} s at most. Send a shorter one.")
+        longest_s = MAX_TTL_S if ticket.may is None else MAX_TEAM_TTL_S
+        if ticket.expires_at - now > longest_s + LEEWAY_S:
+            raise Unauthenticated("TICKET_TOO_LONG", f"Tickets live {longest_s:.0f} s at most. Send a shorter one.")
+        if ticket.may is not None:
+            self._reload_records()
+            if ticket.ticket_id in self._revoked:
+                raise Unauthenticated("TOKEN_REVOKED", "The token was withdrawn. Ask the operator for a new one.")
         return ticket
 
     def _decode(self, token: str) -> Ticket:
@@ -139,7 +151,11 @@ class KeyStore:
             ) from error
         except jwt.InvalidTokenError as error:
             raise Unauthenticated("TICKET_INVALID", f"The ticket cannot be verified: {error}.") from error
-        if not owner == claims["iss"] == claims["sub"]:
+        may: frozenset[str] | None = None
+        is_of_team = owner == OPERATOR and str(claims["sub"]).startswith(TEAM_PREFIX)
+        if is_of_team:
+            may = methods_of(claims.get("may"))
+        if owner != claims["iss"] or not (is_of_team or owner == claims["sub"]):
             raise Unauthenticated(
                 "TICKET_KEY_OF_ANOTHER", f"The ticket says {claims['sub']!r}, its key belongs to another caller."
             )
@@ -149,7 +165,7 @@ class KeyStore:
             raise Unauthenticated("TICKET_INVALID", "The ticket's audience is neither a name nor a list of names.")
         if not isinstance(claims["exp"], int):
             raise Unauthenticated("TICKET_INVALID", "The ticket's time is not in whole seconds.")
-        return Ticket(owner, frozenset(audiences), float(claims["exp"]), str(claims["jti"]))
+        return Ticket(str(claims["sub"]), frozenset(audiences), float(claims["exp"]), str(claims["jti"]), may)
 
     def _signer(self, caller: str) -> _Signer:
         path = self._directory / f"{caller}.pem"
@@ -158,28 +174,39 @@ class KeyStore:
             signer = self._signers.get(caller)
             if signer is not None and signer.stamp == stamp:
                 return signer
-            key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+            kid, key = read_private_key(self._directory, caller)
         except FileNotFoundError as error:
             raise Unauthenticated(
                 "CALLER_HAS_NO_KEY", f"There is no key {path.name} in the keys folder, so {caller} cannot call anybody."
             ) from error
-        if not isinstance(key, Ed25519PrivateKey):
-            raise Unauthenticated("CALLER_HAS_NO_KEY", f"{path.name} is no Ed25519 key. Make it anew with write_keys.")
-        signer = _Signer(stamp, key, key_id(public_x(key)))
+        except ValueError as error:
+            raise Unauthenticated("CALLER_HAS_NO_KEY", str(error)) from error
+        signer = _Signer(stamp, key, kid)
         self._signers[caller] = signer
         return signer
 
+    def _reload_records(self) -> None:
+        stamp = _stamp_or_none(self._directory / RECORDS_FILE)
+        if stamp != self._records_stamp:
+            records = list_team_tokens(self._directory)
+            self._revoked = frozenset(record.token_id for record in records if record.revoked_at is not None)
+            self._records_stamp = stamp
+
     def _reload_public_keys(self) -> None:
-        try:
-            stamp = _stamp(self._directory / JWKS_FILE)
-        except FileNotFoundError:
-            stamp = (0, 0)
+        stamp = _stamp_or_none(self._directory / JWKS_FILE)
         if stamp == self._jwks_stamp:
             return
         keys = read_public_keys(self._directory)
         self._public = {key["kid"]: (key["owner"], jwt.PyJWK(key, algorithm="EdDSA")) for key in keys}
         self._verified.clear()
         self._jwks_stamp = stamp
+
+
+def _stamp_or_none(path: Path) -> tuple[int, int]:
+    try:
+        return _stamp(path)
+    except FileNotFoundError:
+        return (0, 0)
 
 
 def _stamp(path: Path) -> tuple[int, int]:

@@ -37,6 +37,10 @@ class ProcessIdentity:
         """True while exactly this process lives; a zombie does not."""
         return _start_time(self.pid) == self.started
 
+    def is_suspended(self) -> bool:
+        """True while this process is stopped by a signal (SIGSTOP) and not continued; False where nobody can tell."""
+        return self.is_running() and _state(self.pid) == "T"
+
     def send(self, number: signal.Signals) -> bool:
         """Signal this process and no other. False when it is gone."""
         if not self.is_running():
@@ -62,12 +66,23 @@ def _start_time(pid: int) -> str | None:
         command = ["ps", "-o", "lstart=", "-p", str(pid)]
         listed = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         return listed.stdout.strip() or None
+    fields = _read_stat(pid)
+    return None if not fields or fields[0] in "ZX" else fields[19]
+
+
+def _state(pid: int) -> str:
+    """How the kernel names what a process does, one letter; empty where nobody can tell."""
+    fields = _read_stat(pid) if _HAS_PROC else []
+    return fields[0] if fields else ""
+
+
+def _read_stat(pid: int) -> list[str]:
+    """What the kernel says of a process, from its state on; empty when there is none."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
-        return None
-    fields = stat.rpartition(")")[2].split()  # the name in brackets may hold spaces
-    return None if fields[0] in "ZX" else fields[19]
+        return []
+    return stat.rpartition(")")[2].split()  # the name in brackets may hold spaces
 
 
 def children_of(pid: int) -> list[ProcessIdentity]:

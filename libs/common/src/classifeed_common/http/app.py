@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -9,12 +10,14 @@ import structlog
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from classifeed_common.errors import DomainError
-from classifeed_common.http.problems import answer_error, answer_http_error
+from classifeed_common.errors import DomainError, Unavailable
+from classifeed_common.http.browser_guard import AllowedHosts, BrowserGuard
+from classifeed_common.http.problems import Problems, answer_error, answer_http_error
 from classifeed_common.metrics import BACKLOG, ROLE_BLOCKED
 from classifeed_common.waiting import gather_within
 
@@ -43,14 +46,17 @@ class State(Protocol):
         """Why requests of the service's own routes cannot be taken now: it starts, or drains."""
 
 
-def build_app(state: State, backlogs: Mapping[str, BacklogSource], routes: Sequence[BaseRoute] = ()) -> Starlette:
-    """Returns the application.
+def build_app(
+    state: State, backlogs: Mapping[str, BacklogSource], routes: Sequence[BaseRoute] = (), *, hosts: AllowedHosts
+) -> Starlette:
+    """Returns the application, all its routes behind the guard against web pages.
 
     Args:
         state: asked at each request.
         backlogs: by role, what counts the work that waits.
         routes: what the service has besides; they win over the standard ones. One that needs what the service works
             with begins with `require_open`.
+        hosts: which hosts requests may be for.
     """
 
     async def live(_: Request) -> Response:
@@ -62,8 +68,8 @@ def build_app(state: State, backlogs: Mapping[str, BacklogSource], routes: Seque
     async def metrics(_: Request) -> Response:
         try:
             await count_backlog(backlogs)
-        except Exception as error:  # noqa: BLE001 a scrape without backlog is better than none
-            _log.warning("backlog cannot be counted", error=str(error))
+        except Unavailable as error:  # a scrape without backlog is better than none
+            _log.warning("backlog cannot be counted", error=error.message)
         ROLE_BLOCKED.clear()
         for role, items in state.blocked.items():
             ROLE_BLOCKED.labels(role).set(len(items))
@@ -82,11 +88,10 @@ def build_app(state: State, backlogs: Mapping[str, BacklogSource], routes: Seque
             Route("/metrics", metrics),
             Route("/backlog", backlog),
         ],
-        exception_handlers={
-            HTTPException: answer_http_error,
-            DomainError: answer_error,
-            Exception: answer_error,
-        },
+        exception_handlers={HTTPException: answer_http_error, DomainError: answer_error},
+        # Not as a handler of Exception: Starlette would send the problem and raise the error all the same, and each
+        # request of a service without its database would leave a traceback in the log.
+        middleware=[Middleware(BrowserGuard, hosts), Middleware(Problems)],
     )
     app.state.service = state
     return app
@@ -104,11 +109,23 @@ def require_open(request: Request) -> None:
 
 
 async def count_backlog(backlogs: Mapping[str, BacklogSource]) -> dict[str, int]:
-    """Returns what waits, by `<role>.<item>`, and moves the gauge.
+    """Return what waits, by `<role>.<item>`, and move the gauge.
 
     A source that fails makes the whole count fail: an unknown backlog must never be read as none.
+
+    Raises:
+        Unavailable: BACKLOG_UNKNOWN, naming the roles whose backlog cannot be counted, and why, also in the metadata.
     """
-    counted = await gather_within(BACKLOG_TIMEOUT_S, *(source() for source in backlogs.values()))
+    faults: dict[str, str] = {}
+    counted = await asyncio.gather(*(_count(*each, faults) for each in backlogs.items()))
+    if faults:
+        words = "; ".join(f"{role}: {fault}" for role, fault in faults.items())
+        raise Unavailable(
+            "BACKLOG_UNKNOWN",
+            f"What waits cannot be counted ({words}). Ask again; /health/ready names what is missing.",
+            metadata=faults,
+            retry_after_s=1,
+        )
     items = {
         f"{role}.{item}": number
         for role, found in zip(backlogs, counted, strict=True)
@@ -118,3 +135,15 @@ async def count_backlog(backlogs: Mapping[str, BacklogSource]) -> dict[str, int]
     for item, number in items.items():
         BACKLOG.labels(item).set(number)
     return items
+
+
+async def _count(role: str, source: BacklogSource, faults: dict[str, str]) -> Mapping[str, int]:
+    """Return what one source counts; note why it cannot and return nothing."""
+    try:
+        return (await gather_within(BACKLOG_TIMEOUT_S, source()))[0]
+    except TimeoutError:
+        faults[role] = f"no answer within {BACKLOG_TIMEOUT_S:g} s"
+    except Exception as error:  # noqa: BLE001 - whatever it is, the count is unknown
+        faults[role] = f"{type(error).__name__}: {error}".strip()
+        _log.warning("backlog cannot be counted", role=role, error=repr(error))
+    return {}

@@ -9,14 +9,22 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from classifeed_common.errors import DomainError, kind_of
 from classifeed_common.rpc.faults import explain
 
 
-def problem_of(error: DomainError, *, instance: str) -> JSONResponse:
-    """Returns the answer for an error; `type` is a URN of the reason, stable and without an address to resolve."""
-    _, status = kind_of(error)
+def problem_of(error: DomainError, *, instance: str, status: int | None = None) -> JSONResponse:
+    """Returns the answer for an error; `type` is a URN of the reason, stable and without an address to resolve.
+
+    Args:
+        error: what happened.
+        instance: path of the request.
+        status: where HTTP has one that is more exact than that of the error's kind.
+    """
+    if status is None:
+        _, status = kind_of(error)
     body: dict[str, Any] = {
         "type": f"urn:classifeed:error:{error.reason}",
         "title": type(error).__name__,
@@ -54,3 +62,27 @@ async def answer_http_error(request: Request, error: Exception) -> Response:
     }
     headers = dict(error.headers or {})
     return JSONResponse(body, status_code=status, headers=headers, media_type="application/problem+json")
+
+
+class Problems:
+    """Middleware that answers whatever a route raises with a problem, and logs a fault of ours once."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; a response that has begun cannot be taken back, so its error is raised."""
+        has_begun = False
+
+        async def observe(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, observe)
+        except Exception as error:
+            if has_begun or scope["type"] != "http":
+                raise
+            response = await answer_error(Request(scope), error)
+            await response(scope, receive, send)

@@ -8,20 +8,43 @@ from __future__ import annotations
 
 import time
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 REQUEST_ID_KEY: Final = "x-request-id"
+# What a call to another service leaves of our caller's time, so that we can still answer that it gave no answer.
+_MARGIN: Final = 0.1
+_LONGEST_MARGIN_S: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Another service, by its name, and where it is called."""
+
+    service: str
+    address: str
+
+    def __str__(self) -> str:
+        return f"{self.service} at {self.address}"
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The call being answered: full method, caller's name, id for logs, and when its caller stops waiting."""
+    """The call being answered.
+
+    Attributes:
+        method: full name.
+        caller: the caller's name.
+        request_id: for logs.
+        ends_at: when the caller stops waiting, of the monotonic clock; None: no bound.
+        peers: the service that was called last on its behalf; empty: none was.
+    """
 
     method: str
     caller: str
     request_id: str
     ends_at: float | None
+    peers: list[Peer] = field(default_factory=list)
 
 
 _current: ContextVar[Call | None] = ContextVar("classifeed_call", default=None)
@@ -49,8 +72,9 @@ def remaining_s() -> float | None:
 
 
 def bounded_timeout_s(default_s: float | None) -> float | None:
-    """Returns the smaller of a default and what the caller will still wait."""
+    """Return the smaller of a default and what the caller will still wait, less the time that our answer takes."""
     remaining = remaining_s()
-    if remaining is None or default_s is None:
-        return default_s if remaining is None else remaining
-    return min(default_s, remaining)
+    if remaining is None:
+        return default_s
+    left_s = remaining - min(remaining * _MARGIN, _LONGEST_MARGIN_S)
+    return left_s if default_s is None else min(default_s, left_s)

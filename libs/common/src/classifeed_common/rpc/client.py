@@ -14,7 +14,7 @@ import grpc.aio
 from google.protobuf.descriptor_pb2 import MethodOptions
 
 from classifeed_common.auth.tickets import KeyStore
-from classifeed_common.rpc.call import REQUEST_ID_KEY, bounded_timeout_s, current_call
+from classifeed_common.rpc.call import REQUEST_ID_KEY, Peer, bounded_timeout_s, current_call
 from classifeed_common.rpc.contracts import list_methods
 from classifeed_common.rpc.keepalive import KEEPALIVE
 from classifeed_common.rpc.server import MAX_MESSAGE_BYTES
@@ -84,7 +84,7 @@ def open_channel(
     def sign() -> str | None:
         return None if keys is None else keys.issue(caller, audience)
 
-    return SigningChannel(inner, sign, default_timeout_s)
+    return SigningChannel(inner, sign, default_timeout_s, Peer(audience, target))
 
 
 class SigningChannel(grpc.aio.Channel):
@@ -94,8 +94,11 @@ class SigningChannel(grpc.aio.Channel):
     lose cancellation.
     """
 
-    def __init__(self, inner: grpc.aio.Channel, sign: Callable[[], str | None], default_timeout_s: float) -> None:
+    def __init__(
+        self, inner: grpc.aio.Channel, sign: Callable[[], str | None], default_timeout_s: float, peer: Peer
+    ) -> None:
         self._inner = inner
+        self._peer = peer
         self._sign = sign
         self._default_timeout_s = default_timeout_s
 
@@ -150,6 +153,8 @@ class SigningChannel(grpc.aio.Channel):
                 carrier["authorization"] = f"Bearer {ticket}"
             answered = current_call()
             carrier[REQUEST_ID_KEY] = answered.request_id if answered is not None else uuid4().hex
+            if answered is not None:
+                answered.peers[:] = [self._peer]
             span = client_span(name, carrier)
             started = start(
                 request,

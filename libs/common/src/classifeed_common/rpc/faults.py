@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import grpc.aio
 import structlog
 
 from classifeed_common.db.faults import is_passing_fault, is_unstorable_text
-from classifeed_common.errors import DomainError, Internal, InvalidArgument, Unavailable, Unimplemented
+from classifeed_common.errors import (
+    DeadlineExceeded,
+    DomainError,
+    Internal,
+    InvalidArgument,
+    Unavailable,
+    Unimplemented,
+)
 from classifeed_common.ids import new_incident
-from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.call import current_call, remaining_s
 from classifeed_common.rpc.status import deadline_exceeded, from_upstream
 
 _log = structlog.get_logger("rpc")
+# What a status that no service of ours has sent is called: gRPC's own word about a connection.
+_AWAY: Final = frozenset({"UPSTREAM_UNAVAILABLE", "UPSTREAM_DEADLINE_EXCEEDED"})
 
 
 def explain(error: Exception, where: str) -> DomainError:
@@ -34,7 +45,7 @@ def explain(error: Exception, where: str) -> DomainError:
         passed_on = from_upstream(error)
         if isinstance(passed_on, Internal):
             _log.error("service behind refused", where=where, code=error.code().name, details=error.details())
-        return passed_on
+        return _naming_the_peer(passed_on)
     if is_unstorable_text(error):
         # What is in the database has none, so it came with the request. Entry points that take many things at once
         # look themselves, so that one wrong text does not refuse the others.
@@ -51,3 +62,16 @@ def explain(error: Exception, where: str) -> DomainError:
         f"The service failed. Nothing is wrong with the request as such; its log explains incident {incident}.",
         metadata={"incident": incident},
     )
+
+
+def _naming_the_peer(error: DomainError) -> DomainError:
+    """Return the error of a service behind ours that is away or silent in words that name it; others as they are."""
+    call = current_call()
+    if call is None or not call.peers or error.reason not in _AWAY:
+        return error
+    peer = call.peers[-1]
+    is_silent = isinstance(error, DeadlineExceeded)
+    away = f"{peer} does not answer. Try again. ({error.message})"
+    error.message = f"{peer} gave no answer in time. Try again." if is_silent else away
+    error.metadata = {"service": peer.service, "address": peer.address}
+    return error

@@ -20,7 +20,7 @@ import grpc.aio
 import structlog
 
 from classifeed_common.auth.policy import Policy
-from classifeed_common.auth.tickets import KeyStore
+from classifeed_common.auth.tickets import KeyStore, Ticket
 from classifeed_common.errors import Unauthenticated, Unavailable
 from classifeed_common.logging import RPC_AUDIT
 from classifeed_common.metrics import RPC_SERVER_ACTIVE, RPC_SERVER_DURATION
@@ -141,9 +141,10 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 span.end(code.name)
 
     def _admit(self, method: str, metadata: dict[str, Any], context: Context, *, is_audited: bool) -> None:
-        caller = _UNSIGNED
+        caller, may = _UNSIGNED, None
         try:
-            caller = self._authenticate(metadata)
+            if (ticket := self._authenticate(metadata)) is not None:
+                caller, may = ticket.caller, ticket.may
         finally:
             request_id = str(metadata.get(REQUEST_ID_KEY) or uuid4().hex)[:64]
             call = enter_call(method, caller=caller, request_id=request_id, time_left_s=context.time_remaining())
@@ -151,20 +152,20 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             if is_audited:
                 _audit.info("rpc.request.started", client=context.peer())
         if self._keys is not None:
-            self._policy.check(method, caller)
+            self._policy.check(method, caller, may)
         if not self._is_started():
             raise Unavailable("STARTING", f"{self._audience} is still starting. Try again.", retry_after_s=1)
 
-    def _authenticate(self, metadata: dict[str, Any]) -> str:
+    def _authenticate(self, metadata: dict[str, Any]) -> Ticket | None:
         if self._keys is None:
-            return _UNSIGNED
+            return None
         scheme, _, token = str(metadata.get("authorization", "")).partition(" ")
         if scheme.lower() != "bearer" or not token:
             raise Unauthenticated(
                 "TICKET_MISSING",
                 f"Calls of {self._audience} need a ticket: send it as metadata `authorization: Bearer <ticket>`.",
             )
-        return self._keys.verify(token, self._audience).caller
+        return self._keys.verify(token, self._audience)
 
 
 def _checked(received: Any, context: Context, *, streaming: bool) -> Any:

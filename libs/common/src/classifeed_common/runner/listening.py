@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from classifeed_common.auth.tickets import KeyStore
+from classifeed_common.http.browser_guard import AllowedHosts
 from classifeed_common.settings import ServiceSettings, variable_of
 
 
@@ -50,6 +51,16 @@ def require_keys(settings: ServiceSettings) -> None:
                 f"{variable_of(cls, field)}={address} would be open to anybody: set {variable_of(cls, 'keys_dir')} "
                 "to the folder of ticket keys, or listen on 127.0.0.1."
             )
+
+
+def allowed_hosts(settings: ServiceSettings) -> AllowedHosts:
+    """Return which hosts HTTP requests may be for: those of `http_hosts`, and what HTTP listens on."""
+    listens_on = settings.http_listen.rpartition(":")[0]
+    return AllowedHosts.of(
+        [*settings.http_hosts.split(","), listens_on],
+        is_loopback=is_loopback(settings.http_listen),
+        setting=variable_of(type(settings), "http_hosts"),
+    )
 
 
 def http_keys(settings: ServiceSettings, *, asked_by: str = "") -> KeyStore | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Final
 
 import structlog
@@ -20,6 +21,22 @@ _log = structlog.get_logger("runner")
 Check = Callable[[], Awaitable[None]]
 
 
+class Since:
+    """Since when something has been so: the same moment however often it is asked, until it was otherwise between."""
+
+    def __init__(self) -> None:
+        self._began: dict[str, str] = {}
+
+    def note(self, names: Iterable[str]) -> None:
+        """Take what is so now; what is not among it any more is forgotten."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self._began = {name: self._began.get(name, now) for name in names}
+
+    def of(self, names: Iterable[str]) -> dict[str, str]:
+        """Return since when each has been so, of those that were noted."""
+        return {name: self._began[name] for name in names if name in self._began}
+
+
 class Readiness:
     """State of each dependency; ready when all are there.
 
@@ -32,13 +49,21 @@ class Readiness:
         self._checks = checks
         self._on_change = on_change
         self._asking: dict[str, tuple[asyncio.Future[None], float]] = {}
+        self._since = Since()
         self.faults: dict[str, str] = dict.fromkeys(checks, "not checked yet")
+        self._since.note(self.faults)
+
+    @property
+    def missing_since(self) -> dict[str, str]:
+        """When each dependency that is missing now was first missed, by name; ISO 8601 in UTC, to the second."""
+        return self._since.of(self.faults)
 
     async def check(self) -> bool:
         """Asks all at once and returns whether all answered."""
         found = await asyncio.gather(*(self._ask(name) for name in self._checks))
         for name, fault in zip(self._checks, found, strict=True):
             self._note(name, fault)
+        self._since.note(self.faults)
         ready = not self.faults
         self._on_change(ready)
         return ready

@@ -14,6 +14,7 @@ import structlog
 from grpc_health.v1 import health_pb2
 from grpc_health.v1.health_pb2_grpc import add_HealthServicer_to_server
 from grpc_reflection.v1alpha import reflection
+from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 
 from classifeed_common.auth.policy import Policy
@@ -22,9 +23,10 @@ from classifeed_common.errors import Unavailable
 from classifeed_common.http.app import BacklogSource, build_app
 from classifeed_common.http.server import HttpServer, address_of, bind
 from classifeed_common.rpc.health import Health
+from classifeed_common.rpc.reflection import add_reflection
 from classifeed_common.rpc.server import Servicer, build_server
-from classifeed_common.runner.listening import ListenError, require_keys, write_run_file
-from classifeed_common.runner.readiness import Check, Readiness
+from classifeed_common.runner.listening import ListenError, allowed_hosts, require_keys, write_run_file
+from classifeed_common.runner.readiness import Check, Readiness, Since
 from classifeed_common.runner.role import Role, RoleEndedError, run_role
 from classifeed_common.settings import ServiceSettings
 
@@ -80,6 +82,7 @@ class ServiceRunner:
         self._routes, self._policy, self._keys = routes, policy, keys
         self._health = Health(servicer.name for servicer in self._servicers)
         self._readiness = Readiness(readiness or {}, self._health.set_serving)
+        self._blocked_since = Since()
         self._started = False
         self._draining = False
         self._selected: frozenset[str] = frozenset()
@@ -113,8 +116,12 @@ class ServiceRunner:
         return {name: items for name, items in found.items() if items}
 
     def describe(self) -> dict[str, object]:
-        """Returns the answer of /health; `degraded` is ready for calls, while a role cannot go on with something."""
+        """Returns the answer of /health; `degraded` is ready for calls, while a role cannot go on with something.
+
+        `since` says when each of what is missing or blocked (`<role>: <what>`) was first seen so, in UTC.
+        """
         blocked = self.blocked
+        self._blocked_since.note(named := [f"{role}: {what}" for role, items in blocked.items() for what in items])
         return {
             "service": self.service,
             "version": self._version,
@@ -122,6 +129,7 @@ class ServiceRunner:
             "roles": sorted(self._selected),
             "missing": dict(self._readiness.faults),
             "blocked": blocked,
+            "since": self._readiness.missing_since | self._blocked_since.of(named),
         }
 
     async def check(self) -> dict[str, str]:
@@ -147,10 +155,8 @@ class ServiceRunner:
         self._selected = frozenset(self.role_names if selected is None else selected)
         require_keys(self.settings)
         roles = [role for name, role in self._roles.items() if name in self._selected]
-        backlogs: dict[str, BacklogSource] = {role.name: role.backlog for role in roles if role.backlog is not None}
         async with contextlib.AsyncExitStack() as stack:
-            routes = self._routes if SERVE in self._selected else ()
-            http = HttpServer(build_app(self, backlogs, routes), self._bind_http())
+            http = HttpServer(self.http_app(self._selected), self._bind_http())
             await http.start()
             stack.push_async_callback(http.stop)
             server = self._build_server()
@@ -166,6 +172,16 @@ class ServiceRunner:
                 failed = await self._work(roles, stop, server)
         _log.info("stopped", failed=failed)
         return 1 if failed else 0
+
+    def http_app(self, selected: Collection[str]) -> Starlette:
+        """Return the HTTP application of a process with these roles, as `run` serves it."""
+        backlogs: dict[str, BacklogSource] = {
+            role.name: role.backlog
+            for role in self._roles.values()
+            if role.name in selected and role.backlog is not None
+        }
+        routes = self._routes if SERVE in selected else ()
+        return build_app(self, backlogs, routes, hosts=allowed_hosts(self.settings))
 
     async def _open(self, stop: asyncio.Event) -> bool:
         """Opens what the service works with; False when it was asked to end meanwhile (a database can be slow)."""
@@ -226,7 +242,7 @@ class ServiceRunner:
             for servicer in self._servicers:
                 servicer.add(server)
                 names.append(servicer.name)
-        reflection.enable_server_reflection(names, server)
+        add_reflection(names, server)
         address = self.settings.grpc_listen
         try:
             port = server.add_insecure_port(address)

@@ -22,10 +22,11 @@ WITH asked AS MATERIALIZED (
     SELECT a.* FROM asked a WHERE a.idempotency_key IS NULL OR a.job_id IN (SELECT k.job_id FROM keyed k)
 ), inserted AS (
     INSERT INTO dl_jobs (job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, available_at, waits_for,
-                         max_attempts, lease_ttl_sec, producer, consumer_group, trace_context, max_worker_deaths)
+                         max_attempts, lease_ttl_sec, producer, consumer_group, trace_context, max_worker_deaths, made_by)
     SELECT a.job_id, a.queue, a.task, a.args, a.idempotency_key, a.lock_key, a.partition_key, a.priority, a.available_at,
            CASE WHEN a.available_at > clock_timestamp() THEN 'time' END,
-           a.max_attempts, a.lease_ttl_sec, a.producer, a.consumer_group, a.trace_context, a.max_worker_deaths
+           a.max_attempts, a.lease_ttl_sec, a.producer, a.consumer_group, a.trace_context, a.max_worker_deaths,
+           %(made_by)s::text
     FROM accepted a ORDER BY a.place
 ), told AS (
     INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, payload)
@@ -33,6 +34,10 @@ WITH asked AS MATERIALIZED (
 )
 SELECT a.job_id, a.idempotency_key IS NULL OR a.job_id IN (SELECT x.job_id FROM accepted x) AS created
 FROM asked a ORDER BY a.place
+
+-- name: count_made_by
+-- Jobs of a caller that have not ended, counted up to a limit.
+SELECT count(*) FROM (SELECT FROM dl_jobs j WHERE j.made_by = %(made_by)s::text LIMIT %(limit)s) AS open
 
 -- name: find_key
 SELECT k.job_id, k.request_hash,

@@ -16,6 +16,7 @@ from classifeed_common.auth import KeyStore
 from classifeed_common.runner import Role, ServiceRunner
 from classifeed_common.testing.rpc import settings_for
 from classifeed_jobs import Fail, Reaper, Worker
+from classifeed_jobs.admin import MAX_OPEN_PER_CALLER
 from classifeed_jobs.faces.http import job_routes
 from classifeed_jobs.faces.http.answers import Info
 from classifeed_jobs.faces.rpc import job_servicer
@@ -100,7 +101,12 @@ def host(bench: Bench) -> Host:
 
     @asynccontextmanager
     async def hosting(
-        *, work: dict[str, int] | None = None, keys: KeyStore | None = None, is_guarded: bool = False, **options: Any
+        *,
+        work: dict[str, int] | None = None,
+        keys: KeyStore | None = None,
+        is_guarded: bool = False,
+        max_open_per_caller: int = MAX_OPEN_PER_CALLER,
+        **options: Any,
     ) -> AsyncIterator[Hosted]:
         settings = settings_for("loader").model_copy(update={"drain_notice_s": 0.0, "drain_grace_s": 30})
         roles = []
@@ -112,13 +118,14 @@ def host(bench: Bench) -> Host:
             bench.store,
             info=Info(service="loader", version="1.2.3", environment="test"),
             keys=keys if is_guarded else None,
+            max_open_per_caller=max_open_per_caller,
         )
         runner = ServiceRunner(
             settings,
             "loader",
             "1.2.3",
             roles=roles,
-            servicers=[job_servicer(bench.db, bench.store)],
+            servicers=[job_servicer(bench.db, bench.store, max_open_per_caller=max_open_per_caller)],
             routes=routes,
             keys=keys,
         )
@@ -130,7 +137,8 @@ def host(bench: Bench) -> Host:
                     assert not task.done(), task.result()
                     await asyncio.sleep(0.01)
             base_url = f"http://{runner.http_address}"
-            async with httpx.AsyncClient(base_url=base_url, trust_env=False, timeout=60) as client:
+            json_type = {"content-type": "application/json"}  # for bodies that are given as bytes
+            async with httpx.AsyncClient(base_url=base_url, trust_env=False, timeout=60, headers=json_type) as client:
                 yield Hosted(bench, client, runner.grpc_address, runner, stop, task)
         finally:
             stop.set()

@@ -7,11 +7,14 @@ import json
 import time
 from typing import Any
 
+import grpc.aio
 import httpx
 import pytest
 from jsonschema import Draft202012Validator
 from structlog.testing import capture_logs
 
+from classifeed.jobs.v1.job_service_pb2 import TriggerJobRequest
+from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
 from classifeed_common.auth import KeyStore
 from classifeed_jobs import Fail
 from classifeed_jobs.faces.http import door
@@ -49,7 +52,8 @@ async def test_a_body_that_does_not_come_is_waited_for_no_longer_than_its_limit(
     monkeypatch.setattr(door, "_BODY_LIMIT_S", 0.2)
     url = httpx.URL(str(hosted.http.base_url))
     reader, writer = await asyncio.open_connection(url.host, url.port)
-    writer.write(b"POST /api/v1/jobs/trigger HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+    head = "POST /api/v1/jobs/trigger HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    writer.write(f"{head}Content-Length: 100\r\n\r\n{{".encode())
     async with asyncio.timeout(60):
         answer = await reader.read()  # to its end: the connection is of no more use
     writer.close()
@@ -379,6 +383,47 @@ async def test_with_authentication_on_only_operators_may_and_health_and_info_sta
         assert document["components"]["securitySchemes"]["ticket"]["scheme"] == "bearer"
         assert document["paths"]["/api/v1/locks"]["get"]["security"] == [{"ticket": []}]
         assert "security" not in document["paths"]["/health"]["get"]
+
+
+# As browsers send them: a form, a script that sends text, and a page whose name was pointed at this address.
+_FROM_PAGES = {
+    "form": ({"origin": "null", "content-type": "application/x-www-form-urlencoded"}, 403, "ORIGIN_NOT_ALLOWED"),
+    "script": ({"origin": "https://evil.example", "content-type": "text/plain"}, 403, "ORIGIN_NOT_ALLOWED"),
+    "old browser": ({"content-type": "text/plain"}, 415, "CONTENT_TYPE_NOT_JSON"),
+    "rebound": ({"host": "evil.example", "origin": "http://evil.example"}, 403, "HOST_NOT_ALLOWED"),
+}
+
+
+@pytest.mark.parametrize("page", _FROM_PAGES)
+async def test_a_web_page_changes_nothing(hosted, page: str) -> None:
+    headers, status, reason = _FROM_PAGES[page]
+    body = json.dumps(hosted.asked)
+    for path in ("/api/v1/jobs/trigger", "/api/v1/queues/q/pause"):
+        assert_problem(await hosted.http.post(path, content=body, headers=headers), status, reason)
+    assert await hosted.bench.value("SELECT count(*) FROM dl_jobs") == 0
+    assert await hosted.bench.value("SELECT count(*) FROM dl_queues") == 0
+
+
+async def test_a_caller_has_so_many_open_jobs_and_no_more(host) -> None:
+    async with host(max_open_per_caller=3) as hosted:
+        first = await hosted.trigger(idempotency_key="a")
+        batch = {"jobs": [hosted.asked | {"idempotency_key": each} for each in "abcd"]}
+        answer = await hosted.http.post("/api/v1/jobs:batch", json=batch)
+        problem = assert_problem(answer, 429, "JOBS_OPEN_LIMIT")
+        assert (problem["metadata"], answer.headers["retry-after"]) == ({"open": "1", "limit": "3"}, "10")
+        assert await hosted.bench.value("SELECT count(*) FROM dl_jobs") == 1, "all or none"
+        batch["jobs"].pop()
+        assert (await hosted.http.post("/api/v1/jobs:batch", json=batch)).status_code == 200
+        written = "SELECT last_value FROM dl_job_events_event_id_seq"
+        before = await hosted.bench.value(written)
+        assert_problem(await hosted.http.post("/api/v1/jobs/trigger", json=hosted.asked), 429, "JOBS_OPEN_LIMIT")
+        assert await hosted.bench.value(written) == before, "a flood that is refused writes nothing"
+        assert await hosted.trigger(idempotency_key="a") == first, "what was taken is answered all the same"
+        async with grpc.aio.insecure_channel(hosted.grpc_address) as channel:
+            other = TriggerJobRequest(queue="q", task="noop", lock_key="k")
+            await JobServiceStub(channel).TriggerJob(other)  # another caller
+        await hosted.cancel(first["job_id"])
+        await hosted.trigger()
 
 
 # What OpenAPI 3.1 asks of a document, as far as this one goes.

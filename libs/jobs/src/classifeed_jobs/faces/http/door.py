@@ -89,9 +89,9 @@ class Door:
             raise Unauthenticated(
                 "TICKET_MISSING", "This needs a ticket: send it as a header `Authorization: Bearer <ticket>`."
             )
-        caller = self._keys.verify(token.strip(), self._hosted.info.service).caller
-        self._policy.check(SERVICE + rpc, caller)
-        return caller
+        ticket = self._keys.verify(token.strip(), self._hosted.info.service)
+        self._policy.check(SERVICE + rpc, ticket.caller, ticket.may)
+        return ticket.caller
 
 
 async def _content(operation: Operation, request: Request) -> tuple[BaseModel | None, BaseModel | None]:

@@ -23,11 +23,15 @@ _PATH_SCHEMAS: Final = {
 _PROBLEMS: Final = {
     400: "The request is wrong.",
     404: "There is no such job, or no such schedule.",
+    403: "The request is for another host, or a web page of another origin sent it.",
     412: "The job does not stand so that this can be done.",
+    415: "The body is not JSON.",
+    429: "The caller has too many jobs that have not ended.",
     500: "A fault of the service.",
     503: "The service starts, stops, or waits for its database: try again later.",
 }
-_REFUSALS: Final = {401: "No ticket, or one that is not valid.", 403: "The caller may not do this."}
+_REFUSALS: Final = {401: "No ticket, or one that is not valid.", 403: f"The caller may not do this. {_PROBLEMS[403]}"}
+_TRIGGERS: Final = frozenset({"TriggerJob", "TriggerJobs"})
 
 
 def openapi_document(operations: Sequence[Operation], *, title: str, version: str, is_guarded: bool) -> dict[str, Any]:
@@ -66,7 +70,7 @@ def _describe(operation: Operation, refs: Any, schemas: dict[str, Any], is_guard
     answered = {"application/json": {"schema": refs[operation.answer, "serialization"]}}
     responses = {"200": {"description": HTTPStatus.OK.phrase, "content": answered}}
     problem = {"application/problem+json": {"schema": refs[Problem, "serialization"]}}
-    for status, words in ({} if is_open else _problems_of(operation, is_guarded)).items():
+    for status, words in ({403: _PROBLEMS[403]} if is_open else _problems_of(operation, is_guarded)).items():
         responses[str(status)] = {"description": words, "content": problem}
     described: dict[str, Any] = {
         "operationId": operation.operation_id,
@@ -90,6 +94,10 @@ def _problems_of(operation: Operation, is_guarded: bool) -> dict[int, str]:
         unused.add(404)
     if operation.rpc != "RetryJob":
         unused.add(412)
+    if operation.method == "GET":
+        unused.add(415)
+    if operation.rpc not in _TRIGGERS:
+        unused.add(429)
     return {status: words for status, words in sorted(problems.items()) if status not in unused}
 
 

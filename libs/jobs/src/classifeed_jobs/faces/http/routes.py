@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute, Route
 
 from classifeed_common.auth import KeyStore, Policy
 from classifeed_common.db import Database
-from classifeed_jobs.admin import JobAdmin
+from classifeed_jobs.admin import MAX_OPEN_PER_CALLER, JobAdmin
 from classifeed_jobs.faces.http.answers import Info
 from classifeed_jobs.faces.http.door import Door
 from classifeed_jobs.faces.http.openapi import openapi_document
@@ -24,7 +24,13 @@ class OpenApiDocument(RootModel[dict[str, Any]]):
 
 
 def job_routes(
-    db: Database, store: JobStore, *, info: Info, keys: KeyStore | None = None, policy: Policy | None = None
+    db: Database,
+    store: JobStore,
+    *,
+    info: Info,
+    keys: KeyStore | None = None,
+    policy: Policy | None = None,
+    max_open_per_caller: int = MAX_OPEN_PER_CALLER,
 ) -> list[BaseRoute]:
     """Returns the routes for the jobs of a service; its `/health` takes the place of the standard one.
 
@@ -34,6 +40,7 @@ def job_routes(
         info: the answer of /info; its service is also whom tickets must be for.
         keys: verify the tickets of callers; None: whoever reaches the port may do everything.
         policy: who may do what; the table of the repository unless given.
+        max_open_per_caller: jobs that one caller may have triggered and that have not ended.
     """
     document = OpenApiDocument(
         openapi_document(OPERATIONS, title="Jobs", version=info.version, is_guarded=keys is not None)
@@ -44,5 +51,6 @@ def job_routes(
 
     # Whoever may see the jobs may read how to ask for them.
     own = Operation("GET", "/openapi.json", "This document", get_document, OpenApiDocument, rpc="ListJobs")
-    door = Door(Hosted(JobAdmin(db, store), info), keys=keys, policy=policy or Policy())
+    admin = JobAdmin(db, store, max_open_per_caller=max_open_per_caller)
+    door = Door(Hosted(admin, info), keys=keys, policy=policy or Policy())
     return [Route(each.path, partial(door.answer, each), methods=[each.method]) for each in (*OPERATIONS, own)]

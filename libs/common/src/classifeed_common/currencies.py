@@ -1,0 +1,45 @@
+"""Currency codes that an offer may be priced in."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# ISO 4217, the currencies in circulation, and BYR, which price lists still carry.
+_CODES = (
+    "AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BYR BZD CAD "
+    "CDF CHF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD "
+    "HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL "
+    "LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR "
+    "PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP "
+    "TRY TTD TWD TZS UAH UGX USD UYU UZS VES VND VUV WST XAF XCD XOF XPF YER ZAR ZMW ZWL "
+)
+CURRENCY_CODES: Final = frozenset(_CODES.split())
+
+# The rouble's code until 1998, which Yandex's own documents still use.
+ALIASES: Final = {"RUR": "RUB"}
+# Signs and short words that mean one currency. The dollar sign alone may mean twenty.
+_SIGNS: Final = {
+    "€": "EUR", "£": "GBP", "₽": "RUB", "₴": "UAH", "₸": "KZT", "₹": "INR", "₺": "TRY", "₪": "ILS", "₩": "KRW",
+    "₫": "VND", "руб": "RUB", "руб.": "RUB", "р.": "RUB", "грн": "UAH", "грн.": "UAH", "тг": "KZT", "zł": "PLN",
+    "us$": "USD",
+}  # fmt: skip
+
+
+def normalise_currency(text: str) -> str | None:
+    """Returns the ISO code that the text means, or None when it means none.
+
+    Args:
+        text: The code as it stands in a feed, without blanks around it.
+    """
+    code = text.upper()
+    code = ALIASES.get(code, code)
+    return code if code in CURRENCY_CODES else None
+
+
+def read_currency(text: str) -> str | None:
+    """Return the ISO code that a code or a sign means, or None.
+
+    Args:
+        text: What stands in a feed, without blanks around it.
+    """
+    return _SIGNS.get(text.lower()) or normalise_currency(text)

@@ -1,0 +1,150 @@
+"""Refusal of what web pages send: requests for a foreign host, from a foreign origin, or without a JSON body.
+
+A browser on the same machine, or in the same network, reaches every port that its user reaches, whatever page it shows.
+It tells the truth about the page, though: `Origin` and `Sec-Fetch-Site` cannot be set by scripts, a page whose name was
+pointed at our address (DNS rebinding) still sends that name as `Host`, and a cross-origin request with a JSON body asks
+for permission first, which no route gives (ADR 0045).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Final
+
+import structlog
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from classifeed_common.errors import DomainError, InvalidArgument, PermissionDenied
+from classifeed_common.http.problems import problem_of
+
+_SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_OWN_SITES: Final = frozenset({"same-origin", "none"})
+_AUTHORITY: Final = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")
+_SHOWN: Final = 100
+_log = structlog.get_logger("http")
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedHosts:
+    """What may stand in the header `Host`.
+
+    On the loopback: loopback addresses, `localhost` and the names. Elsewhere any IP address besides: probes and
+    scrapers of a cluster name the address of the pod, which nobody knows beforehand, and a rebound page always has a
+    name.
+
+    Attributes:
+        is_loopback: whether the server can be reached from this machine only.
+        names: further names of the server, in lower case, without ports.
+        setting: variable that adds names, for the message of a refusal.
+    """
+
+    is_loopback: bool = True
+    names: frozenset[str] = field(default_factory=frozenset)
+    setting: str = ""
+
+    @classmethod
+    def of(cls, names: Iterable[str], *, is_loopback: bool, setting: str) -> AllowedHosts:
+        """Return what is allowed, the names in any case and with blanks around them."""
+        return cls(is_loopback, frozenset(name.strip().lower() for name in names if name.strip()), setting)
+
+    def allow(self, host: str) -> bool:
+        """Whether requests may be for this host; an IPv6 address stands in brackets."""
+        if host.removesuffix(".") in self.names | {"localhost"}:
+            return True
+        try:
+            address = ipaddress.ip_address(host.strip("[]"))
+        except ValueError:
+            return False
+        return address.is_loopback or not self.is_loopback
+
+
+class BrowserGuard:
+    """ASGI middleware around every route of an application; what it refuses reaches none.
+
+    Args:
+        app: what is guarded.
+        hosts: which hosts requests may be for.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: AllowedHosts) -> None:
+        self._app = app
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or respond with a problem document: 403 or 415."""
+        if scope["type"] == "http":
+            try:
+                self._check(scope["method"], Headers(scope=scope))
+            except DomainError as error:
+                _log.warning("http.request.refused", reason=error.reason, method=scope["method"], path=scope["path"])
+                status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE if isinstance(error, InvalidArgument) else None
+                await problem_of(error, instance=scope["path"], status=status)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _check(self, method: str, headers: Headers) -> None:
+        authority = self._check_host(headers)
+        is_safe = method in _SAFE
+        if any(not self._is_own(origin, authority) for origin in headers.getlist("origin")):
+            raise _foreign_origin(headers["origin"])
+        site = headers.get("sec-fetch-site", "none")
+        # A link on another page may be followed; the page that holds it does not see where it leads.
+        is_navigation = is_safe and headers.get("sec-fetch-mode") == "navigate"
+        if site not in _OWN_SITES and not is_navigation:
+            raise _foreign_origin(site)
+        if not is_safe:
+            _check_content_type(headers)
+
+    def _check_host(self, headers: Headers) -> str:
+        """Return the header `Host` in lower case.
+
+        Raises:
+            PermissionDenied: HOST_NOT_ALLOWED.
+        """
+        given = [value.lower() for value in headers.getlist("host")]
+        if len(given) == 1 and (match := _AUTHORITY.fullmatch(given[0])) and self._hosts.allow(match["host"]):
+            return given[0]
+        shown = ", ".join(given)[:_SHOWN] or "none"
+        more = f" Add the name to {self._hosts.setting} if it is one of this service." if self._hosts.setting else ""
+        raise PermissionDenied(
+            "HOST_NOT_ALLOWED",
+            f"Requests for the host {shown!r} are not served here. Use the address of this service.{more}",
+        )
+
+    def _is_own(self, origin: str, authority: str) -> bool:
+        scheme, _, rest = origin.lower().partition("://")
+        if scheme not in {"http", "https"}:
+            return False
+        match = _AUTHORITY.fullmatch(rest)
+        return rest == authority or (match is not None and match["host"] in self._hosts.names)
+
+
+def _check_content_type(headers: Headers) -> None:
+    """Pass for a JSON body, and for no body at all.
+
+    Requests without a body need no type, for the refusals above catch what a page can send of them; a form, which old
+    browsers send without `Origin`, always names its type.
+    """
+    has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+    given = headers.get("content-type")
+    if given is None and not has_body:
+        return
+    if (given or "").partition(";")[0].strip().lower() != "application/json":
+        shown = repr(given[:_SHOWN]) if given is not None else "none"
+        raise InvalidArgument(
+            "CONTENT_TYPE_NOT_JSON",
+            f"The content type is {shown}. Send JSON, with the header `Content-Type: application/json`.",
+        )
+
+
+def _foreign_origin(shown: str) -> PermissionDenied:
+    return PermissionDenied(
+        "ORIGIN_NOT_ALLOWED",
+        f"A web page of another origin ({shown[:_SHOWN]}) sent this request. Send it from a program, or from a page of "
+        "this service.",
+    )

@@ -1,0 +1,155 @@
+"""Tokens of other teams: for named methods only, until they expire or are withdrawn."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import jwt
+import pytest
+
+from classifeed_common.auth import (
+    POLICY,
+    KeyStore,
+    Policy,
+    create_team_token,
+    list_team_tokens,
+    revoke_team_token,
+    rotate_key,
+    write_keys,
+)
+from classifeed_common.auth.policy import OPERATOR, SERVED_BY
+from classifeed_common.auth.team_tokens import MAX_TEAM_TTL_S, expand_methods
+from classifeed_common.errors import PermissionDenied, Unauthenticated
+from classifeed_common.rpc.contracts import list_services
+
+NOW = 1_800_000_000.0
+DAY_S = 86_400.0
+FEEDS = "/classifeed.feeds.v1.FeedService/"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_keys(tmp_path / "keys", ["api", "offers", OPERATOR])
+    return tmp_path / "keys"
+
+
+def store_at(folder: Path, now_s: float = NOW) -> KeyStore:
+    return KeyStore(folder, now=lambda: now_s)
+
+
+def reason_of(store: KeyStore, token: str, audience: str = "api") -> str:
+    with pytest.raises(Unauthenticated) as refused:
+        store.verify(token, audience)
+    return refused.value.reason
+
+
+def forge(folder: Path, signer: str, **changed: object) -> str:
+    claims = {
+        "iss": signer,
+        "sub": "team:shop",
+        "aud": ["api"],
+        "may": {"classifeed.feeds.v1.FeedService": ["GetTask"]},
+        "exp": int(NOW + 60),
+        "jti": "1",
+    }
+    published = json.loads((folder / "jwks.json").read_text())["keys"]
+    kid = next(key["kid"] for key in published if key["owner"] == signer)
+    private = (folder / f"{signer}.pem").read_bytes()
+    return jwt.encode({**claims, **changed}, private, algorithm="EdDSA", headers={"kid": kid})
+
+
+def test_a_token_is_for_its_methods_and_for_the_services_that_have_them(folder: Path) -> None:
+    token, record = create_team_token(folder, "shop", ["FeedService/GetTask", "SearchService/*"], DAY_S, now_s=NOW)
+    store = store_at(folder)
+    ticket = store.verify(token, "searcher")
+    assert (ticket.caller, ticket.audiences, ticket.may) == ("team:shop", {"api", "searcher"}, set(record.may))
+    policy = Policy()
+    policy.check(FEEDS + "GetTask", ticket.caller, ticket.may)
+    with pytest.raises(PermissionDenied) as refused:
+        policy.check(FEEDS + "DeleteFeed", ticket.caller, ticket.may)
+    assert refused.value.reason == "METHOD_NOT_GRANTED"
+    assert reason_of(store, token, "offers") == "TICKET_FOR_ANOTHER"
+
+
+def test_no_token_goes_past_what_the_operator_may(folder: Path) -> None:
+    """Nor does one that was signed before the table took a method from the operator."""
+    of_services = next(method for method, callers in POLICY.items() if OPERATOR not in callers)
+    service, _, name = of_services.removeprefix("/").partition("/")
+    ticket = store_at(folder).verify(forge(folder, OPERATOR, may={service: [name]}), "api")
+    with pytest.raises(PermissionDenied):
+        Policy().check(of_services, ticket.caller, ticket.may)
+    with pytest.raises(ValueError, match="names no method that a team can be given"):
+        expand_methods([f"{service}/{name}"])
+
+
+@pytest.mark.parametrize("changed", [{"sub": "api"}, {"iss": "api"}, {"sub": "team:shop", "iss": "offers"}])
+def test_the_operator_signs_for_teams_and_for_nobody_else(folder: Path, changed: dict[str, str]) -> None:
+    assert reason_of(store_at(folder), forge(folder, OPERATOR, **changed)) == "TICKET_KEY_OF_ANOTHER"
+
+
+def test_no_service_signs_for_a_team(folder: Path) -> None:
+    assert reason_of(store_at(folder), forge(folder, "api")) == "TICKET_KEY_OF_ANOTHER"
+
+
+@pytest.mark.parametrize("may", [None, [], "FeedService/GetTask", {}])
+def test_a_token_without_methods_may_do_nothing(folder: Path, may: object) -> None:
+    ticket = store_at(folder).verify(forge(folder, OPERATOR, may=may), "api")
+    with pytest.raises(PermissionDenied):
+        Policy().check(FEEDS + "GetTask", ticket.caller, ticket.may)
+
+
+def test_a_token_expires_and_none_is_for_ever(folder: Path) -> None:
+    token, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW)
+    assert store_at(folder, NOW + DAY_S - 1).verify(token, "api")
+    assert reason_of(store_at(folder, NOW + DAY_S + 10), token) == "TICKET_EXPIRED"
+    assert reason_of(store_at(folder), forge(folder, OPERATOR, exp=int(NOW + 2 * MAX_TEAM_TTL_S))) == "TICKET_TOO_LONG"
+    with pytest.raises(ValueError, match="366 days"):
+        create_team_token(folder, "shop", ["read"], MAX_TEAM_TTL_S + 1)
+
+
+def test_a_withdrawn_token_is_refused_by_services_that_have_seen_it(folder: Path) -> None:
+    store = store_at(folder)
+    token, record = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW)
+    other, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW)
+    assert store.verify(token, "api")
+    revoked = revoke_team_token(folder, record.token_id, now_s=NOW + 5)
+    assert revoke_team_token(folder, record.token_id, now_s=NOW + 9) == revoked
+    assert reason_of(store, token) == "TOKEN_REVOKED"
+    assert store.verify(other, "api")
+    with pytest.raises(LookupError):
+        revoke_team_token(folder, "nobody's")
+
+
+def test_withdrawing_the_operators_key_withdraws_the_tokens_signed_with_it(folder: Path) -> None:
+    token, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW)
+    rotate_key(folder, OPERATOR)
+    assert store_at(folder).verify(token, "api")
+    rotate_key(folder, OPERATOR, keep=0)
+    assert reason_of(store_at(folder), token) == "TICKET_KEY_UNKNOWN"
+
+
+def test_the_record_is_kept_and_the_token_is_not(folder: Path) -> None:
+    token, record = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW)
+    path = folder / "tokens.json"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert token.rpartition(".")[2] not in path.read_text()
+    assert list_team_tokens(folder) == [record]
+
+
+def test_read_is_what_changes_nothing() -> None:
+    methods = expand_methods(["read"])
+    assert {FEEDS + "GetTask", FEEDS + "WatchTask"} <= set(methods)
+    assert FEEDS + "UploadFeed" not in methods
+    assert expand_methods(["classifeed.feeds.v1.FeedService/GetTask"]) == (FEEDS + "GetTask",)
+
+
+@pytest.mark.parametrize("team", ["", "Shop", "a b", "operator/x", "x" * 64])
+def test_names_of_teams(folder: Path, team: str) -> None:
+    with pytest.raises(ValueError, match="cannot be the name of a team"):
+        create_team_token(folder, team, ["read"], DAY_S)
+
+
+def test_the_services_behind_each_grpc_service_are_known() -> None:
+    assert set(SERVED_BY) == {service.full_name for service in list_services()}
