@@ -1,8 +1,8 @@
-"""Typed, synchronous client of Classifeed's public APIs, for the command line, for tests and for other teams."""
+"""Typed client of Classifeed's public APIs, for other teams, the command line and tests; `aio` has it for asyncio."""
 
 from classifeed_client.client import Client
-from classifeed_client.connection import Addresses
-from classifeed_client.errors import ApiError, DeadlineExceeded, FieldViolation, Refused, Unreachable
+from classifeed_client.environment import Addresses, read_environment
+from classifeed_client.errors import ApiError, DeadlineExceeded, FieldViolation, Peer, Refused, Unreachable
 from classifeed_client.index import INDEX_SERVICES, IndexClient
 from classifeed_client.jobs import JOB_SERVICES, JobClient
 from classifeed_client.names import feed_name, format_name, offer_name, seller_name, task_name
@@ -17,11 +17,13 @@ __all__ = [
     "FieldViolation",
     "IndexClient",
     "JobClient",
+    "Peer",
     "Refused",
     "Unreachable",
     "feed_name",
     "format_name",
     "offer_name",
+    "read_environment",
     "seller_name",
     "task_name",
 ]

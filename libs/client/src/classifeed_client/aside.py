@@ -20,8 +20,11 @@ T = TypeVar("T")
 
 def aside(call: Callable[[], T]) -> T:
     """Returns what a call returns, or raises what it raises."""
-    if not _is_interruptible():
-        return call()
+    return begin(call).result() if _is_interruptible() else call()
+
+
+def begin(call: Callable[[], T]) -> Future[T]:
+    """Return what a call will return, or raise, in a thread of its own: for calls that wait beside each other."""
     answer: Future[T] = Future()
 
     def finish() -> None:
@@ -31,7 +34,7 @@ def aside(call: Callable[[], T]) -> T:
             answer.set_exception(error)
 
     _start(finish)
-    return answer.result()
+    return answer
 
 
 def stream_aside(call: Callable[[], Iterator[T]]) -> Iterator[T]:

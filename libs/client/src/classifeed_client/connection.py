@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Final, Self, TypeVar, cast
 
 import grpc
@@ -14,8 +14,10 @@ from opentelemetry.instrumentation.grpc.grpcext import intercept_channel
 from classifeed.feeds.v1.feed_service_pb2_grpc import FeedServiceStub
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub
 from classifeed.search.v1.search_service_pb2_grpc import SearchServiceStub
-from classifeed_client.aside import aside
-from classifeed_client.errors import error_of
+from classifeed_client.aside import aside, stream_aside
+from classifeed_client.environment import Addresses, read_environment
+from classifeed_client.errors import Peer, error_of
+from classifeed_client.stubs import Method, Stub
 
 T = TypeVar("T")
 
@@ -30,15 +32,6 @@ OPTIONS: Final[tuple[tuple[str, int], ...]] = (
     ("grpc.min_reconnect_backoff_ms", 5_000),
     ("grpc.max_reconnect_backoff_ms", 5_000),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Addresses:
-    """Where the services listen, host:port."""
-
-    api: str
-    offers: str
-    searcher: str
 
 
 class Caller:
@@ -61,6 +54,7 @@ class Caller:
     ) -> None:
         self._token = token
         self._timeout_s = timeout_s
+        self._peers = {name: Peer(name, address) for name, address in addresses.items()}
         self._channels = {name: (connect or _open_channel)(address) for name, address in addresses.items()}
 
     def __enter__(self) -> Self:
@@ -80,9 +74,27 @@ class Caller:
             "timeout": self._timeout_s if timeout_s is None else timeout_s,
         }
 
-    def _call(self, method: Any, request: object, _answer: type[T], timeout_s: float | None = None) -> T:
-        with translated():
+    def _stub(self, service: str, make: Callable[[Any], object]) -> Any:
+        """The stub that `make` makes over the channel to a service; its methods stand under their own names."""
+        return Stub(make(self._channels[service]), self._peers[service])
+
+    def _call(self, method: Method, request: object, _answer: type[T], timeout_s: float | None = None) -> T:
+        with translated(method.peer):
             return cast(T, aside(lambda: method(request, **self._options(timeout_s))))
+
+    def _stream(self, method: Method, request: object, _item: type[T], timeout_s: float) -> Iterator[T]:
+        with translated(method.peer):
+            yield from stream_aside(lambda: method(request, **self._options(timeout_s)))
+
+    def _items(self, ask: Callable[[str], Any], items: str, _item: type[T]) -> Iterator[T]:
+        """Yield what the field `items` of all pages has; `ask` returns the page of a token."""
+        token = ""
+        while True:
+            page = ask(token)
+            yield from getattr(page, items)
+            token = page.next_page_token
+            if not token:
+                return
 
 
 class Connection(Caller):
@@ -98,19 +110,23 @@ class Connection(Caller):
     ) -> None:
         named = {"api": addresses.api, "offers": addresses.offers, "searcher": addresses.searcher}
         super().__init__(named, token, timeout_s=timeout_s, connect=connect)
-        # The stubs' types are those of grpc.aio; over a synchronous channel the same stubs block.
-        self._feeds: Any = FeedServiceStub(cast(Any, self._channels["api"]))
-        self._offers: Any = OfferServiceStub(cast(Any, self._channels["offers"]))
-        self._search: Any = SearchServiceStub(cast(Any, self._channels["searcher"]))
+        self._feeds = self._stub("api", FeedServiceStub)
+        self._offers = self._stub("offers", OfferServiceStub)
+        self._search = self._stub("searcher", SearchServiceStub)
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ, *, timeout_s: float = 10.0) -> Self:
+        """Return a client of the installation that the environment names, as `read_environment` says."""
+        return cls(*read_environment(environ), timeout_s=timeout_s)
 
 
 @contextmanager
-def translated() -> Iterator[None]:
-    """Raises what grpc raises in the block as one of our errors."""
+def translated(peer: Peer) -> Iterator[None]:
+    """Raises what grpc raises in the block as one of our errors, which names whom was asked."""
     try:
         yield
     except grpc.RpcError as error:
-        raise error_of(error) from error
+        raise error_of(error, peer) from error
 
 
 def _open_channel(address: str) -> grpc.Channel:

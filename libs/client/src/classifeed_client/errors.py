@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Final, cast
 
 import grpc
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
-_UNREACHABLE = {grpc.StatusCode.UNAVAILABLE}
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A service that is asked, and where it listens, host:port."""
+
+    service: str
+    address: str
+
+    def __str__(self) -> str:
+        return f"{self.service} at {self.address}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +59,17 @@ class DeadlineExceeded(ApiError):
     """No answer came in time."""
 
 
-def error_of(call: grpc.RpcError) -> ApiError:
-    """Turns what grpc raised into one of ours, with the details of google.rpc.Status where the service sent them."""
+_KINDS: Final[dict[grpc.StatusCode, type[ApiError]]] = {
+    grpc.StatusCode.UNAVAILABLE: Unreachable,
+    grpc.StatusCode.DEADLINE_EXCEEDED: DeadlineExceeded,
+}
+
+
+def error_of(call: grpc.RpcError, peer: Peer) -> ApiError:
+    """Turn what grpc raised into one of ours, with the details of google.rpc.Status where the service sent them.
+
+    An error of a service that is away or silent names it and its address, also in the metadata (`service`, `address`).
+    """
     code = call.code()
     reason, metadata, violations = code.name, {}, []
     status = rpc_status.from_call(cast(grpc.Call, call))
@@ -62,12 +80,14 @@ def error_of(call: grpc.RpcError) -> ApiError:
             reason, metadata = info.reason, dict(info.metadata)
         elif detail.Unpack(bad):
             violations = [FieldViolation(violation.field, violation.description) for violation in bad.field_violations]
-    kind: type[ApiError] = Refused
     message = call.details() or code.name
-    if code in _UNREACHABLE:
-        kind = Unreachable
-        if status is None:  # gRPC's own words about a connection
-            message = f"The service does not answer. It may be starting: try again in a moment. ({message})"
-    elif code is grpc.StatusCode.DEADLINE_EXCEEDED:
-        kind = DeadlineExceeded
+    kind = _KINDS.get(code, Refused)
+    if kind is not Refused:
+        metadata = {"service": peer.service, "address": peer.address, **metadata}
+        if status:
+            message = f"{peer} says: {message}"
+        elif kind is Unreachable:  # the words are gRPC's, about a connection
+            message = f"{peer} does not answer. It may be starting: try again in a moment. ({message})"
+        else:
+            message = f"{peer} gave no answer in time."
     return kind(reason, message, metadata, violations, code)

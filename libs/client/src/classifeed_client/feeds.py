@@ -1,8 +1,10 @@
 """Calls about feeds by link."""
 
+# Written from aio/feeds.py by `python -m tools.sync_client`: change it there.
+
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from google.protobuf import field_mask_pb2
 
@@ -34,6 +36,10 @@ class FeedCalls(Connection):
         """Returns a page of the feeds of a seller by namespace."""
         request = feed_service_pb2.ListFeedsRequest(parent=parent, page_size=page_size, page_token=page_token)
         return self._call(self._feeds.ListFeeds, request, feed_service_pb2.ListFeedsResponse)
+
+    def iter_feeds(self, parent: str) -> Iterator[feed_pb2.Feed]:
+        """Yield the feeds of a seller by namespace, over all pages."""
+        return self._items(lambda token: self.list_feeds(parent, page_token=token), "feeds", feed_pb2.Feed)
 
     def update_feed(
         self, name: str, settings: feed_pb2.FeedSettings, paths: Sequence[str], *, version: int = 0

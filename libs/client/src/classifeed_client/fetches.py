@@ -1,9 +1,11 @@
 """Calls about downloads of feeds."""
 
+# Written from aio/fetches.py by `python -m tools.sync_client`: change it there.
+
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from classifeed.feeds.v1 import feed_pb2, feed_service_pb2, feed_source_service_pb2
@@ -35,6 +37,10 @@ class FetchCalls(Connection):
         """Returns a page of the fetches of a namespace, the newest first."""
         request = feed_source_service_pb2.ListFetchesRequest(parent=parent, page_size=page_size, page_token=page_token)
         return self._call(self._feeds.ListFetches, request, feed_source_service_pb2.ListFetchesResponse)
+
+    def iter_fetches(self, parent: str) -> Iterator[feed_pb2.Fetch]:
+        """Yield the fetches of a namespace, the newest first, over all pages."""
+        return self._items(lambda token: self.list_fetches(parent, page_token=token), "fetches", feed_pb2.Fetch)
 
     def wait_for_fetch(
         self, fetch: feed_pb2.Fetch, *, timeout_s: float, on_change: Callable[[feed_pb2.Fetch], None] | None = None

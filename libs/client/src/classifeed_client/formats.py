@@ -1,5 +1,7 @@
 """Calls about the formats that can be loaded."""
 
+# Written from aio/formats.py by `python -m tools.sync_client`: change it there.
+
 from __future__ import annotations
 
 from classifeed.feeds.v1 import format_pb2

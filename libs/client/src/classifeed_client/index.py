@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
 
 import grpc
 
@@ -31,10 +30,9 @@ class IndexClient(Caller):
         connect: Callable[[str], grpc.Channel] | None = None,
     ) -> None:
         super().__init__(addresses, token, timeout_s=timeout_s, connect=connect)
-        # The stubs' types are those of grpc.aio; over a synchronous channel the same stubs block.
-        self._offers: Any = OfferServiceStub(cast(Any, self._channels["offers"]))
-        self._indexer: Any = IndexerServiceStub(cast(Any, self._channels["indexer"]))
-        self._search: Any = SearchServiceStub(cast(Any, self._channels["searcher"]))
+        self._offers = self._stub("offers", OfferServiceStub)
+        self._indexer = self._stub("indexer", IndexerServiceStub)
+        self._search = self._stub("searcher", SearchServiceStub)
 
     def get_publication(self) -> offer_service_pb2.Publication:
         """Return what offers has not published yet, and which offers the receiver refuses."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import grpc
 
 from classifeed.jobs.v1 import job_pb2, job_service_pb2, schedule_pb2
 from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
-from classifeed_client.aside import stream_aside
-from classifeed_client.connection import Caller, translated
+from classifeed_client.connection import Caller
 
 JOB_SERVICES: Final = ("loader", "processor", "offers", "api")
 """The services that answer for jobs; the loader's are those that anybody may trigger."""
@@ -28,9 +27,7 @@ class JobClient(Caller):
         connect: Callable[[str], grpc.Channel] | None = None,
     ) -> None:
         super().__init__(addresses, token, timeout_s=timeout_s, connect=connect)
-        self._stubs: dict[str, Any] = {
-            name: JobServiceStub(cast(Any, channel)) for name, channel in self._channels.items()
-        }
+        self._stubs: dict[str, Any] = {name: self._stub(name, JobServiceStub) for name in self._channels}
 
     @property
     def services(self) -> list[str]:
@@ -50,8 +47,7 @@ class JobClient(Caller):
     def watch_job(self, service: str, job_id: str, *, timeout_s: float) -> Iterator[job_pb2.Job]:
         """Yields the job at once and at each change until it has ended."""
         request = job_service_pb2.WatchJobRequest(job_id=job_id)
-        with translated():
-            yield from stream_aside(lambda: self._stubs[service].WatchJob(request, **self._options(timeout_s)))
+        return self._stream(self._stubs[service].WatchJob, request, job_pb2.Job, timeout_s)
 
     def list_jobs(self, service: str, request: job_service_pb2.ListJobsRequest) -> job_service_pb2.ListJobsResponse:
         """Returns a page of jobs, the newest first."""

@@ -1,26 +1,48 @@
 """Calls about loads."""
 
+# Written from aio/tasks.py by `python -m tools.sync_client`: change it there.
+
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from classifeed.feeds.v1 import task_pb2, task_service_pb2
-from classifeed_client.aside import stream_aside
-from classifeed_client.connection import Connection, translated
+from classifeed.feeds.v1 import load_pb2, task_pb2, task_service_pb2
+from classifeed_client.connection import Connection
+from classifeed_client.requests import next_page
 
 
 class TaskCalls(Connection):
-    """Reads what became of loads."""
+    """Reads what became of loads, ends or repeats them, and decides about held ones."""
 
     def get_task(self, name: str) -> task_pb2.Task:
         """Returns a task by its resource name."""
         return self._call(self._feeds.GetTask, task_service_pb2.GetTaskRequest(name=name), task_pb2.Task)
 
+    def confirm_task(self, name: str) -> task_pb2.Task:
+        """Has a held task do all that it says; returns the task, which then goes on."""
+        return self._call(self._feeds.ConfirmTask, task_service_pb2.ConfirmTaskRequest(name=name), task_pb2.Task)
+
+    def reject_task(self, name: str) -> task_pb2.Task:
+        """Has a held task end without what it is held for; returns the task, which then goes on."""
+        return self._call(self._feeds.RejectTask, task_service_pb2.RejectTaskRequest(name=name), task_pb2.Task)
+
+    def cancel_task(self, name: str) -> task_pb2.Task:
+        """Ends a task that has not sent its end, and returns it. Idempotent."""
+        return self._call(self._feeds.CancelTask, task_service_pb2.CancelTaskRequest(name=name), task_pb2.Task)
+
+    def rerun_task(self, name: str, *, request_id: str = "", allow_removals: bool = False) -> task_pb2.Task:
+        """Returns a new task that loads the file of an earlier one again; the same request_id answers the same task."""
+        request = task_service_pb2.RerunTaskRequest(name=name, request_id=request_id, allow_removals=allow_removals)
+        return self._call(self._feeds.RerunTask, request, task_pb2.Task)
+
     def watch_task(self, name: str, *, timeout_s: float) -> Iterator[task_pb2.Task]:
         """Yields the task at each change until it has ended or is held."""
         request = task_service_pb2.GetTaskRequest(name=name)
-        with translated():
-            yield from stream_aside(lambda: self._feeds.WatchTask(request, **self._options(timeout_s)))
+        return self._stream(self._feeds.WatchTask, request, task_pb2.Task, timeout_s)
+
+    def iter_tasks(self, parent: str) -> Iterator[task_pb2.Task]:
+        """Yield the tasks of a namespace, the newest first, over all pages."""
+        return self._items(lambda token: self.list_tasks(parent, page_token=token), "tasks", task_pb2.Task)
 
     def list_tasks(
         self, parent: str, *, page_size: int = 0, page_token: str = ""
@@ -34,3 +56,9 @@ class TaskCalls(Connection):
     ) -> task_service_pb2.ListOfferErrorsResponse:
         """Returns a page of what is wrong with the offers of a task."""
         return self._call(self._feeds.ListOfferErrors, request, task_service_pb2.ListOfferErrorsResponse)
+
+    def iter_offer_errors(self, request: task_service_pb2.ListOfferErrorsRequest) -> Iterator[load_pb2.OfferError]:
+        """Yield what is wrong with the offers of a task, over all pages; the request's page token is not used."""
+        return self._items(
+            lambda token: self.list_offer_errors(next_page(request, token)), "errors", load_pb2.OfferError
+        )

@@ -1,20 +1,20 @@
 """Calls about files that are handed in."""
 
+# Written from aio/uploads.py by `python -m tools.sync_client`: change it there.
+
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from classifeed.feeds.v1 import feed_service_pb2
 from classifeed_client.connection import Connection
 from classifeed_client.errors import DeadlineExceeded, Unreachable
 from classifeed_client.names import DEFAULT_NAMESPACE, feed_name
+from classifeed_client.requests import pieces_of, size_of
 
-# Small enough that a slow line brings one within the time after which a silent upload is ended.
-_CHUNK_BYTES = 64 * 1024
 _POLL_S = 0.1
 
 
@@ -31,10 +31,14 @@ class UploadCalls(Connection):
         disposition: str = "DELETE",
         request_id: str = "",
         force: bool = False,
+        allow_removals: bool = False,
+        default_currency: str = "",
         timeout_s: float = 600.0,
         on_sent: Callable[[int], None] | None = None,
     ) -> feed_service_pb2.Upload:
         """Hands in a file and returns the upload; `on_sent` is told the bytes sent so far.
+
+        With `allow_removals` the load is not held, however much it removes.
 
         Raises:
             OSError: the file cannot be read.
@@ -49,17 +53,19 @@ class UploadCalls(Connection):
             file_name=file.name[:255],
             request_id=request_id,
             force=force,
-            size_bytes=file.stat().st_size,
+            allow_removals=allow_removals,
+            default_currency=default_currency,
+            size_bytes=size_of(file),
         )
         with file.open("rb") as source:
-            pieces = _pieces(spec, source, on_sent)
+            pieces = pieces_of(spec, source, on_sent)
             return self._call(self._feeds.UploadFeed, pieces, feed_service_pb2.Upload, timeout_s)
 
     def get_upload(self, name: str) -> feed_service_pb2.Upload:
         """Returns an upload by its resource name."""
         return self._call(self._feeds.GetUpload, feed_service_pb2.GetUploadRequest(name=name), feed_service_pb2.Upload)
 
-    def wait_for_task(self, upload: feed_service_pb2.Upload, *, timeout_s: float) -> str:
+    def wait_for_task_name(self, upload: feed_service_pb2.Upload, *, timeout_s: float) -> str:
         """Returns the resource name of the task that loads an upload, as soon as it is made.
 
         Raises:
@@ -78,15 +84,3 @@ class UploadCalls(Connection):
             with suppress(Unreachable, DeadlineExceeded):
                 upload = self.get_upload(upload.name)
         return upload.task
-
-
-def _pieces(
-    spec: feed_service_pb2.UploadSpec, source: Any, on_sent: Callable[[int], None] | None
-) -> Iterator[feed_service_pb2.UploadFeedRequest]:
-    yield feed_service_pb2.UploadFeedRequest(spec=spec)
-    sent = 0
-    while chunk := source.read(_CHUNK_BYTES):
-        yield feed_service_pb2.UploadFeedRequest(chunk=chunk)
-        sent += len(chunk)
-        if on_sent:
-            on_sent(sent)

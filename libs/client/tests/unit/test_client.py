@@ -91,8 +91,8 @@ def test_refusal_carries_reason_field_and_words_once(
 @pytest.mark.parametrize(
     ("code", "kind", "words"),
     [
-        (grpc.StatusCode.UNAVAILABLE, Unreachable, "does not answer"),
-        (grpc.StatusCode.DEADLINE_EXCEEDED, DeadlineExceeded, "too late"),
+        (grpc.StatusCode.UNAVAILABLE, Unreachable, "offers at o does not answer."),
+        (grpc.StatusCode.DEADLINE_EXCEEDED, DeadlineExceeded, "offers at o gave no answer in time."),
         (grpc.StatusCode.NOT_FOUND, Refused, "too late"),
     ],
 )
@@ -109,12 +109,25 @@ def test_status_without_details_has_its_kind(
     error = error_of(call)
     assert type(error) is kind
     assert words in str(error)
+    assert (error.metadata == {"service": "offers", "address": "o"}) == (kind is not Refused)
+
+
+def test_what_a_service_says_of_itself_names_it_and_what_it_says_of_another_names_that(
+    client: Client, channel: grpc_testing.Channel, caller: ThreadPoolExecutor
+) -> None:
+    method = OFFERS.methods_by_name["GetOffer"]
+    for metadata, named in (({}, {"service": "offers", "address": "o"}), ({"service": "x", "address": "y"},) * 2):
+        call = caller.submit(client.get_offer, "x")
+        info = error_details_pb2.ErrorInfo(reason="AWAY", metadata=metadata)
+        refuse(channel, method, grpc.StatusCode.UNAVAILABLE, "My database does not answer.", info)
+        error = error_of(call)
+        assert (str(error), error.metadata) == ("offers at o says: My database does not answer.", named)
 
 
 def test_wait_for_a_task_outlives_a_restart(
     client: Client, channel: grpc_testing.Channel, caller: ThreadPoolExecutor
 ) -> None:
-    call = caller.submit(client.wait_for_task, UPLOAD, timeout_s=120)
+    call = caller.submit(client.wait_for_task_name, UPLOAD, timeout_s=120)
     method = FEEDS.methods_by_name["GetUpload"]
     first = refuse(channel, method, grpc.StatusCode.UNAVAILABLE, "connection refused")
     metadata, request, rpc = channel.take_unary_unary(method)
@@ -126,5 +139,5 @@ def test_wait_for_a_task_outlives_a_restart(
 
 def test_wait_ends_with_words_when_no_task_comes(client: Client) -> None:
     with pytest.raises(DeadlineExceeded) as caught:
-        client.wait_for_task(feed_service_pb2.Upload(name="uploads/1", task=""), timeout_s=-1)
+        client.wait_for_task_name(feed_service_pb2.Upload(name="uploads/1", task=""), timeout_s=-1)
     assert caught.value.reason == "TASK_NOT_MADE"

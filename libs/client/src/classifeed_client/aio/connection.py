@@ -1,0 +1,101 @@
+"""Channels to one installation for asyncio, and what every call over them has in common."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any, Self, TypeVar, cast
+
+import grpc.aio
+from opentelemetry.instrumentation.grpc import aio_client_interceptors
+
+from classifeed.feeds.v1.feed_service_pb2_grpc import FeedServiceStub
+from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub
+from classifeed.search.v1.search_service_pb2_grpc import SearchServiceStub
+from classifeed_client.connection import OPTIONS, translated
+from classifeed_client.environment import Addresses, read_environment
+from classifeed_client.errors import Peer
+from classifeed_client.stubs import Method, Stub
+
+T = TypeVar("T")
+
+
+class Connection:
+    """Calls one installation, as its sellers do. For one event loop; close it, or use it in an `async with` block.
+
+    Args:
+        addresses: where the services listen.
+        token: asked before each call for the bearer token, so that a renewed one is used.
+        timeout_s: how long a call may take, unless it says otherwise, in seconds.
+        connect: opens a channel to an address; without TLS unless given.
+    """
+
+    def __init__(
+        self,
+        addresses: Addresses,
+        token: Callable[[], str],
+        *,
+        timeout_s: float = 10.0,
+        connect: Callable[[str], grpc.aio.Channel] | None = None,
+    ) -> None:
+        self._token = token
+        self._timeout_s = timeout_s
+        self._connect = connect or _open_channel
+        self._channels: list[grpc.aio.Channel] = []
+        self._feeds = self._stub("api", addresses.api, FeedServiceStub)
+        self._offers = self._stub("offers", addresses.offers, OfferServiceStub)
+        self._search = self._stub("searcher", addresses.searcher, SearchServiceStub)
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ, *, timeout_s: float = 10.0) -> Self:
+        """Return a client of the installation that the environment names, as `read_environment` says."""
+        return cls(*read_environment(environ), timeout_s=timeout_s)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections; calls under way are cancelled."""
+        for channel in self._channels:
+            await channel.close()
+
+    def _stub(self, service: str, address: str, make: Callable[[grpc.aio.Channel], object]) -> Any:
+        """Return the stub that `make` makes over a channel to a service; its methods stand under their own names."""
+        channel = self._connect(address)
+        self._channels.append(channel)
+        return Stub(make(channel), Peer(service, address))
+
+    def _options(self, timeout_s: float | None = None) -> dict[str, Any]:
+        return {
+            "metadata": (("authorization", f"Bearer {self._token()}"),),
+            "timeout": self._timeout_s if timeout_s is None else timeout_s,
+        }
+
+    async def _call(self, method: Method, request: object, _answer: type[T], timeout_s: float | None = None) -> T:
+        with translated(method.peer):
+            return cast(T, await method(request, **self._options(timeout_s)))
+
+    async def _stream(self, method: Method, request: object, _item: type[T], timeout_s: float) -> AsyncIterator[T]:
+        with translated(method.peer):
+            async for message in method(request, **self._options(timeout_s)):
+                yield message
+
+    async def _items(self, ask: Callable[[str], Awaitable[Any]], items: str, _item: type[T]) -> AsyncIterator[T]:
+        """Yield what the field `items` of all pages has; `ask` returns the page of a token."""
+        token = ""
+        while True:
+            page = await ask(token)
+            for item in getattr(page, items):
+                yield item
+            token = page.next_page_token
+            if not token:
+                return
+
+
+def _open_channel(address: str) -> grpc.aio.Channel:
+    # Spans only where the caller has set tracing up; then a trace begins here and goes through every service.
+    interceptors = aio_client_interceptors()  # type: ignore[no-untyped-call]
+    return grpc.aio.insecure_channel(address, options=OPTIONS, interceptors=interceptors)

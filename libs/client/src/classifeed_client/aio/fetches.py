@@ -1,0 +1,69 @@
+"""Calls about downloads of feeds."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+
+from classifeed.feeds.v1 import feed_pb2, feed_service_pb2, feed_source_service_pb2
+from classifeed_client.aio.connection import Connection
+from classifeed_client.errors import DeadlineExceeded, Unreachable
+
+_POLL_S = 0.2
+_UNDER_WAY = frozenset({feed_pb2.FETCH_OUTCOME_QUEUED, feed_pb2.FETCH_OUTCOME_RUNNING})
+
+
+class FetchCalls(Connection):
+    """Has feeds fetched, and reads how it went."""
+
+    async def run_feed(self, name: str, *, force: bool = False, request_id: str = "") -> feed_pb2.Fetch:
+        """Has a feed fetched now and returns the fetch, which has not ended yet.
+
+        The same request_id again answers the same fetch.
+        """
+        request = feed_service_pb2.RunFeedRequest(name=name, force=force, request_id=request_id)
+        return await self._call(self._feeds.RunFeed, request, feed_pb2.Fetch)
+
+    async def get_fetch(self, name: str) -> feed_pb2.Fetch:
+        """Returns a fetch by its resource name."""
+        return await self._call(
+            self._feeds.GetFetch, feed_source_service_pb2.GetFetchRequest(name=name), feed_pb2.Fetch
+        )
+
+    async def list_fetches(
+        self, parent: str, *, page_size: int = 0, page_token: str = ""
+    ) -> feed_source_service_pb2.ListFetchesResponse:
+        """Returns a page of the fetches of a namespace, the newest first."""
+        request = feed_source_service_pb2.ListFetchesRequest(parent=parent, page_size=page_size, page_token=page_token)
+        return await self._call(self._feeds.ListFetches, request, feed_source_service_pb2.ListFetchesResponse)
+
+    def iter_fetches(self, parent: str) -> AsyncIterator[feed_pb2.Fetch]:
+        """Yield the fetches of a namespace, the newest first, over all pages."""
+        return self._items(lambda token: self.list_fetches(parent, page_token=token), "fetches", feed_pb2.Fetch)
+
+    async def wait_for_fetch(
+        self, fetch: feed_pb2.Fetch, *, timeout_s: float, on_change: Callable[[feed_pb2.Fetch], None] | None = None
+    ) -> feed_pb2.Fetch:
+        """Returns a fetch once it has ended, however it did; `on_change` is told each state that was seen.
+
+        Raises:
+            DeadlineExceeded: it has not ended in time; it goes on.
+        """
+        ends_at = time.monotonic() + timeout_s
+        while fetch.outcome in _UNDER_WAY:
+            if on_change:
+                on_change(fetch)
+            if time.monotonic() > ends_at:
+                raise DeadlineExceeded(
+                    "FETCH_NOT_ENDED",
+                    f"Fetch {fetch.fetch_id} has not ended within {timeout_s:g} s; it goes on. "
+                    f"Look again: classifeed feed fetches --seller {fetch.seller_id} --namespace {fetch.namespace}",
+                    {"fetch": fetch.name},
+                )
+            await asyncio.sleep(_POLL_S)
+            # A service that restarts, or is silent, is waited for: the fetch is a row, and it outlives the process.
+            with suppress(Unreachable, DeadlineExceeded):
+                fetch = await self.get_fetch(fetch.name)
+        return fetch

@@ -1,0 +1,62 @@
+"""Calls about loads."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from classifeed.feeds.v1 import load_pb2, task_pb2, task_service_pb2
+from classifeed_client.aio.connection import Connection
+from classifeed_client.requests import next_page
+
+
+class TaskCalls(Connection):
+    """Reads what became of loads, ends or repeats them, and decides about held ones."""
+
+    async def get_task(self, name: str) -> task_pb2.Task:
+        """Returns a task by its resource name."""
+        return await self._call(self._feeds.GetTask, task_service_pb2.GetTaskRequest(name=name), task_pb2.Task)
+
+    async def confirm_task(self, name: str) -> task_pb2.Task:
+        """Has a held task do all that it says; returns the task, which then goes on."""
+        return await self._call(self._feeds.ConfirmTask, task_service_pb2.ConfirmTaskRequest(name=name), task_pb2.Task)
+
+    async def reject_task(self, name: str) -> task_pb2.Task:
+        """Has a held task end without what it is held for; returns the task, which then goes on."""
+        return await self._call(self._feeds.RejectTask, task_service_pb2.RejectTaskRequest(name=name), task_pb2.Task)
+
+    async def cancel_task(self, name: str) -> task_pb2.Task:
+        """Ends a task that has not sent its end, and returns it. Idempotent."""
+        return await self._call(self._feeds.CancelTask, task_service_pb2.CancelTaskRequest(name=name), task_pb2.Task)
+
+    async def rerun_task(self, name: str, *, request_id: str = "", allow_removals: bool = False) -> task_pb2.Task:
+        """Returns a new task that loads the file of an earlier one again; the same request_id answers the same task."""
+        request = task_service_pb2.RerunTaskRequest(name=name, request_id=request_id, allow_removals=allow_removals)
+        return await self._call(self._feeds.RerunTask, request, task_pb2.Task)
+
+    def watch_task(self, name: str, *, timeout_s: float) -> AsyncIterator[task_pb2.Task]:
+        """Yields the task at each change until it has ended or is held."""
+        request = task_service_pb2.GetTaskRequest(name=name)
+        return self._stream(self._feeds.WatchTask, request, task_pb2.Task, timeout_s)
+
+    def iter_tasks(self, parent: str) -> AsyncIterator[task_pb2.Task]:
+        """Yield the tasks of a namespace, the newest first, over all pages."""
+        return self._items(lambda token: self.list_tasks(parent, page_token=token), "tasks", task_pb2.Task)
+
+    async def list_tasks(
+        self, parent: str, *, page_size: int = 0, page_token: str = ""
+    ) -> task_service_pb2.ListTasksResponse:
+        """Returns a page of the tasks of a namespace, the newest first."""
+        request = task_service_pb2.ListTasksRequest(parent=parent, page_size=page_size, page_token=page_token)
+        return await self._call(self._feeds.ListTasks, request, task_service_pb2.ListTasksResponse)
+
+    async def list_offer_errors(
+        self, request: task_service_pb2.ListOfferErrorsRequest
+    ) -> task_service_pb2.ListOfferErrorsResponse:
+        """Returns a page of what is wrong with the offers of a task."""
+        return await self._call(self._feeds.ListOfferErrors, request, task_service_pb2.ListOfferErrorsResponse)
+
+    def iter_offer_errors(self, request: task_service_pb2.ListOfferErrorsRequest) -> AsyncIterator[load_pb2.OfferError]:
+        """Yield what is wrong with the offers of a task, over all pages; the request's page token is not used."""
+        return self._items(
+            lambda token: self.list_offer_errors(next_page(request, token)), "errors", load_pb2.OfferError
+        )

@@ -1,0 +1,87 @@
+"""Calls about files that are handed in."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from classifeed.feeds.v1 import feed_service_pb2
+from classifeed_client.aio.connection import Connection
+from classifeed_client.errors import DeadlineExceeded, Unreachable
+from classifeed_client.names import DEFAULT_NAMESPACE, feed_name
+from classifeed_client.requests import pieces_of, size_of
+
+_POLL_S = 0.1
+
+
+class UploadCalls(Connection):
+    """Hands in files."""
+
+    async def upload_feed(
+        self,
+        file: Path,
+        *,
+        seller_id: str,
+        namespace: str = "",
+        mode: str = "REPLACE",
+        disposition: str = "DELETE",
+        request_id: str = "",
+        force: bool = False,
+        allow_removals: bool = False,
+        default_currency: str = "",
+        timeout_s: float = 600.0,
+        on_sent: Callable[[int], None] | None = None,
+    ) -> feed_service_pb2.Upload:
+        """Hands in a file and returns the upload; `on_sent` is told the bytes sent so far.
+
+        With `allow_removals` the load is not held, however much it removes.
+
+        Raises:
+            OSError: the file cannot be read.
+            ApiError: the call did not succeed.
+        """
+        feed_name(seller_id, namespace or DEFAULT_NAMESPACE)
+        spec = feed_service_pb2.UploadSpec(
+            seller_id=seller_id,
+            namespace=namespace,
+            mode=f"LOAD_MODE_{mode}",
+            disposition=f"DISPOSITION_{disposition}",
+            file_name=file.name[:255],
+            request_id=request_id,
+            force=force,
+            allow_removals=allow_removals,
+            default_currency=default_currency,
+            size_bytes=size_of(file),
+        )
+        with file.open("rb") as source:
+            pieces = pieces_of(spec, source, on_sent)
+            return await self._call(self._feeds.UploadFeed, pieces, feed_service_pb2.Upload, timeout_s)
+
+    async def get_upload(self, name: str) -> feed_service_pb2.Upload:
+        """Returns an upload by its resource name."""
+        return await self._call(
+            self._feeds.GetUpload, feed_service_pb2.GetUploadRequest(name=name), feed_service_pb2.Upload
+        )
+
+    async def wait_for_task_name(self, upload: feed_service_pb2.Upload, *, timeout_s: float) -> str:
+        """Returns the resource name of the task that loads an upload, as soon as it is made.
+
+        Raises:
+            DeadlineExceeded: it was not made in time; it will be, as the upload is stored.
+        """
+        ends_at = time.monotonic() + timeout_s
+        while not upload.task:
+            if time.monotonic() > ends_at:
+                raise DeadlineExceeded(
+                    "TASK_NOT_MADE",
+                    f"The file is stored as {upload.name}, but its task was not made within {timeout_s:.0f} s. "
+                    "It will be made as soon as the processor answers; look again with `classifeed task list`.",
+                )
+            await asyncio.sleep(_POLL_S)
+            # A service that restarts, or is silent, is waited for: the file is stored, so its task will come.
+            with suppress(Unreachable, DeadlineExceeded):
+                upload = await self.get_upload(upload.name)
+        return upload.task

@@ -1,0 +1,110 @@
+"""From a file to the end of its load, in one call."""
+
+# Written from aio/loads.py by `python -m tools.sync_client`: change it there.
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from classifeed.feeds.v1 import task_pb2
+from classifeed_client.errors import DeadlineExceeded, Unreachable
+from classifeed_client.tasks import TaskCalls
+from classifeed_client.uploads import UploadCalls
+
+_RETRY_S: Final = 0.5
+
+
+class LoadCalls(UploadCalls, TaskCalls):
+    """Hands in files and waits for what becomes of them."""
+
+    def load(
+        self,
+        file: Path,
+        *,
+        seller_id: str,
+        namespace: str = "",
+        mode: str = "REPLACE",
+        disposition: str = "DELETE",
+        force: bool = False,
+        allow_removals: bool = False,
+        default_currency: str = "",
+        timeout_s: float = 600.0,
+        on_change: Callable[[task_pb2.Task], None] | None = None,
+    ) -> task_pb2.Task:
+        """Hand in a file and return its task once it has ended or is held: look at `status` and `statistics`.
+
+        Args:
+            file: the feed, packed or not.
+            seller_id: seller who owns the offers.
+            namespace: namespace within the seller; empty means default.
+            mode: REPLACE or PATCH.
+            disposition: what happens to offers that the file lacks: DELETE or MAKE_MANUAL.
+            force: load although the namespace has a feed by link.
+            allow_removals: load it although it removes more offers than the guard allows.
+            default_currency: ISO code of amounts for which the file names none.
+            timeout_s: how long to wait for the end, in seconds.
+            on_change: is given the task at each change.
+
+        Raises:
+            OSError: the file cannot be read.
+            DeadlineExceeded: the load has not ended in time; it goes on where its file was sent.
+            ApiError: a call did not succeed.
+        """
+        ends_at = time.monotonic() + timeout_s
+        upload = self.upload_feed(
+            file,
+            seller_id=seller_id,
+            namespace=namespace,
+            mode=mode,
+            disposition=disposition,
+            force=force,
+            allow_removals=allow_removals,
+            default_currency=default_currency,
+            request_id=str(uuid.uuid4()),
+            timeout_s=timeout_s,
+        )
+        name = self.wait_for_task_name(upload, timeout_s=ends_at - time.monotonic())
+        return self.wait_for_task(name, timeout_s=ends_at - time.monotonic(), on_change=on_change)
+
+    def wait_for_task(
+        self,
+        name: str,
+        *,
+        timeout_s: float,
+        on_change: Callable[[task_pb2.Task], None] | None = None,
+        on_silence: Callable[[], None] | None = None,
+    ) -> task_pb2.Task:
+        """Return a task, by its resource name, once it has ended or is held. A service that restarts is waited for.
+
+        Args:
+            name: sellers/{seller}/feeds/{namespace}/tasks/{task}.
+            timeout_s: how long to wait, in seconds.
+            on_change: is given the task at each change, the first time at once.
+            on_silence: is called each time when the service does not answer.
+
+        Raises:
+            DeadlineExceeded: it has not ended in time; it goes on.
+            ApiError: a call was refused.
+        """
+        ends_at = time.monotonic() + timeout_s
+        while (left_s := ends_at - time.monotonic()) > 0:
+            try:
+                for task in self.watch_task(name, timeout_s=left_s):
+                    if on_change:
+                        on_change(task)
+                    if task.status != task_pb2.TASK_STATUS_IN_PROGRESS:
+                        return task
+            except (Unreachable, DeadlineExceeded):  # the deadline may be that of a call behind the service
+                left_s = max(0.0, ends_at - time.monotonic())
+                if on_silence and left_s > _RETRY_S:
+                    on_silence()
+                time.sleep(min(_RETRY_S, left_s))
+        raise DeadlineExceeded(
+            "TASK_NOT_ENDED",
+            f"{name} has not ended within {timeout_s:g} s; it goes on. Ask again for the same task.",
+            {"task": name},
+        )

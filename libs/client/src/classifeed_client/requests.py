@@ -1,0 +1,41 @@
+"""Requests that are made the same way by both clients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, Final, TypeVar
+
+from classifeed.feeds.v1 import feed_service_pb2
+
+LARGEST_PAGE: Final = 1000
+# Small enough that a slow line brings one within the time after which a silent upload is ended.
+_CHUNK_BYTES: Final = 64 * 1024
+RequestT = TypeVar("RequestT")
+
+
+def next_page(request: RequestT, token: str) -> RequestT:
+    """Return the request for the page of a token; the caller's stays as it is."""
+    page: Any = type(request)()
+    page.CopyFrom(request)
+    page.page_token = token
+    found: RequestT = page
+    return found
+
+
+def size_of(file: Path) -> int:
+    """Return the size of a file in bytes; OSError where there is none."""
+    return file.stat().st_size
+
+
+def pieces_of(
+    spec: feed_service_pb2.UploadSpec, source: BinaryIO, on_sent: Callable[[int], None] | None
+) -> Iterator[feed_service_pb2.UploadFeedRequest]:
+    """Yield the requests of an upload; `on_sent` is told the bytes sent so far."""
+    yield feed_service_pb2.UploadFeedRequest(spec=spec)
+    sent = 0
+    while chunk := source.read(_CHUNK_BYTES):
+        yield feed_service_pb2.UploadFeedRequest(chunk=chunk)
+        sent += len(chunk)
+        if on_sent:
+            on_sent(sent)

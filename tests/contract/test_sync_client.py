@@ -1,0 +1,18 @@
+"""The synchronous client is what the asynchronous one says."""
+
+from __future__ import annotations
+
+from tools.sync_client import differences, write_sync
+
+
+def test_the_synchronous_client_is_up_to_date() -> None:
+    assert list(differences()) == [], "run `python -m tools.sync_client`"
+
+
+def test_nothing_asynchronous_is_left() -> None:
+    source = '"""A client."""\n\nimport asyncio\n\n\nasync def get() -> None:\n'
+    source += "    await asyncio.sleep(1)\n    return await ask()\n"
+    written = write_sync(source, "feeds.py")
+    assert "async" not in written
+    assert "await" not in written
+    assert "time.sleep(1)" in written

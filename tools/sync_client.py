@@ -1,0 +1,63 @@
+"""The synchronous client, written from the asynchronous one: `python -m tools.sync_client`, `--check` compares only.
+
+What a call does is said once, in classifeed_client/aio; the synchronous modules are the same without `async` and
+`await`.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+FOLDER: Final = Path(__file__).resolve().parent.parent / "libs/client/src/classifeed_client"
+# By hand on both sides: how channels are opened and called.
+_BY_HAND: Final = frozenset({"__init__.py", "connection.py"})
+_REPLACED: Final = (
+    (re.compile(r"\basync (def|for|with)\b"), r"\1"),
+    (re.compile(r"\bawait asyncio\.sleep\("), "time.sleep("),
+    (re.compile(r"\bawait "), ""),
+    (re.compile(r"^import asyncio\n", re.M), ""),
+    (re.compile(r"\bAsyncIterator\b"), "Iterator"),
+    (re.compile(r"\bclassifeed_client\.aio\b"), "classifeed_client"),
+)
+
+
+def write_sync(source: str, name: str) -> str:
+    """Return the synchronous module of an asynchronous one, formatted."""
+    for pattern, replacement in _REPLACED:
+        source = pattern.sub(replacement, source)
+    docstring, rest = source.split("\n", 1)
+    text = f"{docstring}\n\n# Written from aio/{name} by `python -m tools.sync_client`: change it there.\n{rest}"
+    for command in (["check", "--select", "I", "--fix-only"], ["format"]):
+        ruff = [sys.executable, "-m", "ruff", *command, "--quiet", "--stdin-filename", str(FOLDER / name), "-"]
+        text = subprocess.run(ruff, input=text, capture_output=True, text=True, check=True).stdout
+    return text
+
+
+def differences() -> dict[Path, str]:
+    """Return the synchronous modules that are not what the asynchronous ones say, with what they should be."""
+    written = {}
+    for path in sorted((FOLDER / "aio").glob("*.py")):
+        if path.name not in _BY_HAND:
+            text, target = write_sync(path.read_text(), path.name), FOLDER / path.name
+            if not target.exists() or target.read_text() != text:
+                written[target] = text
+    return written
+
+
+def main(arguments: list[str]) -> int:
+    """Write what differs, or name it; 1 where a check finds something."""
+    found = differences()
+    for path, text in found.items():
+        if "--check" in arguments:
+            print(f"{path.name} is not what aio/{path.name} says: run `python -m tools.sync_client`", file=sys.stderr)
+        else:
+            path.write_text(text)
+    return int("--check" in arguments and bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
