@@ -16,6 +16,7 @@ from classifeed.feeds.v1.load_pb2 import (
     OfferError,
 )
 from classifeed.feeds.v1.offer_requests_pb2 import (
+    HOLD_DECISION_UNSPECIFIED,
     RECORD_KIND_DUPLICATE,
     RECORD_KIND_OFFER,
     RECORD_KIND_UNIDENTIFIED,
@@ -37,6 +38,7 @@ from classifeed_offers.app.sweep_run import sweep_step
 from classifeed_offers.app.watch_publication import PublicationWatch
 from classifeed_offers.clients.receiver import Receiver
 from classifeed_offers.domain.admission import RunKey
+from classifeed_offers.domain.ending import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.domain.offers import Namespace, digest_of, hash_of
 from classifeed_offers.jobs.republish import QUEUE, RepublishJobs, register_republish
@@ -94,6 +96,7 @@ class Load:
     mode: int = LOAD_MODE_REPLACE
     disposition: int = DISPOSITION_DELETE
     batch_size: int = 2
+    decision: int = HOLD_DECISION_UNSPECIFIED
     batches: list[OfferBatch] = field(init=False)
     end: TaskEnd = field(init=False)
 
@@ -112,11 +115,18 @@ class Load:
             digest=digest_of(b"".join(batch.digest for batch in self.batches)),
             mode=self.mode,
             disposition=self.disposition,
+            decision=self.decision,
         )
 
     @property
     def address(self) -> dict[str, object]:
         return {"seller_id": self.seller, "namespace": self.namespace, "task_id": self.task, "run": self.run}
+
+    def decided(self, decision: int) -> TaskEnd:
+        """The end said again, with a decision."""
+        end = TaskEnd.FromString(self.end.SerializeToString())
+        end.decision = decision
+        return end
 
     @property
     def messages(self) -> list[OfferBatch | TaskEnd]:
@@ -128,6 +138,7 @@ class Owner:
 
     def __init__(self, db: Database) -> None:
         self.db = db
+        self.guard = Guard()
         self.sweeps: list[RunKey] = []
 
     async def start(self, tx: object, run: RunKey) -> None:
@@ -140,7 +151,7 @@ class Owner:
 
     async def step(self, run: RunKey, *, slice_offers: int = 1000):
         async with self.db.transaction() as tx:
-            step = await sweep_step(tx, run, slice_offers=slice_offers)
+            step = await sweep_step(tx, run, guard=self.guard, slice_offers=slice_offers)
         if not step.more:
             self.sweeps.remove(run)
         return step

@@ -32,6 +32,7 @@ from classifeed_offers.app.republish_offers import Republisher
 from classifeed_offers.app.watch_publication import PublicationWatch
 from classifeed_offers.clients.receiver import Receiver
 from classifeed_offers.consumers.requests import GROUP, RequestHandler, WakingPositions
+from classifeed_offers.domain.ending import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs import republish, sweep
 from classifeed_offers.jobs.republish import RepublishJobs, register_republish
@@ -60,7 +61,8 @@ def build(settings: OffersSettings) -> ServiceRunner:
     leases = Leases(db, process_holder(SERVICE), settings.lease_ttl_s)
     outbox = Outbox()
     relay = Relay(db, producer, leases, outbox=outbox)
-    tasks = sweep_registry(outbox)
+    guard = Guard(least_offers=settings.guard_least_offers, share_percent=settings.guard_share_percent)
+    tasks = sweep_registry(outbox, guard=guard)
     register_republish(tasks)
     jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s, tasks=tasks)
 
@@ -82,7 +84,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
     )
     publication = PublicationWatch(db)
     watch = Watch(publication.look, period_s=_WATCH_S)
-    sweeps = SweepJobs(jobs, at_once_offers=_SWEPT_AT_ONCE)
+    sweeps = SweepJobs(jobs, guard=guard, at_once_offers=_SWEPT_AT_ONCE)
     handler = RequestHandler(outbox=outbox, moderation=ApprovedBySetting(), sweeps=sweeps)
     positions = WakingPositions(db, outbox.wake, pusher.wake)
     consumer = OrderedConsumer(

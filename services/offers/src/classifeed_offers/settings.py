@@ -29,6 +29,16 @@ class OffersSettings(ServiceSettings):
         "What comes meanwhile waits.",
     )
     sweeps_at_once: int = Field(default=2, ge=1, le=16, description="Sweeps that this process runs at the same time.")
+    guard_share_percent: int = Field(
+        default=50,
+        ge=1,
+        le=100,
+        description="A load that would leave more of a namespace's offers out of the search than this share is held "
+        "until somebody confirms or rejects it, in percent; 100: only loads without any offer are.",
+    )
+    guard_least_offers: int = Field(
+        default=20, ge=1, description="A load that would remove fewer offers is not held for it, whatever their share."
+    )
     history_days: int = Field(
         default=30, ge=8, description="How long it is kept what was done for tasks that newer ones overtook, in days."
     )

@@ -14,13 +14,14 @@ from classifeed.feeds.v1.offer_results_pb2 import (
 )
 from classifeed_common.outbox import Outbox
 from classifeed_jobs import Fixed, JobAdmin, JobStore, Worker
+from classifeed_offers.domain.ending import Guard
 from classifeed_offers.jobs import sweep as sweep_module
 from classifeed_offers.jobs.sweep import QUEUE, TASK, SweepJobs, sweep_registry
 
 
 @pytest.fixture
 def tasks():
-    registry = sweep_registry(Outbox())
+    registry = sweep_registry(Outbox(), guard=Guard())
     return {TASK: replace(registry[TASK], backoff=Fixed(0.01))}
 
 
@@ -40,7 +41,7 @@ async def sweeping(owner, store, load) -> None:
     """A whole run is taken, and its sweep is queued as a job."""
     await owner.take(load.messages)
     async with owner.db.transaction() as tx:
-        await SweepJobs(store).start(tx, owner.sweeps.pop())
+        await SweepJobs(store, guard=Guard()).start(tx, owner.sweeps.pop())
 
 
 async def run_jobs(db, store, tasks, number: int):

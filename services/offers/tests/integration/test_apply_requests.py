@@ -11,7 +11,13 @@ from classifeed.feeds.v1.load_pb2 import (
     LOAD_MODE_PATCH,
     LOAD_MODE_REPLACE,
 )
-from classifeed.feeds.v1.offer_requests_pb2 import RECORD_KIND_OFFER, OfferBatch, RunCheck, TaskEnd
+from classifeed.feeds.v1.offer_requests_pb2 import (
+    HOLD_DECISION_CONFIRM,
+    RECORD_KIND_OFFER,
+    OfferBatch,
+    RunCheck,
+    TaskEnd,
+)
 from classifeed.feeds.v1.offer_results_pb2 import (
     BATCH_OUTCOME_APPLIED,
     BATCH_OUTCOME_REFUSED,
@@ -30,6 +36,7 @@ from classifeed_common.testing.texts import fill_texts, spoil_texts
 from classifeed_jobs import JobStore
 from classifeed_offers.app.apply_requests import apply_requests
 from classifeed_offers.consumers.requests import RequestHandler
+from classifeed_offers.domain.ending import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs.sweep import QUEUE, SweepJobs
 
@@ -206,7 +213,8 @@ async def test_a_sweep_that_was_ended_before_its_time_begins_again_when_the_end_
 
     async def take() -> None:
         async with db.transaction() as tx:
-            await apply_requests(tx, load.messages, moderation=ApprovedBySetting(), sweeps=SweepJobs(store))
+            sweeps = SweepJobs(store, guard=Guard())
+            await apply_requests(tx, load.messages, moderation=ApprovedBySetting(), sweeps=sweeps)
 
     async def jobs() -> list[str]:
         async with db.transaction() as tx:
@@ -317,7 +325,7 @@ async def test_a_run_without_batches_ends_the_whole_feed_and_nothing_else(owner,
     assert end_of(kept).made_manual == 2
     before = [await owner.rows(load) for load in others]
 
-    removal = new_load([], task=3, disposition=disposition)
+    removal = new_load([], task=3, disposition=disposition, decision=HOLD_DECISION_CONFIRM)
     assert (removal.end.batch_count, removal.messages) == (0, [removal.end])
     end = end_of(await owner.load(removal))
 

@@ -109,6 +109,14 @@ async def test_removed_offers_go_once_the_search_has_forgotten_them(
     assert names == ["alive", "unpublished", "young"] * 2
 
 
+async def test_sizes_go_with_the_days_that_nothing_is_compared_with(db: Database) -> None:
+    async with db.transaction() as tx:
+        days_of_size = "SELECT 's', 'default', %s::date - n, 5 FROM generate_series(0, 9) n"
+        await tx.execute(f"INSERT INTO namespace_sizes {days_of_size}", (AT,))
+    assert await CLEAN_UP.run(db, AT) == 2
+    assert await values(db, "SELECT count(*) FROM namespace_sizes WHERE day >= '2026-11-19'") == [8]
+
+
 async def test_offer_that_a_load_brings_back_meanwhile_stays(db: Database) -> None:
     """The load has read the removed offer and is about to change it: the clean-up waits, and finds it alive."""
     await insert_offer(db, "back", 60)

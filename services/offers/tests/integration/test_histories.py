@@ -10,6 +10,7 @@ import asyncio
 import itertools
 import os
 from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 
 import pytest
@@ -24,6 +25,8 @@ from classifeed.feeds.v1.load_pb2 import (
     LOAD_MODE_REPLACE,
 )
 from classifeed.feeds.v1.offer_requests_pb2 import (
+    HOLD_DECISION_CONFIRM,
+    HOLD_DECISION_REJECT,
     RECORD_KIND_DUPLICATE,
     RECORD_KIND_UNIDENTIFIED,
     OfferBatch,
@@ -63,7 +66,8 @@ class Model:
         self.ended: dict[tuple, tuple | None] = {}
         self.seen: dict[tuple, set[str]] = {}
         self.whole: dict[tuple, int] = {}
-        self.swept: set[tuple] = set()
+        self.planned: set[tuple] = set()
+        self.decisions: dict[tuple, int] = {}
 
     def take(self, message):
         space = (message.seller_id, message.namespace)
@@ -84,20 +88,43 @@ class Model:
             self.results[key, message.batch_id] = ("APPLIED", counts)
             return ("APPLIED", counts)
         if key in self.ended:
-            return self.ended[key]
+            return partial(self.decide, key, message.decision)
         if run < self.heads.get(space, (0, 0)):
-            return ("STALE", 0, 0, [])
+            return ("STALE", 0, 0, 0, [])
         self.heads[space] = run
         self.ended[key] = None  # while it is swept
+        self.decisions[key] = message.decision
         missing = [n for n in range(1, message.batch_count + 1) if n not in self.applied.get(key, {})]
         if missing:
-            self.ended[key] = ("INCOMPLETE", 0, 0, missing)
+            self.ended[key] = ("INCOMPLETE", 0, 0, 0, missing)
             return self.ended[key]
         if message.mode == LOAD_MODE_PATCH:
-            self.ended[key] = ("COMPLETED", 0, 0, [])
+            self.ended[key] = ("COMPLETED", 0, 0, 0, [])
             return self.ended[key]
         self.whole[key] = message.disposition
         return None
+
+    def decide(self, key, decision: int):
+        """What an end that comes again is answered; of decisions the first counts, if it comes in time."""
+        result = self.ended[key]
+        is_held = result is not None and result[0] == "HELD"
+        if is_held and self.heads[key[:2]] != key[2:]:
+            self.ended[key] = ("STALE", 0, 0, 0, [])
+        elif decision and not self.decisions[key] and (is_held or (result is None and key not in self.planned)):
+            self.decisions[key] = decision
+            if is_held:
+                rejected = decision == HOLD_DECISION_REJECT
+                self.ended[key] = ("COMPLETED", 0, 0, len(self.lacking(key)), []) if rejected else None
+        return self.ended[key]
+
+    def result_of_plan(self, key) -> tuple | None:
+        """A load that has seen no offer and lacks one is held; six offers are below the other limit."""
+        self.planned.add(key)
+        lacking, decision = self.lacking(key), self.decisions[key]
+        if decision == HOLD_DECISION_REJECT:
+            return ("COMPLETED", 0, 0, len(lacking), [])
+        is_asked = not decision and self.whole[key] != DISPOSITION_MAKE_MANUAL
+        return ("HELD", 0, 0, 0, []) if is_asked and lacking and not self.seen.get(key) else None
 
     def record(self, space, key, batch, record) -> str:
         if record.kind == RECORD_KIND_DUPLICATE:
@@ -196,6 +223,10 @@ class Player:
                     batch_size=random.randint(1, 3),
                 )
                 messages = load.messages
+                while random.random() < 0.3:  # somebody decides, perhaps twice, perhaps before it is held
+                    messages.append(load.decided(random.choice((HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT))))
+                if random.random() < 0.1:
+                    messages[len(load.batches)] = messages[-1]
                 fault = random.random()
                 if fault < 0.25:  # the sender dies, and what it had in its hands may arrive later, or never
                     cut = random.randrange(len(messages) + 1)
@@ -255,7 +286,10 @@ class Player:
             await self.step(self.owner.sweeps[0])
 
     async def poll(self, messages) -> None:
-        expected = [answer for answer in map(self.model.take, messages) if answer is not None]
+        answers = [self.model.take(message) for message in messages]
+        # A decision gives way to a newer run that has begun in the same poll.
+        results = [answer() if callable(answer) else answer for answer in answers]
+        expected = [result for result in results if result is not None]
         answers = await self.owner.take(messages)
         assert [spoken(answer) for answer in answers] == expected
         for space in {(message.seller_id, message.namespace) for message in messages}:
@@ -267,6 +301,8 @@ class Player:
         assert key in self.model.whole, "a load that is not whole is swept"
         lacking = self.model.lacking(key)
         rows = self.model.rows[space]
+        is_newest = self.model.heads[space] == key[2:]
+        ends_planned = self.model.result_of_plan(key) if is_newest and key not in self.model.planned else None
         step = await self.owner.step(run, slice_offers=2)
         table = await self.table(space)
         for name in lacking:
@@ -275,11 +311,14 @@ class Player:
                 rows[name] = gone
         assert await self.table(space) == rows
         if step.answer is not None:
-            if self.model.heads[space] == key[2:]:
+            if ends_planned is not None:
+                assert self.model.lacking(key) == lacking
+                self.model.ended[key] = ends_planned
+            elif is_newest:
                 assert self.model.lacking(key) == set()
-                self.model.ended[key] = ("COMPLETED", *self.model.swept_counts(key), [])
+                self.model.ended[key] = ("COMPLETED", *self.model.swept_counts(key), 0, [])
             else:
-                self.model.ended[key] = ("STALE", 0, 0, [])
+                self.model.ended[key] = ("STALE", 0, 0, 0, [])
             assert spoken(step.answer) == self.model.ended[key]
 
     async def table(self, space) -> dict[str, Row]:
@@ -302,7 +341,7 @@ def spoken(answer) -> tuple:
         outcome = BatchOutcome.Name(answer.outcome).removeprefix("BATCH_OUTCOME_")
         return (outcome, {field.name: value for field, value in answer.counts.ListFields()})
     outcome = TaskEndOutcome.Name(answer.outcome).removeprefix("TASK_END_OUTCOME_")
-    return (outcome, answer.removed, answer.made_manual, list(answer.missing_batches))
+    return (outcome, answer.removed, answer.made_manual, answer.kept, list(answer.missing_batches))
 
 
 @pytest.fixture

@@ -32,6 +32,7 @@ from classifeed_common.lease import Leases
 from classifeed_common.outbox import Outbox, Relay
 from classifeed_jobs import JobStore, Reaper, Worker
 from classifeed_offers.consumers.requests import RequestHandler, WakingPositions
+from classifeed_offers.domain.ending import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs.sweep import QUEUE, SweepJobs, sweep_registry
 
@@ -47,10 +48,11 @@ async def own(settings: dict[str, str]) -> None:
     producer = KafkaProducer(settings["bootstrap"], client_id="owner")
     await producer.start()
     outbox = Outbox()
-    registry = sweep_registry(outbox, results_topic=settings["results"])
+    registry = sweep_registry(outbox, guard=Guard(), results_topic=settings["results"])
     store = JobStore(default_lease_ttl_s=3, tasks=registry)
+    sweeps = SweepJobs(store, guard=Guard())
     handler = RequestHandler(
-        outbox=outbox, moderation=ApprovedBySetting(), sweeps=SweepJobs(store), results_topic=settings["results"]
+        outbox=outbox, moderation=ApprovedBySetting(), sweeps=sweeps, results_topic=settings["results"]
     )
     consumer = OrderedConsumer(
         bootstrap=settings["bootstrap"],

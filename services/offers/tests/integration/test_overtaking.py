@@ -29,7 +29,7 @@ async def test_a_newer_task_waits_for_batches_that_are_being_applied(owner, reco
 async def test_a_newer_task_waits_for_a_step_of_a_sweep(owner, records, new_load):
     run = await a_sweep_that_is_due(owner, records, new_load)
     async with owner.db.transaction() as tx:
-        assert (await sweep_step(tx, run)).more
+        assert (await sweep_step(tx, run, guard=owner.guard)).more
         taking = asyncio.create_task(owner.take(new_load([records.good("z")], task=3).batches))
         assert await comes_to_wait(taking, owner.db, behind=tx)
     await taking

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from classifeed.feeds.v1.load_pb2 import DISPOSITION_MAKE_MANUAL
+from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_CONFIRM
 from classifeed_offers.store import publishing
 
 TOMORROW = 4_000_000_000_000_000
@@ -19,7 +20,7 @@ async def test_a_version_is_above_the_one_before_when_the_clock_steps_back(owner
         case "updated":
             await owner.load(new_load([records.good("a", price=5)], task=2))
         case "removed":
-            await owner.load(new_load([], task=2))
+            await owner.load(new_load([], task=2, decision=HOLD_DECISION_CONFIRM))
         case "made manual":
             await owner.load(new_load([], task=2, disposition=DISPOSITION_MAKE_MANUAL))
     assert (await owner.rows())["a"][6] == TOMORROW + 1

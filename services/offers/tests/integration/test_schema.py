@@ -6,8 +6,10 @@ import pytest
 
 from classifeed_common.db.migrations import check_drift
 from classifeed_offers.domain.admission import RunKey
+from classifeed_offers.domain.ending import Loss
 from classifeed_offers.domain.offers import Namespace, Run
 from classifeed_offers.store import applying, publishing, reading, republishing, sweeping
+from classifeed_offers.store.sweeping import Plan
 from classifeed_offers.store.tables import metadata
 
 SEED = """
@@ -21,6 +23,7 @@ INSERT INTO applied_batches
 SELECT 'seller' || n % 20, 'default', n / 1000, 1, n, '\\x00', NULL FROM generate_series(1, 20000) n;
 INSERT INTO task_ends (seller_id, namespace, task_id, run, batch_count, disposition)
 SELECT 'seller' || n % 20, 'default', n, 1, 1, 'DELETE' FROM generate_series(1, 5000) n;
+INSERT INTO namespace_sizes SELECT 'seller' || n, 'default', '2026-01-01', 1 FROM generate_series(1, 5000) n;
 INSERT INTO sweep_slices SELECT 'seller' || n % 20, 'default', 1, 1, n, '{1}' FROM generate_series(1, 5000) n;
 ANALYZE;
 """
@@ -55,7 +58,14 @@ HOT = {
     "remove_offers": (sweeping.SQL, {"task": 1, "offer_ids": list(range(1, 1001))}),
     "make_manual": (sweeping.SQL, {"task": 1, "offer_ids": list(range(1, 1001))}),
     "count_swept": (sweeping.SQL, RUN | {"removed": 1, "made_manual": 0}),
-    "finish_end": (sweeping.SQL, RUN | {"outcome": "COMPLETED"}),
+    "finish_end": (sweeping.SQL, RUN | {"outcome": "COMPLETED", "kept": 0}),
+    "hold_end": (sweeping.SQL, RUN | {"hold": b""}),
+    "decide_end": (sweeping.SQL, RUN | {"decision": "CONFIRM"}),
+    "forget_sizes": (sweeping.SQL, RUN),
+    "count_lacking": (sweeping.SQL, RUN),
+    "count_shown": (sweeping.SQL, RUN | {"accepted_task": 0, "accepted_at": None}),
+    "sample_lacking": (sweeping.SQL, RUN | {"accepted_task": 0, "limit": 10}),
+    "find_renamed": (sweeping.SQL, RUN | {"accepted_task": 0} | sweeping._COMPARED),
     "drop_slices": (sweeping.SQL, RUN),
     "drop_seen": (sweeping.SQL, RUN),
     "get_offer": (reading.SQL, RUN | {"external_id": "id1"}),
@@ -103,18 +113,19 @@ async def test_no_hot_query_scans_a_table(db):
 @pytest.mark.parametrize("analysed", [False, True])
 async def test_the_anti_join_is_never_quadratic(db, analysed):
     """Without statistics a NOT EXISTS became a nested loop: 48 s for 50,000 offers, where this takes a tenth of one."""
-    key = RunKey(Namespace("seller1", "default"), Run(1, 1))
+    key = RunKey(Namespace("seller1", "default"), Run(2, 1))
     async with db.transaction() as tx:
         await tx.execute(SEED.split(";\n", maxsplit=1)[0].replace("n % 20", "1"))
         await tx.execute(
             "INSERT INTO applied_batches"
-            " SELECT 'seller1', 'default', 1, 1, n, '\\x00',"
+            " SELECT 'seller1', 'default', 2, 1, n, '\\x00',"
             " (SELECT array_agg(offer_id) FROM offers WHERE offer_id / 100 = n)"
             " FROM generate_series(0, 399) n"
         )
         if analysed:
             await tx.execute("ANALYZE")
-        plan = await plan_of(tx, sweeping.SQL["plan_slices"], RUN | {"slice_size": 1000})
+        plan = await plan_of(tx, sweeping.SQL["plan_slices"], RUN | {"task": 2, "slice_size": 1000})
         assert "Nested Loop" not in plan
         await tx.execute("SET LOCAL statement_timeout = '30s'")
-        assert await sweeping.plan(tx, key) == (40000, 1)
+        loss = Loss(before=40000, lacking=1, unseen=1, most_before=0, is_empty=False)
+        assert await sweeping.plan(tx, key) == Plan(loss, accepted_task=1, accepted_at=None)

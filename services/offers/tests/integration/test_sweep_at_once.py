@@ -11,12 +11,13 @@ from classifeed.feeds.v1.offer_results_pb2 import TASK_END_OUTCOME_COMPLETED, TA
 from classifeed_common.db import Database
 from classifeed_jobs import JobStore
 from classifeed_offers.app.apply_requests import apply_requests
+from classifeed_offers.domain.ending import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs.sweep import QUEUE, SweepJobs
 
 
 async def take(db: Database, messages: list[Any], at_once_offers: int = 3) -> list[Any]:
-    sweeps = SweepJobs(JobStore(), at_once_offers=at_once_offers)
+    sweeps = SweepJobs(JobStore(), guard=Guard(), at_once_offers=at_once_offers)
     async with db.transaction() as tx:
         return await apply_requests(tx, messages, moderation=ApprovedBySetting(), sweeps=sweeps)
 

@@ -66,6 +66,7 @@ def spoil_end(change):
         (spoil_batch(lambda it: setattr(it.records[1], "content_hash", b"")), "record 2"),
         (spoil_end(lambda it: setattr(it, "disposition", 0)), "disposition 0"),
         (spoil_end(lambda it: setattr(it, "batch_count", -1)), "batch_count -1"),
+        (spoil_end(lambda it: setattr(it, "decision", 9)), "decision 9"),
     ],
 )
 def test_what_breaks_the_protocol_is_poison(records, new_load, spoil, words):

@@ -18,6 +18,7 @@ from classifeed.feeds.v1.offer_results_pb2 import (
 )
 from classifeed_common.db import Tx
 from classifeed_common.turns import Turns
+from classifeed_offers.app.decide_hold import decide_hold
 from classifeed_offers.domain.admission import (
     Admission,
     BatchKey,
@@ -37,10 +38,10 @@ from classifeed_offers.domain.answers import (
     stale_batch,
 )
 from classifeed_offers.domain.decide import decide
-from classifeed_offers.domain.ending import check_whole
+from classifeed_offers.domain.ending import check_whole, name_of_decision
 from classifeed_offers.domain.moderation import Moderation
 from classifeed_offers.domain.offers import Namespace, OfferState
-from classifeed_offers.store import applying
+from classifeed_offers.store import applying, sweeping
 from classifeed_offers.store.applying import RecordedEnd
 
 _STATEMENT_OFFERS: Final = 300
@@ -132,7 +133,14 @@ async def _result_of_end(
     if admission is Admission.APPLY:
         ended[key] = await _record_end(tx, end)
     recorded = ended[key]
-    if recorded.outcome is None:
+    is_open = recorded.outcome is None
+    if admission is Admission.REPEATED and recorded.outcome in {None, "HELD"}:
+        result, is_open = await decide_hold(tx, key, end.decision)
+        if result is not None:
+            return result
+        if not is_open:  # it has ended since this poll began
+            recorded = (await applying.find_ended(tx, [key]))[key]
+    if is_open or recorded.outcome is None:
         return await sweeps.start(tx, key)
     missing: list[int] = []
     if recorded.outcome == "INCOMPLETE":
@@ -142,6 +150,7 @@ async def _result_of_end(
         _END_OUTCOMES[recorded.outcome],
         removed=recorded.removed,
         made_manual=recorded.made_manual,
+        kept=recorded.kept,
         missing=missing,
     )
 
@@ -228,5 +237,8 @@ async def _record_end(tx: Tx, end: TaskEnd) -> RecordedEnd:
         outcome = "INCOMPLETE"
     elif end.mode == LOAD_MODE_PATCH:
         outcome = "COMPLETED"
-    await applying.insert_end(tx, key, end, disposition=disposition, outcome=outcome)
-    return RecordedEnd(end.digest, outcome, removed=0, made_manual=0)
+    decision = name_of_decision(end.decision)
+    await applying.insert_end(tx, key, end, disposition=disposition, decision=decision, outcome=outcome)
+    if outcome == "COMPLETED":
+        await sweeping.drop_plans(tx, key)  # of a load before it that is held, and gives way
+    return RecordedEnd(end.digest, outcome, removed=0, made_manual=0, kept=0)

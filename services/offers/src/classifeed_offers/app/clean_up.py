@@ -13,6 +13,8 @@ from classifeed_offers.store import applying, cleaning
 
 CLEAN_UP: Final = "offers.clean-up"
 _ROWS: Final = 2000
+# The guard reads the days of a week; a day may end between the two.
+_SIZES: Final = timedelta(days=7)
 
 
 def offers_clean_up(*, history_days: int, removed_days: int) -> CleanUp:
@@ -28,6 +30,7 @@ def offers_clean_up(*, history_days: int, removed_days: int) -> CleanUp:
         [
             until_nothing_is_left(partial(_remove_batches, age=history), limit=_ROWS),
             until_nothing_is_left(partial(_remove_ends, age=history), limit=_ROWS),
+            until_nothing_is_left(_remove_sizes, limit=_ROWS),
             partial(remove_offers, age=removed),
         ],
     )
@@ -52,3 +55,7 @@ async def _remove_batches(tx: Tx, at: datetime, limit: int, *, age: timedelta) -
 
 async def _remove_ends(tx: Tx, at: datetime, limit: int, *, age: timedelta) -> int:
     return await cleaning.delete_ends(tx, before=at - age, limit=limit)
+
+
+async def _remove_sizes(tx: Tx, at: datetime, limit: int) -> int:
+    return await cleaning.delete_sizes(tx, before=at - _SIZES, limit=limit)

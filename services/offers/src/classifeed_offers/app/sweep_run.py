@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import structlog
+
 from classifeed.feeds.v1.offer_results_pb2 import (
     TASK_END_OUTCOME_COMPLETED,
+    TASK_END_OUTCOME_HELD,
     TASK_END_OUTCOME_INCOMPLETE,
     TASK_END_OUTCOME_STALE,
     TaskEndResult,
@@ -13,8 +16,11 @@ from classifeed.feeds.v1.offer_results_pb2 import (
 from classifeed_common.db import Tx
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.answers import run_ended
-from classifeed_offers.domain.ending import Removals, decide_removals
+from classifeed_offers.domain.ending import Guard, Removals, decide_removals, decision_of, find_hold_reasons
 from classifeed_offers.store import sweeping
+from classifeed_offers.store.sweeping import End
+
+_log = structlog.get_logger(__name__)
 
 
 class Step(NamedTuple):
@@ -24,12 +30,12 @@ class Step(NamedTuple):
     answer: TaskEndResult | None = None
 
 
-async def sweep_step(tx: Tx, run: RunKey, *, slice_offers: int = sweeping.SLICE_OFFERS) -> Step:
+async def sweep_step(tx: Tx, run: RunKey, *, guard: Guard, slice_offers: int = sweeping.SLICE_OFFERS) -> Step:
     """Do the next step of a run's sweep. Call it again, in a new transaction, while `more`.
 
-    The caller's transaction holds a guard against a second process, and the answer goes into the outbox with it. May
-    die between any two steps and go on: what is done is forgotten in the transaction that does it. Each step looks at
-    the head again: once a higher run has begun, what this one has seen is no ground to remove anything.
+    The caller's transaction excludes a second process, and the answer goes into the outbox with it. May die between any
+    two steps and go on: what is done is forgotten in the transaction that does it. Each step looks at the head again:
+    once a higher run has begun, what this one has seen is no ground to remove anything.
     """
     end = await sweeping.lock_end(tx, run)
     if end is None or end.outcome is not None:
@@ -38,10 +44,7 @@ async def sweep_step(tx: Tx, run: RunKey, *, slice_offers: int = sweeping.SLICE_
         await sweeping.finish(tx, run, "STALE")
         return Step(more=False, answer=run_ended(run, TASK_END_OUTCOME_STALE))
     if not end.planned:
-        plan = await sweeping.plan(tx, run, slice_offers)
-        removals = decide_removals(plan.present, plan.lacking)
-        assert removals is Removals.SWEEP
-        return Step(more=True)
+        return await _plan(tx, run, end, guard, slice_offers)
     offer_ids = await sweeping.take_slice(tx, run)
     if offer_ids is None:
         await sweeping.finish(tx, run, "COMPLETED")
@@ -54,7 +57,36 @@ async def sweep_step(tx: Tx, run: RunKey, *, slice_offers: int = sweeping.SLICE_
     return Step(more=True)
 
 
-async def sweep_at_once(tx: Tx, run: RunKey, *, most_offers: int) -> TaskEndResult | None:
+async def _plan(tx: Tx, run: RunKey, end: End, guard: Guard, slice_offers: int) -> Step:
+    """Find what the run lacks, and decide what happens to it."""
+    plan = await sweeping.plan(tx, run, slice_offers)
+    loss = plan.loss
+    if find_hold_reasons(loss, guard):  # an ordinary load is not held at the worst, and need not be counted exactly
+        loss = await sweeping.count_loss(tx, run, plan)
+    decided = decide_removals(loss, guard, end.disposition, decision_of(end.decision))
+    if decided.forgets_sizes:
+        await sweeping.forget_sizes(tx, run.namespace)
+    match decided.removals:
+        case Removals.SWEEP:
+            return Step(more=True)
+        case Removals.KEEP:
+            return Step(more=False, answer=await keep_lacking(tx, run))
+        case Removals.HOLD:
+            held = await sweeping.describe_lacking(tx, run, plan, loss)
+            held.reasons.extend(decided.reasons)
+            await sweeping.hold(tx, run, held)
+            _log.warning("load.held", **run.names, removals=held.removals, offers=held.offers, renamed=held.renamed)
+            return Step(more=False, answer=run_ended(run, TASK_END_OUTCOME_HELD, hold=held))
+
+
+async def keep_lacking(tx: Tx, run: RunKey) -> TaskEndResult:
+    """End a planned run whose removals were rejected, and return the answer to send."""
+    kept = await sweeping.count_lacking(tx, run)
+    await sweeping.finish(tx, run, "COMPLETED", kept=kept)
+    return run_ended(run, TASK_END_OUTCOME_COMPLETED, kept=kept)
+
+
+async def sweep_at_once(tx: Tx, run: RunKey, *, guard: Guard, most_offers: int) -> TaskEndResult | None:
     """Do all steps of a run's sweep in one transaction, if its namespace has `most_offers` offers at the most.
 
     Returns the answer to send; None: the namespace is larger, or nothing is left to do.
@@ -63,7 +95,7 @@ async def sweep_at_once(tx: Tx, run: RunKey, *, most_offers: int) -> TaskEndResu
         return None
     step = Step(more=True)
     while step.more:
-        step = await sweep_step(tx, run, slice_offers=most_offers)
+        step = await sweep_step(tx, run, guard=guard, slice_offers=most_offers)
     return step.answer
 
 

@@ -14,6 +14,9 @@ from classifeed.feeds.v1.load_pb2 import (
     LOAD_MODE_REPLACE,
 )
 from classifeed.feeds.v1.offer_requests_pb2 import (
+    HOLD_DECISION_CONFIRM,
+    HOLD_DECISION_REJECT,
+    HOLD_DECISION_UNSPECIFIED,
     RECORD_KIND_DUPLICATE,
     RECORD_KIND_OFFER,
     RECORD_KIND_UNIDENTIFIED,
@@ -36,6 +39,7 @@ _BATCH_LIMIT_RECORDS: Final = 100
 _TYPES: Final[dict[str, type[Request]]] = {cls.DESCRIPTOR.full_name: cls for cls in (OfferBatch, TaskEnd, RunCheck)}
 _MODES: Final = (LOAD_MODE_REPLACE, LOAD_MODE_PATCH)
 _DISPOSITIONS: Final = (DISPOSITION_DELETE, DISPOSITION_MAKE_MANUAL)
+_DECISIONS: Final = (HOLD_DECISION_UNSPECIFIED, HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT)
 _KINDS: Final = (RECORD_KIND_OFFER, RECORD_KIND_DUPLICATE, RECORD_KIND_UNIDENTIFIED)
 
 
@@ -95,6 +99,8 @@ def _fault_of_load(request: OfferBatch | TaskEnd) -> str | None:
 def _fault_of_end(end: TaskEnd) -> str | None:
     if end.disposition not in _DISPOSITIONS:
         return f"disposition {end.disposition} is unknown"
+    if end.decision not in _DECISIONS:
+        return f"decision {end.decision} is unknown"
     return None if end.batch_count >= 0 else f"batch_count {end.batch_count} is negative"
 
 

@@ -26,6 +26,12 @@ class RunKey(NamedTuple):
     namespace: Namespace
     run: Run
 
+    @property
+    def names(self) -> dict[str, str | int]:
+        """What the log names it by."""
+        (seller_id, namespace), (task_id, number) = self
+        return {"seller": seller_id, "namespace": namespace, "task": task_id, "run": number}
+
 
 class Admission(Enum):
     """How a request is taken."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from classifeed.feeds.v1.load_pb2 import ISSUE_KIND_VALIDATION, ISSUE_LEVEL_WARNING, OfferError
+from classifeed.feeds.v1.load_pb2 import ISSUE_KIND_VALIDATION, ISSUE_LEVEL_WARNING, LoadHold, OfferError
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, OfferRecord, RunCheck
 from classifeed.feeds.v1.offer_results_pb2 import (
     BATCH_OUTCOME_APPLIED,
@@ -106,7 +106,14 @@ def _result(batch: OfferBatch, outcome: BatchOutcome) -> OfferBatchResult:
 
 
 def run_ended(
-    key: RunKey, outcome: TaskEndOutcome, *, removed: int = 0, made_manual: int = 0, missing: list[int] | None = None
+    key: RunKey,
+    outcome: TaskEndOutcome,
+    *,
+    removed: int = 0,
+    made_manual: int = 0,
+    kept: int = 0,
+    missing: list[int] | None = None,
+    hold: LoadHold | None = None,
 ) -> TaskEndResult:
     """Return the answer to the end of a run."""
     return TaskEndResult(
@@ -117,7 +124,9 @@ def run_ended(
         outcome=outcome,
         removed=removed,
         made_manual=made_manual,
+        kept=kept,
         missing_batches=missing or [],
+        hold=hold,
     )
 
 

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from classifeed.feeds.v1.offer_requests_pb2 import TaskEnd
+from classifeed.feeds.v1.load_pb2 import HOLD_REASON_NO_OFFERS, HOLD_REASON_REMOVALS, HoldReason
+from classifeed.feeds.v1.offer_requests_pb2 import (
+    HOLD_DECISION_CONFIRM,
+    HOLD_DECISION_REJECT,
+    HOLD_DECISION_UNSPECIFIED,
+    HoldDecision,
+    TaskEnd,
+)
 from classifeed_offers.domain.offers import digest_of
 
 _NAMED_MISSING = 100
@@ -37,15 +44,103 @@ def check_whole(end: TaskEnd, batches: Sequence[tuple[int, bytes]]) -> Wholeness
     return Wholeness(whole=digest == end.digest, missing=[])
 
 
+class Guard(NamedTuple):
+    """When a load is held because of what it would remove.
+
+    Attributes:
+        least_offers: a loss of fewer offers is never held.
+        share_percent: a loss of up to this share of the namespace's offers is never held.
+    """
+
+    least_offers: int = 20
+    share_percent: int = 50
+
+
+class Loss(NamedTuple):
+    """What a whole REPLACE load lacks of a namespace; counted are offers of the feed that are ACTIVE or PENDING.
+
+    Attributes:
+        before: offers that the namespace had at the last load before this one that removed what it lacked.
+        lacking: those of them that the load lacks.
+        unseen: all that the load lacks, with those that loads have brought that were held, rejected or broken off.
+        most_before: the largest `before` of the loads of the last 7 days; 0 where there was none.
+        is_empty: whether the load has no offer at all.
+    """
+
+    before: int
+    lacking: int
+    unseen: int
+    most_before: int
+    is_empty: bool
+
+    @property
+    def removals(self) -> int:
+        """What somebody has to decide about."""
+        return self.unseen if self.is_empty else self.lacking
+
+    @property
+    def baseline(self) -> int:
+        """What the loss is measured by: many small losses within a week are one large one."""
+        return max(self.before, self.most_before)
+
+
 class Removals(Enum):
     """What happens to the offers that a whole load lacks."""
 
     SWEEP = "sweep"
+    HOLD = "hold"
+    KEEP = "keep"
 
 
-def decide_removals(present: int, lacking: int) -> Removals:  # noqa: ARG001 - see below
-    """Say what happens to `lacking` offers of a namespace that has `present`.
+class Decision(NamedTuple):
+    """What happens to the offers that a load lacks, why it is held, and whether earlier sizes are forgotten.
 
-    Always a sweep so far. This is the one place where a guard against mass removal will answer HELD instead.
+    Once a loss was allowed, a later load must not be measured by what the namespace had before it.
     """
-    return Removals.SWEEP
+
+    removals: Removals
+    reasons: tuple[HoldReason, ...] = ()
+    forgets_sizes: bool = False
+
+
+_NAMES: Final = {HOLD_DECISION_CONFIRM: "CONFIRM", HOLD_DECISION_REJECT: "REJECT"}
+
+
+def name_of_decision(decision: HoldDecision) -> str | None:
+    """Return the name that a decision is stored by; None where nothing was decided."""
+    return _NAMES.get(decision)
+
+
+def decision_of(name: str | None) -> HoldDecision:
+    """Return the decision of a stored name."""
+    return next((decision for decision, known in _NAMES.items() if known == name), HOLD_DECISION_UNSPECIFIED)
+
+
+def decide_removals(loss: Loss, guard: Guard, disposition: str, decision: HoldDecision) -> Decision:
+    """Decide what happens to the offers that a whole load lacks.
+
+    Args:
+        loss: what the load lacks.
+        guard: the limits of the installation.
+        disposition: DELETE, or MAKE_MANUAL: that leaves every offer in the search, so it is never held.
+        decision: what the terminal message says was decided.
+    """
+    if decision == HOLD_DECISION_REJECT:
+        return Decision(Removals.KEEP)
+    if disposition == "MAKE_MANUAL":
+        return Decision(Removals.SWEEP, forgets_sizes=loss.unseen > 0)
+    reasons = find_hold_reasons(loss, guard)
+    if decision == HOLD_DECISION_CONFIRM:
+        return Decision(Removals.SWEEP, forgets_sizes=bool(reasons))
+    return Decision(Removals.HOLD, reasons) if reasons else Decision(Removals.SWEEP)
+
+
+def find_hold_reasons(loss: Loss, guard: Guard) -> tuple[HoldReason, ...]:
+    """Return why a loss has to be decided about by a person; nothing where it need not."""
+    if not loss.removals:
+        return ()
+    if loss.is_empty:
+        return (HOLD_REASON_NO_OFFERS,)
+    lost = loss.baseline - (loss.before - loss.lacking)
+    is_large = lost >= guard.least_offers and lost * 100 > loss.baseline * guard.share_percent
+    return (HOLD_REASON_REMOVALS,) if is_large else ()

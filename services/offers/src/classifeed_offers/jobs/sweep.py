@@ -16,6 +16,7 @@ from classifeed_jobs import TERMINAL, Exponential, FailedJob, JobContext, JobSto
 from classifeed_offers.app.sweep_run import abandon_sweep, sweep_at_once, sweep_step
 from classifeed_offers.consumers.requests import answer_message
 from classifeed_offers.domain.admission import RunKey
+from classifeed_offers.domain.ending import Guard
 from classifeed_offers.domain.offers import Namespace, Run
 
 _log = structlog.get_logger(__name__)
@@ -42,12 +43,14 @@ class SweepJobs:
 
     Args:
         store: where the jobs are.
+        guard: when a load is held.
         at_once_offers: a namespace with so many offers or fewer is swept without a job: the seller of a small feed has
             the result sooner, by a claim and three transactions of a busy process (ADR 0040).
     """
 
-    def __init__(self, store: JobStore, *, at_once_offers: int = 0) -> None:
+    def __init__(self, store: JobStore, *, guard: Guard, at_once_offers: int = 0) -> None:
         self._store = store
+        self._guard = guard
         self._at_once_offers = at_once_offers
 
     async def start(self, tx: Tx, run: RunKey) -> TaskEndResult | None:
@@ -58,8 +61,10 @@ class SweepJobs:
         A job that has ended although its sweep has not (an operator ended it) gets a successor. Two at a time would do
         no harm: each step takes what the one before it has left.
         """
-        if self._at_once_offers and (result := await sweep_at_once(tx, run, most_offers=self._at_once_offers)):
-            return result
+        if self._at_once_offers:
+            result = await sweep_at_once(tx, run, guard=self._guard, most_offers=self._at_once_offers)
+            if result is not None:
+                return result
         (seller_id, namespace), (task_id, number) = run
         key = f"offers.sweep:{seller_id}:{namespace}:{task_id}:{number}"
         is_live = False
@@ -79,15 +84,15 @@ class SweepJobs:
         return None
 
 
-def sweep_registry(outbox: Outbox, *, results_topic: str = FEEDS_OFFER_RESULTS) -> Registry:
-    """Return the tasks of this service for its worker."""
+def sweep_registry(outbox: Outbox, *, guard: Guard, results_topic: str = FEEDS_OFFER_RESULTS) -> Registry:
+    """Return the tasks of this service for its worker; `guard` says when a load is held."""
     registry = Registry()
 
     async def end_unfinished(tx: Tx, args: SweepArgs, job: FailedJob) -> None:
         answer = await abandon_sweep(tx, args.key)
         if answer is not None:
-            seller = {"seller": args.seller_id, "namespace": args.namespace, "task": args.task_id, "run": args.run}
-            _log.error("sweep.abandoned", **seller, job_id=str(job.job_id), incident=job.incident, message=job.message)
+            names = args.key.names
+            _log.error("sweep.abandoned", **names, job_id=str(job.job_id), incident=job.incident, message=job.message)
             await outbox.put(tx, [answer_message(answer, topic=results_topic)])
 
     @registry.register(
@@ -102,7 +107,7 @@ def sweep_registry(outbox: Outbox, *, results_topic: str = FEEDS_OFFER_RESULTS) 
         more = True
         while more:
             async with ctx.guarded_transaction() as tx:
-                more, answer = await sweep_step(tx, args.key)
+                more, answer = await sweep_step(tx, args.key, guard=guard)
                 if answer is not None:
                     await outbox.put(tx, [answer_message(answer, topic=results_topic)])
             steps += 1

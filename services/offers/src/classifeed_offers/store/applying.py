@@ -44,6 +44,7 @@ class RecordedEnd(NamedTuple):
     outcome: str | None
     removed: int
     made_manual: int
+    kept: int
 
 
 async def forbid_scans(tx: Tx) -> None:
@@ -136,12 +137,15 @@ async def list_batches(tx: Tx, run: RunKey) -> list[tuple[int, bytes]]:
     return [(row[0], row[1]) for row in await cursor.fetchall()]
 
 
-async def insert_end(tx: Tx, run: RunKey, end: TaskEnd, *, disposition: str, outcome: str | None) -> None:
+async def insert_end(
+    tx: Tx, run: RunKey, end: TaskEnd, *, disposition: str, decision: str | None, outcome: str | None
+) -> None:
     """Record the end of a run; without an outcome while its sweep is still to come."""
     parameters = _run_values(run) | {
         "batch_count": end.batch_count,
         "digest": end.digest,
         "disposition": disposition,
+        "decision": decision,
         "outcome": outcome,
     }
     await tx.execute(_INSERT_END, parameters)

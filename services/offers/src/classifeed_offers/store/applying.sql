@@ -32,7 +32,7 @@ FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(tasks)s::bigint[], %(
 JOIN applied_batches b USING (seller_id, namespace, task_id, run, batch_id)
 
 -- name: find_ended
-SELECT e.seller_id, e.namespace, e.task_id, e.run, e.digest, e.outcome, e.removed, e.made_manual
+SELECT e.seller_id, e.namespace, e.task_id, e.run, e.digest, e.outcome, e.removed, e.made_manual, e.kept
 FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(tasks)s::bigint[], %(runs)s::integer[])
      AS n(seller_id, namespace, task_id, run)
 JOIN task_ends e USING (seller_id, namespace, task_id, run)
@@ -83,6 +83,7 @@ WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND task_id = %(task)
 ORDER BY batch_id
 
 -- name: insert_end
-INSERT INTO task_ends (seller_id, namespace, task_id, run, batch_count, digest, disposition, outcome, ended_at)
-VALUES (%(seller)s, %(namespace)s, %(task)s, %(run)s, %(batch_count)s, %(digest)b, %(disposition)s, %(outcome)s::text,
+INSERT INTO task_ends (seller_id, namespace, task_id, run, batch_count, digest, disposition, decision, outcome, ended_at)
+VALUES (%(seller)s, %(namespace)s, %(task)s, %(run)s, %(batch_count)s, %(digest)b, %(disposition)s, %(decision)s::text,
+        %(outcome)s::text,
         CASE WHEN %(outcome)s::text IS NOT NULL THEN clock_timestamp() END)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from classifeed_common.db import Tx, load_queries
 from classifeed_offers.domain.offers import Namespace
@@ -10,6 +10,7 @@ from classifeed_offers.domain.offers import Namespace
 _SQL = load_queries(__package__, "cleaning.sql")
 _DELETE_BATCHES = _SQL["delete_batches"]
 _DELETE_ENDS = _SQL["delete_ends"]
+_DELETE_SIZES = _SQL["delete_sizes"]
 _FIND_REMOVED = _SQL["find_removed"]
 _DELETE_REMOVED = _SQL["delete_removed"]
 
@@ -22,6 +23,11 @@ async def delete_batches(tx: Tx, *, before: datetime, limit: int) -> int:
 async def delete_ends(tx: Tx, *, before: datetime, limit: int) -> int:
     """Delete decided ends of overtaken tasks that came before a time; return how many."""
     return (await tx.execute(_DELETE_ENDS, {"before": before, "limit": limit})).rowcount
+
+
+async def delete_sizes(tx: Tx, *, before: datetime, limit: int) -> int:
+    """Delete sizes of namespaces that are of days (UTC) before the one of a time; return how many."""
+    return (await tx.execute(_DELETE_SIZES, {"before": before.astimezone(UTC), "limit": limit})).rowcount
 
 
 async def find_removed(tx: Tx, *, before: datetime) -> Namespace | None:

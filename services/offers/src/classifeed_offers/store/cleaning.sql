@@ -22,6 +22,10 @@ WHERE ctid = ANY(ARRAY(
     ORDER BY e.received_at
     LIMIT %(limit)s))
 
+-- name: delete_sizes
+DELETE FROM namespace_sizes
+WHERE ctid = ANY(ARRAY(SELECT ctid FROM namespace_sizes WHERE day < %(before)s::date ORDER BY day LIMIT %(limit)s))
+
 -- name: find_removed
 -- Of one namespace each time: the one with the oldest.
 SELECT seller_id, namespace

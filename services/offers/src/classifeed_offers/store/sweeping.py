@@ -1,12 +1,16 @@
-"""Reads and writes of a sweep: what a whole load lacks, slice by slice."""
+"""Reads and writes of a sweep: what a whole load lacks, slice by slice, and what is held of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
+from classifeed.feeds.v1.load_pb2 import HeldOffer, LoadHold
+from classifeed.offers.v1.offer_pb2 import OfferContent
 from classifeed_common.db import Tx, load_queries
 from classifeed_offers.domain.admission import RunKey
+from classifeed_offers.domain.ending import Loss
 from classifeed_offers.domain.offers import Namespace, Run
 
 SQL = load_queries(__package__, "sweeping.sql")
@@ -19,11 +23,22 @@ _TAKE_SLICE = SQL["take_slice"]
 _REMOVE_OFFERS = SQL["remove_offers"]
 _MAKE_MANUAL = SQL["make_manual"]
 _COUNT_SWEPT = SQL["count_swept"]
+_FORGET_SIZES = SQL["forget_sizes"]
+_COUNT_SHOWN = SQL["count_shown"]
+_COUNT_LACKING = SQL["count_lacking"]
+_SAMPLE_LACKING = SQL["sample_lacking"]
+_FIND_RENAMED = SQL["find_renamed"]
+_HOLD_END = SQL["hold_end"]
+_DECIDE_END = SQL["decide_end"]
 _FINISH_END = SQL["finish_end"]
 _DROP_SLICES = SQL["drop_slices"]
 _DROP_SEEN = SQL["drop_seen"]
 
 SLICE_OFFERS: Final = 1000
+_SAMPLE_OFFERS: Final = 10
+_TITLE_CHARS: Final = 200
+# At most 200,000 offers are compared with as many.
+_COMPARED: Final = {"slices": 200, "batches": 2000}
 
 
 class End(NamedTuple):
@@ -35,13 +50,23 @@ class End(NamedTuple):
     disposition: str
     removed: int
     made_manual: int
+    kept: int
+    decision: str | None
+    hold: bytes | None
 
 
 class Plan(NamedTuple):
-    """How many offers the namespace's feed has, and how many of them the load lacks."""
+    """What a run lacks, and the last task before it that has removed what it lacked.
 
-    present: int
-    lacking: int
+    Attributes:
+        loss: as it is at the worst: what the search does not show, and what nobody has accepted, counts as lacking too.
+        accepted_task: the task; the one before this one where there is none.
+        accepted_at: when its end came; None where there is none.
+    """
+
+    loss: Loss
+    accepted_task: int
+    accepted_at: datetime | None
 
 
 async def has_at_most(tx: Tx, namespace: Namespace, offers: int) -> bool:
@@ -65,7 +90,57 @@ async def plan(tx: Tx, key: RunKey, slice_offers: int = SLICE_OFFERS) -> Plan:
     assert before is not None
     removed, made_manual = before
     await tx.execute(_MARK_PLANNED, _values(key) | {"removed": removed, "made_manual": made_manual})
-    return Plan(*row)
+    offers, lacking, most_before, is_empty, *accepted = row
+    return Plan(Loss(offers, lacking, lacking, most_before, is_empty), *accepted)
+
+
+async def count_loss(tx: Tx, key: RunKey, plan: Plan) -> Loss:
+    """Return the loss of a planned run exactly. Reads each offer that it lacks."""
+    row = await (await tx.execute(_COUNT_SHOWN, _values(key) | _accepted(plan))).fetchone()
+    assert row is not None
+    return plan.loss._replace(lacking=row[0], unseen=row[1])
+
+
+async def count_lacking(tx: Tx, key: RunKey) -> int:
+    """Return how many offers the slices of a run have, whatever their status."""
+    row = await (await tx.execute(_COUNT_LACKING, _values(key))).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+async def describe_lacking(tx: Tx, key: RunKey, plan: Plan, loss: Loss) -> LoadHold:
+    """Return what a planned run would remove, in figures and by name; without a reason."""
+    values = _values(key) | _accepted(plan)
+    sample = await (await tx.execute(_SAMPLE_LACKING, values | {"limit": _SAMPLE_OFFERS})).fetchall()
+    renamed = await (await tx.execute(_FIND_RENAMED, values | _COMPARED)).fetchone()
+    assert renamed is not None
+    count, (renamed_from, renamed_to) = renamed[0], renamed[1] or ("", "")
+    return LoadHold(
+        removals=loss.removals,
+        offers=max(loss.baseline, loss.removals),
+        sample_offers=[
+            HeldOffer(external_id=external_id, title=OfferContent.FromString(content).title[:_TITLE_CHARS])
+            for external_id, content in sample
+        ],
+        renamed=count,
+        renamed_from=renamed_from,
+        renamed_to=renamed_to,
+    )
+
+
+async def hold(tx: Tx, key: RunKey, held: LoadHold) -> None:
+    """Record that a planned run waits for a decision; its slices stay."""
+    await tx.execute(_HOLD_END, _values(key) | {"hold": held.SerializeToString()})
+
+
+async def decide(tx: Tx, key: RunKey, decision: str) -> bool:
+    """Record a decision, CONFIRM or REJECT, and have the sweep go on; False when it comes too late."""
+    return (await tx.execute(_DECIDE_END, _values(key) | {"decision": decision})).rowcount > 0
+
+
+async def forget_sizes(tx: Tx, namespace: Namespace) -> None:
+    """Forget what a namespace had before its loads of the last days."""
+    await tx.execute(_FORGET_SIZES, {"seller": namespace.seller_id, "namespace": namespace.namespace})
 
 
 async def take_slice(tx: Tx, key: RunKey) -> list[int] | None:
@@ -86,11 +161,24 @@ async def make_manual(tx: Tx, key: RunKey, offer_ids: Sequence[int]) -> None:
     await tx.execute(_COUNT_SWEPT, _values(key) | {"removed": 0, "made_manual": cursor.rowcount})
 
 
-async def finish(tx: Tx, key: RunKey, outcome: str) -> None:
-    """Record the outcome, and drop what only the sweep needed: `seen` and slices of this run and those below it."""
-    await tx.execute(_FINISH_END, _values(key) | {"outcome": outcome})
+async def finish(tx: Tx, key: RunKey, outcome: str, *, kept: int = 0) -> None:
+    """Record the outcome, and drop what only sweeps needed, of this run and of those below it.
+
+    Args:
+        kept: offers that the load lacks and that stay.
+    """
+    await tx.execute(_FINISH_END, _values(key) | {"outcome": outcome, "kept": kept})
+    await drop_plans(tx, key)
+
+
+async def drop_plans(tx: Tx, key: RunKey) -> None:
+    """Drop `seen` and slices of a run and of those below it."""
     await tx.execute(_DROP_SLICES, _values(key))
     await tx.execute(_DROP_SEEN, _values(key))
+
+
+def _accepted(plan: Plan) -> dict[str, Any]:
+    return {"accepted_task": plan.accepted_task, "accepted_at": plan.accepted_at}
 
 
 def _values(key: RunKey) -> dict[str, Any]:

@@ -4,7 +4,8 @@ FROM (SELECT FROM offers WHERE seller_id = %(seller)s AND namespace = %(namespac
 
 -- name: lock_end
 -- The head is held so that no batch of a higher run is applied while we act on what this run has seen.
-SELECT h.task_id, h.run, e.outcome, e.planned_at IS NOT NULL, e.disposition, e.removed, e.made_manual
+SELECT h.task_id, h.run, e.outcome, e.planned_at IS NOT NULL, e.disposition, e.removed, e.made_manual, e.kept,
+       e.decision, e.hold
 FROM task_heads h
 JOIN task_ends e USING (seller_id, namespace)
 WHERE e.seller_id = %(seller)s AND e.namespace = %(namespace)s AND e.task_id = %(task)s AND e.run = %(run)s
@@ -12,11 +13,26 @@ FOR SHARE OF h FOR UPDATE OF e
 
 -- name: plan_slices
 -- The anti-join is written as EXCEPT: it is hashed or sorted whatever the planner believes about the tables. As NOT
--- EXISTS it became a nested loop while the tables had no statistics yet (48 s for a first load of 50,000 offers).
-WITH present AS (
-    SELECT offer_id
+-- EXISTS it became a nested loop while the tables had no statistics yet (48 s for a first load of 50,000 offers). The
+-- guard's figures come with it: the size of the namespace at the last load that removed what it lacked. Offers that a held
+-- or rejected load has brought since then must not stand in for those that it lacked.
+WITH accepted AS (
+    SELECT task_id, received_at
+    FROM task_ends
+    WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND task_id < %(task)s AND outcome = 'COMPLETED'
+      AND planned_at IS NOT NULL AND decision IS DISTINCT FROM 'REJECT'
+    ORDER BY task_id DESC, run DESC
+    LIMIT 1
+), since AS (
+    SELECT coalesce(max(task_id), %(task)s - 1) AS task_id, coalesce(max(received_at), 'infinity') AS at FROM accepted
+), present AS (
+    SELECT offer_id,
+           status IN ('ACTIVE', 'PENDING') AND created_at <= (SELECT at FROM since)
+           AND NOT (last_change = 'ADDED' AND last_task_id > (SELECT task_id FROM since)) AS counted
     FROM offers
     WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND origin = 'FEED' AND status <> 'REMOVED'
+), size AS (
+    SELECT count(*) FILTER (WHERE counted) AS offers FROM present
 ), lacking AS (
     SELECT offer_id, (row_number() OVER (ORDER BY offer_id) - 1) / %(slice_size)s AS slice
     FROM (
@@ -31,9 +47,23 @@ WITH present AS (
     SELECT %(seller)s, %(namespace)s, %(task)s, %(run)s, slice, array_agg(offer_id)
     FROM lacking
     GROUP BY slice
-    RETURNING cardinality(offer_ids) AS offers
+), noted AS (
+    INSERT INTO namespace_sizes AS s (seller_id, namespace, day, offers)
+    SELECT %(seller)s, %(namespace)s, (clock_timestamp() AT TIME ZONE 'UTC')::date, offers
+    FROM size
+    WHERE offers > 0
+    ON CONFLICT (seller_id, namespace, day) DO UPDATE SET offers = excluded.offers WHERE s.offers < excluded.offers
 )
-SELECT (SELECT count(*) FROM present), (SELECT coalesce(sum(offers), 0)::bigint FROM stored)
+SELECT (SELECT offers FROM size) AS before,
+       (SELECT count(*) FROM lacking) AS lacking,
+       (SELECT coalesce(max(offers), 0) FROM namespace_sizes
+        WHERE seller_id = %(seller)s AND namespace = %(namespace)s
+          AND day > (clock_timestamp() AT TIME ZONE 'UTC')::date - 7) AS most_before,
+       NOT EXISTS (SELECT FROM applied_batches
+                   WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND task_id = %(task)s AND run = %(run)s
+                     AND seen <> '{}') AS is_empty,
+       since.task_id, (SELECT received_at FROM accepted)
+FROM since
 
 -- name: count_swept_before
 -- What sweeps of earlier runs of the task have done already: it counts as this run's. It reads the whole namespace, so
@@ -78,9 +108,80 @@ UPDATE task_ends
 SET removed = removed + %(removed)s, made_manual = made_manual + %(made_manual)s
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND task_id = %(task)s AND run = %(run)s
 
+-- name: forget_sizes
+DELETE FROM namespace_sizes WHERE seller_id = %(seller)s AND namespace = %(namespace)s
+
+-- name: count_shown
+-- Of what a run lacks: what the guard counts, and all that the search shows or may show.
+SELECT count(*) FILTER (WHERE o.created_at <= coalesce(%(accepted_at)s::timestamptz, 'infinity')
+                        AND NOT (o.last_change = 'ADDED' AND o.last_task_id > %(accepted_task)s)),
+       count(*)
+FROM sweep_slices s CROSS JOIN LATERAL unnest(s.offer_ids) AS l(offer_id) JOIN offers o USING (offer_id)
+WHERE s.seller_id = %(seller)s AND s.namespace = %(namespace)s AND s.task_id = %(task)s AND s.run = %(run)s
+  AND o.status IN ('ACTIVE', 'PENDING')
+
+-- name: count_lacking
+SELECT coalesce(sum(cardinality(offer_ids)), 0)::bigint
+FROM sweep_slices
+WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND task_id = %(task)s AND run = %(run)s
+
+-- name: sample_lacking
+-- In the order of the bytes of their ids, whatever the collation of the database.
+SELECT o.external_id, o.content
+FROM sweep_slices s CROSS JOIN LATERAL unnest(s.offer_ids) AS l(offer_id) JOIN offers o USING (offer_id)
+WHERE s.seller_id = %(seller)s AND s.namespace = %(namespace)s AND s.task_id = %(task)s AND s.run = %(run)s
+  AND o.status IN ('ACTIVE', 'PENDING') AND NOT (o.last_change = 'ADDED' AND o.last_task_id > %(accepted_task)s)
+ORDER BY o.external_id COLLATE "C"
+LIMIT %(limit)s
+
+-- name: find_renamed
+-- Offers that the load lacks and has under another id: of the same content, or of an id that is the same but for capitals,
+-- signs, and letters and zeros in front of a number. Sorted and not joined: the planner may know nothing of the tables yet.
+-- The head of the namespace is held, so no more than some are compared: 100,000 with as many take two seconds of a core.
+WITH lacking AS (
+    SELECT o.external_id, o.content_hash, false AS is_new
+    FROM (SELECT offer_ids FROM sweep_slices
+          WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND task_id = %(task)s AND run = %(run)s
+          ORDER BY slice LIMIT %(slices)s) AS s
+    CROSS JOIN LATERAL unnest(s.offer_ids) AS l(offer_id)
+    JOIN offers o USING (offer_id)
+    WHERE o.status IN ('ACTIVE', 'PENDING') AND NOT (o.last_change = 'ADDED' AND o.last_task_id > %(accepted_task)s)
+), brought AS (
+    SELECT o.external_id, o.content_hash, true AS is_new
+    FROM (SELECT seen FROM applied_batches
+          WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND task_id = %(task)s AND run = %(run)s
+          ORDER BY batch_id LIMIT %(batches)s) AS b
+    CROSS JOIN LATERAL unnest(b.seen) AS l(offer_id)
+    JOIN offers o USING (offer_id)
+    WHERE o.last_change = 'ADDED' AND o.last_task_id > %(accepted_task)s
+), plain AS (
+    SELECT external_id COLLATE "C" AS external_id, content_hash, is_new,
+           regexp_replace(lower(external_id), '[^[:alnum:]]', '', 'g') AS letters
+    FROM (SELECT * FROM lacking UNION ALL SELECT * FROM brought) AS both_sides
+), matched AS (
+    SELECT external_id, is_new,
+           coalesce(min(external_id) FILTER (WHERE is_new)
+                        OVER (PARTITION BY regexp_replace(letters, '^[[:alpha:]]*0*(?=[[:digit:]])', '') COLLATE "C"),
+                    min(external_id) FILTER (WHERE is_new) OVER (PARTITION BY content_hash)) AS twin
+    FROM plain
+)
+SELECT count(*), min(ARRAY[external_id, twin]) FROM matched WHERE NOT is_new AND twin IS NOT NULL
+
+-- name: hold_end
+UPDATE task_ends
+SET outcome = 'HELD', hold = %(hold)b, ended_at = clock_timestamp()
+WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND task_id = %(task)s AND run = %(run)s
+
+-- name: decide_end
+-- The first decision counts, and none once the sweep has begun without one.
+UPDATE task_ends
+SET decision = %(decision)s, outcome = NULL, ended_at = NULL
+WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND task_id = %(task)s AND run = %(run)s
+  AND decision IS NULL AND (outcome = 'HELD' OR (outcome IS NULL AND planned_at IS NULL))
+
 -- name: finish_end
 UPDATE task_ends
-SET outcome = %(outcome)s, ended_at = clock_timestamp()
+SET outcome = %(outcome)s, kept = %(kept)s, ended_at = clock_timestamp()
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND task_id = %(task)s AND run = %(run)s
 
 -- name: drop_slices

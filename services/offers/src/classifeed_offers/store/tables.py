@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import (
     BigInteger,
     Column,
+    Date,
     DateTime,
     ForeignKey,
     Identity,
@@ -85,7 +86,8 @@ Index(
 )
 Index("applied_batches_age", applied_batches.c.applied_at)
 
-# One row for each terminal message that was taken; `outcome` is null while its sweep runs.
+# One row for each terminal message that was taken; `outcome` is null while its sweep runs, and HELD until it is decided
+# whether it goes on.
 task_ends = Table(
     "task_ends",
     metadata,
@@ -101,6 +103,12 @@ task_ends = Table(
     Column("planned_at", DateTime(timezone=True)),
     Column("removed", BigInteger, nullable=False, server_default=text("0")),
     Column("made_manual", BigInteger, nullable=False, server_default=text("0")),
+    # Offers that the load lacks and that stay, as their removal was rejected.
+    Column("kept", BigInteger, nullable=False, server_default=text("0")),
+    # CONFIRM or REJECT; null while nobody has decided about the load.
+    Column("decision", Text),
+    # The LoadHold of a run that was held.
+    Column("hold", LargeBinary),
     Column("received_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
     Column("ended_at", DateTime(timezone=True)),
 )
@@ -117,6 +125,17 @@ sweep_slices = Table(
     Column("slice", Integer, primary_key=True, autoincrement=False),
     Column("offer_ids", ARRAY(BigInteger), nullable=False),
 )
+
+# The most offers that a namespace had before a load of the day (UTC): what the guard against mass removal measures by.
+namespace_sizes = Table(
+    "namespace_sizes",
+    metadata,
+    Column("seller_id", Text, primary_key=True),
+    Column("namespace", Text, primary_key=True),
+    Column("day", Date, primary_key=True),
+    Column("offers", BigInteger, nullable=False),
+)
+Index("namespace_sizes_day", namespace_sizes.c.day)
 
 # Newest element of each shard's queue that the receiver has acknowledged, written with the mark that it stands for.
 published_positions = Table(
