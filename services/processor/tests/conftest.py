@@ -65,10 +65,12 @@ def scan(tmp_path: Path) -> Scan:
 def load(scan: Scan) -> Load:
     """Runs both passes over bytes or a file."""
 
-    def run(content: bytes | Path, *, run: int = 1, patch: bool = False, limits: Limits = DEFAULT_LIMITS) -> Loaded:
+    def run(content: bytes | Path, *, run: int = 1, patch: bool = False, limits: Limits = DEFAULT_LIMITS,
+            default_currency: str = "") -> Loaded:  # fmt: skip
         scanned = scan(content, limits)
         mode = load_pb2.LOAD_MODE_PATCH if patch else load_pb2.LOAD_MODE_REPLACE
-        sealed = list(read_batches(scanned, RunAddress("shop", "default", 7, run, mode)))
+        address = RunAddress("shop", "default", 7, run, mode)
+        sealed = list(read_batches(scanned, address, default_currency=default_currency))
         batches = [OfferBatch.FromString(batch.value) for batch in sealed]
         for one, batch in zip(sealed, batches, strict=True):
             assert (one.batch_id, one.records, one.digest) == (batch.batch_id, len(batch.records), batch.digest)

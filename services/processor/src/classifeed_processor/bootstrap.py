@@ -33,6 +33,7 @@ from classifeed_processor.app.locate_offer import OfferLocator
 from classifeed_processor.app.seller_windows import SellerWindows
 from classifeed_processor.app.send_run import RunParts
 from classifeed_processor.app.task_signals import TaskSignals
+from classifeed_processor.app.watch_held import measure_held
 from classifeed_processor.consumers.results import GROUP, ResultHandler, RingingPositions
 from classifeed_processor.jobs.feed_process import registry
 from classifeed_processor.rpc.task_service import TaskService
@@ -114,8 +115,9 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         async with database.transaction() as tx:
             return {"tasks": await reading.count_open(tx)}
 
-    async def look_for_unheard() -> Mapping[str, str]:
+    async def look_at_tasks() -> Mapping[str, str]:
         async with database.transaction() as tx:
+            await measure_held(tx)
             count, seconds = await reading.count_unheard(tx, _ASKED_IN_VAIN)
         if not count:
             return {}
@@ -126,7 +128,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         )
         return {"replies": words}
 
-    unheard = Watch(look_for_unheard)
+    waiting = Watch(look_at_tasks)
 
     return ServiceRunner(
         settings,
@@ -138,7 +140,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
             Role("sweep", BlobSweeper(database, blobs).run),
             Role("cron", Scheduler(database, jobs, own=[clean_up.schedule]).run),
             Role("results", consumer.run, consumer.backlog, consumer.blocked),
-            Role("watch", unheard.run, blocked=unheard.blocked),
+            Role("watch", waiting.run, blocked=waiting.blocked),
         ],
         servicers=[
             Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, jobs, blobs, locator)),

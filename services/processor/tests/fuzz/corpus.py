@@ -46,6 +46,16 @@ _NATIVE = """<classifeed version="1"><categories><category id="1">Home</category
 <picture>https://shop.test/1.jpg</picture>
 <attribute name="a" unit="kg">1</attribute><barcode>1</barcode></offer><offer id="2"/></offers></classifeed>"""
 
+_SLOPPY = """<torg_price><shop><categories><category id="1">A &amp;amp; B</category></categories><offers>
+<offer id="7,46221E+11" available="12"><typePrefix>Чайник</typePrefix><vendor>V</vendor><model>V &amp;quot;1&amp;quot;
+</model><price>1 200,50 руб.</price><oldprice>12..5</oldprice><category>Дом &gt; Кухня / Чай</category>
+<url>https://shop.test/a b</url>
+<picture>https://shop.test/1.jpg https://shop.test/ 2.jpg</picture>
+<picture>https://shop.test/я я</picture></offer>
+<offer id="b" available="скоро"><name>.</name><price>0</price><oldprice>5</oldprice></offer>
+</offers></shop></torg_price>
+"""
+
 
 @dataclass(frozen=True)
 class Corpus:
@@ -60,6 +70,9 @@ def load_corpus() -> Corpus:
     """Return the files to begin with; the same on every machine that has the same feeds."""
     seeds = [text.encode() for text in (_YML, _RSS, _NATIVE)]
     seeds.append(_YML.replace("UTF-8", "windows-1251").encode("cp1251"))
+    undeclared = _RSS.replace(' xmlns:g="http://base.google.com/ns/1.0"', "")
+    seeds += [text.encode() for text in (_SLOPPY, "\ufeff\ufeff" + _SLOPPY, undeclared, undeclared.replace("g:", ""))]
+    seeds += [undeclared.encode("utf-16"), undeclared.replace("\n", "").encode()]
     seeds += [found.read_file(found.sample) for found in FORMATS]
     real = [_cut(path) for path in sorted(SHARED.iterdir()) if path.is_file()] if SHARED.is_dir() else []
     files = seeds + real

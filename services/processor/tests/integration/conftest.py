@@ -30,6 +30,8 @@ from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.jobs.feed_process import registry
 from classifeed_processor.store import reading
 
+from .inline import BROKEN, GOOD, PAGE, Blobs, Owner, Runner
+
 Request = OfferBatch | TaskEnd | RunCheck
 Reply = OfferBatchResult | TaskEndResult | RunCheckResult
 _TYPES = {cls.DESCRIPTOR.full_name: cls for cls in (OfferBatch, TaskEnd, RunCheck)}
@@ -323,3 +325,15 @@ async def make_processor(migrated_database, kafka, make_topic, s3, tmp_path: Pat
     for close in closing:
         with suppress(asyncio.CancelledError):
             await close()
+
+
+@pytest.fixture
+async def runner(migrated_database, yml, offer, tmp_path) -> Runner:
+    database = await migrated_database("classifeed_processor", "processor")
+    owner = Owner(database)
+    blobs = Blobs({GOOD: yml(offer("a"), offer("b")), BROKEN: b"<yml_catalog><shop>", PAGE: b"<html>Log in</html>"})
+    return Runner(
+        database,
+        owner,
+        RunParts(blobs, owner, JobStore(), TaskSignals(), "requests", tmp_path / "spool", SellerWindows(10)),
+    )

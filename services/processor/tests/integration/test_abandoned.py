@@ -9,10 +9,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from classifeed.feeds.v1 import offer_results_pb2, task_pb2
+from classifeed.feeds.v1.offer_requests_pb2 import TaskEnd
 from classifeed_common.blobs import BlobStore
 from classifeed_jobs import FailedJob, Fixed, JobAdmin, Reaper
 from classifeed_jobs.claiming import claim_jobs
 from classifeed_jobs.lease_row import LeaseRow
+from classifeed_processor.app.cancel_task import cancel_task
 from classifeed_processor.app.create_task import QUEUE, TASK
 from classifeed_processor.app.fail_task import fail_task
 from classifeed_processor.jobs.feed_process import registry
@@ -20,6 +22,7 @@ from classifeed_processor.jobs.feed_process import registry
 pytestmark = pytest.mark.kafka
 SUCCEEDED, FAILED = task_pb2.TASK_STATUS_SUCCEEDED, task_pb2.TASK_STATUS_FAILED
 IN_PROGRESS, HELD = task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_STATUS_HELD
+CANCELED, DONE = task_pb2.TASK_STATUS_CANCELED, task_pb2.TASK_PHASE_DONE
 
 
 class FaultyBlobs:
@@ -170,24 +173,54 @@ async def sent_after(processor, key, run: int) -> int:
     return int(batches)
 
 
-async def test_canceled_job_fails_its_task_before_and_while_it_runs(make_processor, yml, offer, tmp_path):
-    processor = await make_processor()
+async def test_canceled_job_cancels_its_task_before_and_while_it_runs(make_processor, yml, offer, tmp_path):
+    processor = await make_processor(window_batches=48, stall_s=600)
     admin = JobAdmin(processor.database, processor.jobs)
     _, (first, second) = await two(processor, yml, offer, tmp_path)
     before, running = await job_ids(processor)
     await admin.cancel(before, by="anna", reason="asked by phone")
     task = await processor.task(first)
-    assert (task.status, task.error_code) == (FAILED, "LOAD_CANCELED")
+    assert (task.status, task.error_code) == (CANCELED, "LOAD_CANCELED")
+    assert "before it began" in task.error_message
     assert "asked by phone" not in task.error_message
     processor.owner.ignores_ends.set()
     processor.start()
     await processor.wait(second, lambda task: task.phase == task_pb2.TASK_PHASE_SENT)
     await admin.cancel(running, by="anna")
     task = await processor.wait_end(second)
-    assert (task.status, task.error_code) == (FAILED, "LOAD_CANCELED")
+    assert (task.status, task.error_code) == (CANCELED, "LOAD_CANCELED")
+    assert "may still be removed" in task.error_message, "the owner of the offers has the end of the load"
     processor.owner.ignores_ends.clear()
     third = await processor.create(await processor.put(yml(offer("b")), tmp_path))
     assert (await processor.wait_end(third)).status == SUCCEEDED
+    await cancel_in_the_middle(processor, yml, offer, tmp_path)
+
+
+async def cancel_in_the_middle(processor, yml, offer, tmp_path):
+    """What was on its way is applied and counted, nothing is removed, and the next load is right."""
+    assert processor.owner.offers.keys() == {"b"}
+    processor.owner.paused.set()
+    long = await processor.put(yml(*(offer(f"c{n}") for n in range(56 * 100))), tmp_path)
+    key = await processor.create(long)
+    async with asyncio.timeout(150):
+        while await sent_after(processor, key, (await processor.task(key)).run - 1) < 48:
+            await asyncio.sleep(0.05)
+    await cancel_task(processor.database, key, timeout_s=60)
+    canceled = await processor.task(key)
+    assert (canceled.status, canceled.phase, canceled.error_code) == (CANCELED, DONE, "LOAD_CANCELED")
+    assert "what it has added and changed stays, and nothing was removed" in canceled.error_message
+    job_id = (await job_ids(processor))[-1]
+    async with asyncio.timeout(60):
+        while (await job(processor, job_id)).status != "canceled":
+            await asyncio.sleep(0.05)
+    last = await processor.create(await processor.put(yml(offer("b"), offer("c7"), offer("d")), tmp_path))
+    processor.owner.paused.clear()
+    assert (await processor.wait_end(last)).status == SUCCEEDED
+    assert processor.owner.offers.keys() == {"b", "c7", "d"}
+    assert (await processor.task(last)).statistics.removed == 4799
+    task = await processor.task(key)
+    assert (task.status, task.statistics.added) == (CANCELED, 4800)
+    assert not [end for end in processor.owner.log if isinstance(end, TaskEnd) and end.task_id == key.task_id]
 
 
 async def test_held_task_is_left_to_its_decision(make_processor, yml, offer, tmp_path):

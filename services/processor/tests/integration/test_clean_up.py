@@ -95,16 +95,19 @@ async def test_what_is_open_or_waits_for_a_decision_stays_and_counts_for_nothing
 
 
 async def test_what_later_loads_are_compared_with_stays(database: Database) -> None:
-    """The newest removal, the newest fetch that was loaded and the newest load, behind any number passed over."""
+    """The newest removal, the newest fetch that was loaded and the newest load, behind any number passed over. A load
+    that was canceled under way has changed offers, so it was not passed over.
+    """
     await insert(database, 1, kind=DELETE, feed_version=2)
     await insert(database, 2, kind=DELETE, feed_version=5, status=task_pb2.TASK_STATUS_FAILED)
     await insert(database, 3, feed_version=7)
-    for number in range(4, 30):
+    await insert(database, 4, feed_version=6, status=task_pb2.TASK_STATUS_CANCELED)
+    for number in range(5, 30):
         await insert(database, number, feed_version=6, status=SUPERSEDED)
     async with database.transaction() as tx:
         before = await tasks.read_marks(tx, "s", "default", (DONE,))
     await processor_clean_up(history_tasks=2).run(database, AT)
-    assert await kept(database) == [2, 3, 28, 29]
+    assert await kept(database) == [2, 3, 4, 28, 29]
     async with database.transaction() as tx:
         assert await tasks.read_marks(tx, "s", "default", (DONE,)) == before
 
@@ -126,7 +129,21 @@ async def test_tasks_that_there_are_can_be_asked_for(database: Database) -> None
     service = TaskService(database, JobStore(), None, None)
     names = [TaskKey("s", "default", number).name for number in (1, 2, 3, 4, 9)]
     found = await service.FindTasks(FindTasksRequest(names=names), None)
-    assert sorted(found.names) == names[2:4]
+    assert (sorted(found.names), list(found.tasks)) == (names[2:4], [])
+    await count_offers(database, 4)
+    found = await service.FindTasks(FindTasksRequest(names=names, with_tasks=True), None)
+    assert [task.name for task in found.tasks] == list(found.names)
+    [third, fourth] = sorted(found.tasks, key=lambda task: task.task_id)
+    assert (third.task_id, third.status, third.kind, third.statistics.total) == (3, DONE, LOAD, 0)
+    assert (fourth.name, fourth.statistics.total, list(fourth.statistics.issues)) == (names[3], 7, [])
+
+
+async def count_offers(database: Database, number: int) -> None:
+    statistics = task_pb2.FeedStatistics(total=7, issues=[task_pb2.IssueCount(code="PRICE_INVALID", count=2)])
+    async with database.transaction() as tx:
+        await tx.execute(
+            "UPDATE feed_statistics SET statistics = %s WHERE task_id = %s", (statistics.SerializeToString(), number)
+        )
 
 
 async def test_a_step_that_dies_is_done_again(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,7 @@ class Maker:
         key = self.key(number)
         async with self.db.transaction() as tx:
             if status == HELD:
-                await tasks.hold_task(tx, key)
+                await tasks.hold_task(tx, key, load_pb2.LoadHold())
             else:
                 await tasks.end_task(tx, key, status, FeedFault(code, "x") if code else None)
 
@@ -127,6 +127,7 @@ async def test_no_id_and_no_run_is_given_twice_across_a_restore(maker, monkeypat
         {"mode": PATCH},
         {"disposition": MAKE_MANUAL},
         {"format": "yml"},
+        {"default_currency": "KZT"},
         {"namespace": "other"},
     ],
 )
@@ -180,6 +181,7 @@ async def test_the_bytes_of_the_newest_load_are_not_loaded_again(maker, status, 
         {"mode": PATCH},
         {"disposition": MAKE_MANUAL},
         {"format": "yml"},
+        {"default_currency": "KZT"},
         {"skip_if_loaded": False},
     ],
 )
@@ -215,6 +217,17 @@ async def test_the_newest_load_is_the_one_that_took_place(maker):
     assert await maker.again(4) == first
     await maker.remove(1)
     assert await maker.again(5) == 5
+
+
+@pytest.mark.parametrize("sha256", ["a" * 64, "b" * 64], ids=["the file before", "the canceled file"])
+async def test_after_a_load_that_was_canceled_under_way_whatever_comes_is_loaded(maker, sha256):
+    """It has changed offers already, so neither its own file nor the one before is what the namespace has."""
+    await maker.end(await maker.fetch(1), SUCCEEDED)
+    canceled = await maker.fetch(2, source_sha256="b" * 64)
+    async with maker.db.transaction() as tx:
+        await tasks.begin_run(tx, maker.key(canceled), b"")
+    await maker.end(canceled, CANCELED, "LOAD_CANCELED")
+    assert await maker.again(3, source_sha256=sha256) == 3
 
 
 async def test_a_load_that_came_late_and_will_not_run_is_no_load(maker):

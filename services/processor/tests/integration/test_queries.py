@@ -19,7 +19,7 @@ ERRORS = {
     name: []
     for name in (
         "external_ids", "error_ids", "ordinals", "levels", "kinds", "codes", "fields", "lines", "columns", "paths",
-        "excerpts", "values", "expecteds", "titles", "messages", "suggestions",
+        "excerpts", "values", "expecteds", "titles", "messages", "suggestions", "counts",
     )
 }  # fmt: skip
 OLD = {"kept": 5, "limit": 10, "succeeded": 3, "superseded": 5, "canceled": 6, "finished": [2, 3, 4]}
@@ -32,6 +32,7 @@ HOT = [
     ("tasks.sql", "find_newest_fetch", TASK | {"statuses": [2, 3, 4]}),
     ("tasks.sql", "find_removed_version", TASK),
     ("tasks.sql", "lock_task", TASK),
+    ("tasks.sql", "find_job", TASK),
     ("tasks.sql", "read_state", TASK),
     ("tasks.sql", "has_earlier", TASK | {"held": 2}),
     ("tasks.sql", "drop_batches", TASK | {"run": 2}),
@@ -40,6 +41,8 @@ HOT = [
     ("tasks.sql", "find_last_batch", TASK | {"run": 1}),
     ("tasks.sql", "note_told", TASK | {"parsing": 1, "told": 2, "losses": 1}),
     ("tasks.sql", "find_next_job", TASK | {"held": 2}),
+    ("reruns.sql", "find_rerun", {"seller_id": "s7", "request_id": "r"}),
+    ("reruns.sql", "lock_earlier", TASK),
     ("results.sql", "lock_tasks", TASKS),
     ("results.sql", "answer_batches", BATCHES),
     ("results.sql", "lock_statistics", TASK),
@@ -50,6 +53,7 @@ HOT = [
     ("cleaning.sql", "delete_statistics", TASKS),
     ("cleaning.sql", "delete_tasks", TASKS),
     ("reading.sql", "find_tasks", TASKS),
+    ("reading.sql", "find_standings", TASKS),
     ("tasks.sql", "drop_errors", TASK | {"run": 2}),
     ("reading.sql", "get_task", TASK),
     ("reading.sql", "list_tasks", TASK | {"before": 9, "limit": 51}),

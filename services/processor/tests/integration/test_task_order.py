@@ -2,142 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
-from pathlib import Path
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from classifeed.feeds.v1 import load_pb2, offer_results_pb2, task_pb2
+from classifeed.feeds.v1 import load_pb2, task_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, TaskEnd
-from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, TaskEndResult
-from classifeed.feeds.v1.task_pb2 import Task
-from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed_common.errors import Unavailable
-from classifeed_jobs import JobStore, Snooze
-from classifeed_processor.app.create_task import create_task
-from classifeed_processor.app.process_feed import process_feed
-from classifeed_processor.app.seller_windows import SellerWindows
-from classifeed_processor.app.send_run import RunParts
-from classifeed_processor.app.take_results import take_results
-from classifeed_processor.app.task_signals import TaskSignals
+from classifeed_jobs import Snooze
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.feed.batches import RunDigest
-from classifeed_processor.store import reading, tasks
+from classifeed_processor.store import tasks
+
+from .inline import BROKEN, GOOD, PAGE, sources
 
 SUCCEEDED, FAILED = task_pb2.TASK_STATUS_SUCCEEDED, task_pb2.TASK_STATUS_FAILED
 SUPERSEDED, HELD = task_pb2.TASK_STATUS_SUPERSEDED, task_pb2.TASK_STATUS_HELD
-GOOD, BROKEN, PAGE = "a" * 64, "b" * 64, "c" * 64
-_sources = itertools.count(1)
-
-
-class Context:
-    """A job that nobody takes away."""
-
-    claim_no = 1
-    checkpoint = None
-
-    def __init__(self, db) -> None:
-        self.db = db
-
-    def guarded_transaction(self) -> Any:
-        return self.db.transaction()
-
-    def report(self, progress: Any) -> None:
-        pass
-
-
-class Blobs:
-    """Files by what their hash stands for."""
-
-    def __init__(self, files: dict[str, bytes]) -> None:
-        self._files = files
-
-    async def fetch(self, sha256: str, target: Path) -> int:
-        return target.write_bytes(self._files[sha256])
-
-
-class Owner:
-    """Answers each request as soon as it is sent, and keeps them."""
-
-    def __init__(self, db) -> None:
-        self._db = db
-        self.log: list[OfferBatch | TaskEnd] = []
-        self.loses_batches = False
-        self.repeats = False
-
-    async def send(self, messages) -> None:
-        for message in messages:
-            if self.loses_batches and message.headers["type"].endswith(b"OfferBatch"):
-                raise Unavailable("KAFKA_UNAVAILABLE", "not acknowledged")
-            kind = OfferBatch if message.headers["type"].endswith(b"OfferBatch") else TaskEnd
-            request = kind.FromString(message.value)
-            self.log.append(request)
-            names = ("seller_id", "namespace", "task_id", "run")
-            address = {name: getattr(request, name) for name in names}
-            if isinstance(request, OfferBatch):
-                applied = offer_results_pb2.BATCH_OUTCOME_APPLIED
-                answer = OfferBatchResult(**address, batch_id=request.batch_id, outcome=applied)
-                answer.counts.added = len(request.records)
-            else:
-                answer = TaskEndResult(**address, outcome=offer_results_pb2.TASK_END_OUTCOME_COMPLETED)
-            for _ in range(2 if self.repeats else 1):
-                async with self._db.transaction() as tx:
-                    await take_results(tx, JobStore(), [answer])
-
-    def ended(self, seller: str) -> list[int]:
-        return [it.task_id for it in self.log if isinstance(it, TaskEnd) and it.seller_id == seller]
-
-
-class Runner:
-    """Makes and runs the tasks of one namespace."""
-
-    def __init__(self, db, owner: Owner, parts: RunParts, seller: str = "shop") -> None:
-        self.db = db
-        self.owner = owner
-        self.parts = parts
-        self.seller = seller
-        self.source = next(_sources)
-
-    async def make(self, **fields) -> TaskKey:
-        request = CreateTaskRequest(seller_id=self.seller, namespace="default", **fields)
-        return await create_task(self.db, JobStore(), request, timeout_s=60)
-
-    async def upload(self, upload_id: str, **fields) -> TaskKey:
-        return await self.make(**{"upload_id": upload_id, "source_sha256": GOOD} | fields)
-
-    async def fetch(self, version: int, result: int, **fields) -> TaskKey:
-        fields = {"source_sha256": GOOD} | fields
-        return await self.make(
-            feed_version=version, feed_loader_task_id=self.source, feed_loader_result_id=result, **fields
-        )
-
-    async def remove(self, version: int, **fields) -> TaskKey:
-        return await self.make(kind=task_pb2.TASK_KIND_DELETE, feed_version=version, **fields)
-
-    async def run(self, key: TaskKey) -> Task:
-        await process_feed(Context(self.db), self.parts, key)
-        return await self.task(key)
-
-    async def task(self, key: TaskKey) -> Task:
-        async with self.db.transaction() as tx:
-            task = await reading.get_task(tx, key)
-        assert task is not None
-        return task
-
-
-@pytest.fixture
-async def runner(migrated_database, yml, offer, tmp_path) -> Runner:
-    database = await migrated_database("classifeed_processor", "processor")
-    owner = Owner(database)
-    blobs = Blobs({GOOD: yml(offer("a"), offer("b")), BROKEN: b"<yml_catalog><shop>", PAGE: b"<html>Log in</html>"})
-    return Runner(
-        database,
-        owner,
-        RunParts(blobs, owner, JobStore(), TaskSignals(), "requests", tmp_path / "spool", SellerWindows(10)),
-    )
 
 
 @pytest.mark.parametrize("disposition", [load_pb2.DISPOSITION_DELETE, load_pb2.DISPOSITION_MAKE_MANUAL])
@@ -155,7 +35,7 @@ async def test_a_removal_waits_for_the_load_before_it_and_takes_the_place_of_a_h
     with pytest.raises(Snooze):
         await runner.run(removal)
     async with runner.db.transaction() as tx:
-        await tasks.hold_task(tx, load)
+        await tasks.hold_task(tx, load, load_pb2.LoadHold())
     assert (await runner.run(removal)).status == SUCCEEDED
     assert (await runner.task(load)).status == SUPERSEDED
 
@@ -182,7 +62,7 @@ async def test_a_result_that_comes_again_counts_once(runner):
 async def test_a_late_fetch_is_superseded_and_leaves_what_is_held_alone(runner):
     newer = await runner.fetch(1, 5)
     async with runner.db.transaction() as tx:
-        await tasks.hold_task(tx, newer)
+        await tasks.hold_task(tx, newer, load_pb2.LoadHold())
     late = await runner.run(await runner.fetch(1, 4, source_sha256=BROKEN))
     assert (late.status, late.run, late.error_code) == (SUPERSEDED, 0, "")
     assert (await runner.task(newer)).status == HELD
@@ -217,7 +97,7 @@ _STEPS = st.lists(st.one_of(_UPLOADS, _FETCHES, _FETCHES, _REMOVALS, st.tuples(s
 @settings(max_examples=60)
 @given(steps=_STEPS)
 async def test_no_fetch_runs_after_a_newer_one_or_a_later_removal_and_all_else_does(runner, steps):
-    runner = Runner(runner.db, runner.owner, runner.parts, f"shop-{runner.source}-{next(_sources)}")
+    runner = type(runner)(runner.db, runner.owner, runner.parts, f"shop-{runner.source}-{next(sources)}")
     made: dict[int, tuple] = {}
     waiting: list[TaskKey] = []
     removed: set[int] = set()

@@ -166,7 +166,7 @@ async def test_issues_are_paged_errors_first_and_filtered(service):
     issues = [
         issue("b", 1),
         issue("a", 2, level=WARNING, code="URL_INVALID", field="url"),
-        issue("a", 10),
+        issue("a", 10, count=7),
         issue("z", 4, kind=load_pb2.ISSUE_KIND_DUPLICATE, code="DUPLICATE_ID"),
         issue("z", 3, line=4),
     ]
@@ -195,6 +195,8 @@ async def test_issues_are_paged_errors_first_and_filtered(service):
     assert [(error.level, error.line, error.error_id[-1]) for error in await listed()] == [
         (ERROR, 1, "1"), (ERROR, 4, "3"), (ERROR, 4, "4"), (ERROR, 10, "a"), (WARNING, 2, "2"),
     ]  # fmt: skip
+    # A message of a program that did not count says nothing of it, and is one.
+    assert [error.count for error in await listed()] == [1, 1, 1, 7, 1]
     assert [error.external_id for error in await listed(level=WARNING)] == ["a"]
     assert [error.external_id for error in await listed(code="DUPLICATE_ID")] == ["z"]
     assert [error.external_id for error in await listed(kind=load_pb2.ISSUE_KIND_DUPLICATE)] == ["z"]

@@ -22,7 +22,7 @@ def test_the_page_of_codes_is_up_to_date():
 
 DETAILS = {
     "value", "field", "length", "limit", "size", "unit", "count", "currency", "first_line", "expected", "because",
-    "price",
+    "price", "source", "instead",
 }  # fmt: skip
 
 
@@ -37,6 +37,7 @@ def test_every_code_has_all_its_words():
         assert issue.message.endswith(".")
         assert issue.suggestion.endswith((".", "remedy}"))
         assert issue.expected
+        assert issue.cause.endswith(".")
     for fault in FAULTS.values():
         assert fault.cause.endswith(".")
         assert fault.suggestion.endswith(".")
@@ -53,7 +54,7 @@ def test_every_code_can_be_said_in_the_names_of_every_format(found):
 
 
 def test_the_page_names_every_placeholder_of_formats():
-    assert not re.search(r"\{\w+_(tag|words|remedy)\}", render())
+    assert not re.search(r"\{\w+(:,)?\}", render())
 
 
 def test_a_fault_says_what_where_and_what_to_do():
@@ -61,4 +62,6 @@ def test_a_fault_says_what_where_and_what_to_do():
         "The file is empty. Check how the file is made, and load it again."
     )
     assert "(line 3, column 4)" in FeedFault("MALFORMED_XML", "x", line=3, column=4).message
+    own = FeedFault("MALFORMED_XML", "x", line=3, fix="Do that.")
+    assert own.message == own.below(0).message == "x (line 3). Do that."
     assert "(line 3)" in FeedFault("MALFORMED_XML", "x", line=3).message

@@ -8,7 +8,11 @@ import pytest
 
 from classifeed.feeds.v1 import load_pb2, offer_requests_pb2
 from classifeed_processor.domain.faults import FeedFault
-from classifeed_processor.feed.google.values import read_availability, read_money
+from classifeed_processor.feed.amounts import read_money
+from classifeed_processor.feed.availability import read_availability
+from classifeed_processor.feed.limits import DEFAULT_LIMITS
+from classifeed_processor.feed.locate import locate_offer
+from classifeed_processor.feed.source import open_source
 
 GOOGLE = "http://base.google.com/ns/1.0"
 GOOD = {"id": "a", "title": "Teapot", "link": "https://shop.test/1", "price": "10.50 EUR", "availability": "in_stock"}
@@ -128,7 +132,7 @@ def test_what_is_not_one_amount_is_none(text):
     ],
 )  # fmt: skip
 def test_words_for_availability(text, now, later):
-    assert read_availability(text) == (now, later)
+    assert read_availability(text) == (now, later, -1)
 
 
 def test_the_sale_price_counts_and_the_price_is_the_old_one(load):
@@ -142,6 +146,19 @@ def test_the_sale_price_counts_and_the_price_is_the_old_one(load):
     assert prices("10 EUR", "10 EUR") == (10, 0)
     assert prices("10 EUR", "0 EUR") == (10, 0)
     assert prices("", "8 EUR") == (8, 0)
+
+
+def test_a_sale_price_beside_a_price_of_zero_is_the_price(load):
+    (record,) = load(rss(product(price="0 EUR", sale_price="8 EUR"))).records
+    assert record.content.price.amount_micros == 8_000_000
+    assert not record.content.HasField("old_price")
+    (issue,) = record.errors
+    assert (issue.code, issue.message) == ("PRICE_ZERO", "The price is zero; the sale price was taken.")
+
+
+def test_the_sale_price_may_name_the_currency_of_both(load):
+    content = content_of(load, rss(product(price="10", sale_price="8 EUR")))
+    assert (content.price.currency_code, content.old_price.currency_code) == ("EUR", "EUR")
 
 
 @pytest.mark.parametrize(
@@ -294,7 +311,7 @@ def test_unknown_tags_are_one_warning_for_the_file(load):
     "feed",
     [
         rss("<item><title>News</title><guid>1</guid></item>", declared=""),
-        rss("<item><id>1</id><price>5 EUR</price></item>", declared='xmlns:media="http://search.yahoo.com/mrss/"'),
+        rss("<item><id>1</id><title>News</title></item>", declared='xmlns:media="http://search.yahoo.com/mrss/"'),
         b'<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>1</id><title>News</title></entry></feed>',
     ],
 )
@@ -303,6 +320,41 @@ def test_news_are_no_feed_and_the_advice_says_what_is_missing(scan, feed):
         scan(feed)
     assert caught.value.code == "UNKNOWN_FORMAT"
     assert f'xmlns:g="{GOOGLE}"' in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "feed",
+    [
+        pytest.param(rss(product(prefix=""), declared=""), id="no prefix"),
+        pytest.param(rss(product(prefix=""), declared='xmlns:media="http://search.yahoo.com/mrss/"'), id="another one"),
+        pytest.param(rss(product(), declared=""), id="a prefix that nobody declared"),
+        pytest.param(rss(product(), declared="", prolog=prolog("UTF-8") + "<!-- <rss> -->"), id="behind a comment"),
+        pytest.param(rss(product(), declared="", prolog=prolog("UTF-16"), encoding="utf-16"), id="utf-16"),
+        pytest.param(atom(f"<entry>{fields()}</entry>").replace(f' xmlns:g="{GOOGLE}"'.encode(), b""), id="atom"),
+    ],
+)  # fmt: skip
+def test_products_without_the_declaration_are_read_by_their_content(load, feed):
+    loaded = load(feed)
+    assert loaded.codes == []
+    assert [(record.external_id, record.content.title) for record in loaded.records] == [("a", "Teapot")]
+    (warning,) = loaded.scan.warnings
+    assert f'xmlns:g="{GOOGLE}"' in warning
+
+
+@pytest.mark.parametrize("line_break", ["\n", ""])
+def test_places_in_a_file_without_the_declaration_are_those_of_the_file(load, tmp_path, line_break):
+    text = rss(product(), product(id="b", price="x"), declared="").decode().replace("\n", line_break)
+    (issue,) = load(text.encode()).records[1].errors
+    line = text.split("\n")[issue.line - 1]
+    assert line[issue.column - 1 :].startswith("<g:price>x<")
+    (tmp_path / "one").write_text(text)
+    (place,) = locate_offer(open_source(tmp_path / "one", DEFAULT_LIMITS), tmp_path, "b")
+    assert text.split("\n")[place.line - 1][place.column - 1 :].startswith("<item><g:id>b<")
+
+
+def test_the_metadata_of_meta_is_no_stray_tag(load):
+    about = "<metadata><ref_application_id>1</ref_application_id></metadata>"
+    assert load(rss(about, product())).scan.warnings == ()
 
 
 def test_a_feed_of_prices_and_stock_is_a_patch(load):

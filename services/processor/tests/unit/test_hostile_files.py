@@ -219,7 +219,7 @@ def test_memory_is_flat_over_many_offers(tmp_path, name):
     block = b"".join(shell.offer % number + 3 * shell.child + b"<name>n</name>" + end for number in range(10_000))
     with path.open("wb") as file:
         file.write(shell.head)
-        blocks = 50 if name == "yml" else 20
+        blocks = 20
         for _ in range(blocks):
             file.write(block)
         file.write(shell.tail.removeprefix(end))

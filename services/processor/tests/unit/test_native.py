@@ -56,14 +56,14 @@ def test_a_category_is_named_by_id_or_by_path(load):
 @pytest.mark.parametrize(
     ("inside", "code", "is_error", "line"),
     [
-        (GOOD.replace(">5<", ">1,5<"), "PRICE_INVALID", True, 5),
-        (GOOD.replace(">5<", ">5 RUB<"), "PRICE_INVALID", True, 5),
+        (GOOD.replace(">5<", ">1,500<"), "PRICE_INVALID", True, 5),
+        (GOOD.replace(">5<", ">5 USD<"), "PRICE_INVALID", True, 5),
         (GOOD.replace(">5<", ">0<"), "PRICE_ZERO", False, 5),
         (GOOD.replace(">5<", "><"), "PRICE_MISSING", False, 2),
         (GOOD.replace("RUB", "BUB"), "CURRENCY_UNKNOWN", True, 5),
         (GOOD.replace(' currency="RUB"', ""), "CURRENCY_MISSING", True, 2),
-        (GOOD.replace('"2"', '"7"'), "CATEGORY_UNKNOWN", True, 4),
-        (GOOD.replace('<category id="2"/>', ""), "CATEGORY_MISSING", True, 2),
+        (GOOD.replace('"2"', '"7"'), "CATEGORY_UNKNOWN", False, 4),
+        (GOOD.replace('<category id="2"/>', ""), "CATEGORY_MISSING", False, 2),
         (GOOD.replace("Kettle", ""), "TITLE_MISSING", True, 2),
         (GOOD.replace("Kettle", "k" * 1_001), "TITLE_TOO_LONG", False, 3),
         (GOOD + "<old_price>x</old_price>", "OLD_PRICE_INVALID", False, 6),
@@ -155,8 +155,27 @@ def test_categories_with_a_parent_that_is_not_listed_are_one_warning(load):
 
 
 @pytest.mark.parametrize("tag", ["url", "picture"])
-def test_a_space_in_a_link_is_named(load, tag):
+def test_a_space_in_a_link_is_escaped(load, tag):
     (record,) = load(feed(f'<offer id="a">{GOOD}<{tag}>https://p.test/a b.jpg</{tag}></offer>')).records
     (issue,) = record.errors
-    assert "“https://p.test/a b.jpg”" in issue.message
-    assert "holds a space" in issue.message
+    assert (issue.code, issue.path) == ("LINK_ESCAPED", f"offer/{tag}")
+    assert "“https://p.test/a b.jpg” holds a space" in issue.message
+    assert (record.content.url or record.content.picture_urls[0]) == "https://p.test/a%20b.jpg"
+
+
+@pytest.mark.parametrize(
+    ("price", "micros"), [("1 200,50", 1_200_500_000), ("1,5", 1_500_000), ("5 RUB", 5_000_000), ("5 ₽", 5_000_000)]
+)
+def test_what_our_schema_refuses_and_other_formats_read_is_read(load, price, micros):
+    loaded = load(feed(f'<offer id="a">{GOOD.replace(">5<", f">{price}<")}<available>да</available></offer>'))
+    assert loaded.codes == []
+    assert loaded.records[0].content.price.amount_micros == micros
+    assert loaded.records[0].content.available
+
+
+def test_the_currency_of_the_load_is_that_of_amounts_without_one(load):
+    content = feed(f'<offer id="a">{GOOD.replace(" currency=", " x=")}</offer>')
+    assert load(content).codes == [("a", "CURRENCY_MISSING")]
+    (record,) = load(content, default_currency="KZT").records
+    assert [issue.code for issue in record.errors] == ["CURRENCY_ASSUMED"]
+    assert record.content.price.currency_code == "KZT"

@@ -20,7 +20,7 @@ from classifeed_processor.domain.statistics import (
 
 
 def issue(code: str, field: str = "f", level: int = ISSUE_LEVEL_ERROR) -> OfferError:
-    return OfferError(external_id="a", level=level, kind=ISSUE_KIND_VALIDATION, code=code, field=field)
+    return OfferError(error_id="i", external_id="a", level=level, kind=ISSUE_KIND_VALIDATION, code=code, field=field)
 
 
 def batches(errors: list[OfferError], size: int) -> Iterator[list[OfferError]]:
@@ -71,3 +71,13 @@ def test_fields_that_a_file_makes_up_do_not_swell_the_statistics() -> None:
     assert sum(count.count for count in statistics.issues) == len(errors)
     assert statistics.issues[0].field == "…"
     assert unlisted_of(statistics, level=0, kind=0, code="FIELD_UNKNOWN") == {"FIELD_UNKNOWN": 20_000 - LISTED_A_CODE}
+
+
+def test_what_the_reader_counted_only_is_never_listed():
+    """Also where replies were lost, and what was read first comes last."""
+    told = issue("PRICE_INVALID")
+    counted = OfferError(external_id="b", level=told.level, kind=told.kind, code=told.code, field=told.field)
+    statistics = FeedStatistics()
+    assert add_issues(statistics, [counted, told, counted]) == [told]
+    (count,) = statistics.issues
+    assert (count.count, count.unlisted, list(count.sample_external_ids)) == (3, 2, ["b", "a"])

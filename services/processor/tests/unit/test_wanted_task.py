@@ -38,6 +38,8 @@ def test_one_thing_to_do_is_taken_and_the_rest_is_filled_in(fields):
         (UPLOAD | {"feed_version": 1}, {"feed_version"}),
         (UPLOAD | {"skip_if_loaded": True}, {"skip_if_loaded"}),
         (FETCH | {"feed_version": 0}, {"feed_version"}),
+        (FETCH | {"default_currency": "QQQ"}, {"default_currency"}),
+        (DELETE | {"default_currency": "KZT"}, {"default_currency"}),
         (FETCH | {"feed_loader_task_id": 0}, {"feed_loader_task_id"}),
         (FETCH | {"feed_loader_result_id": 0}, {"feed_loader_result_id"}),
         (DELETE | {"feed_version": 0}, {"feed_version"}),

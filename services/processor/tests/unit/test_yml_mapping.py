@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
+
 import pytest
 
 from classifeed.feeds.v1 import load_pb2, offer_requests_pb2
-from classifeed_processor.feed import issues
-from classifeed_processor.feed.child_place import child_places
+from classifeed.feeds.v1.task_pb2 import FeedStatistics
+from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.domain.statistics import add_issues
+from classifeed_processor.feed import gathering, issues
 
 
 def issues_of(load, content, **options):
@@ -46,7 +51,6 @@ def test_a_good_offer_is_mapped_whole(load, yml):
         ({"price": "145,55,55,77"}, "PRICE_INVALID", True),
         ({"price": "130..000"}, "PRICE_INVALID", True),
         ({"price": "4.86 -- 6.22"}, "PRICE_INVALID", True),
-        ({"price": "1 200"}, "PRICE_INVALID", True),
         ({"price": "1,200"}, "PRICE_INVALID", True),
         ({"price": "-5"}, "PRICE_INVALID", True),
         ({"price": "NaN"}, "PRICE_INVALID", True),
@@ -61,8 +65,9 @@ def test_a_good_offer_is_mapped_whole(load, yml):
         ({"old_price": "99"}, "OLD_PRICE_NOT_HIGHER", False),
         ({"currencyId": "BUB"}, "CURRENCY_UNKNOWN", True),
         ({"currencyId": None}, "CURRENCY_ASSUMED", False),
-        ({"categoryId": "77"}, "CATEGORY_UNKNOWN", True),
-        ({"categoryId": None}, "CATEGORY_MISSING", True),
+        ({"price": "100 USD"}, "PRICE_INVALID", True),
+        ({"categoryId": "77"}, "CATEGORY_UNKNOWN", False),
+        ({"categoryId": None}, "CATEGORY_MISSING", False),
         ({"name": " "}, "TITLE_MISSING", True),
         ({"name": "х" * 1001}, "TITLE_TOO_LONG", False),
         ({"url": "shop"}, "URL_INVALID", False),
@@ -73,6 +78,10 @@ def test_a_good_offer_is_mapped_whole(load, yml):
         ({"quantity": "много"}, "FIELD_INVALID", False),
         ({"vendor": "v" * 513}, "FIELD_INVALID", False),
         ({"param": "без имени"}, "FIELD_INVALID", False),
+        ({"available": "спросите"}, "FIELD_INVALID", False),
+        ({"url": "https://shop.test/a b"}, "LINK_ESCAPED", False),
+        ({"name": "."}, "TITLE_MISSING", True),
+        ({"name": "Шило &amp;amp; мыло"}, "ESCAPED_TWICE", False),
     ],
 )
 def test_each_wrong_value_has_its_code(load, yml, offer, changes, code, is_error):
@@ -90,8 +99,28 @@ def test_each_wrong_value_has_its_code(load, yml, offer, changes, code, is_error
     assert not loaded.records[2].errors
 
 
-def test_an_offer_without_a_currency_of_its_own_or_the_shop_is_an_error(load, yml, offer):
-    assert issues_of(load, yml(offer("a", currencyId=None), currencies="")) == [("CURRENCY_MISSING", True)]
+RATED = '<currency id="KZT" rate="2"/><currency id="USD" rate="90"/>'
+
+
+@pytest.mark.parametrize(
+    ("currencies", "default", "code", "currency", "words"),
+    [
+        ('<currency id="KZT" rate="1"/>', "USD", "CURRENCY_ASSUMED", "KZT", "the main currency of the file"),
+        ('<currency id="KZT" rate="CBRF"/>', "", "CURRENCY_ASSUMED", "KZT", "the main currency of the file"),
+        ("", "USD", "CURRENCY_ASSUMED", "USD", "--currency"),
+        (RATED, "USD", "CURRENCY_ASSUMED", "USD", "--currency"),
+        ("", "", "CURRENCY_ASSUMED", "RUB", "the format means"),
+        (RATED, "", "CURRENCY_MISSING", "", "there is none to take"),
+    ],
+)
+def test_an_amount_without_a_currency_has_that_of_the_file_the_load_or_the_format(
+    load, yml, offer, currencies, default, code, currency, words
+):
+    (record,) = load(yml(offer("a", currencyId=None), currencies=currencies), default_currency=default).records
+    (issue,) = record.errors
+    assert (issue.code, record.content.price.currency_code) == (code, currency)
+    assert words in issue.message
+    assert code != "CURRENCY_MISSING" or "--currency RUB" in issue.suggestion
 
 
 def test_a_shop_without_categories_is_one_warning_and_no_error(load, yml, offer):
@@ -104,8 +133,26 @@ def test_a_shop_without_categories_is_one_warning_and_no_error(load, yml, offer)
 def test_a_title_is_made_of_prefix_vendor_and_model(load, yml, offer):
     parts = "<typePrefix>Комод</typePrefix><vendor>Икс</vendor><model>Реан</model>"
     loaded = load(yml(offer("a", extra=parts, name=None), offer("b", extra="<model>Реан</model>", name=None)))
-    assert loaded.records[0].content.title == "Комод Икс Реан"
-    assert loaded.codes == [("b", "TITLE_MISSING")]
+    assert [record.content.title for record in loaded.records] == ["Комод Икс Реан", "Реан"]
+    assert loaded.codes == []
+
+
+@pytest.mark.parametrize(
+    ("prefix", "vendor", "model", "title"),
+    [
+        ("Дрель", "Bosch", "Bosch GSR 12", "Дрель Bosch GSR 12"),
+        ("Дрель", "BOSCH", "GSR 12 bosch", "Дрель GSR 12 bosch"),
+        ("Дрель Bosch", "Bosch", "GSR 12", "Дрель Bosch GSR 12"),
+        ("", "Bo", "Bosch GSR", "Bo Bosch GSR"),
+        ("Комод", "", "Комод (дуб)", "Комод (дуб)"),
+        ("Комод", "Икс", ".", ""),
+    ],
+)
+def test_a_title_says_nothing_twice(load, yml, offer, prefix, vendor, model, title):
+    parts = f"<typePrefix>{prefix}</typePrefix><vendor>{vendor}</vendor><model>{model}</model>"
+    (record,) = load(yml(offer("a", extra=parts, name=" - "))).records
+    assert record.content.title == title
+    assert [issue.code for issue in record.errors] == ([] if title else ["TITLE_MISSING"])
 
 
 def test_the_place_of_an_issue_is_exact(load, yml):
@@ -117,6 +164,7 @@ def test_the_place_of_an_issue_is_exact(load, yml):
     assert issue.code == "PICTURE_URL_INVALID"
     assert (issue.line, issue.path, issue.value, issue.field) == (8, "offer/picture[2]", "bad one", "picture")
     assert issue.excerpt.startswith("<picture>")
+    assert text.split("\n")[1][issue.column - 1 :].startswith("<picture>bad one")
 
 
 def test_columns_of_a_file_in_one_line_count_characters(load, yml, offer):
@@ -162,21 +210,95 @@ def test_an_offer_of_too_many_elements_is_rejected_alone(load, yml, offer):
     assert "2,006 elements" in loaded.records[1].errors[0].message
 
 
-def test_a_flood_of_issues_is_counted_and_cut(load, yml, offer, monkeypatch):
-    parsed = []
+FLAWS = {
+    "oldprice": "x", "categoryId": "77", "url": "shop", "lat": "91", "lon": "0", "count": "x", "quantity": "x",
+    "quantity_in_stock": "x", "stock_quantity": "x", "barcode": "b" * 513, "vendor": "v" * 513, "typePrefix": "t" * 513,
+    "vendorCode": "c" * 513, "available": "maybe", "param": "x",
+}  # fmt: skip
 
-    def counting(source, encoding):
-        parsed.append(source)
-        return child_places(source, encoding)
 
-    monkeypatch.setattr(issues, "child_places", counting)
-    loaded = load(yml(offer("a", extra="<picture>bad one</picture>" * 100), offer("b", price="x")))
-    errors = loaded.records[0].errors
+def test_all_issues_of_an_offer_are_placed_in_one_pass(load, yml, offer, monkeypatch):
+    calls = Counter()
+    for owner, name in ((issues, "child_places"), (issues, "places_in"), (gathering.TagTable, "elements")):
+        kept = getattr(owner, name)
+
+        def counting(*args, kept=kept, name=name):
+            calls[name] += 1
+            return kept(*args)
+
+        monkeypatch.setattr(owner, name, counting)
+    content = yml(*(offer(each, **FLAWS, extra="<picture>p</picture>") for each in "abc"), offer("good"))
+    loaded = load(content.replace(b"\n", b""))
+    assert [len(record.errors) for record in loaded.records] == [15, 15, 15, 0]
+    assert set(calls.values()) == {3}, "each offer once"
+    line = content.decode().replace("\n", "")
+    for record in loaded.records:
+        for issue in record.errors:
+            tag = issue.path.rpartition("/")[2]
+            assert line[issue.column - 1 :].startswith(f"<{tag}>"), issue
+
+
+def test_an_issue_of_a_code_and_a_field_is_one_and_counted(load, yml, offer):
+    pictures = "".join(f"<picture>bad {n}</picture>" for n in range(100))
+    loaded = load(yml(offer("a", extra=pictures + "<picture>https://p.test/a b</picture>"), offer("b", price="x")))
+    bad, escaped = loaded.records[0].errors
+    assert (bad.code, bad.field, bad.value, bad.count, bad.path) == (
+        "PICTURE_URL_INVALID", "picture", "bad 0", 100, "offer/picture",
+    )  # fmt: skip
+    assert bad.message.endswith("It is the first of 100 such values in this offer.")
+    assert (escaped.code, escaped.count, escaped.path) == ("LINK_ESCAPED", 1, "offer/picture[101]")
+    assert "first of" not in escaped.message
+    (issue,) = loaded.records[1].errors
+    assert (issue.code, issue.count) == ("PRICE_INVALID", 1)
+
+
+def test_issues_that_nobody_lists_are_counted_and_neither_worded_nor_placed(load, yml, offer, monkeypatch):
+    parsed = Counter()
+    kept = issues.child_places
+    monkeypatch.setattr(issues, "child_places", lambda *given: parsed.update("n") or kept(*given))
+    flawed = [offer(f"a{n}", price="x", extra="<picture>p</picture><picture>q</picture>") for n in range(150)]
+    flawed.append(offer("last", price="x", url="shop"))
+    records = load(yml(*flawed)).records
+    told, counted = records[99].errors, records[100].errors
+    assert [(issue.code, issue.count, bool(issue.message and issue.error_id)) for issue in told] == [
+        ("PRICE_INVALID", 1, True), ("PICTURE_URL_INVALID", 2, True),
+    ]  # fmt: skip
+    assert [(issue.code, issue.count, issue.level, issue.field, issue.external_id) for issue in counted] == [
+        ("PRICE_INVALID", 1, load_pb2.ISSUE_LEVEL_ERROR, "price", "a100"),
+        ("PICTURE_URL_INVALID", 2, load_pb2.ISSUE_LEVEL_WARNING, "picture", "a100"),
+    ]  # fmt: skip
+    assert not any(issue.error_id or issue.message or issue.line for issue in counted)
+    assert [(issue.code, bool(issue.message)) for issue in records[150].errors] == [
+        ("PRICE_INVALID", False), ("URL_INVALID", True),
+    ]  # fmt: skip
+    assert parsed["n"] == 101
+    statistics = FeedStatistics()
+    listed = add_issues(statistics, [issue for record in records for issue in record.errors])
+    assert Counter(issue.code for issue in listed) == {
+        "PRICE_INVALID": 100, "PICTURE_URL_INVALID": 100, "URL_INVALID": 1,
+    }  # fmt: skip
+    assert {count.code: (count.count, count.unlisted) for count in statistics.issues} == {
+        "PRICE_INVALID": (151, 51), "PICTURE_URL_INVALID": (150, 50), "URL_INVALID": (1, 0),
+    }  # fmt: skip
+
+
+def test_a_flood_of_issues_is_counted_and_cut(load):
+    """Of product data: an offer of YML has fewer codes and fields than that."""
+    names = [f"custom_label_{n}" for n in range(5)] + [
+        "condition", "color", "size", "material", "pattern", "gender", "age_group", "size_type", "size_system",
+    ]  # fmt: skip
+    flaws = {"g:brand": "b" * 513, "g:mpn": "m" * 513, "g:gtin": "1" * 513, "g:link": "x", "g:price": "5",
+             "g:title": "",
+             "g:image_link": "p", "g:quantity": "q", "g:availability": "a"}  # fmt: skip
+    inside = "".join(f"<{tag}>{text}</{tag}>" for tag, text in flaws.items())
+    inside += "".join(f"<g:{name}>{'x' * 16_385}</g:{name}>" for name in names)
+    feed = f'<rss xmlns:g="http://base.google.com/ns/1.0"><channel><item><g:id>a</g:id>{inside}</item></channel></rss>'
+    errors = load(feed.encode()).records[0].errors
     assert len(errors) == 20
-    assert errors[-1].code == "TOO_MANY_ISSUES"
-    assert "81 further" in errors[-1].message
-    assert [error.code for error in loaded.records[1].errors] == ["PRICE_INVALID"]
-    assert len(parsed) == 2, "each offer once, for the places of all its issues"
+    assert (errors[-1].code, errors[-1].message) == (
+        "TOO_MANY_ISSUES",
+        "4 further issues of this offer are not listed.",
+    )
 
 
 def test_a_patch_names_what_the_file_states_and_asks_for_nothing_else(load):
@@ -213,21 +335,158 @@ def test_an_id_that_looks_like_a_stand_in_is_refused(load, yml, offer):
     assert loaded.codes == [("record:1", "ID_RESERVED"), ("a", "DUPLICATE_ID")]
 
 
-@pytest.mark.parametrize(("tag", "code"), [("url", "URL_INVALID"), ("picture", "PICTURE_URL_INVALID")])
+@pytest.mark.parametrize("tag", ["url", "picture"])
 @pytest.mark.parametrize("path", ["a b.jpg", "x" * 150 + "/one two.jpg", "x" * 300 + "/one two.jpg" + "y" * 300])
-def test_a_space_in_a_link_is_named_and_shown(load, yml, offer, tag, code, path):
-    (issue,) = load(yml(offer("a", **{tag: f"https://p.test/{path}"}))).records[0].errors
-    assert issue.code == code
-    assert "holds a space" in issue.message
-    assert "%20 for each space" in issue.suggestion
+def test_a_space_in_a_link_is_escaped_and_shown(load, yml, offer, tag, path):
+    (record,) = load(yml(offer("a", **{tag: f"https://p.test/{path}"}))).records
+    (issue,) = record.errors
+    content = record.content
+    link = content.url if tag == "url" else content.picture_urls[0]
+    assert link == f"https://p.test/{path}".replace(" ", "%20")
+    assert (issue.code, issue.level) == ("LINK_ESCAPED", load_pb2.ISSUE_LEVEL_WARNING)
     around = "a b.jpg" if path == "a b.jpg" else "/one two.jpg"
     assert around in issue.message
     assert around in issue.value
     assert len(issue.value) <= 200
-    assert len(issue.message) <= 80 + len("“” is not a link to a picture, for it holds a space; it was left out.")
+
+
+@pytest.mark.parametrize(
+    ("text", "link"),
+    [
+        ("https://p.test/a\n   b.jpg", "https://p.test/ab.jpg"),
+        ("//p.test/a b", "https://p.test/a%20b"),
+        ("https://p.test/?q=a\u00a0b", "https://p.test/?q=a%C2%A0b"),
+        ("https://p .test/a", ""),
+        ("https://p.test/1.jpg https://p.test/2.jpg", "https://p.test/1.jpg"),
+    ],
+)
+def test_blanks_in_links_are_escaped_where_that_gives_a_link(load, yml, offer, text, link):
+    (record,) = load(yml(offer("a", picture=text))).records
+    assert "".join(record.content.picture_urls[:1]) == link
+    assert len(record.content.picture_urls) == (0 if not link else 2 if "2.jpg" in text else 1)
 
 
 @pytest.mark.parametrize("text", ["bad one", "ftp://shop.test/a b", "x" * 200 + " y"])
 def test_what_is_no_link_without_its_spaces_either_is_not_blamed_on_them(load, yml, offer, text):
     (issue,) = load(yml(offer("a", url=text))).records[0].errors
     assert "space" not in issue.message
+
+
+@pytest.mark.parametrize(
+    ("attribute", "available", "stock", "codes"),
+    [
+        ("12", True, 12, []),
+        ("0", False, 0, []),
+        ("1", True, 0, []),
+        ("false", False, 0, []),
+        ("нет", False, 0, []),
+        ("в наличии", True, 0, []),
+        ("нет в наличии", False, 0, []),
+        ("pampam", True, 0, ["FIELD_INVALID"]),
+        ("-3", True, 0, ["FIELD_INVALID"]),
+    ],
+)
+@pytest.mark.parametrize("place", ["attribute", "element"])
+def test_what_availability_says_and_what_it_does_not(load, yml, offer, place, attribute, available, stock, codes):
+    text = offer("a", available=None if place == "attribute" else attribute)
+    if place == "attribute":
+        text = text.replace('id="a"', f'id="a" available="{attribute}"')
+    (record,) = load(yml(text)).records
+    assert (record.content.available, record.content.stock_quantity) == (available, stock)
+    assert [issue.code for issue in record.errors] == codes
+    for issue in record.errors:
+        assert issue.message == (
+            f"“{attribute}” does not fit available, which takes true or false, or the number of pieces; "
+            "it was left out."
+        )
+        assert issue.path == ("offer/@available" if place == "attribute" else "offer/available")
+    (patched,) = load(yml(text), patch=True).records
+    assert ("available" in patched.named_fields) == (not codes)
+
+
+def test_a_stated_stock_counts_before_the_number_in_the_flag(load, yml, offer):
+    text = offer("a", quantity="3").replace('id="a"', 'id="a" available="12"')
+    assert load(yml(text)).records[0].content.stock_quantity == 3
+
+
+@pytest.mark.parametrize(
+    ("elements", "category_id", "path"),
+    [
+        ({"categoryId": None, "category": "Дом &gt; Кухня &gt; Чайники"}, "", ["Дом", "Кухня", "Чайники"]),
+        ({"categoryId": None, "category": "Дом / ТВ/Аудио"}, "", ["Дом", "ТВ/Аудио"]),
+        ({"categoryId": None, "product_type": "Дом | Кухня"}, "", ["Дом", "Кухня"]),
+        ({"categoryId": None, "category": "1"}, "1", ["Кухня"]),
+        ({"categoryId": "77", "category": "Дом &gt; Сад"}, "77", ["Дом", "Сад"]),
+        ({"categoryId": "1", "category": "Дом &gt; Сад"}, "1", ["Кухня"]),
+    ],
+)
+def test_a_category_in_words_is_a_path(load, yml, offer, elements, category_id, path):
+    loaded = load(yml(offer("a", **elements)))
+    content = loaded.records[0].content
+    assert (content.category_id, list(content.category_path)) == (category_id, path)
+    assert loaded.codes == []
+    assert loaded.scan.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("price", "micros"),
+    [("1 200,50", 1_200_500_000), ("1 200", 1_200_000_000), ("1200 руб.", 1_200_000_000), ("1 200 ₽", 1_200_000_000)],
+)
+def test_amounts_are_read_as_in_other_formats(load, yml, offer, price, micros):
+    loaded = load(yml(offer("a", price=price, oldprice="2 000,00")))
+    assert loaded.codes == []
+    content = loaded.records[0].content
+    assert (content.price.amount_micros, content.price.currency_code) == (micros, "RUB")
+    assert content.old_price.amount_micros == 2_000_000_000
+
+
+def test_a_currency_beside_the_amount_is_that_of_the_offer(load, yml, offer):
+    loaded = load(yml(offer("a", price="10 EUR", currencyId=None)))
+    assert loaded.codes == []
+    assert loaded.records[0].content.price.currency_code == "EUR"
+
+
+def test_a_price_of_zero_leaves_no_old_price_alone(load, yml, offer):
+    loaded = load(yml(offer("a", price="0", oldprice="100")))
+    assert loaded.codes == [("a", "PRICE_ZERO")]
+    assert not loaded.records[0].content.HasField("old_price")
+
+
+def test_texts_that_were_escaped_twice_are_told(load, yml, offer):
+    name = "Шкаф &amp;quot;Дуб&amp;quot; &amp;amp; полка &amp;nbsp;&amp;laquo;М&amp;raquo; &amp;foo;"
+    (record,) = load(yml(offer("a", name=name, vendor="A&amp;amp;B", model="M&amp;M"))).records
+    content = record.content
+    assert (content.title, content.vendor, content.model) == ('Шкаф "Дуб" & полка «М» &foo;', "A&B", "M&M")
+    assert [(issue.code, issue.path) for issue in record.errors] == [
+        ("ESCAPED_TWICE", "offer/name"), ("ESCAPED_TWICE", "offer/vendor"),
+    ]  # fmt: skip
+    assert "“A&amp;B” was escaped twice" in record.errors[1].message
+
+
+@pytest.mark.parametrize("external_id", ["7,46221E+11", "7.46221E+11", "1E+15", "#N/A", "#ЗНАЧ!", "#####"])
+def test_ids_that_a_spreadsheet_destroyed_are_named(load, yml, offer, external_id):
+    loaded = load(yml(offer(external_id), offer("a"), offer(external_id), offer("A7E+11"), offer("7E11")))
+    assert loaded.codes == [(external_id, "ID_DESTROYED")] * 2
+    of, duplicate = offer_requests_pb2.RECORD_KIND_OFFER, offer_requests_pb2.RECORD_KIND_DUPLICATE
+    # The first one is known to the owner by its id, and stays as it is there.
+    assert [record.kind for record in loaded.records] == [of, of, duplicate, of, of]
+
+
+def test_the_file_of_mail_ru_is_yml_under_another_root(load, yml, offer):
+    content = yml(offer("a")).replace(b"yml_catalog", b"torg_price")
+    loaded = load(content)
+    assert (loaded.scan.format, loaded.codes, loaded.records[0].content.title) == ("yml", [], "Чайник")
+    with pytest.raises(FeedFault) as caught:
+        load(b"<torg_price/>")
+    assert "no <shop> inside <torg_price>" in caught.value.message
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("tag", ["picture", "url", "available", "category", "name", "price"])
+@pytest.mark.parametrize("text", [" ", ",", "1 ", "&amp;a", "/ ", "1,"])
+def test_long_texts_take_no_time(load, yml, offer, tag, text):
+    """Patterns that begin anew at each blank of a run of blanks would take the square of its length."""
+    inside = f"https://p.test/{text * (120_000 // len(text))}x"
+    began = time.process_time()
+    load(yml(offer("a", **{tag: inside}, extra=f"<model>{text * 200}</model><vendor>{text * 200}</vendor>")))
+    assert time.process_time() - began < 5

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from typing import Any, Final
+from uuid import UUID
 
 import structlog
 
 from classifeed.feeds.v1 import task_pb2
+from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_CONFIRM, HOLD_DECISION_UNSPECIFIED, HoldDecision
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed_common.blobs import BlobMissing, BlobRefs, BlobStore
 from classifeed_common.db import Database, Tx
@@ -49,21 +51,32 @@ async def create_task(db: Database, jobs: JobStore, request: CreateTaskRequest, 
         if loaded is not None:
             return loaded
         key = await tasks.draw_key(tx, wanted.seller_id, wanted.namespace)
-        job = await jobs.enqueue(
-            tx,
-            QUEUE,
-            TASK,
-            key._asdict(),
-            lock_key=key.lock_key,
-            partition_key=key.seller_id,
-            # Passing faults are retried for as long as they last; lasting ones end the task, not the job.
-            max_attempts=None,
-            producer="processor",
-        )
-        await tasks.insert_task(tx, key, job.job_id, _columns_of(wanted))
+        job_id = await enqueue_run(tx, jobs, key)
+        await tasks.insert_task(tx, key, job_id, _columns_of(wanted))
         if wanted.source_sha256:
             await _REFS.add(tx, wanted.source_sha256, key.blob_ref)
         return key
+
+
+def decision_at_start(*, allow_removals: bool) -> HoldDecision:
+    """Return what is decided about the removals of a task before it begins."""
+    return HOLD_DECISION_CONFIRM if allow_removals else HOLD_DECISION_UNSPECIFIED
+
+
+async def enqueue_run(tx: Tx, jobs: JobStore, key: TaskKey) -> UUID:
+    """Enqueue a job that runs a task to its end, or on from where its phase says, and return its id."""
+    job = await jobs.enqueue(
+        tx,
+        QUEUE,
+        TASK,
+        key._asdict(),
+        lock_key=key.lock_key,
+        partition_key=key.seller_id,
+        # Passing faults are retried for as long as they last; lasting ones end the task, not the job.
+        max_attempts=None,
+        producer="processor",
+    )
+    return job.job_id
 
 
 async def keep_source(blobs: BlobStore, request: CreateTaskRequest) -> None:
@@ -121,7 +134,9 @@ def _columns_of(wanted: WantedTask) -> dict[str, Any]:
         "source_bytes": wanted.source_bytes,
         "file_name": wanted.file_name,
         "format_wanted": wanted.format_wanted,
+        "default_currency": wanted.default_currency,
         "parser_version": PARSER_VERSION,
+        "decision": decision_at_start(allow_removals=wanted.allow_removals),
     }
 
 

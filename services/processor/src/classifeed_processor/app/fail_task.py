@@ -11,13 +11,13 @@ from classifeed.feeds.v1 import task_pb2
 from classifeed_common.db import Tx
 from classifeed_common.ids import new_incident
 from classifeed_jobs import FailedJob, JobStore
+from classifeed_processor.app.cancel_task import end_canceled
 from classifeed_processor.app.finish_task import finish_task
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.store import tasks
 
 _log = structlog.get_logger(__name__)
-_CANCELED: Final = ("LOAD_CANCELED", "The operator canceled the load before its end")
 _FAILED: Final = ("INTERNAL_FAULT", "The load cannot go on because of a fault of ours")
 _BY_REASON: Final[Mapping[str, tuple[str, str]]] = {
     "QUARANTINED": ("QUARANTINED", "The program that reads the file was killed three times while it read it"),
@@ -26,16 +26,20 @@ _BY_REASON: Final[Mapping[str, tuple[str, str]]] = {
 
 
 async def fail_task(tx: Tx, key: TaskKey, job: FailedJob) -> None:
-    """End the task FAILED, unless it has ended: nothing will run it any more, and its namespace waits for its end.
+    """End the task, unless it has ended: nothing will run it any more, and its namespace waits for its end.
 
-    The incident in the seller's words stands in the log, with the exception where there was one. What an operator wrote
-    about a cancellation stays in the job's journal.
+    It ends CANCELED with a job that an operator canceled, whatever its phase, else FAILED. The incident in the seller's
+    words stands in the log, with the exception where there was one. What an operator wrote about a cancellation stays
+    in the job's journal.
     """
     state = await tasks.lock_task(tx, key)
     if state is None or not state.is_open:
         return
+    if job.outcome == "canceled":
+        await end_canceled(tx, key, state)
+        return
     incident = job.incident or new_incident()
-    code, what = _CANCELED if job.outcome == "canceled" else _BY_REASON.get(job.reason, _FAILED)
+    code, what = _BY_REASON.get(job.reason, _FAILED)
     fault = FeedFault(code, f"{what} (incident {incident})")
     _log.error(
         "task.abandoned",

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 import structlog
 
 from classifeed.feeds.v1 import task_pb2
-from classifeed.feeds.v1.offer_requests_pb2 import RunCheck, TaskEnd
+from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_CONFIRM, RunCheck, TaskEnd
 from classifeed.feeds.v1.task_pb2 import FeedStatistics
 from classifeed_common.db import Tx
 from classifeed_common.kafka import message_of
@@ -79,6 +79,8 @@ async def _next_step(ctx: JobContext, parts: RunParts, key: TaskKey) -> _Step | 
             await finish_task(tx, parts.jobs, key, task_pb2.TASK_STATUS_SUPERSEDED)
             return None
         await tasks.supersede_held(tx, key)
+        if await tasks.has_earlier(tx, key):
+            raise Snooze(_EARLIER_S)  # a held one was decided about meanwhile, and has its turn first
         if ctx.claim_no > 1:
             await FurthestBatch(ctx).note_earlier_run(tx, await tasks.find_last_batch(tx, key, state.run))
         statistics = FeedStatistics(bytes=state.source_bytes)
@@ -136,7 +138,7 @@ async def _end_run(ctx: JobContext, parts: RunParts, key: TaskKey, state: TaskSt
     """Says the end of the run and gives the owner's reply a moment to move the task.
 
     Reached only after every batch of the run was acknowledged. The end may be said any number of times; the owner
-    replies to the second one what it replied to the first.
+    replies to the second one what it replied to the first, unless that was HELD and the second one has a decision.
     """
     end = TaskEnd(
         seller_id=key.seller_id,
@@ -147,6 +149,8 @@ async def _end_run(ctx: JobContext, parts: RunParts, key: TaskKey, state: TaskSt
         digest=state.digest or b"",
         mode=state.mode,
         disposition=state.disposition,
+        # Whoever removes a feed, or allows removals beforehand, is not asked again.
+        decision=HOLD_DECISION_CONFIRM if state.kind == task_pb2.TASK_KIND_DELETE else state.decision,
     )
     await parts.sender.send([message_of(parts.topic, key.seller_id.encode(), end)])
     patient_until = time.monotonic() + _PATIENCE_S

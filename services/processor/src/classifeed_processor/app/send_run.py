@@ -173,7 +173,8 @@ async def _send_batches(
     before: Sent,
     window: Callable[[], int],
 ) -> _Sending:
-    batches = read_batches(scan, RunAddress(key.seller_id, key.namespace, key.task_id, run, state.mode))
+    address = RunAddress(key.seller_id, key.namespace, key.task_id, run, state.mode)
+    batches = read_batches(scan, address, default_currency=state.default_currency)
     reading.closing(batches.close)
     envelope = message_of(parts.topic, key.seller_id.encode(), OfferBatch())
     size = min(_CHUNK_BATCHES, parts.windows.largest)

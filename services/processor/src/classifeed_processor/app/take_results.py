@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import Final, TypeAlias
 
@@ -24,9 +24,16 @@ from classifeed_processor.store.results import LockedTask
 _log = structlog.get_logger(__name__)
 _IN_PROGRESS: Final = task_pb2.TASK_STATUS_IN_PROGRESS
 _HELD: Final = task_pb2.TASK_STATUS_HELD
+# What a canceled load had on its way is applied, so it counts.
+_COUNTED: Final = frozenset({_IN_PROGRESS, task_pb2.TASK_STATUS_CANCELED})
 _LOST_REPLIES: Final = (
     "The load has arrived as a whole. What became of the offers in {} of its parts was lost on the way back, "
     "so the counts and issues are too low."
+)
+# Begins with a code, for programs.
+_REMOVALS_REJECTED: Final = (
+    "REMOVALS_REJECTED: {:,} offers that the file lacks stay in the search, as their removal was rejected. The next "
+    "load of a file without them is held again."
 )
 
 Answer: TypeAlias = OfferBatchResult | TaskEndResult | RunCheckResult
@@ -66,7 +73,7 @@ class _Taking:
         self.moved: set[TaskKey] = set()
 
     async def take_batches(self, answers: Sequence[OfferBatchResult]) -> None:
-        current = [answer for answer in answers if self._of_run(answer, {_IN_PROGRESS}) is not None]
+        current = [answer for answer in answers if self._of_run(answer, _COUNTED) is not None]
         first = await results.answer_batches(
             self._tx, [(_key(answer), answer.run, answer.batch_id) for answer in current if not _is_refused(answer)]
         )
@@ -78,7 +85,8 @@ class _Taking:
                 by_task[key].append(answer)
         for key, batch_results in by_task.items():
             await self._add_up(key, batch_results)
-            if any(result.outcome == offer_results_pb2.BATCH_OUTCOME_STALE for result in batch_results):
+            is_stale = any(result.outcome == offer_results_pb2.BATCH_OUTCOME_STALE for result in batch_results)
+            if is_stale and self._found[key].status == _IN_PROGRESS:
                 # Of our own run nothing is stale unless a newer task of the namespace has begun at the owner.
                 await self._finish(key, task_pb2.TASK_STATUS_SUPERSEDED)
         self.moved |= by_task.keys()
@@ -98,13 +106,18 @@ class _Taking:
             case offer_results_pb2.TASK_END_OUTCOME_COMPLETED:
                 await self._complete(key, task, answer)
             case offer_results_pb2.TASK_END_OUTCOME_INCOMPLETE:
+                if task.status == _HELD:
+                    return  # no job would run it again; whoever decides has its end said again
                 missing = ", ".join(map(str, answer.missing_batches[:5])) or "none that is known"
                 await self._run_again(key, task, f"it missed batches; last: {missing}")
             case offer_results_pb2.TASK_END_OUTCOME_STALE:
                 await self._finish(key, task_pb2.TASK_STATUS_SUPERSEDED)
             case offer_results_pb2.TASK_END_OUTCOME_HELD:
+                if task.status == _HELD or task.decision:
+                    return  # the reply to an end that was said before the decision
+                _log.warning("task.held", task=key.name, removals=answer.hold.removals, offers=answer.hold.offers)
                 await self._add_answer_time(key, task, answer.run)
-                await tasks.hold_task(self._tx, key)
+                await tasks.hold_task(self._tx, key, answer.hold)
                 await begin_next(self._tx, self._jobs, key)
                 await self._wake(key, replace(task, status=_HELD))
             case unknown:
@@ -125,7 +138,7 @@ class _Taking:
 
     async def _complete(self, key: TaskKey, task: LockedTask, answer: TaskEndResult) -> None:
         lost = await tasks.count_unanswered(self._tx, key, task.run)
-        if lost and task.incomplete_runs + 1 < MAX_LOSSES:
+        if lost and task.status == _IN_PROGRESS and task.incomplete_runs + 1 < MAX_LOSSES:
             await self._go_on(key, task, lost)
             return
         if lost:
@@ -133,6 +146,8 @@ class _Taking:
         statistics = await results.lock_statistics(self._tx, key, task.run)
         statistics.removed = answer.removed
         statistics.made_manual = answer.made_manual
+        if answer.kept:
+            await tasks.warn(self._tx, key, _REMOVALS_REJECTED.format(answer.kept))
         await results.save_statistics(self._tx, key, statistics, answered=True)
         await self._add_answer_time(key, task, task.run)
         await self._finish(key, task_pb2.TASK_STATUS_SUCCEEDED)
@@ -181,7 +196,7 @@ class _Taking:
         await results.save_statistics(self._tx, key, statistics, answered=True)
         await results.touch_task(self._tx, key)
 
-    def _of_run(self, answer: Answer, statuses: set[task_pb2.TaskStatus]) -> LockedTask | None:
+    def _of_run(self, answer: Answer, statuses: Set[task_pb2.TaskStatus]) -> LockedTask | None:
         """The task of an answer about its run, while it has one of these statuses; None: the answer comes too late."""
         task = self._found.get(_key(answer))
         return task if task is not None and answer.run == task.run and task.status in statuses else None

@@ -27,6 +27,7 @@ class IssueCode:
         message: What happened.
         expected: What would have been accepted.
         suggestion: What to change.
+        cause: How offers come to be so.
 
     Message, expected and suggestion are format strings over the names that the file's format has for its fields
     (`*_tag`, `*_words`, `*_remedy`); message and expected also over `value`, `field` and what the check adds.
@@ -39,6 +40,7 @@ class IssueCode:
     message: str
     expected: str
     suggestion: str
+    cause: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,20 @@ ISSUES: Final = _issues(
         "The offer has no id, so it cannot be told from the others or found again in the next load.",
         "{id_words} with 1 to 256 characters, different for each offer",
         "Write {id_words} into each {offer_tag}: an id of its own that stays the same from load to load.",
+        "The export leaves the id out, writes it under another name, or has none for this offer.",
+    ),
+    IssueCode(
+        "ID_DESTROYED",
+        ERROR,
+        VALIDATION,
+        "A spreadsheet destroyed the id",
+        "The id {value} is what a spreadsheet makes of a long number or of a formula that fails: the real id is lost, "
+        "and many offers may share this one.",
+        "the id as your database has it, with all its digits",
+        "Format the column of ids as text before you fill it in, or export straight from the shop system, and load "
+        "the file again.",
+        "The list of offers went through Excel or another spreadsheet, which takes ids for numbers and rounds them "
+        "(746221000012 becomes 7,46221E+11).",
     ),
     IssueCode(
         "ID_TOO_LONG",
@@ -82,6 +98,7 @@ ISSUES: Final = _issues(
         "The id has {length} characters.",
         "at most 256 characters",
         "Use the article number or the key of your database as id.",
+        "The export writes a title or a link as the id.",
     ),
     IssueCode(
         "ID_RESERVED",
@@ -91,6 +108,7 @@ ISSUES: Final = _issues(
         "The id {value} begins with “record:”, under which offers without an id are listed.",
         "an id that does not begin with “record:”",
         "Put anything else before the number.",
+        "The id happens to begin as the names of offers without an id do.",
     ),
     IssueCode(
         "DUPLICATE_ID",
@@ -100,87 +118,39 @@ ISSUES: Final = _issues(
         "The id {value} stands on line {first_line} already; only the first offer with an id is read.",
         "an id that no other offer of the file has",
         "Remove one of the two offers, or give it an id of its own.",
+        "One product is exported twice, once for each category or variant, or two products share an id.",
     ),
     IssueCode(
         "TITLE_MISSING",
         ERROR,
         VALIDATION,
         "The offer has no title",
-        "The offer says no title: {title_words} is missing or empty.",
+        "The offer says no title: {title_words} is missing, or has no letter and no digit.",
         "{title_words}",
         "Add {title_tag} with what you sell, in words a buyer would search for.",
-    ),
-    IssueCode(
-        "TITLE_TOO_LONG",
-        WARNING,
-        VALIDATION,
-        "The title was cut",
-        "The title has {length} characters; it was cut after 1,000.",
-        "at most 1,000 characters",
-        "Keep the title short and move the rest to {description_tag}.",
-    ),
-    IssueCode(
-        "PRICE_MISSING",
-        WARNING,
-        VALIDATION,
-        "The offer has no price",
-        "The offer has no {price_tag}, or it is empty; it is shown without one.",
-        "{price_words}",
-        "Add {price_tag} with the amount in the offer's currency: buyers who search by price do not find the offer.",
+        "The element is missing or empty, or a dot or a dash stands in it to fill it in.",
     ),
     IssueCode(
         "PRICE_INVALID",
         ERROR,
         VALIDATION,
         "The price is not an amount",
-        "“{value}” is not an amount.",
+        "“{value}” is not one amount.",
         "{price_words}",
         "Write one amount, without ranges or other signs: {price_words}.",
-    ),
-    IssueCode(
-        "PRICE_ZERO",
-        WARNING,
-        VALIDATION,
-        "The price is zero",
-        "The price is zero; the offer is shown without one.",
-        "an amount above zero",
-        "Give the real price: buyers who search by price do not find the offer.",
-    ),
-    IssueCode(
-        "OLD_PRICE_INVALID",
-        WARNING,
-        VALIDATION,
-        "The old price is not an amount",
-        "“{value}” is not an amount; the old price was left out.",
-        "{price_words}",
-        "Write one amount, without ranges or other signs: {price_words}.",
-    ),
-    IssueCode(
-        "OLD_PRICE_NOT_HIGHER",
-        WARNING,
-        VALIDATION,
-        "The old price is not above the price",
-        "The old price {value} is not above the price {price}; the old price was left out.",
-        "an amount above the price",
-        "Give what the offer cost before the discount, or leave the old price out where there is none.",
+        "The price is a range or a text, has two decimal separators, or names another currency than the offer. “1,200” "
+        "may mean two amounts and is not guessed at; “1 200,50” is read.",
     ),
     IssueCode(
         "CURRENCY_MISSING",
         ERROR,
         VALIDATION,
         "The offer has no currency",
-        "The offer names no currency for its price, and the file has no main currency to take instead.",
+        "The offer names no currency for its price, and there is none to take instead.",
         "a currency code such as RUB",
-        "{currency_remedy}",
-    ),
-    IssueCode(
-        "CURRENCY_ASSUMED",
-        WARNING,
-        VALIDATION,
-        "The shop's currency was taken",
-        "The offer has no {currency_tag}; the shop's main currency {currency} was taken.",
-        "a currency code such as RUB",
-        "Add {currency_tag} to the offer.",
+        "{currency_remedy} Or name the currency of all such amounts at once: `--currency RUB` with `classifeed feed "
+        "add`, `feed set` or `feed upload`.",
+        "The export writes bare amounts, as the shop sells in one currency only.",
     ),
     IssueCode(
         "CURRENCY_UNKNOWN",
@@ -190,61 +160,7 @@ ISSUES: Final = _issues(
         "“{value}” is not the code of a currency.",
         "a code of ISO 4217 such as RUB, KZT, BYN, USD, EUR (RUR is read as RUB)",
         "Correct the code in {currency_tag}.",
-    ),
-    IssueCode(
-        "CATEGORY_MISSING",
-        ERROR,
-        CATEGORY,
-        "The offer has no category",
-        "The file lists categories, but the offer names none of them.",
-        "{category_words}",
-        "Add {category_tag} to the offer: {category_words}.",
-    ),
-    IssueCode(
-        "CATEGORY_UNKNOWN",
-        ERROR,
-        CATEGORY,
-        "The shop has no such category",
-        "The offer is in the category {value}, but {categories_tag} of this file has no category with that id.",
-        "an id out of {categories_tag}",
-        "Add the category to {categories_tag}, or correct {category_tag}.",
-    ),
-    IssueCode(
-        "URL_INVALID",
-        WARNING,
-        VALIDATION,
-        "The link cannot be used",
-        "“{value}” is not a link{because}; it was left out.",
-        "an address that begins with http:// or https://",
-        "Write the whole address of the page, with https://, and write %20 for each space in it.",
-    ),
-    IssueCode(
-        "PICTURE_URL_INVALID",
-        WARNING,
-        VALIDATION,
-        "The link of a picture cannot be used",
-        "“{value}” is not a link to a picture{because}; it was left out.",
-        "an address that begins with http:// or https://",
-        "Write the whole address of the picture, with https://, one {picture_tag} for each, and write %20 for each "
-        "space in it.",
-    ),
-    IssueCode(
-        "COORDINATES_INVALID",
-        WARNING,
-        GEOCODING,
-        "The coordinates cannot be used",
-        "“{value}” is not a point on Earth; the coordinates were left out.",
-        "latitude from -90 to 90 and longitude from -180 to 180, in degrees",
-        "Correct the coordinates, or leave them out and give the address.",
-    ),
-    IssueCode(
-        "FIELD_INVALID",
-        WARNING,
-        VALIDATION,
-        "A value does not fit its field",
-        "“{value}” does not fit <{field}>; it was left out.",
-        "{expected}",
-        "Correct the value, or leave the element out.",
+        "The code is misspelt, or a sign such as $ stands for it, which may mean twenty currencies.",
     ),
     IssueCode(
         "OFFER_TOO_LARGE",
@@ -254,15 +170,159 @@ ISSUES: Final = _issues(
         "The offer has {size:,} {unit}; at most {limit:,} can be taken.",
         "at most 262,144 bytes and 2,000 elements in one {offer_tag}",
         "Shorten the description; put pictures in as links, not as data.",
+        "A picture or a whole web page stands in the description.",
+    ),
+    IssueCode(
+        "CATEGORY_MISSING",
+        WARNING,
+        CATEGORY,
+        "The offer has no category",
+        "The file lists categories, but the offer names none of them; it was taken without a category.",
+        "{category_words}",
+        "Add {category_tag} to the offer: {category_words}.",
+        "The product is in no category of the shop, or the export leaves it out.",
+    ),
+    IssueCode(
+        "CATEGORY_UNKNOWN",
+        WARNING,
+        CATEGORY,
+        "The shop has no such category",
+        "The offer is in the category {value}, but {categories_tag} of this file has no category with that id; it was "
+        "taken without a category.",
+        "an id out of {categories_tag}",
+        "Add the category to {categories_tag}, or correct {category_tag}.",
+        "The category was removed or hidden in the shop, and its products were not.",
+    ),
+    IssueCode(
+        "PRICE_MISSING",
+        WARNING,
+        VALIDATION,
+        "The offer has no price",
+        "The offer has no {price_tag}, or it is empty; it is shown without one.",
+        "{price_words}",
+        "Add {price_tag} with the amount in the offer's currency: buyers who search by price do not find the offer.",
+        "The product has no price in the shop, or the export writes it under another name.",
+    ),
+    IssueCode(
+        "PRICE_ZERO",
+        WARNING,
+        VALIDATION,
+        "The price is zero",
+        "The price is zero; {instead}.",
+        "an amount above zero",
+        "Give the real price: buyers who search by price do not find offers without one.",
+        "Many shops write 0 for a price on request, or for a product that is not sold any more.",
+    ),
+    IssueCode(
+        "OLD_PRICE_INVALID",
+        WARNING,
+        VALIDATION,
+        "The old price is not an amount",
+        "“{value}” is not one amount; the old price was left out.",
+        "{price_words}",
+        "Write one amount, without ranges or other signs: {price_words}.",
+        "The old price is a range or a text, or has two decimal separators.",
+    ),
+    IssueCode(
+        "OLD_PRICE_NOT_HIGHER",
+        WARNING,
+        VALIDATION,
+        "The old price is not above the price",
+        "The old price {value} is not above the price {price}; the old price was left out.",
+        "an amount above the price",
+        "Give what the offer cost before the discount, or leave the old price out where there is none.",
+        "The export fills the old price in for every offer, also where there is no discount.",
+    ),
+    IssueCode(
+        "CURRENCY_ASSUMED",
+        WARNING,
+        VALIDATION,
+        "The currency was assumed",
+        "The offer names no currency for its price; {currency} was taken, {source}.",
+        "a currency code such as RUB",
+        "{currency_remedy}",
+        "The export writes bare amounts, as the shop sells in one currency only.",
+    ),
+    IssueCode(
+        "TITLE_TOO_LONG",
+        WARNING,
+        VALIDATION,
+        "The title was cut",
+        "The title has {length} characters; it was cut after 1,000.",
+        "at most 1,000 characters",
+        "Keep the title short and move the rest to {description_tag}.",
+        "The description stands in the title.",
+    ),
+    IssueCode(
+        "ESCAPED_TWICE",
+        WARNING,
+        VALIDATION,
+        "The text was escaped twice",
+        "“{value}” was escaped twice; its escapes were resolved once more.",
+        "a text that is escaped once, such as &amp; for &",
+        "Have the export escape each text once: a text that comes out of HTML must be unescaped before it is written "
+        "as XML.",
+        "The text is kept as HTML in the shop, with &quot; or &amp; in it, and is escaped again for the file.",
+    ),
+    IssueCode(
+        "LINK_ESCAPED",
+        WARNING,
+        VALIDATION,
+        "A link holds a space",
+        "“{value}” holds a space, which a link cannot; it was taken with %20 for each.",
+        "a link without spaces",
+        "Write %20 for each space in a link, or name the files without spaces.",
+        "The link is made of the name of a file, which has a space in it.",
+    ),
+    IssueCode(
+        "URL_INVALID",
+        WARNING,
+        VALIDATION,
+        "The link cannot be used",
+        "“{value}” is not a link{because}; it was left out.",
+        "an address of at most 4,096 characters that begins with http:// or https://",
+        "Write the whole address of the page, with https://.",
+        "The link lacks its beginning, or something else stands in its place.",
+    ),
+    IssueCode(
+        "PICTURE_URL_INVALID",
+        WARNING,
+        VALIDATION,
+        "The link of a picture cannot be used",
+        "“{value}” is not a link to a picture{because}; it was left out.",
+        "an address that begins with http:// or https://",
+        "Write the whole address of the picture, with https://, one {picture_tag} for each.",
+        "The link lacks the name of the site, or the name of a file stands in its place.",
+    ),
+    IssueCode(
+        "COORDINATES_INVALID",
+        WARNING,
+        GEOCODING,
+        "The coordinates cannot be used",
+        "“{value}” is not a point on Earth; the coordinates were left out.",
+        "latitude from -90 to 90 and longitude from -180 to 180, in degrees",
+        "Correct the coordinates, or leave them out and give the address.",
+        "Latitude and longitude are swapped, one of them is missing, or they are not in degrees.",
+    ),
+    IssueCode(
+        "FIELD_INVALID",
+        WARNING,
+        VALIDATION,
+        "A value does not fit its field",
+        "“{value}” does not fit {field}, which takes {expected}; it was left out.",
+        "{expected}",
+        "Correct the value, or leave the element out.",
+        "A word stands where a number is read, a text is too long, or an attribute is missing.",
     ),
     IssueCode(
         "TOO_MANY_ISSUES",
         WARNING,
         VALIDATION,
         "There is more wrong with this offer",
-        "{count} further issues of this offer are not listed.",
+        "{count:,} further issues of this offer are not listed.",
         "an offer without errors",
         "Correct what is listed and load the file again.",
+        "Of one offer at most 20 issues are listed, one for each code and field.",
     ),
 )
 
@@ -273,10 +333,20 @@ def _faults(*rows: FaultCode) -> dict[str, FaultCode]:
 
 FAULTS: Final = _faults(
     FaultCode(
-        "FILE_EMPTY",
-        "The file is empty",
-        "The file has no bytes, or nothing but blanks.",
-        "Check how the file is made, and load it again.",
+        "MALFORMED_XML",
+        "The file is not well-formed XML",
+        "An & or < stands alone in a text or a link, a tag is not closed, an entity of HTML such as &nbsp; is used, or "
+        "the file is cut off. What it is, and where, is said with the fault.",
+        "Correct the place that is named. Let a program write the XML rather than joining strings: then none of these "
+        "can happen.",
+    ),
+    FaultCode(
+        "UNKNOWN_FORMAT",
+        "The format of the file is not known",
+        "The file can be read, but it is none of the formats that can be loaded: a table (CSV, TSV, XLSX), a file of "
+        "another marketplace (Avito, Yandex Realty, CIAN, auto.ru, Kyero), or something else.",
+        "Export the offers in a known format. `classifeed feed formats` lists them. "
+        "`classifeed feed formats NAME --sample FILE` saves a sample.",
     ),
     FaultCode(
         "NOT_A_FEED",
@@ -287,11 +357,23 @@ FAULTS: Final = _faults(
         "that.",
     ),
     FaultCode(
-        "UNKNOWN_FORMAT",
-        "The format of the file is not known",
-        "The file can be read, but it is none of the formats that can be loaded.",
-        "Export the offers in a known format. `classifeed feed formats` lists them. "
-        "`classifeed feed formats NAME --sample FILE` saves a sample.",
+        "FILE_EMPTY",
+        "The file is empty",
+        "The file has no bytes, or nothing but blanks: the export failed, or was read before it began to write.",
+        "Check how the file is made, and load it again.",
+    ),
+    FaultCode(
+        "ENCODING_WRONG",
+        "The bytes do not fit the declared encoding",
+        "The first line of the file names one encoding and the file is written in another, or two encodings are mixed "
+        "in it.",
+        'Save the file as UTF-8, and name that in its first line: encoding="UTF-8".',
+    ),
+    FaultCode(
+        "ENCODING_UNKNOWN",
+        "The declared encoding is not known",
+        "The first line of the file names an encoding that is not read.",
+        'Save the file as UTF-8, and name that in its first line: encoding="UTF-8".',
     ),
     FaultCode(
         "FORMAT_DIFFERS",
@@ -301,16 +383,10 @@ FAULTS: Final = _faults(
         "Correct the link, or set the feed to the format of the file, or to any format.",
     ),
     FaultCode(
-        "MALFORMED_XML",
-        "The file is not well-formed XML",
-        "A tag is not closed, an & or < stands alone, or the file is cut off.",
-        "Correct the place that is named; let a program write the XML rather than joining strings.",
-    ),
-    FaultCode(
         "STRUCTURE_WRONG",
         "The file lacks a part that its format needs",
-        "The root is right, but what must be inside is missing, stands elsewhere, or has a misspelt tag: the "
-        "case of its letters counts.",
+        "The first tag of the file is right, but what must be inside of it is missing, stands elsewhere, or has a "
+        "misspelt tag: capital and small letters are not the same.",
         "Compare the file with the sample of its format, which `classifeed feed formats` gives.",
     ),
     FaultCode(
@@ -319,18 +395,6 @@ FAULTS: Final = _faults(
         "No offer of the file has a name: it is an update of prices and stock. Loaded as the whole feed, "
         "it would replace every offer by one without a name.",
         "Load the file in mode PATCH, or send the whole feed.",
-    ),
-    FaultCode(
-        "ENCODING_WRONG",
-        "The bytes do not fit the declared encoding",
-        "The file says one encoding and is written in another, or two encodings are mixed in it.",
-        'Save the file as UTF-8 and declare encoding="UTF-8".',
-    ),
-    FaultCode(
-        "ENCODING_UNKNOWN",
-        "The declared encoding is not known",
-        "The declaration names an encoding that is not read.",
-        'Save the file as UTF-8 and declare encoding="UTF-8".',
     ),
     FaultCode(
         "ARCHIVE_BROKEN",
@@ -387,8 +451,15 @@ FAULTS: Final = _faults(
     ),
     FaultCode(
         "LOAD_CANCELED",
-        "The operator canceled the load",
-        "Somebody who runs this installation ended the load before it was done. Nothing was removed.",
-        "Ask the operator why, and load the file again when it is time.",
+        "The load was canceled",
+        "Its owner, or somebody who runs this installation, ended the load before it was done. What it had added and "
+        "changed by then stays. Nothing is removed, unless an operator ended it after its end had been sent.",
+        "To load the file after all, load it again.",
+    ),
+    FaultCode(
+        "REMOVAL_CANCELED",
+        "The removal was canceled",
+        "The offers of a feed that was removed were to go or to be kept by hand, and somebody ended that before.",
+        "To have the offers removed after all, remove the feed once more.",
     ),
 )

@@ -20,16 +20,17 @@ _OFFERS = """
 ## One offer
 
 An ERROR keeps this offer from being applied: one that exists stays as it is, a new one is not created. A WARNING does
-not. All other offers of the file are loaded.
+not. All other offers of the file are loaded. What is wrong several times in one field of an offer is one issue, with
+the place of the first and the count of all.
 
 Of one load at most 100 issues of a code and 10,000 in all are listed. The rest is counted, by code and field, and said
 as “… and 499,912 more with PRICE_INVALID that are not listed”: correct those that are listed, and load the file again.
 
-Words in *italics* stand for elements: an issue of your file names them as its format does (in YML *title* is `<name>`);
-the [table of formats](formats/README.md) has them side by side.
+Words in *italics* stand for elements, and … for what is found in the file: an issue of your file names them as its
+format does (in YML *title* is `<name>`); the [table of formats](formats/README.md) has them side by side.
 """
 
-_NAMES_IN_BRACES = re.compile(r"\{([a-z_]+)\}")
+_NAMES_IN_BRACES = re.compile(r"\{([a-z_]+)(?::,)?\}")
 # What formats fill in with the names that they have for their own fields.
 _NAMES = {
     f"{name}_tag": f"*{name}*"
@@ -49,6 +50,11 @@ _NAMES = {
     "price_words": "an amount as the format writes it, such as 1499.90",
     "currency_remedy": "Name the currency as the format does.",
     "category_words": "a category as the format names it",
+    "because": "",
+    "instead": "the offer is shown without one, or the sale price was taken",
+    "source": "and it is said where that is from",
+    "unit": "bytes or elements",
+    "expected": "what is said beside it",
 }
 
 
@@ -57,24 +63,31 @@ def render() -> str:
     parts = [_HEAD]
     for fault in FAULTS.values():
         parts.append(
-            f"\n### {fault.code}\n\n{fault.title}.\n\n- Cause: {fault.cause}\n- What to do: {fault.suggestion}\n"
+            f"\n### {fault.code}\n\n{fault.title}.\n\n- Cause: {_escape(fault.cause)}\n- What to do: "
+            f"{_escape(fault.suggestion)}\n"
         )
         if fault.upload_suggestion:
             parts.append(f"- What to do with an uploaded file: {fault.upload_suggestion}\n")
     parts.append(_OFFERS)
-    for issue in ISSUES.values():
+    for issue in sorted(ISSUES.values(), key=lambda issue: issue.level != ERROR):
         level = "ERROR" if issue.level == ERROR else "WARNING"
         kind = load_pb2.IssueKind.Name(issue.kind).removeprefix("ISSUE_KIND_").lower()
         parts.append(
             f"\n### {issue.code}\n\n{issue.title}. ({level}, {kind})\n\n- What is said: {_say(issue.message)}\n"
-            f"- Accepted is: {_say(issue.expected)}\n- What to do: {_say(issue.suggestion)}\n"
+            f"- Cause: {_say(issue.cause)}\n- Accepted is: {_say(issue.expected)}\n"
+            f"- What to do: {_say(issue.suggestion)}\n"
         )
     return "".join(parts)
 
 
 def _say(text: str) -> str:
-    named = _NAMES_IN_BRACES.sub(lambda match: _NAMES.get(match[1], match[0]), text)
-    return named.replace("<", "&lt;").replace(">", "&gt;")
+    named = _NAMES_IN_BRACES.sub(lambda match: _NAMES.get(match[1], "…"), text)
+    return _escape(named)
+
+
+def _escape(text: str) -> str:
+    """Returns a text of which Markdown shows every character as it is."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 if __name__ == "__main__":

@@ -25,13 +25,22 @@ class FeedFault(Exception):
         line: Line in the file from 1, 0 when the fault has no place.
         column: Column in characters from 1, 0 when unknown.
         notes: Lines below the words, such as those of a list.
+        fix: What to do about this very fault, as sentences; empty where the words of its code say it.
     """
 
-    def __init__(self, code: str, reason: str, *, line: int = 0, column: int = 0, notes: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        code: str,
+        reason: str,
+        *,
+        line: int = 0,
+        column: int = 0,
+        notes: Sequence[str] = (),
+        fix: str = "",
+    ) -> None:
         self.code = FAULTS[code].code
-        # Of a file any character may come here, and the database takes no zero byte.
-        clean = reason if reason.isprintable() else "".join(char if char.isprintable() else "." for char in reason)
-        self.reason = clean[:_REASON_CHARS]
+        self.reason = _printable(reason)
+        self.fix = _printable(fix)
         self.line = line
         self.column = column
         self.notes = tuple(notes)
@@ -40,7 +49,7 @@ class FeedFault(Exception):
     def below(self, lines: int) -> FeedFault:
         """Return the same fault with its place moved down; one without a place has none there either."""
         line = self.line + lines if self.line else 0
-        return FeedFault(self.code, self.reason, line=line, column=self.column, notes=self.notes)
+        return FeedFault(self.code, self.reason, line=line, column=self.column, notes=self.notes, fix=self.fix)
 
     @property
     def message(self) -> str:
@@ -56,5 +65,11 @@ class FeedFault(Exception):
         where = f" (line {self.line}, column {self.column})" if self.line and self.column else ""
         where = f" (line {self.line})" if self.line and not self.column else where
         fault = FAULTS[self.code]
-        remedy = fault.suggestion if is_fetched else fault.upload_suggestion or fault.suggestion
-        return "\n".join([f"{self.reason}{where}. {remedy}", *self.notes])
+        general = fault.suggestion if is_fetched else fault.upload_suggestion or fault.suggestion
+        return "\n".join([f"{self.reason}{where}. {self.fix or general}", *self.notes])
+
+
+def _printable(text: str) -> str:
+    """Return words without what cannot be shown: a file may have any character, and the database takes no zero byte."""
+    clean = text if text.isprintable() else "".join(char if char.isprintable() else "." for char in text)
+    return clean[:_REASON_CHARS]

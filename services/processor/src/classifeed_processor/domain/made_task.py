@@ -29,6 +29,7 @@ class MadeTask:
     feed_loader_result_id: int | None
     source_sha256: str
     format_wanted: str
+    default_currency: str
     parser_version: int
 
     @property
@@ -53,7 +54,8 @@ class MadeTask:
 
     def holds(self, wanted: WantedTask) -> bool:
         """Says whether the same bytes wait for a decision, which another load of them would take away."""
-        return self.status == task_pb2.TASK_STATUS_HELD and self.source_sha256 == wanted.source_sha256
+        is_same = self.source_sha256 == wanted.source_sha256
+        return self.status == task_pb2.TASK_STATUS_HELD and is_same and not wanted.allow_removals
 
     def has_loaded(self, wanted: WantedTask, parser_version: int) -> bool:
         """Says whether the newest load of a namespace makes a load of this fetched file needless.
@@ -71,6 +73,9 @@ class MadeTask:
         )
 
     def _is_alike(self, wanted: WantedTask) -> bool:
-        return (self.kind, self.source_sha256, self.mode, self.disposition, self.format_wanted) == (
+        return (
+            self.kind, self.source_sha256, self.mode, self.disposition, self.format_wanted, self.default_currency,
+        ) == (
             wanted.kind, wanted.source_sha256, wanted.mode, wanted.disposition, wanted.format_wanted,
+            wanted.default_currency,
         )  # fmt: skip

@@ -54,7 +54,8 @@ def add_issues(statistics: FeedStatistics, errors: Iterable[OfferError]) -> list
         count.count += 1
         if len(count.sample_external_ids) < _SAMPLES and error.external_id not in count.sample_external_ids:
             count.sample_external_ids.append(error.external_id)
-        if listed_of[error.code] < LISTED_A_CODE and listed < LISTED_A_TASK:
+        # The reader of a file gives ids to those that may be listed only.
+        if error.error_id and listed_of[error.code] < LISTED_A_CODE and listed < LISTED_A_TASK:
             listed_of[error.code] += 1
             listed += 1
             to_list.append(error)

@@ -7,6 +7,8 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from classifeed.feeds.v1 import load_pb2, task_pb2
+from classifeed.feeds.v1.offer_requests_pb2 import HoldDecision
+from classifeed_common.errors import NotFound
 from classifeed_common.namespace_names import parse_numbered
 
 MAX_LOSSES: Final = 3
@@ -56,6 +58,16 @@ class TaskKey(NamedTuple):
         """
         return cls(*parse_numbered(name, "tasks"))
 
+    def not_found(self) -> NotFound:
+        """Return the error that says that there is no such task, and why that may be."""
+        return NotFound(
+            "TASK_NOT_FOUND",
+            f"There is no {self.name}. It may have been removed for its age, or lost with a database that was "
+            "restored: then an upload or removal gets a new task within minutes, and the file of a link one at its "
+            "next fetch. "
+            "List the tasks of the namespace; where none has the file, send it again.",
+        )
+
 
 def fetch_name(seller_id: str, namespace: str, result_id: int) -> str:
     """Returns the resource name of a fetch."""
@@ -64,7 +76,10 @@ def fetch_name(seller_id: str, namespace: str, result_id: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TaskState:
-    """A task as the job that runs it finds it; `window` is a value of `Window`."""
+    """A task as the job that runs it finds it; `window` is a value of `Window`.
+
+    `was_decided` tells a decision about a held task from one that was made before it began.
+    """
 
     kind: task_pb2.TaskKind
     status: task_pb2.TaskStatus
@@ -80,9 +95,12 @@ class TaskState:
     feed_version: int
     feed_loader_result_id: int | None
     format_wanted: str
+    default_currency: str
     window: int
     asks: int
     asked_s: float | None
+    decision: HoldDecision
+    was_decided: bool
 
     @property
     def next_ask_s(self) -> float:

@@ -8,11 +8,13 @@ from typing import Final
 
 from classifeed.feeds.v1 import load_pb2, task_pb2
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
+from classifeed_common.currencies import CURRENCY_CODES
 from classifeed_common.errors import FieldViolation, InvalidArgument
 
 _OF_A_FETCH: Final = ("feed_loader_task_id", "feed_loader_result_id")
 _OF_A_LOAD: Final = (
-    "upload_id", *_OF_A_FETCH, "source_sha256", "source_bytes", "file_name", "format", "skip_if_loaded",
+    "upload_id", *_OF_A_FETCH, "source_sha256", "source_bytes", "file_name", "format", "default_currency",
+    "skip_if_loaded",
 )  # fmt: skip
 
 
@@ -26,7 +28,9 @@ class WantedTask:
         feed_loader_result_id: Number of the fetch.
         feed_version: Of the feed that was fetched, or that ends; 0 for an upload.
         format_wanted: The one format that the file may have; empty: any.
+        default_currency: ISO code of amounts for which the file names none; empty: as the format says.
         skip_if_loaded: Whether a load of the same file will do.
+        allow_removals: Whether it may remove as much as it says. The first request for a task decides.
     """
 
     seller_id: str
@@ -42,7 +46,9 @@ class WantedTask:
     source_bytes: int
     file_name: str
     format_wanted: str
+    default_currency: str
     skip_if_loaded: bool
+    allow_removals: bool
 
     @property
     def what(self) -> str:
@@ -82,7 +88,9 @@ def read_request(request: CreateTaskRequest) -> WantedTask:
         source_bytes=request.source_bytes,
         file_name=request.file_name,
         format_wanted=request.format,
+        default_currency=request.default_currency,
         skip_if_loaded=request.skip_if_loaded,
+        allow_removals=request.allow_removals,
     )
 
 
@@ -94,6 +102,8 @@ def _violations_of(request: CreateTaskRequest) -> Iterator[FieldViolation]:
         yield from _require(request, ("feed_version",), "is missing: a DELETE says which version of the feed ends")
         return
     yield from _require(request, ("source_sha256",), "is missing: a LOAD has a file")
+    if request.default_currency and request.default_currency not in CURRENCY_CODES:
+        yield FieldViolation("default_currency", "is not the code of a currency in ISO 4217")
     is_fetched = any(getattr(request, field) for field in _OF_A_FETCH)
     if not request.upload_id and not is_fetched:
         yield FieldViolation("upload_id", "is missing: a LOAD names its upload, or its fetch by feed_loader_task_id")

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from classifeed_processor.feed.scan import Category
 
+_ARROW: Final = re.compile("[>»→|]")
+_SLASH: Final = re.compile(r"\s/\s")
 _MAX_DEPTH = 12
 # A path stands in each of a hundred offers of a message.
 _MAX_PATH_CHARS = 600
@@ -42,10 +47,15 @@ class CategoryPaths:
 
 
 def split_path(text: str) -> list[str]:
-    """Returns the names of a path that is written with > between them, from the root on."""
+    """Returns the names of a path from the root on.
+
+    They stand with > between them, or one of the signs that shops write instead of it; a slash is one between blanks
+    only, as it is a part of many names.
+    """
     names: list[str] = []
     room = _MAX_PATH_CHARS
-    for name in (" ".join(part.split()) for part in text.split(">")):
+    separator = _ARROW if _ARROW.search(text) else _SLASH
+    for name in (" ".join(part.split()) for part in separator.split(text)):
         if name and len(names) < _MAX_DEPTH and room >= len(name):
             names.append(name)
             room -= len(name)

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import NamedTuple
 from xml.parsers import expat
+
+
+class LineColumn(NamedTuple):
+    """A place in the file: line and column in characters, each from 1."""
+
+    line: int
+    column: int
 
 
 def child_places(source: bytes, encoding: str) -> list[int]:
@@ -37,3 +46,27 @@ def child_places(source: bytes, encoding: str) -> list[int]:
     except expat.ExpatError:
         return places
     return places
+
+
+def places_in(source: bytes, encoding: str, begin: LineColumn, offsets: Iterable[int]) -> dict[int, LineColumn]:
+    """Return line and column of each of these bytes of an offer, counted in one pass over its source.
+
+    Args:
+        source: The offer from its `<` on.
+        encoding: That of the source.
+        begin: Where the offer begins.
+        offsets: Bytes of the source that begin a character, in any order.
+    """
+    line, column = begin
+    done = 0
+    found: dict[int, LineColumn] = {}
+    for offset in sorted(set(offsets)):
+        breaks = source.count(b"\n", done, offset)
+        if breaks:
+            line += breaks
+            column = 1
+            done = source.rindex(b"\n", done, offset) + 1
+        column += len(source[done:offset].decode(encoding, "replace"))
+        done = offset
+        found[offset] = LineColumn(line, column)
+    return found

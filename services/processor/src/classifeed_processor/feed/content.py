@@ -6,7 +6,7 @@ import codecs
 import contextlib
 from collections.abc import Iterator
 
-from classifeed_processor.feed.opening import Opening
+from classifeed_processor.feed.opening import Insertion, Opening
 from classifeed_processor.feed.source import ByteStream, SourceFile
 
 CHUNK_BYTES = 256 << 10
@@ -22,7 +22,8 @@ def open_content(source: SourceFile, opening: Opening) -> Iterator[ByteStream]:
         remaining = opening.skip_bytes
         while remaining:
             remaining -= len(stream.read(remaining)) or remaining
-        yield _Unfolded(stream, opening.wide) if opening.wide else stream
+        content: ByteStream = _Unfolded(stream, opening.wide) if opening.wide else stream
+        yield _Completed(content, opening.inserted) if opening.inserted is not None else content
 
 
 class _Unfolded:
@@ -38,3 +39,19 @@ class _Unfolded:
             if text := self._decoder.decode(data):
                 return text.encode("utf-8", "replace")
         return self._decoder.decode(b"", True).encode("utf-8", "replace")
+
+
+class _Completed:
+    """A stream with a piece of text inserted."""
+
+    def __init__(self, stream: ByteStream, inserted: Insertion) -> None:
+        self._stream = stream
+        self._inserted = inserted
+        self._read = 0
+
+    def read(self, size: int, /) -> bytes:
+        """Returns some bytes, not always `size`; empty at the end."""
+        data = self._stream.read(size)
+        at = self._inserted.offset - self._read
+        self._read += len(data)
+        return data[:at] + self._inserted.text + data[at:] if 0 <= at < len(data) else data

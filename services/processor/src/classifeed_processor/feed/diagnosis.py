@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Final
 from xml.parsers import expat
 
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.feed.content import CHUNK_BYTES
+from classifeed_processor.feed.entities import undefined_entity
 from classifeed_processor.feed.source import ByteStream
 
 _CODES = expat.errors.codes
 _TAG_MISMATCH = _CODES[expat.errors.XML_ERROR_TAG_MISMATCH]
 _INVALID_TOKEN = _CODES[expat.errors.XML_ERROR_INVALID_TOKEN]
+_UNDEFINED_ENTITY = _CODES[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
 _CUT_OFF = {
     _CODES[name]
     for name in (
@@ -23,7 +27,6 @@ _CUT_OFF = {
 }
 _WORDS = {
     _CODES[expat.errors.XML_ERROR_DUPLICATE_ATTRIBUTE]: "An attribute stands twice in one tag",
-    _CODES[expat.errors.XML_ERROR_UNDEFINED_ENTITY]: "An entity such as &nbsp; is used that XML does not know",
     _CODES[expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]: "Something follows after the end of the root element",
     _CODES[
         expat.errors.XML_ERROR_BAD_CHAR_REF
@@ -32,12 +35,35 @@ _WORDS = {
     _CODES[expat.errors.XML_ERROR_UNBOUND_PREFIX]: "A tag has a prefix that was never declared",
 }
 _STACK = 64
+_TAIL_CHARS: Final = 100
+_AROUND_CHARS: Final = 20
+# An & that the parser took for the beginning of a reference, up to the character at which it saw that it is none.
+_BARE: Final = re.compile(rb"&#?[A-Za-z0-9._:\x80-\xff-]{0,60}\Z")
+_ENTITY: Final = re.compile(rb"&([A-Za-z_:\x80-\xff][A-Za-z0-9._:\x80-\xff-]{0,80});")
+_FIX_CUT_OFF: Final = (
+    "Export the file again, and load it when the export is complete; a program that makes it should write it under "
+    "another name and rename it when it is done."
+)
+_FIX_BARE: Final = (
+    "Write &amp; for each & in texts and links, such as H&amp;M or ?a=1&amp;b=2; a program that writes XML does so by "
+    "itself."
+)
+_FIX_LESS: Final = "Write &lt; for each < in texts; a program that writes XML does so by itself."
 
 
 @dataclass(frozen=True, slots=True)
 class _Open:
     name: str
     line: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Reason:
+    """Words of a fault, and the characters by which it begins before the place that expat names."""
+
+    words: str
+    fix: str = ""
+    before: int = 0
 
 
 def explain(stream: ByteStream, encoding: str, skipped_lines: int) -> FeedFault:
@@ -84,33 +110,61 @@ def explain(stream: ByteStream, encoding: str, skipped_lines: int) -> FeedFault:
     if error is None:
         return FeedFault("MALFORMED_XML", "The file is not well-formed")
     at = len(recent) - (read - parser.ErrorByteIndex)
-    reason = _reason(error.code, stack if depth <= _STACK else [], recent, at)
-    return FeedFault("MALFORMED_XML", reason, line=error.lineno + skipped_lines, column=error.offset + 1)
+    is_cut_off = error.code in _CUT_OFF or (at >= len(recent) and error.code != _TAG_MISMATCH)
+    named = stack if depth <= _STACK else []
+    reason = _cut_off(named, recent, encoding) if is_cut_off else _reason(error.code, named, recent, at, encoding)
+    return FeedFault(
+        "MALFORMED_XML",
+        reason.words,
+        line=error.lineno + skipped_lines,
+        column=max(error.offset + 1 - reason.before, 1),
+        fix=reason.fix,
+    )
 
 
-def _reason(code: int, stack: list[_Open], recent: bytes, at: int) -> str:
+def _cut_off(stack: list[_Open], recent: bytes, encoding: str) -> _Reason:
+    tail = " ".join(recent[-4 * _TAIL_CHARS :].decode(encoding, "replace")[-_TAIL_CHARS:].split())
+    what = "The file ends too early"
+    if stack:
+        what = f"The file ends before <{stack[-1].name}>, opened on line {stack[-1].line}, is closed"
+    return _Reason(f"{what}: it is cut off. Its last {_TAIL_CHARS} characters are “{tail}”", _FIX_CUT_OFF)
+
+
+def _reason(code: int, stack: list[_Open], recent: bytes, at: int, encoding: str) -> _Reason:
     if code == _TAG_MISMATCH and stack:
         closing = recent[at : at + 60].partition(b">")[0].decode("utf-8", "replace").lstrip("</").strip()
         opened = stack[-1]
-        return f"The closing tag </{closing}> does not match <{opened.name}>, which was opened on line {opened.line}"
-    if code in _CUT_OFF or at >= len(recent):
-        if stack:
-            return f"The file ends before <{stack[-1].name}>, opened on line {stack[-1].line}, is closed: it is cut off"
-        return "The file ends too early: it is cut off"
+        return _Reason(
+            f"The closing tag </{closing}> does not match <{opened.name}>, which was opened on line {opened.line}"
+        )
+    if code == _UNDEFINED_ENTITY:
+        found = _ENTITY.search(recent, at)
+        return _Reason(*undefined_entity(found[1].decode(encoding, "replace") if found else "…"))
     if code == _INVALID_TOKEN:
-        return _invalid_token(recent, at)
-    return _WORDS.get(code, expat.errors.messages[code].capitalize())
+        return _invalid_token(recent, at, encoding)
+    return _Reason(_WORDS.get(code, expat.errors.messages[code].capitalize()))
 
 
-def _invalid_token(recent: bytes, at: int) -> str:
-    around = recent[max(at - 1, 0) : at + 1]
+def _invalid_token(recent: bytes, at: int, encoding: str) -> _Reason:
     byte = recent[at : at + 1]
-    if b"&" in around:
-        return "An & stands alone; in XML it is written &amp;"
-    if b"<" in around:
-        return "A < stands alone; in XML it is written &lt;"
+    bare = recent.rfind(b"&", max(at - 64, 0), at)
+    if bare < 0 or not _BARE.match(recent, bare, at):
+        bare = at if byte == b"&" else -1
+    if bare >= 0:
+        around = _around(recent, bare, encoding)
+        before = len(recent[bare:at].decode(encoding, "replace"))
+        return _Reason(f"An & stands alone in “{around}”; in XML it is written &amp;", _FIX_BARE, before)
+    if b"<" in recent[max(at - 1, 0) : at + 1]:
+        return _Reason("A < stands alone; in XML it is written &lt;", _FIX_LESS)
     if byte and byte[0] < 0x20:
-        return f"A control character (byte 0x{byte[0]:02X}) stands in the text; XML forbids it"
+        return _Reason(f"A control character (byte 0x{byte[0]:02X}) stands in the text; XML forbids it")
     if byte and byte[0] >= 0x80:
-        return f"The byte 0x{byte[0]:02X} has no meaning in the file's encoding"
-    return f"“{byte.decode('ascii', 'replace')}” cannot stand here"
+        return _Reason(f"The byte 0x{byte[0]:02X} has no meaning in the file's encoding")
+    return _Reason(f"“{byte.decode('ascii', 'replace')}” cannot stand here")
+
+
+def _around(recent: bytes, at: int, encoding: str) -> str:
+    """Returns the characters around a byte that begins one, as far as they stand on its line."""
+    before = recent[max(at - 4 * _AROUND_CHARS, 0) : at].rpartition(b"\n")[2].decode(encoding, "replace")
+    behind = recent[at : at + 4 * _AROUND_CHARS].partition(b"\n")[0].decode(encoding, "replace")
+    return (before[-_AROUND_CHARS:].rpartition(">")[2] + behind[:_AROUND_CHARS].partition("<")[0]).strip()

@@ -6,6 +6,7 @@ import re
 from xml.parsers import expat
 
 from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.feed.entities import undefined_entity
 from classifeed_processor.feed.limits import Limits
 
 # A reference to another entity; those to characters stay.
@@ -82,8 +83,8 @@ class Doctype:
 
     def _refuse_unknown(self, name: str, _is_parameter: bool) -> None:
         # expat would go on, as it might be declared outside; libxml2 stops there, when half of the offers are sent.
-        reason = f"An entity that XML does not know is used: &{name[:40]};"
-        raise FeedFault("MALFORMED_XML", reason, line=self._parser.CurrentLineNumber)
+        reason, fix = undefined_entity(name)
+        raise FeedFault("MALFORMED_XML", reason, line=self._parser.CurrentLineNumber, fix=fix)
 
     def _refusal(self, reason: str) -> FeedFault:
         return FeedFault("UNSAFE_XML", reason, line=self._parser.CurrentLineNumber)

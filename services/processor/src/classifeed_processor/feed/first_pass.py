@@ -14,15 +14,16 @@ from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.feed.content import open_content
 from classifeed_processor.feed.duplicates import IdHashes
 from classifeed_processor.feed.formats import format_named
+from classifeed_processor.feed.google.tags import UNDECLARED_PREFIX
 from classifeed_processor.feed.opening import Opening
 from classifeed_processor.feed.positions import PositionWriter
 from classifeed_processor.feed.reading import Attempt, ContentReader, EncodingMismatch, open_attempts
 from classifeed_processor.feed.safe_parser import check_with_libxml2, disagreement
 from classifeed_processor.feed.scan import FeedScan, OtherFormat
 from classifeed_processor.feed.source import SourceFile
-from classifeed_processor.feed.unknown_format import unknown_format
+from classifeed_processor.feed.unknown_format import unknown_format, unknown_xml
 
-_SHOWN_BYTES = 200
+_SHOWN_BYTES = 4_096
 
 
 def scan_feed(source: SourceFile, spool_dir: Path) -> FeedScan:
@@ -52,8 +53,10 @@ def _scan_with(source: SourceFile, opening: Opening, attempt: Attempt, positions
     format_scan = reader.format_scan
     if format_scan is None:
         with open_content(source, opening) as stream:
-            raise unknown_format(stream.read(_SHOWN_BYTES), f"XML with the root <{reader.root}>")
+            raise unknown_xml(reader.root, stream.read(_SHOWN_BYTES))
     warnings = [attempt.warning] if attempt.warning else []
+    if opening.inserted is not None:
+        warnings.append(UNDECLARED_PREFIX)
     try:
         warnings += format_scan.finish(opening.skip_lines)
     except OtherFormat as other:

@@ -14,6 +14,7 @@ from classifeed_processor.feed.field_names import FieldNames
 from classifeed_processor.feed.issues import IssueWriter
 from classifeed_processor.feed.scan import FeedScan, ScanFactory
 from classifeed_processor.feed.shape import OfferShape
+from classifeed_processor.feed.table_mapping import MappingOptions
 
 
 class OfferMapping(Protocol):
@@ -36,7 +37,7 @@ class Format:
         shape: Where its offers stand.
         names: What it calls the fields of an offer.
         scan: Makes the first pass.
-        mapping: Makes the second pass of a scanned file; True asks for what a patch needs and for nothing more.
+        mapping: Makes the second pass of a scanned file.
         package: Python package that has its files.
         sample: Name of its sample file.
         schema: Name of its XML Schema; empty when there is none.
@@ -50,7 +51,7 @@ class Format:
     shape: OfferShape
     names: FieldNames
     scan: ScanFactory
-    mapping: Callable[[FeedScan, bool], OfferMapping]
+    mapping: Callable[[FeedScan, MappingOptions], OfferMapping]
     package: str
     sample: str
     schema: str = ""

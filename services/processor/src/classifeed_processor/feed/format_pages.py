@@ -23,6 +23,11 @@ _INDEX = """# Formats of feeds
 
 Made by `python -m classifeed_processor.feed.format_pages docs/reference/formats`; a test keeps them up to date.
 
+Alike in every format: amounts are read as `1499.90`, `1 200,50`, `1200 RUB` or `1 200 ₽` (`1,200` may mean two amounts
+and is refused); spaces in links are percent-encoded; a text that was escaped twice is unescaped once more; a word that
+says nothing of availability counts as absent, and a number above 1 there is the stock. Amounts for which a file names
+no currency have the one that `--currency` of `feed add`, `feed set` or `feed upload` names.
+
 The format of a file is found from its content, never from its name. A file may be packed with gzip, or alone in a zip
 archive. Anything else than what is listed here fails as [UNKNOWN_FORMAT](../error-codes.md#unknown_format).
 `classifeed feed formats` lists the formats and gives a sample of each.
@@ -59,7 +64,13 @@ It is recognised by its {recognised_by}.
 """
     + _READ
     + """
-The id is the attribute `id`. `<currencies>` and `<categories>` are read wherever in `<shop>` they stand.
+- The id is the attribute `id`. `<currencies>` and `<categories>` are read wherever in `<shop>` they stand.
+- `available` is a flag, a word such as `в наличии`, or the number of pieces in stock.
+- An offer without `<currencyId>` has the shop's main currency (`rate="1"`, or the only one that it lists), else the one
+  of the load, else RUB where the shop lists none.
+- An offer without `<categoryId>`, or with one that the shop does not list, has the path in `<category>` or
+  `<product_type>`, such as Home > Kitchen > Kettles. Without any it is taken without a category.
+- A title is `<name>`, or else `<typePrefix>`, `<vendor>` and `<model>`, each said once.
 
 ## Sample
 
@@ -75,17 +86,18 @@ _GOOGLE = (
 - `google_rss` is recognised by its {rss},
 - `google_atom` by its {atom}.
 
-RSS and Atom without that namespace are news and no feed. All elements have its prefix, as in `<g:price>`; the prefix
-may be another than `g`, and elements may lack it where the file has it elsewhere.
+All elements have its prefix, as in `<g:price>`; the prefix may be another than `g`, and elements may lack it where the
+file has it elsewhere. A file that uses `g:` without declaring it, or has no prefix at all and items with an id, a title
+and a price, is read with a warning. Other RSS and Atom is news and no feed.
 """
     + _READ
     + """
 - The id is `<g:id>`, and `<id>` where there is none.
-- A price has its currency beside it: `1499.90 RUB`, also `1,499.90 RUB`, `1 499,90 RUB`, `RUB 1499.90`. `1,499 RUB` may
-  mean two amounts and is refused. A sale price below the price is the price, and the price is the old one.
+- A price has its currency beside it: `1499.90 RUB`, also `1,499.90 RUB`, `1 499,90 RUB`, `RUB 1499.90`. A sale price
+  below the price is the price, and the price is the old one; beside a price of zero it is the price.
 - `in_stock` is available; `preorder` and `backorder` are not available now, and kept as the attribute `availability`.
 - `<g:product_type>` is the path of the category, or else `<g:google_product_category>`, whose number is the category's
-  id.
+  id, or else `<category>`.
 
 ## Sample in RSS 2.0
 

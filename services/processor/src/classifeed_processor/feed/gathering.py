@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -10,7 +10,7 @@ from lxml import etree
 
 from classifeed_processor.feed.shape import inner_text
 
-NOTHING: Final[frozenset[tuple[str, int]]] = frozenset()
+NOTHING: Final[frozenset[etree._Element]] = frozenset()
 
 
 class GatheredOffer:
@@ -52,17 +52,12 @@ class TagTable:
     markup: frozenset[str]
     special_meanings: Mapping[str, str] = field(default_factory=dict)
 
-    def gather(self, offer: etree._Element, skip: frozenset[tuple[str, int]] = NOTHING) -> GatheredOffer:
-        """Returns the texts of an offer.
-
-        Args:
-            offer: The element.
-            skip: Elements (name, nth from 1) that count as absent.
-        """
+    def gather(self, children: Iterable[etree._Element]) -> GatheredOffer:
+        """Returns the texts of an offer that has these elements straight under it."""
         gathered = GatheredOffer()
         texts = gathered.texts
         meaning_of, take_of, pictures = self.single.get, self.special.get, self.picture
-        for child in _without(offer, skip) if skip else offer:
+        for child in children:
             tag = child.tag
             meaning = meaning_of(tag)
             if meaning is not None:
@@ -75,18 +70,22 @@ class TagTable:
                 take(gathered, child)
         return gathered
 
-    def element(self, offer: etree._Element, meaning: str) -> etree._Element | None:
-        """Returns the element in which the offer says something, or None; slow, for messages."""
-        for child in offer:
-            if self.single.get(str(child.tag)) == meaning and inner_text(child).strip():
-                return child
-            if self.special_meanings.get(str(child.tag)) == meaning:
-                return child
-        return None
+    def elements(self, children: Iterable[etree._Element]) -> dict[str, etree._Element]:
+        """Returns the element in which an offer says each thing, by meaning; slow, for messages."""
+        found: dict[str, etree._Element] = {}
+        for child in children:
+            meaning = self.single.get(child.tag)
+            if meaning is None:
+                meaning = self.special_meanings.get(child.tag)
+            elif not inner_text(child).strip():
+                continue
+            if meaning is not None and meaning not in found:
+                found[meaning] = child
+        return found
 
-    def pictures(self, offer: etree._Element) -> list[etree._Element]:
+    def pictures(self, children: Iterable[etree._Element]) -> list[etree._Element]:
         """Returns the elements of `GatheredOffer.pictures`; slow, for messages."""
-        return [child for child in offer if child.tag in self.picture]
+        return [child for child in children if child.tag in self.picture]
 
 
 def take_barcode(gathered: GatheredOffer, element: etree._Element) -> None:
@@ -100,12 +99,3 @@ def take_named_param(gathered: GatheredOffer, element: etree._Element) -> None:
     text = (element.text or "").strip()
     if text and (name := element.get("name")):
         gathered.params.append((name.strip(), text, (element.get("unit") or "").strip()))
-
-
-def _without(offer: etree._Element, skip: frozenset[tuple[str, int]]) -> Iterator[etree._Element]:
-    seen: dict[str, int] = {}
-    for child in offer:
-        tag = str(child.tag)
-        seen[tag] = seen.get(tag, 0) + 1
-        if (tag, seen[tag]) not in skip:
-            yield child

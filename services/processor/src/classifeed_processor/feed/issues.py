@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from lxml import etree
 
-from classifeed.feeds.v1 import load_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferRecord
-from classifeed_processor.domain.error_codes import ISSUES
-from classifeed_processor.feed.child_place import child_places
+from classifeed_processor.domain.error_codes import ISSUES, IssueCode
+from classifeed_processor.domain.statistics import LISTED_A_CODE
+from classifeed_processor.feed.child_place import LineColumn, child_places, places_in
 from classifeed_processor.feed.field_names import FieldNames
 from classifeed_processor.feed.values import space_within
 from classifeed_processor.feed.window import SourceWindow
@@ -18,7 +23,8 @@ MAX_ISSUES = 20
 EXCERPT_CHARS = 200
 _VALUE_CHARS = 200
 _SAID_CHARS = 80
-_LINK_CODES = frozenset({"URL_INVALID", "PICTURE_URL_INVALID"})
+_PLACE = re.compile(r"\{(\w+)[^{}]*\}")
+_LINK_CODES = frozenset({"URL_INVALID", "PICTURE_URL_INVALID", "LINK_ESCAPED"})
 
 
 class OfferPlace:
@@ -34,27 +40,80 @@ class OfferPlace:
         self.ordinal = 0
 
 
-class IssueWriter:
-    """Appends issues to the record at hand. At most `MAX_ISSUES`; what is beyond is counted in a last one."""
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The words of one code in the names of one format; message and expected have places for what was found."""
 
-    __slots__ = ("_children", "_external_id", "_left_out", "_names", "_place", "_record", "_suggestions", "_words")
+    meaning: IssueCode
+    message: str
+    expected: str
+    suggestion: str
+
+    @classmethod
+    def of(cls, meaning: IssueCode, names: Mapping[str, str]) -> _Words:
+        """Returns the words with the format's names filled in."""
+        message, expected = _fill(meaning.message, names), _fill(meaning.expected, names)
+        return cls(meaning, message, expected, meaning.suggestion.format_map(names))
+
+
+def _fill(text: str, names: Mapping[str, str]) -> str:
+    """Returns a format string with some of its names filled in, and the others left in it."""
+    return _PLACE.sub(lambda place: names[place[1]].replace("{", "{{") if place[1] in names else place[0], text)
+
+
+class _Found:
+    """An issue as it is found: kept until the places of all issues of the offer are looked for in one pass."""
+
+    __slots__ = ("code", "count", "details", "element", "field", "value")
+
+    def __init__(
+        self, code: str, field: str, element: etree._Element | None, value: str, details: dict[str, object]
+    ) -> None:
+        self.code = code
+        self.field = field
+        self.element = element
+        self.value = value
+        self.details = details
+        self.count = 1
+
+
+class _Place(NamedTuple):
+    """Where an issue stands: line and column from 1, the path from the offer on, and the beginning of the source."""
+
+    line: int
+    column: int
+    path: str
+    excerpt: str
+
+
+class IssueWriter:
+    """Gathers the issues of the record at hand and appends them when it is done. For one second pass.
+
+    One for each code and field, with the place and the value of the first and the count of all. At most `MAX_ISSUES`;
+    what is beyond is counted in a last one. The first `LISTED_A_CODE` of a code in the file are told, with words and
+    place; those behind them are for the statistics only, and say no more than these count.
+    """
+
+    __slots__ = ("_external_id", "_found", "_left_out", "_names", "_place", "_record", "_told", "_words")
 
     _record: OfferRecord
 
     def __init__(self, place: OfferPlace, names: FieldNames) -> None:
         self._place = place
         self._names = names
-        self._words = names.words()
-        self._suggestions = {code: meaning.suggestion.format(**self._words) for code, meaning in ISSUES.items()}
+        words = names.words()
+        self._words = {code: _Words.of(meaning, words) for code, meaning in ISSUES.items()}
         self._external_id = ""
+        self._found: dict[tuple[str, str], _Found] = {}
         self._left_out = 0
-        self._children: list[int] | None = None
+        self._told: Counter[str] = Counter()
 
     def begin(self, record: OfferRecord, external_id: str) -> None:
         """Turns to the next record. `external_id` is what its issues are listed under."""
         self._record = record
         self._external_id = external_id
-        self._children = None
+        self._found = {}
+        self._left_out = 0
 
     def add(
         self,
@@ -65,7 +124,7 @@ class IssueWriter:
         value: str = "",
         **details: object,
     ) -> None:
-        """Writes one issue down.
+        """Notes one issue; of several with one code and field the first is told, and the others are counted.
 
         Args:
             code: A key of `ISSUES`.
@@ -74,75 +133,126 @@ class IssueWriter:
             value: What was found.
             details: For the words of the code.
         """
-        meaning = ISSUES[code]
-        if len(self._record.errors) >= MAX_ISSUES - 1 and code != "TOO_MANY_ISSUES":
-            self._left_out += 1
-            return
         if element is not None:
             field = field or source_name(element)
-        line, column, excerpt = self._locate(element)
-        space = space_within(value) if code in _LINK_CODES else -1
-        issue = self._record.errors.add(
+        known = self._found.get((code, field))
+        if known is not None:
+            known.count += 1
+        elif len(self._found) < MAX_ISSUES - 1:
+            self._found[code, field] = _Found(code, field, element, value, details)
+        else:
+            self._left_out += 1
+
+    def close(self) -> None:
+        """Appends to the record what was noted, and the count of what was left out."""
+        if not self._found:
+            return
+        if self._left_out:
+            self._found["TOO_MANY_ISSUES", ""] = _Found("TOO_MANY_ISSUES", "", None, "", {"count": self._left_out})
+        told = [found for found in self._found.values() if self._told[found.code] < LISTED_A_CODE]
+        places = self._find_places(told) if told else {}
+        for found in self._found.values():
+            if (place := places.get(found)) is not None:
+                self._told[found.code] += 1
+                self._write(found, place)
+            else:
+                self._count(found)
+        self._found = {}
+
+    def _find_places(self, issues: Collection[_Found]) -> dict[_Found, _Place]:
+        """Returns where each of these issues of the offer stands, found in one pass over its source."""
+        place = self._place
+        source = place.window.piece(place.start, place.end)
+        encoding = place.window.encoding
+        elements = _find_elements({found.element for found in issues if found.element is not None})
+        begins = child_places(source, encoding) if elements else []
+        # An element that cannot be found is told by where the offer begins.
+        offsets = {each: begins[index] if index < len(begins) else 0 for each, (index, _) in elements.items()}
+        begin = LineColumn(place.line, place.window.column(place.start))
+        at = places_in(source, encoding, begin, {0, *offsets.values()})
+        places: dict[_Found, _Place] = {}
+        for found in issues:
+            if found.element is None:
+                offset, nth = 0, 0
+            else:
+                offset, nth = offsets[found.element], elements[found.element][1]
+            excerpt = source[offset : offset + 4 * EXCERPT_CHARS].decode(encoding, "replace")
+            places[found] = _Place(*at[offset], self._path(found, nth), excerpt_of(excerpt))
+        return places
+
+    def _count(self, found: _Found) -> None:
+        """Appends an issue that is counted only: nobody lists so many of one code, so it has no words and no place."""
+        meaning = self._words[found.code].meaning
+        self._record.errors.add(
             external_id=self._external_id,
             ordinal=self._place.ordinal,
             level=meaning.level,
             kind=meaning.kind,
-            code=code,
-            field=field,
-            line=line,
-            column=column,
-            path=self._path(element, field),
-            excerpt=excerpt,
-            value=_clip(value, _VALUE_CHARS, space),
-            title=meaning.title,
-            suggestion=self._suggestions[code],
+            code=found.code,
+            field=found.field,
+            count=found.count,
         )
-        because = ", for it holds a space" if space >= 0 else ""
-        said = _clip(value, _SAID_CHARS, space)
-        words = {**self._words, "value": said, "field": field, "because": because, **details}
-        issue.expected = meaning.expected.format(**words)
-        issue.message = meaning.message.format(**words)
-        issue.error_id = _error_id(issue)
 
-    def close(self) -> None:
-        """Adds the count of what was left out."""
-        if self._left_out:
-            self.add("TOO_MANY_ISSUES", count=self._left_out)
-            self._left_out = 0
+    def _write(self, found: _Found, place: _Place) -> None:
+        words = self._words[found.code]
+        meaning = words.meaning
+        value = found.value
+        space = space_within(value) if found.code in _LINK_CODES else -1
+        details = found.details
+        details["value"] = _clip(value, _SAID_CHARS, space)
+        details["field"] = found.field
+        details["because"] = ", for it holds a space" if space >= 0 else ""
+        message = words.message.format_map(details)
+        if found.count > 1:
+            message = f"{message} It is the first of {found.count:,} such values in this offer."
+        value = _clip(value, _VALUE_CHARS, space)
+        self._record.errors.add(
+            external_id=self._external_id,
+            ordinal=self._place.ordinal,
+            level=meaning.level,
+            kind=meaning.kind,
+            code=found.code,
+            field=found.field,
+            line=place.line,
+            column=place.column,
+            path=place.path,
+            excerpt=place.excerpt,
+            value=value,
+            title=meaning.title,
+            suggestion=words.suggestion,
+            expected=words.expected.format_map(details),
+            message=message,
+            count=found.count,
+            error_id=_error_id(self._external_id, str(self._place.ordinal), found.code, found.field, place.path, value),
+        )
 
-    def _locate(self, element: etree._Element | None) -> tuple[int, int, str]:
-        place = self._place
-        raw = place.window.piece(place.start, place.end)
-        at = 0 if element is None else self._start_of(element, raw)
-        line = place.line + raw.count(b"\n", 0, at)
-        column = place.window.column(place.start + at)
-        excerpt = place.window.text(raw[at : at + 4 * EXCERPT_CHARS])
-        return line, column, excerpt_of(excerpt)
-
-    def _start_of(self, element: etree._Element, raw: bytes) -> int:
-        if self._children is None:  # the same for all issues of the offer
-            self._children = child_places(raw, self._place.window.encoding)
-        index = _index(element)
-        return self._children[index] if index < len(self._children) else 0
-
-    def _path(self, element: etree._Element | None, field: str) -> str:
+    def _path(self, found: _Found, nth: int) -> str:
         offer = self._names.offer
-        if element is None:
-            return f"{offer}/@{field}" if field in self._names.attributes else offer
-        name = source_name(element)
-        nth = 1 + sum(1 for each in element.itersiblings(element.tag, preceding=True) if source_name(each) == name)
+        if found.element is None:
+            return f"{offer}/@{found.field}" if found.field in self._names.attributes else offer
+        name = source_name(found.element)
         return f"{offer}/{name}" if nth == 1 else f"{offer}/{name}[{nth}]"
+
+
+def _find_elements(wanted: set[etree._Element]) -> dict[etree._Element, tuple[int, int]]:
+    """Returns of each of these children of one element its index, and the how manyth of its name it is, from 1."""
+    found: dict[etree._Element, tuple[int, int]] = {}
+    counts: dict[str, int] = {}
+    parent = next(iter(wanted)).getparent() if wanted else None
+    for index, child in enumerate(() if parent is None else parent):
+        tag = str(child.tag)
+        nth = counts[tag] = counts.get(tag, 0) + 1
+        if child in wanted:
+            found[child] = index, nth
+            if len(found) == len(wanted):
+                break
+    return found
 
 
 def source_name(element: etree._Element) -> str:
     """Returns the name of an element as it stands in the file, with its prefix."""
-    local = etree.QName(element).localname
+    local = str(element.tag).rpartition("}")[2]
     return f"{element.prefix}:{local}" if element.prefix else local
-
-
-def _index(element: etree._Element) -> int:
-    parent = element.getparent()
-    return 0 if parent is None else parent.index(element)
 
 
 def excerpt_of(text: str) -> str:
@@ -161,7 +271,6 @@ def _clip(text: str, limit: int, place: int = 0) -> str:
     return piece if start + limit == len(text) else piece[:-1] + "…"
 
 
-def _error_id(issue: load_pb2.OfferError) -> str:
+def _error_id(*said: str) -> str:
     """Two reports of the same thing have the same id; two things in one offer do not."""
-    said = "\0".join((issue.external_id, str(issue.ordinal), issue.code, issue.field, issue.path, issue.value))
-    return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b("\0".join(said).encode(), digest_size=16).hexdigest()

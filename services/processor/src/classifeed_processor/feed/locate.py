@@ -111,7 +111,7 @@ def _describe(
     """Turns byte offsets into lines, columns and excerpts, reading up to the last of them once more."""
     places = []
     with open_content(source, opening) as stream, contextlib.suppress(FeedFault):
-        window = SourceWindow(stream, attempt.encoding)
+        window = SourceWindow(stream, attempt.encoding, opening.inserted)
         read = 0
         for ordinal, start, end in ranges:
             window.forget_before(start)

@@ -74,14 +74,12 @@ class SchemaWords:
     Attributes:
         codes: Codes of elements that have one of their own.
         expected: What would have been accepted, by element, where it is not a short text.
-        attribute: The one attribute of the offer that is checked, besides its id; empty for none.
-        attribute_expected: What it may hold.
+        lenient: Elements whose text the mapping reads where the schema refuses it, and which it judges itself.
     """
 
     codes: Mapping[str, str]
     expected: Mapping[str, str]
-    attribute: str = ""
-    attribute_expected: str = ""
+    lenient: frozenset[str] = frozenset()
 
 
 class OfferValidator:
@@ -92,35 +90,32 @@ class OfferValidator:
         self._validate = self._schema.validate
         self._words = words
 
-    def refuse(self, offer: etree._Element, issues: IssueWriter) -> frozenset[tuple[str, int]]:
-        """Writes down what is wrong; returns the elements (name, nth from 1) that must count as absent."""
+    def refuse(self, offer: etree._Element, issues: IssueWriter) -> frozenset[etree._Element]:
+        """Writes down what is wrong; returns the elements that must count as absent."""
         return NOTHING if self._validate(offer) else self._report(offer, issues)
 
-    def _report(self, offer: etree._Element, issues: IssueWriter) -> frozenset[tuple[str, int]]:
+    def _report(self, offer: etree._Element, issues: IssueWriter) -> frozenset[etree._Element]:
         words = self._words
-        refused: set[tuple[str, int]] = set()
+        refused: set[etree._Element] = set()
         by_tag: defaultdict[str, list[etree._Element]] = defaultdict(list)
         for child in offer:
             by_tag[str(child.tag)].append(child)
+        reported = ""
         for error in self._schema.error_log:  # type: ignore[attr-defined]
-            match = _SCHEMA_PATH.match(error.path or "")
-            tag, nth = (match["tag"], int(match["nth"] or 1)) if match else ("", 0)
-            # libxml2 says two or three things about one wrong value.
-            if (tag, nth) in refused:
+            path = error.path or ""
+            # libxml2 says two or three things about one wrong value. About attributes of the offer the mapping speaks.
+            if path == reported or (match := _SCHEMA_PATH.match(path)) is None:
                 continue
-            refused.add((tag, nth))
-            if not tag and not words.attribute:
-                continue
-            if not tag:
-                value = offer.get(words.attribute) or ""
-                issues.add("FIELD_INVALID", field=words.attribute, value=value, expected=words.attribute_expected)
-                continue
+            reported = path
+            tag, nth = match["tag"], int(match["nth"] or 1)
             found = by_tag[tag]
             element = found[nth - 1] if len(found) >= nth else None
-            value = "" if element is None else _value(element)
+            if element is None or element in refused or (tag in words.lenient and not len(element)):
+                continue
+            refused.add(element)
             expected = words.expected.get(tag, "at most 512 characters")
             code = words.codes.get(tag, "FIELD_INVALID")
-            issues.add(code, field=tag, element=element, value=value, expected=expected)
+            issues.add(code, field=tag, element=element, value=_value(element), expected=expected)
         return frozenset(refused)
 
 

@@ -185,7 +185,7 @@ class ContentReader:
             found = find_format(name)
             if found is not None:
                 self.format_scan = found.scan(self._ids, self._positions, self._limits)
-                self.format_scan.attach(parser, attributes, frozenset(self._namespaces), self._bytes)
+                self.format_scan.attach(parser, self.root, attributes, frozenset(self._namespaces), self._bytes)
             # Those of the root are known by now; there is no end to what a file could declare.
             parser.StartNamespaceDeclHandler = self._notice_namespace
 

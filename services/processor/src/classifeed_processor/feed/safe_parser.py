@@ -8,6 +8,7 @@ from typing import Any
 from lxml import etree
 
 from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.feed.entities import entity_of_libxml2, undefined_entity
 from classifeed_processor.feed.shape import OfferShape
 from classifeed_processor.feed.source import ByteStream
 
@@ -81,5 +82,7 @@ def disagreement(first: int, second: int) -> FeedFault:
 def syntax_fault(error: etree.XMLSyntaxError, skipped_lines: int) -> FeedFault:
     """Returns what libxml2 said as a fault of the file."""
     line, column = error.position
-    words = str(error.msg).partition(", line ")[0]
-    return FeedFault("MALFORMED_XML", words, line=(line or 0) + skipped_lines, column=column or 0)
+    words, fix = str(error.msg).partition(", line ")[0], ""
+    if entity := entity_of_libxml2(words):
+        words, fix = undefined_entity(entity)
+    return FeedFault("MALFORMED_XML", words, line=(line or 0) + skipped_lines, column=column or 0, fix=fix)

@@ -16,6 +16,7 @@ from classifeed_processor.feed.opening import Opening
 from classifeed_processor.feed.parsed_bytes import ParsedBytes
 from classifeed_processor.feed.positions import PositionWriter
 from classifeed_processor.feed.source import SourceFile
+from classifeed_processor.feed.texts import unescape_once
 
 _MAX_NAME_CHARS = 200
 
@@ -45,7 +46,7 @@ class ShopHead:
     def add_category(self, category_id: str, name: str, parent_id: str) -> None:
         """Takes a category; the first one with an id counts."""
         if category_id := category_id.strip():
-            category = Category(" ".join(name.split())[:_MAX_NAME_CHARS], parent_id.strip())
+            category = Category(" ".join(unescape_once(name).split())[:_MAX_NAME_CHARS], parent_id.strip())
             self.categories.setdefault(category_id, category)
 
     def orphans(self) -> list[str]:
@@ -132,6 +133,7 @@ class FormatScan(Protocol):
     def attach(
         self,
         parser: expat.XMLParserType,
+        root: str,
         attributes: dict[str, str],
         namespaces: frozenset[str],
         source: ParsedBytes,
@@ -140,6 +142,7 @@ class FormatScan(Protocol):
 
         Args:
             parser: The parser, with the root open.
+            root: Name of the root, without its namespace.
             attributes: Those of the root.
             namespaces: Those that the root declares.
             source: The bytes that the parser is at.

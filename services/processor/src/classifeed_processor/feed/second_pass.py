@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator
 
 from lxml import etree
@@ -16,24 +17,37 @@ from classifeed_processor.feed.positions import read_positions
 from classifeed_processor.feed.safe_parser import disagreement, iterate_offers, syntax_fault
 from classifeed_processor.feed.scan import FeedScan
 from classifeed_processor.feed.shape import MAX_ID_CHARS
+from classifeed_processor.feed.table_mapping import MappingOptions
 from classifeed_processor.feed.window import SourceWindow
 
 # What offers without a usable id, and duplicates, are called: this and their position.
 STAND_IN = "record:"
+# What a spreadsheet makes of a long number, and what it shows instead of a formula that fails.
+_DESTROYED_ID = re.compile(
+    r"[1-9](?:[.,][0-9]{1,14})?E\+[0-9]{2}"
+    r"|#(?:N/A|REF!|NAME\?|VALUE!|DIV/0!|NUM!|NULL!|Н/Д|ССЫЛКА!|ИМЯ\?|ЗНАЧ!|ДЕЛ/0!|ЧИСЛО!|ПУСТО!)|#{3,}"
+)
 
 
-def read_batches(scan: FeedScan, address: RunAddress) -> Generator[SealedBatch, None, None]:
+def read_batches(
+    scan: FeedScan, address: RunAddress, *, default_currency: str = ""
+) -> Generator[SealedBatch, None, None]:
     """Yields the batches of a run, numbered from 1, each with its digest.
 
     Deterministic: the same file gives the same records in the same batches, whatever the run. Blocks on the disk;
     memory is one batch and one piece of the file.
     All of it must be asked for in one thread.
 
+    Args:
+        scan: What the first pass learned of the file.
+        address: What each batch says of its run.
+        default_currency: ISO code of amounts for which the file names none; empty: there is none.
+
     Raises:
         FeedFault: MALFORMED_XML, where libxml2 refuses what the first pass let through.
     """
     scan.duplicates.rewind()
-    reader = _Reader(scan, patch=address.mode == load_pb2.LOAD_MODE_PATCH)
+    reader = _Reader(scan, MappingOptions(address.mode == load_pb2.LOAD_MODE_PATCH, default_currency))
     batch, batch_id, fill = OfferBatch(), 1, BatchFill()
     for element, source_bytes in reader.offers():
         if not fill.has_room(source_bytes):
@@ -49,13 +63,13 @@ def read_batches(scan: FeedScan, address: RunAddress) -> Generator[SealedBatch, 
 class _Reader:
     """Walks the offers of one file and fills one record for each."""
 
-    def __init__(self, scan: FeedScan, *, patch: bool) -> None:
+    def __init__(self, scan: FeedScan, options: MappingOptions) -> None:
         self._scan = scan
         self._limits = scan.source.limits
         self._skipped_lines = scan.opening.skip_lines
         found = format_named(scan.format)
         self._shape = found.shape
-        self._mapping = found.mapping(scan, patch)
+        self._mapping = found.mapping(scan, options)
         self._place = OfferPlace()
         self._size = 0
         self._id_field = found.names.id
@@ -66,7 +80,7 @@ class _Reader:
         scan = self._scan
         positions = read_positions(scan.positions)
         with open_content(scan.source, scan.opening) as stream:
-            window = SourceWindow(stream, scan.encoding)
+            window = SourceWindow(stream, scan.encoding, scan.opening.inserted)
             place = self._place
             place.window = window
             try:
@@ -94,29 +108,40 @@ class _Reader:
         record.line = place.line
         issues = self._issues
         if not 0 < len(external_id) <= MAX_ID_CHARS or external_id.startswith(STAND_IN):
-            record.kind = offer_requests_pb2.RECORD_KIND_UNIDENTIFIED
-            record.external_id = f"{STAND_IN}{place.ordinal}"
-            issues.begin(record, record.external_id)
-            if external_id.startswith(STAND_IN):
-                issues.add("ID_RESERVED", field=self._id_field, value=external_id)
-            elif external_id:
-                issues.add("ID_TOO_LONG", field=self._id_field, value=external_id, length=len(external_id))
+            self._fill_unidentified(record, element, external_id)
+        else:
+            issues.begin(record, external_id)
+            may_be = "E+" in external_id or external_id.startswith("#")
+            is_destroyed = may_be and _DESTROYED_ID.fullmatch(external_id) is not None
+            if is_destroyed:
+                issues.add("ID_DESTROYED", field=self._id_field, value=external_id)
+            first = self._scan.duplicates.find_first(external_id, place.ordinal, place.line)
+            if first is not None:
+                record.kind = offer_requests_pb2.RECORD_KIND_DUPLICATE
+                record.external_id = f"{STAND_IN}{place.ordinal}"
+                # Offers whose ids were destroyed look like each other, and are not.
+                if not is_destroyed:
+                    issues.add("DUPLICATE_ID", field=self._id_field, value=external_id, first_line=first.line)
             else:
-                issues.add("ID_MISSING", field=self._id_field)
-            self._map(record, element)
-            record.ClearField("content")
-            return
-        issues.begin(record, external_id)
-        first = self._scan.duplicates.find_first(external_id, place.ordinal, place.line)
-        if first is not None:
-            record.kind = offer_requests_pb2.RECORD_KIND_DUPLICATE
-            record.external_id = f"{STAND_IN}{place.ordinal}"
-            issues.add("DUPLICATE_ID", field=self._id_field, value=external_id, first_line=first.line)
-            return
-        record.kind = offer_requests_pb2.RECORD_KIND_OFFER
-        record.external_id = external_id
-        if self._map(record, element):
-            record.content_hash = content_hash(record)
+                record.kind = offer_requests_pb2.RECORD_KIND_OFFER
+                record.external_id = external_id
+                if self._map(record, element):
+                    record.content_hash = content_hash(record)
+        issues.close()
+
+    def _fill_unidentified(self, record: OfferRecord, element: etree._Element, external_id: str) -> None:
+        issues = self._issues
+        record.kind = offer_requests_pb2.RECORD_KIND_UNIDENTIFIED
+        record.external_id = f"{STAND_IN}{record.ordinal}"
+        issues.begin(record, record.external_id)
+        if external_id.startswith(STAND_IN):
+            issues.add("ID_RESERVED", field=self._id_field, value=external_id)
+        elif external_id:
+            issues.add("ID_TOO_LONG", field=self._id_field, value=external_id, length=len(external_id))
+        else:
+            issues.add("ID_MISSING", field=self._id_field)
+        self._map(record, element)
+        record.ClearField("content")
 
     def _map(self, record: OfferRecord, element: etree._Element) -> bool:
         size, limits = self._size, self._limits
@@ -127,7 +152,6 @@ class _Reader:
             self._issues.add("OFFER_TOO_LARGE", size=len(element), unit="elements", limit=limits.offer_elements)
             return False
         self._mapping.fill(record, element, self._issues)
-        self._issues.close()
         return True
 
 

@@ -6,7 +6,8 @@ import codecs
 import re
 
 from classifeed_processor.domain.faults import FeedFault, shown
-from classifeed_processor.feed.opening import Opening
+from classifeed_processor.feed.google.tags import PREFIX_DECLARATION
+from classifeed_processor.feed.opening import Insertion, Opening
 from classifeed_processor.feed.unknown_format import show_bytes, unknown_format
 
 PREFIX_BYTES = 64 << 10
@@ -24,6 +25,11 @@ _SCRIPT_ERROR = re.compile(
 )
 _DECLARATION = re.compile(rb"<\?xml[ \t\r\n]")
 _DECLARATION_BYTES = 1_000
+_BEFORE = re.compile(rb"\A(?:[ \t\r\n]|\xef\xbb\xbf)*+")
+_PRODUCT_ROOT = re.compile(
+    rb"\A(?:<\?(?:(?!\?>).)*+\?>|<!--(?:(?!-->).)*+-->|[ \t\r\n]++)*+<(?:rss|feed)(?=[ \t\r\n>])", re.S
+)
+_DECLARES_PREFIX = re.compile(rb"xmlns:g[ \t\r\n]*=")
 _ENCODING = re.compile(rb"""[ \t\r\n]encoding[ \t\r\n]*+=[ \t\r\n]*+(?:"([^"]*+)"|'([^']*+)')""")
 _ENCODING_NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,39}")
 _FIRST = frozenset({b"<", b" ", b"\t", b"\r", b"\n"})
@@ -45,8 +51,10 @@ def sniff(prefix: bytes) -> Opening:
     """
     wide, body, bom = _wide_encoding(prefix)
     text = body.decode(wide, "replace").encode() if wide else body
-    stripped = text.lstrip(b" \t\r\n")
+    # Programs that join files leave marks of their own before the first tag.
+    stripped = _BEFORE.sub(b"", text, count=1)
     skipped = text[: len(text) - len(stripped)]
+    has_mark = bom > 0 or codecs.BOM_UTF8 in skipped
     if not stripped:
         raise FeedFault("FILE_EMPTY", "The file is empty" if not prefix else "The file holds nothing but blanks")
     if _HTML.match(stripped) or _SCRIPT_ERROR.match(stripped):
@@ -58,20 +66,28 @@ def sniff(prefix: bytes) -> Opening:
         )
     if not stripped.startswith(b"<"):
         raise unknown_format(stripped)
-    unit = 2 if wide else 1
     if stripped[1:2] == b"\0":
         # expat takes it for UTF-16, whatever it is told, and libxml2 does not.
         raise FeedFault("ENCODING_WRONG", "The file begins in one encoding and goes on in another one", line=1)
     name = _declared_encoding(stripped)
     # A mark says more than a name: it is not written by hand.
-    encoding = "utf-8" if bom or wide else _check_declared(name)
+    encoding = "utf-8" if has_mark or wide else _check_declared(name)
     return Opening(
-        skip_bytes=bom + len(skipped) * unit,
+        skip_bytes=bom + (2 * len(skipped.decode()) if wide else len(skipped)),
         skip_lines=skipped.count(b"\n"),
         wide=wide,
         encoding=encoding,
         declared=name,
+        inserted=_missing_declaration(stripped),
     )
+
+
+def _missing_declaration(text: bytes) -> Insertion | None:
+    """Returns the declaration of the prefix g: for the root of product data that uses it and does not declare it."""
+    root = _PRODUCT_ROOT.match(text)
+    if root is None or b"<g:" not in text or _DECLARES_PREFIX.search(text) is not None:
+        return None
+    return Insertion(root.end(), PREFIX_DECLARATION.encode())
 
 
 def _wide_encoding(prefix: bytes) -> tuple[str, bytes, int]:

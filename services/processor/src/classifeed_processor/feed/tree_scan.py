@@ -47,6 +47,7 @@ class TreeScan:
         self.inside_offer = False
         self.head = ShopHead()
         self.child_tags: dict[str, int] = defaultdict(int)
+        self._root = ""
         self._containers_seen = 1
         self._strays = StrayTags()
         self._outside_bytes = 0
@@ -84,12 +85,14 @@ class TreeScan:
     def attach(
         self,
         parser: expat.XMLParserType,
+        root: str,
         attributes: dict[str, str],
         namespaces: frozenset[str],
         source: ParsedBytes,
     ) -> None:
         """Sets the handlers; the root is open already."""
         self._source = source
+        self._root = root
         self.open_root(attributes, namespaces)
         self._outside = self._outside_handlers(parser)
         self._inside = self._inside_handlers(parser)
@@ -106,7 +109,8 @@ class TreeScan:
         """
         containers = self.shape.containers
         if self._containers_seen < len(containers):
-            parent, missing = (_local(containers[self._containers_seen - back]) for back in (1, 0))
+            parent = _local(containers[self._containers_seen - 1]) if self._containers_seen > 1 else self._root
+            missing = _local(containers[self._containers_seen])
             raise FeedFault("STRUCTURE_WRONG", f"The file has no <{missing}> inside <{parent}>")
         stray = self._strays.first()
         if stray is not None and not self.offer_count:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import codecs
 import re
 
-from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.domain.faults import FeedFault, shown
 from classifeed_processor.feed.formats import FORMATS
+from classifeed_processor.feed.other_formats import ADVICE, TABLE_ADVICE, name_table, name_xml
 
 _OTHER = (
     (b"Rar!", "a RAR archive"),
@@ -18,9 +19,10 @@ _OTHER = (
     (b"\x1f\x8b", "an archive inside of an archive"),
     (b"PK\x03\x04", "an archive inside of an archive"),
     (b"%PDF", "a PDF document"),
-    (b"\xd0\xcf\x11\xe0", "an old office document"),
+    (b"\xd0\xcf\x11\xe0", "a table of Excel (XLS) or another old office document"),
 )
 _SHOWN_BYTES = 200
+_TABLE_BYTES = 16 << 10
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 _JSON_START = (b"{", b"[")
 
@@ -34,9 +36,23 @@ def unknown_format(start: bytes, what: str = "", advice: str = "") -> FeedFault:
         advice: What would make a known format of it; a sentence, or nothing.
     """
     name = what or _guess(start)
+    if not advice and name.startswith("a table "):
+        advice = TABLE_ADVICE
     sentences = [f"The file is {name}", *([advice] if advice else []), f"It begins with {show_bytes(start)}"]
     known = [f"- {each.name}: {each.title}; {each.recognised_by}" for each in FORMATS]
     return FeedFault("UNKNOWN_FORMAT", ". ".join(sentences), notes=["Known formats, by NAME:", *known])
+
+
+def unknown_xml(root: str, start: bytes) -> FeedFault:
+    """Returns the fault for XML that no plug-in reads.
+
+    Args:
+        root: Name of its root, without its namespace.
+        start: The content's first bytes; some thousand are enough to tell formats with one root apart.
+    """
+    known = name_xml(root, start)
+    what = f"{known} (XML with the root <{shown(root)}>)" if known else f"XML with the root <{shown(root)}>"
+    return unknown_format(start, what, ADVICE if known else "")
 
 
 def show_bytes(data: bytes) -> str:
@@ -54,7 +70,7 @@ def _guess(start: bytes) -> str:
     if _CONTROL.search(head):
         return "binary data"
     if not head.startswith(_JSON_START):
-        return "of no known format"
+        return name_table(_decode(start[:_TABLE_BYTES], "replace")) or "of no known format"
     try:
         _decode(head, "strict")
     except UnicodeDecodeError:

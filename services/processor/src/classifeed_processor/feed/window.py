@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from classifeed_processor.feed.opening import Insertion
 from classifeed_processor.feed.source import ByteStream
 
 
@@ -10,30 +11,31 @@ class SourceWindow:
 
     `forget_before` is told as offers are done; memory is one chunk and one offer.
 
-    Attributes:
+    Args:
+        stream: The content.
         encoding: That of its bytes.
+        inserted: What of the content does not stand in the file.
     """
 
-    def __init__(self, stream: ByteStream, encoding: str) -> None:
+    def __init__(self, stream: ByteStream, encoding: str, inserted: Insertion | None = None) -> None:
         self._stream = stream
+        self._inserted = inserted
         self.encoding = encoding
         self._base = 0
         self._bytes = b""
         self._floor = 0
-        # Characters between the last line break before the window and the window.
-        self._carried = 0
         self._line = 1
         self._line_offset = 0
+        # Characters of the line before `_column_offset`.
+        self._column = 0
+        self._column_offset = 0
 
     def read(self, size: int, /) -> bytes:
         """Returns the next bytes of the stream, as the parser asks for them."""
         data = self._stream.read(size)
         cut = min(max(self._floor - self._base, 0), len(self._bytes))
         if cut:
-            self.line(max(self._line_offset, self._base + cut))
-            dropped = self._bytes[:cut]
-            line_start = dropped.rfind(b"\n") + 1
-            self._carried = self._length(dropped[line_start:]) + (0 if line_start else self._carried)
+            self._base_line_and_column(self._base + cut)
             self._base += cut
         self._bytes = self._bytes[cut:] + data
         return data
@@ -49,10 +51,16 @@ class SourceWindow:
         return self._line
 
     def column(self, offset: int) -> int:
-        """Returns the column, in characters from 1, of a byte offset inside the window."""
-        index = offset - self._base
-        line_start = self._bytes.rfind(b"\n", 0, index) + 1
-        return self._length(self._bytes[line_start:index]) + (0 if line_start else self._carried) + 1
+        """Returns the column, in characters from 1, of a byte offset inside the window. Offsets asked for may only
+        grow.
+        """
+        start, index = self._column_offset - self._base, offset - self._base
+        line_start = self._bytes.rfind(b"\n", start, index) + 1
+        if line_start:
+            start, self._column = line_start, 0
+        self._column += self._length(start, index)
+        self._column_offset = offset
+        return self._column + 1
 
     def piece(self, start: int, end: int) -> bytes:
         """Returns the source bytes of a range inside the window."""
@@ -62,5 +70,16 @@ class SourceWindow:
         """Returns source bytes as characters."""
         return data.decode(self.encoding, "replace")
 
-    def _length(self, data: bytes) -> int:
+    def _base_line_and_column(self, offset: int) -> None:
+        """Counts up to an offset before which the bytes go."""
+        self.line(max(self._line_offset, offset))
+        self.column(max(self._column_offset, offset))
+
+    def _length(self, start: int, end: int) -> int:
+        """Returns the characters of a range of the window that the file itself has."""
+        data = self._bytes[start:end]
+        inserted = self._inserted
+        if inserted is not None and start + self._base <= inserted.offset < end + self._base:
+            at = inserted.offset - self._base - start
+            data = data[:at] + data[at + len(inserted.text) :]
         return len(data.decode(self.encoding, "replace"))

@@ -9,8 +9,11 @@ from typing import Any, Final, TypeAlias
 
 import grpc.aio
 
+from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT, HoldDecision
 from classifeed.feeds.v1.task_pb2 import Task
 from classifeed.feeds.v1.task_service_pb2 import (
+    CancelTaskRequest,
+    ConfirmTaskRequest,
     CreateTaskRequest,
     FindTasksRequest,
     FindTasksResponse,
@@ -21,17 +24,22 @@ from classifeed.feeds.v1.task_service_pb2 import (
     ListTasksResponse,
     LocateOfferRequest,
     OfferLocation,
+    RejectTaskRequest,
+    RerunTaskRequest,
     UnlistedIssues,
 )
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceServicer
 from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database, Tx
-from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
+from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.namespace_names import parse_namespace
 from classifeed_common.rpc.call import remaining_s
 from classifeed_jobs import JobStore
+from classifeed_processor.app.cancel_task import cancel_task
 from classifeed_processor.app.create_task import create_task, keep_source
+from classifeed_processor.app.decide_task import decide_task
 from classifeed_processor.app.locate_offer import OfferLocator
+from classifeed_processor.app.rerun_task import rerun_task
 from classifeed_processor.domain.statistics import unlisted_of
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.rpc.format_files import FormatFiles
@@ -62,8 +70,56 @@ class TaskService(FormatFiles, TaskServiceServicer):
         """
         key = await create_task(self._db, self._jobs, request, timeout_s=remaining_s())
         await keep_source(self._blobs, request)
-        async with self._db.transaction(timeout_s=remaining_s()) as tx:
-            return await _require_task(tx, key)
+        return await self._read_task(key)
+
+    async def ConfirmTask(self, request: ConfirmTaskRequest, context: Context) -> Task:
+        """Has a held task do all that it says.
+
+        Raises:
+            NotFound: there is no such task.
+            FailedPrecondition: it was rejected, or is not held.
+        """
+        return await self._decide(request.name, HOLD_DECISION_CONFIRM)
+
+    async def RejectTask(self, request: RejectTaskRequest, context: Context) -> Task:
+        """Has a held task end without what it is held for.
+
+        Raises:
+            NotFound: there is no such task.
+            FailedPrecondition: it was confirmed, or is not held.
+        """
+        return await self._decide(request.name, HOLD_DECISION_REJECT)
+
+    async def CancelTask(self, request: CancelTaskRequest, context: Context) -> Task:
+        """Ends a task before it has sent its end, and returns it.
+
+        Raises:
+            NotFound: there is none.
+            FailedPrecondition: it is held, has sent its end, or has ended.
+        """
+        key = _task_key("name", request.name)
+        await cancel_task(self._db, key, timeout_s=remaining_s())
+        return await self._read_task(key)
+
+    async def RerunTask(self, request: RerunTaskRequest, context: Context) -> Task:
+        """Makes a task that loads the file of an earlier one again, and returns it.
+
+        Raises:
+            NotFound: there is no earlier one.
+            FailedPrecondition: it has not ended, has no file, its file is gone, or its namespace was removed since.
+            InvalidArgument: the request_id was used for another task.
+            Unavailable: the object store does not answer; ask again.
+        """
+        key = await rerun_task(
+            self._db,
+            self._jobs,
+            self._blobs,
+            _task_key("name", request.name),
+            request_id=request.request_id.lower() or None,
+            allow_removals=request.allow_removals,
+            timeout_s=remaining_s(),
+        )
+        return await self._read_task(key)
 
     async def GetTask(self, request: GetTaskRequest, context: Context) -> Task:
         """Returns one task with its statistics.
@@ -71,8 +127,7 @@ class TaskService(FormatFiles, TaskServiceServicer):
         Raises:
             NotFound: there is none.
         """
-        async with self._db.transaction(timeout_s=remaining_s()) as tx:
-            return await _require_task(tx, _task_key("name", request.name))
+        return await self._read_task(_task_key("name", request.name))
 
     async def ListTasks(self, request: ListTasksRequest, context: Context) -> ListTasksResponse:
         """Returns a page of a namespace's tasks, the newest first."""
@@ -123,9 +178,12 @@ class TaskService(FormatFiles, TaskServiceServicer):
         )
 
     async def FindTasks(self, request: FindTasksRequest, context: Context) -> FindTasksResponse:
-        """Returns those of the tasks that there are."""
+        """Returns those of the tasks that there are, and how they stand where that is asked for."""
         keys = [_task_key("names", name) for name in request.names]
         async with self._db.transaction(timeout_s=remaining_s()) as tx:
+            if request.with_tasks:
+                tasks = await reading.find_standings(tx, keys)
+                return FindTasksResponse(names=[task.name for task in tasks], tasks=tasks)
             found = await reading.find_tasks(tx, keys)
         return FindTasksResponse(names=[key.name for key in found])
 
@@ -136,20 +194,23 @@ class TaskService(FormatFiles, TaskServiceServicer):
             NotFound: there is no such task.
             FailedPrecondition: its file is gone.
         """
-        async with self._db.transaction(timeout_s=remaining_s()) as tx:
-            task = await _require_task(tx, _task_key("parent", request.parent))
+        task = await self._read_task(_task_key("parent", request.parent))
         return await self._locator.locate(task, request.external_id, timeout_s=remaining_s())
+
+    async def _read_task(self, key: TaskKey) -> Task:
+        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+            return await _require_task(tx, key)
+
+    async def _decide(self, name: str, decision: HoldDecision) -> Task:
+        key = _task_key("name", name)
+        await decide_task(self._db, self._jobs, key, decision, timeout_s=remaining_s())
+        return await self._read_task(key)
 
 
 async def _require_task(tx: Tx, key: TaskKey) -> Task:
     task = await reading.get_task(tx, key)
     if task is None:
-        raise NotFound(
-            "TASK_NOT_FOUND",
-            f"There is no {key.name}. It may have been removed for its age, or lost with a database that was restored: "
-            "then an upload or removal gets a new task within minutes, and the file of a link one at its next fetch. "
-            "List the tasks of the namespace; where none has the file, send it again.",
-        )
+        raise key.not_found()
     return task
 
 

@@ -28,7 +28,7 @@ CROSS JOIN LATERAL (
             ORDER BY t.task_id DESC OFFSET %(kept)s LIMIT 1) AS newest_old,
            (SELECT t.task_id FROM tasks t
             WHERE t.seller_id = n.seller_id AND t.namespace = n.namespace
-              AND t.status NOT IN (%(superseded)s::smallint, %(canceled)s::smallint)
+              AND t.status <> %(superseded)s::smallint AND (t.status <> %(canceled)s::smallint OR t.run > 0)
             ORDER BY t.task_id DESC LIMIT 1) AS newest_current
 ) AS k
 CROSS JOIN LATERAL (

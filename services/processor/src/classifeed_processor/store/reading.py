@@ -16,10 +16,12 @@ _SQL = load_queries(__package__, "reading.sql")
 _GET_TASK = _SQL["get_task"]
 _LIST_TASKS = _SQL["list_tasks"]
 _FIND_TASKS = _SQL["find_tasks"]
+_FIND_STANDINGS = _SQL["find_standings"]
 _LIST_ERRORS = _SQL["list_errors"]
 _FIND_BATCH = _SQL["find_batch"]
 _FIRST_SENT = _SQL["first_sent"]
 _COUNT_OPEN = _SQL["count_open"]
+_COUNT_HELD = _SQL["count_held"]
 _COUNT_UNHEARD = _SQL["count_unheard"]
 
 
@@ -45,12 +47,13 @@ async def list_tasks(tx: Tx, seller_id: str, namespace: str, *, before: int, lim
 
 async def find_tasks(tx: Tx, keys: Sequence[TaskKey]) -> list[TaskKey]:
     """Return those of the tasks that there are."""
-    parameters = {
-        "sellers": [key.seller_id for key in keys],
-        "namespaces": [key.namespace for key in keys],
-        "task_ids": [key.task_id for key in keys],
-    }
-    return [TaskKey(*row) for row in await (await tx.execute(_FIND_TASKS, parameters)).fetchall()]
+    return [TaskKey(*row) for row in await (await tx.execute(_FIND_TASKS, _named(keys))).fetchall()]
+
+
+async def find_standings(tx: Tx, keys: Sequence[TaskKey]) -> list[Task]:
+    """Return how those of the tasks stand that there are: kind, status, phase, error and counts."""
+    rows = await (await tx.execute(_FIND_STANDINGS, _named(keys))).fetchall()
+    return [_standing(TaskKey(*row[:3]), row[3:]) for row in rows]
 
 
 async def list_errors(tx: Tx, key: TaskKey, run: int, parameters: dict[str, Any]) -> list[OfferError]:
@@ -58,7 +61,7 @@ async def list_errors(tx: Tx, key: TaskKey, run: int, parameters: dict[str, Any]
     rows = await (await tx.execute(_LIST_ERRORS, {**key._asdict(), "run": run, **parameters})).fetchall()
     names = (
         "external_id", "error_id", "ordinal", "level", "kind", "code", "field", "line", "column", "path", "excerpt",
-        "value", "expected", "title", "message", "suggestion",
+        "value", "expected", "title", "message", "suggestion", "count",
     )  # fmt: skip
     return [OfferError(task=key.name, **dict(zip(names, row, strict=True))) for row in rows]
 
@@ -82,11 +85,41 @@ async def count_open(tx: Tx) -> int:
     return int(row[0])
 
 
+async def count_held(tx: Tx) -> tuple[int, float]:
+    """Return how many tasks wait for a decision, and for how many seconds the first has waited."""
+    row = await (await tx.execute(_COUNT_HELD, {"held": task_pb2.TASK_STATUS_HELD})).fetchone()
+    assert row is not None
+    return row[0], row[1]
+
+
 async def count_unheard(tx: Tx, asks: int) -> tuple[int, float]:
     """Return how many tasks have asked for replies so often in vain, and for how many seconds the first has waited."""
     row = await (await tx.execute(_COUNT_UNHEARD, {"asks": asks})).fetchone()
     assert row is not None
     return row[0], row[1]
+
+
+def _named(keys: Sequence[TaskKey]) -> dict[str, list[Any]]:
+    return {
+        "sellers": [key.seller_id for key in keys],
+        "namespaces": [key.namespace for key in keys],
+        "task_ids": [key.task_id for key in keys],
+    }
+
+
+def _standing(key: TaskKey, row: tuple[Any, ...]) -> Task:
+    names = ("kind", "status", "phase", "error_code", "error_message", "error_line")
+    task = Task(
+        name=key.name,
+        seller_id=key.seller_id,
+        namespace=key.namespace,
+        task_id=key.task_id,
+        **dict(zip(names, row[:-1], strict=True)),
+    )
+    task.statistics.CopyFrom(FeedStatistics.FromString(row[-1] or b""))
+    for detail in ("issues", "stages"):
+        task.statistics.ClearField(detail)
+    return task
 
 
 def _task(row: tuple[Any, ...]) -> Task:
@@ -124,4 +157,9 @@ def _task(row: tuple[Any, ...]) -> Task:
     if row[25] is not None:
         task.fetch = fetch_name(key.seller_id, key.namespace, row[25])
     task.feed_version = row[26]
+    if row[27] is not None:
+        task.hold.ParseFromString(row[27])
+    task.decision = row[28]
+    if row[29] is not None:
+        task.rerun_of = TaskKey(key.seller_id, key.namespace, row[29]).name
     return task

@@ -4,7 +4,8 @@
 SELECT t.seller_id, t.namespace, t.task_id, t.kind, t.status, t.phase, t.run, t.mode, t.disposition, t.upload_id,
        t.source_sha256, t.source_bytes, t.file_name, t.format, t.expected_total, t.warnings, t.error_code,
        t.error_message, t.error_line, t.error_column, t.created_at, t.updated_at, t.ended_at, s.statistics,
-       extract(epoch FROM s.last_answer_at - s.first_answer_at)::float8, t.feed_loader_result_id, t.feed_version
+       extract(epoch FROM s.last_answer_at - s.first_answer_at)::float8, t.feed_loader_result_id, t.feed_version,
+       t.hold, t.decision, t.rerun_of
 FROM tasks t LEFT JOIN feed_statistics s USING (seller_id, namespace, task_id)
 WHERE t.seller_id = %(seller_id)s AND t.namespace = %(namespace)s AND t.task_id = %(task_id)s
 
@@ -12,7 +13,8 @@ WHERE t.seller_id = %(seller_id)s AND t.namespace = %(namespace)s AND t.task_id 
 SELECT t.seller_id, t.namespace, t.task_id, t.kind, t.status, t.phase, t.run, t.mode, t.disposition, t.upload_id,
        t.source_sha256, t.source_bytes, t.file_name, t.format, t.expected_total, t.warnings, t.error_code,
        t.error_message, t.error_line, t.error_column, t.created_at, t.updated_at, t.ended_at, s.statistics,
-       extract(epoch FROM s.last_answer_at - s.first_answer_at)::float8, t.feed_loader_result_id, t.feed_version
+       extract(epoch FROM s.last_answer_at - s.first_answer_at)::float8, t.feed_loader_result_id, t.feed_version,
+       t.hold, t.decision, t.rerun_of
 FROM tasks t LEFT JOIN feed_statistics s USING (seller_id, namespace, task_id)
 WHERE t.seller_id = %(seller_id)s AND t.namespace = %(namespace)s AND t.task_id < %(before)s
 ORDER BY t.task_id DESC
@@ -23,9 +25,16 @@ SELECT seller_id, namespace, task_id
 FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(task_ids)s::bigint[]) AS n(seller_id, namespace, task_id)
 JOIN tasks USING (seller_id, namespace, task_id)
 
+-- name: find_standings
+SELECT t.seller_id, t.namespace, t.task_id, t.kind, t.status, t.phase, t.error_code, t.error_message, t.error_line,
+       s.statistics
+FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(task_ids)s::bigint[]) AS n(seller_id, namespace, task_id)
+JOIN tasks t USING (seller_id, namespace, task_id)
+LEFT JOIN feed_statistics s USING (seller_id, namespace, task_id)
+
 -- name: list_errors
 SELECT external_id, error_id, ordinal, level, kind, code, field, line, "column", path, excerpt, value, expected, title,
-       message, suggestion
+       message, suggestion, count
 FROM offer_errors
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run = %(run)s
   AND (level, line, error_id) > (%(after_level)s::smallint, %(after_line)s::bigint, %(after_error_id)s::text)
@@ -54,6 +63,11 @@ LIMIT 1
 
 -- name: count_open
 SELECT count(*) FROM tasks WHERE ended_at IS NULL AND status <> %(held)s
+
+-- name: count_held
+-- Tasks that wait for a decision, and for how long the first of them has.
+SELECT count(*), coalesce(extract(epoch FROM clock_timestamp() - min(held_at)), 0)::float8
+FROM tasks WHERE ended_at IS NULL AND status = %(held)s
 
 -- name: count_unheard
 -- Open tasks whose owner was asked so often in vain, and how long the first of them has been waiting.

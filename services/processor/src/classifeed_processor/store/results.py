@@ -31,6 +31,7 @@ class LockedTask:
     window: int
     job_id: UUID | None
     sent_s: float | None
+    decision: int
 
 
 async def lock_tasks(tx: Tx, keys: Collection[TaskKey]) -> dict[TaskKey, LockedTask]:
@@ -99,5 +100,6 @@ async def insert_errors(tx: Tx, key: TaskKey, run: int, errors: Sequence[OfferEr
         "titles": [row.title for row in rows],
         "messages": [row.message for row in rows],
         "suggestions": [row.suggestion for row in rows],
+        "counts": [row.count or 1 for row in rows],
     }
     await tx.execute(_INSERT_ERRORS, {**key._asdict(), "run": run, **columns})

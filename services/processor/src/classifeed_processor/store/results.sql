@@ -3,7 +3,7 @@
 -- name: lock_tasks
 -- In key order, so that two transactions never wait for each other.
 SELECT t.seller_id, t.namespace, t.task_id, t.status, t.phase, t.run, t.incomplete_runs, t.window_state, t.job_id,
-       extract(epoch FROM clock_timestamp() - t.sent_at)::float8
+       extract(epoch FROM clock_timestamp() - t.sent_at)::float8, t.decision
 FROM tasks t
 JOIN (SELECT DISTINCT * FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(task_ids)s::bigint[]))
      AS n(seller_id, namespace, task_id) USING (seller_id, namespace, task_id)
@@ -38,13 +38,14 @@ WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(ta
 -- name: insert_errors
 -- The same issue reported twice is one row. Those of earlier runs went when this one began.
 INSERT INTO offer_errors (seller_id, namespace, task_id, external_id, error_id, run, ordinal, level, kind, code, field,
-                          line, "column", path, excerpt, value, expected, title, message, suggestion)
+                          line, "column", path, excerpt, value, expected, title, message, suggestion, count)
 SELECT %(seller_id)s, %(namespace)s, %(task_id)s, n.external_id, n.error_id, %(run)s, n.ordinal, n.level, n.kind, n.code,
-       n.field, n.line, n."column", n.path, n.excerpt, n.value, n.expected, n.title, n.message, n.suggestion
+       n.field, n.line, n."column", n.path, n.excerpt, n.value, n.expected, n.title, n.message, n.suggestion,
+       n.count
 FROM unnest(%(external_ids)s::text[], %(error_ids)s::text[], %(ordinals)s::bigint[], %(levels)s::smallint[],
             %(kinds)s::smallint[], %(codes)s::text[], %(fields)s::text[], %(lines)s::bigint[], %(columns)s::bigint[],
             %(paths)s::text[], %(excerpts)s::text[], %(values)s::text[], %(expecteds)s::text[], %(titles)s::text[],
-            %(messages)s::text[], %(suggestions)s::text[])
+            %(messages)s::text[], %(suggestions)s::text[], %(counts)s::integer[])
      AS n(external_id, error_id, ordinal, level, kind, code, field, line, "column", path, excerpt, value, expected, title,
-          message, suggestion)
+          message, suggestion, count)
 ON CONFLICT (seller_id, namespace, task_id, external_id, error_id) DO NOTHING

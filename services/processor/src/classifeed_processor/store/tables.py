@@ -49,7 +49,8 @@ tasks = Table(
     Column("incomplete_runs", Integer, nullable=False, server_default=text("0")),
     Column("mode", SmallInteger, nullable=False),
     Column("disposition", SmallInteger, nullable=False),
-    # A LOAD has either an upload or a fetch; a DELETE has neither, and no file.
+    # A LOAD has an upload, a fetch, or an earlier task whose file it loads again; a DELETE has none of these, and no
+    # file.
     Column("upload_id", Text),
     Column("feed_loader_task_id", BigInteger),
     Column("feed_loader_result_id", BigInteger),
@@ -57,6 +58,8 @@ tasks = Table(
     Column("feed_version", BigInteger, nullable=False, server_default=text("0")),
     # The one format that the file may have; empty: any.
     Column("format_wanted", Text, nullable=False, server_default=""),
+    # ISO code of amounts for which the file names none; empty: as the format says.
+    Column("default_currency", Text, nullable=False, server_default=""),
     # How files were read when the task was made; 0: before this was noted.
     Column("parser_version", Integer, nullable=False, server_default=text("0")),
     Column("source_sha256", Text, nullable=False),
@@ -72,6 +75,12 @@ tasks = Table(
     # What the terminal message of the run says; known in phase SENT.
     Column("batch_count", BigInteger),
     Column("digest", LargeBinary),
+    # A HoldDecision: what was decided about its removals, by `decided_at` or before it began.
+    Column("decision", SmallInteger, nullable=False, server_default=text("0")),
+    Column("decided_at", DateTime(timezone=True)),
+    # The LoadHold of a task that was held, and since when.
+    Column("hold", LargeBinary),
+    Column("held_at", DateTime(timezone=True)),
     # When all batches of the run had been acknowledged; known in phase SENT.
     Column("sent_at", DateTime(timezone=True)),
     # The job that runs it, to be made due when a reply has moved the task.
@@ -84,6 +93,9 @@ tasks = Table(
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
     Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
     Column("ended_at", DateTime(timezone=True)),
+    # The task of the namespace whose file it loads again, and what made the call for that idempotent.
+    Column("rerun_of", BigInteger),
+    Column("request_id", Text),
 )
 Index("tasks_upload_id", tasks.c.upload_id, unique=True)
 Index(
@@ -108,6 +120,13 @@ Index(
     tasks.c.feed_version,
     unique=True,
     postgresql_where=tasks.c.kind == TASK_KIND_DELETE,
+)
+Index(
+    "tasks_request_id",
+    tasks.c.seller_id,
+    tasks.c.request_id,
+    unique=True,
+    postgresql_where=tasks.c.request_id.is_not(None),
 )
 Index("tasks_updated", tasks.c.seller_id, tasks.c.namespace, tasks.c.updated_at)
 Index("tasks_open", tasks.c.seller_id, tasks.c.namespace, tasks.c.task_id, postgresql_where=tasks.c.ended_at.is_(None))
@@ -164,6 +183,8 @@ offer_errors = Table(
     Column("title", Text, nullable=False),
     Column("message", Text, nullable=False),
     Column("suggestion", Text, nullable=False),
+    # How often it occurs in this field of the offer.
+    Column("count", Integer, nullable=False, server_default=text("1")),
 )
 Index(
     "offer_errors_by_line",

@@ -7,6 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from classifeed.feeds.v1 import task_pb2
+from classifeed.feeds.v1.load_pb2 import LoadHold
+from classifeed.feeds.v1.offer_requests_pb2 import HoldDecision
 from classifeed_common.db import Tx, load_queries
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.feed_order import FeedMarks, FetchOrder
@@ -25,6 +27,7 @@ _FIND_REMOVED_VERSION = _SQL["find_removed_version"]
 _DRAW_TASK_ID = _SQL["draw_task_id"]
 _INSERT_TASK = _SQL["insert_task"]
 _LOCK_TASK = _SQL["lock_task"]
+_FIND_JOB = _SQL["find_job"]
 _READ_STATE = _SQL["read_state"]
 _HAS_EARLIER = _SQL["has_earlier"]
 _SUPERSEDE_HELD = _SQL["supersede_held"]
@@ -38,6 +41,7 @@ _COUNT_UNANSWERED = _SQL["count_unanswered"]
 _NOTE_SENT = _SQL["note_sent"]
 _END_TASK = _SQL["end_task"]
 _HOLD_TASK = _SQL["hold_task"]
+_NOTE_DECISION = _SQL["note_decision"]
 _AWAIT_RERUN = _SQL["await_rerun"]
 _LIST_UNANSWERED = _SQL["list_unanswered"]
 _FIND_LAST_BATCH = _SQL["find_last_batch"]
@@ -75,7 +79,9 @@ async def find_made(tx: Tx, wanted: WantedTask) -> MadeTask | None:
 
 
 async def find_newest(tx: Tx, seller_id: str, namespace: str) -> MadeTask | None:
-    """Return the newest task of a namespace that was neither superseded nor canceled; None when there is none."""
+    """Return the newest task of a namespace that was neither superseded nor canceled before it began; None when there
+    is none.
+    """
     not_run = {"superseded": task_pb2.TASK_STATUS_SUPERSEDED, "canceled": task_pb2.TASK_STATUS_CANCELED}
     return await _find(tx, _FIND_NEWEST, {"seller_id": seller_id, "namespace": namespace, **not_run})
 
@@ -113,6 +119,12 @@ async def lock_task(tx: Tx, key: TaskKey) -> TaskState | None:
     """Return the task, locked until the transaction ends; None when there is none."""
     row = await (await tx.execute(_LOCK_TASK, _key(key))).fetchone()
     return None if row is None else TaskState(*row)
+
+
+async def find_job(tx: Tx, key: TaskKey) -> UUID | None:
+    """Return the job that runs the task; None when there is no such task."""
+    row = await (await tx.execute(_FIND_JOB, _key(key))).fetchone()
+    return None if row is None else row[0]
 
 
 async def read_state(tx: Tx, key: TaskKey) -> tuple[int, int, int]:
@@ -211,9 +223,16 @@ async def end_task(
     await tx.execute(_END_TASK, {**_key(key), **columns})
 
 
-async def hold_task(tx: Tx, key: TaskKey) -> None:
-    """Have the task wait for a decision about its removals."""
-    await tx.execute(_HOLD_TASK, {**_key(key), "held": task_pb2.TASK_STATUS_HELD})
+async def hold_task(tx: Tx, key: TaskKey, hold: LoadHold) -> None:
+    """Have the task wait for a decision."""
+    columns = {"held": task_pb2.TASK_STATUS_HELD, "hold": hold.SerializeToString()}
+    await tx.execute(_HOLD_TASK, {**_key(key), **columns})
+
+
+async def note_decision(tx: Tx, key: TaskKey, decision: HoldDecision, job_id: UUID) -> None:
+    """Have a job say the end of a held task's run again, with the decision. The task is locked."""
+    columns = {"in_progress": task_pb2.TASK_STATUS_IN_PROGRESS, "decision": decision, "job_id": job_id}
+    await tx.execute(_NOTE_DECISION, {**_key(key), **columns})
 
 
 async def await_rerun(tx: Tx, key: TaskKey) -> None:

@@ -8,29 +8,30 @@ ON CONFLICT (seller_id, namespace) DO UPDATE SET last_task_id = c.last_task_id
 
 -- name: find_upload
 SELECT seller_id, namespace, task_id, kind, status, error_code, mode, disposition, feed_version, feed_loader_result_id,
-       source_sha256, format_wanted, parser_version
+       source_sha256, format_wanted, default_currency, parser_version
 FROM tasks
 WHERE upload_id = %(upload_id)s
 
 -- name: find_fetch
 SELECT seller_id, namespace, task_id, kind, status, error_code, mode, disposition, feed_version, feed_loader_result_id,
-       source_sha256, format_wanted, parser_version
+       source_sha256, format_wanted, default_currency, parser_version
 FROM tasks
 WHERE feed_loader_task_id = %(feed_loader_task_id)s AND feed_loader_result_id = %(feed_loader_result_id)s
 
 -- name: find_removal
 -- The kind is the one of the index: DELETE.
 SELECT seller_id, namespace, task_id, kind, status, error_code, mode, disposition, feed_version, feed_loader_result_id,
-       source_sha256, format_wanted, parser_version
+       source_sha256, format_wanted, default_currency, parser_version
 FROM tasks
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND feed_version = %(feed_version)s AND kind = 2
 
 -- name: find_newest
+-- One that was canceled after it began has changed offers, so none before it tells what the namespace has.
 SELECT seller_id, namespace, task_id, kind, status, error_code, mode, disposition, feed_version, feed_loader_result_id,
-       source_sha256, format_wanted, parser_version
+       source_sha256, format_wanted, default_currency, parser_version
 FROM tasks
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s
-  AND status NOT IN (%(superseded)s::smallint, %(canceled)s::smallint)
+  AND status <> %(superseded)s::smallint AND (status <> %(canceled)s::smallint OR run > 0)
 ORDER BY task_id DESC
 LIMIT 1
 
@@ -55,18 +56,23 @@ RETURNING last_task_id
 -- name: insert_task
 INSERT INTO tasks (seller_id, namespace, task_id, kind, status, phase, mode, disposition, upload_id,
                    feed_loader_task_id, feed_loader_result_id, feed_version, source_sha256, source_bytes, file_name,
-                   format_wanted, parser_version, job_id)
+                   format_wanted, default_currency, parser_version, decision, job_id)
 VALUES (%(seller_id)s, %(namespace)s, %(task_id)s, %(kind)s, %(status)s, %(phase)s, %(mode)s, %(disposition)s,
         %(upload_id)s, %(feed_loader_task_id)s, %(feed_loader_result_id)s, %(feed_version)s, %(source_sha256)s,
-        %(source_bytes)s, %(file_name)s, %(format_wanted)s, %(parser_version)s, %(job_id)s)
+        %(source_bytes)s, %(file_name)s, %(format_wanted)s, %(default_currency)s, %(parser_version)s, %(decision)s,
+        %(job_id)s)
 
 -- name: lock_task
 SELECT kind, status, phase, run, incomplete_runs, mode, disposition, source_sha256, source_bytes, batch_count, digest,
-       feed_version, feed_loader_result_id, format_wanted, window_state, asks,
-       extract(epoch FROM clock_timestamp() - asked_at)::float8
+       feed_version, feed_loader_result_id, format_wanted, default_currency, window_state, asks,
+       extract(epoch FROM clock_timestamp() - asked_at)::float8, decision, decided_at IS NOT NULL
 FROM tasks
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
 FOR UPDATE
+
+-- name: find_job
+SELECT job_id FROM tasks
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
 
 -- name: read_state
 SELECT status, phase, run FROM tasks
@@ -112,6 +118,7 @@ SET run = excluded.run, statistics = excluded.statistics, first_answer_at = NULL
 UPDATE tasks
 SET format = %(format)s, expected_total = %(expected_total)s, warnings = %(warnings)s, updated_at = clock_timestamp()
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run = %(run)s
+  AND ended_at IS NULL
 
 -- name: insert_batches
 INSERT INTO offer_batches (seller_id, namespace, task_id, run, batch_id, records)
@@ -133,10 +140,12 @@ SELECT coalesce(max(batch_id), 0) FROM offer_batches
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run = %(run)s
 
 -- name: note_sent
+-- A task that was ended while its run went on stays ended.
 UPDATE tasks
 SET phase = %(sent)s, batch_count = %(batch_count)s, digest = %(digest)s, sent_at = clock_timestamp(), asks = 0,
     asked_at = NULL, updated_at = clock_timestamp()
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run = %(run)s
+  AND ended_at IS NULL
 
 -- name: end_task
 UPDATE tasks
@@ -146,8 +155,17 @@ SET status = %(status)s, phase = %(done)s, error_code = %(error_code)s, error_me
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND ended_at IS NULL
 
 -- name: hold_task
-UPDATE tasks SET status = %(held)s, updated_at = clock_timestamp()
+UPDATE tasks
+SET status = %(held)s, hold = %(hold)s, held_at = clock_timestamp(), updated_at = clock_timestamp()
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND ended_at IS NULL
+
+-- name: note_decision
+-- The end of the run is due to be said again, with the decision, by another job. The time that the reply takes counts
+-- from now: the wait for a person is not the owner's.
+UPDATE tasks
+SET status = %(in_progress)s, decision = %(decision)s, decided_at = clock_timestamp(), asks = 0, asked_at = NULL,
+    sent_at = clock_timestamp(), job_id = %(job_id)s, updated_at = clock_timestamp()
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
 
 -- name: await_rerun
 -- The run is over: what else is replied about it has nothing to say any more.
@@ -159,6 +177,7 @@ WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(ta
 -- name: stall
 UPDATE tasks SET window_state = %(stalled)s, updated_at = clock_timestamp()
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run = %(run)s
+  AND ended_at IS NULL
 
 -- name: note_asked
 UPDATE tasks SET asks = asks + 1, asked_at = clock_timestamp()

@@ -13,6 +13,7 @@ from typing import IO, Final
 
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.feed.limits import Limits
+from classifeed_processor.feed.other_formats import WORKBOOK, WORKBOOK_FIX
 
 MAGIC: Final = b"PK\x03\x04"
 _END: Final = struct.Struct("<4s4H2IH")
@@ -79,6 +80,8 @@ def find_only_member(file: IO[bytes], limits: Limits) -> ZipMember:
         )
     entries = list(_read_entries(file, directory))
     if any(entry.name == "[Content_Types].xml" for entry in entries):
+        if any(entry.name.startswith("xl/") for entry in entries):
+            raise FeedFault("UNKNOWN_FORMAT", f"The file is {WORKBOOK}", fix=WORKBOOK_FIX)
         raise FeedFault("UNKNOWN_FORMAT", "The file is an office document, not a feed")
     members = [entry for entry in entries if _is_content(entry.name)]
     if len(members) != 1:

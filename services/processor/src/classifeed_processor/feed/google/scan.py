@@ -14,15 +14,21 @@ _ADVICE: Final = (
     'To have it loaded, declare xmlns:g="{namespace}" in the root and give each <{offer}> <g:id>, <g:title>, <g:price> '
     "and the other elements of Google's product data"
 )
+_UNDECLARED: Final = (
+    'The file does not declare xmlns:g="{namespace}"; its items have an id, a title and a price, so they were read as '
+    "Google's product data."
+)
 _OURS: Final = ("", *GOOGLE, ATOM)
 # What RSS and Atom say of the shop.
 _OF_THE_SHOP: Final = every_name(
     (
         "author", "category", "cloud", "contributor", "copyright", "description", "docs", "generator", "icon", "id",
-        "image", "language", "lastBuildDate", "link", "logo", "managingEditor", "pubDate", "rating", "rights",
-        "skipDays", "skipHours", "subtitle", "textInput", "title", "ttl", "updated", "webMaster",
+        "image", "language", "lastBuildDate", "link", "logo", "managingEditor", "metadata", "pubDate", "rating",
+        "rights", "skipDays", "skipHours", "subtitle", "textInput", "title", "ttl", "updated", "webMaster",
     )
 )  # fmt: skip
+# An item that has all of these is a product, whatever the file declares.
+_OF_A_PRODUCT: Final = frozenset({"id", "title", "price"})
 _GOOGLE_IDS: Final = dict.fromkeys(every_name(["id"], GOOGLE), 0)
 
 
@@ -47,12 +53,21 @@ class _ProductScan(TreeScan):
             FeedFault: STRUCTURE_WRONG.
             OtherFormat: It is news, a podcast, or a shop's own RSS.
         """
-        if not self._declared and not any(tag.startswith(GOOGLE) for tag in self.child_tags):
+        speaks_google = self._declared or any(tag.startswith(GOOGLE) for tag in self.child_tags)
+        if not speaks_google and not self._has_products():
             raise OtherFormat(
                 f"{self.family} without the product data of Google",
                 _ADVICE.format(namespace=GOOGLE[0], offer=self.offer_tag),
             )
-        return super().finish(skipped_lines)
+        warnings = super().finish(skipped_lines)
+        if not speaks_google:
+            warnings.append(_UNDECLARED.format(namespace=GOOGLE[0]))
+        return warnings
+
+    def _has_products(self) -> bool:
+        """Says whether the items have what products have, in no namespace or in the format's own."""
+        ours = {tag.rpartition(" ")[2] for tag in self.child_tags if tag.rpartition(" ")[0] in {"", ATOM}}
+        return ours.issuperset(_OF_A_PRODUCT)
 
     def unknown_tags(self) -> Iterable[str]:
         """Returns the tags in Google's namespaces and without one that mean nothing to us."""

@@ -16,14 +16,20 @@ ATOM: Final = "http://www.w3.org/2005/Atom"
 GOOGLE: Final = tuple(
     f"{scheme}://base.google.com/ns/1.0{end}" for scheme in ("http", "https") for end in ("", "/")
 )  # fmt: skip
+PREFIX_DECLARATION: Final = f' xmlns:g="{GOOGLE[0]}"'
+UNDECLARED_PREFIX: Final = (
+    "The file uses the prefix g: and never declares it; it was read as Google's product data. Write "
+    f"{PREFIX_DECLARATION.strip()} into the root element."
+)
 # Shops leave the prefix out inside a feed that has it elsewhere.
 _NAMESPACES: Final = ("", *GOOGLE, ATOM)
 
 _SINGLE: Final = {
     "title": "title", "description": "description", "summary": "summary", "content": "summary",
-    "price": "price", "sale_price": "sale_price", "availability": "availability",
+    "price": "price", "sale_price": "sale_price", "availability": "available",
     "brand": "vendor", "mpn": "vendor_code", "manufacturer_part_number": "vendor_code",
     "google_product_category": "google_category", "product_type": "product_type",
+    "category": "category_text",
     "quantity": "stock", "inventory": "stock", "quantity_to_sell_on_facebook": "stock",
     "sell_on_google_quantity": "stock",
     "latitude": "latitude", "longitude": "longitude",
@@ -41,7 +47,7 @@ ATTRIBUTES: Final = (
 # Known, and of no use to us.
 _UNUSED: Final = (
     "adult", "ads_grouping", "ads_labels", "ads_redirect", "additional_variant_attribute", "android_app_name",
-    "android_package", "android_url", "applink", "author", "auto_pricing_min_price", "canonical_link", "category",
+    "android_package", "android_url", "applink", "author", "auto_pricing_min_price", "canonical_link",
     "certification", "cloud_export", "comments", "commerce_tax_category", "contributor", "cost_of_goods_sold",
     "creator", "delete", "disclosure_date", "display_ads_id", "display_ads_link", "display_ads_similar_id",
     "display_ads_title", "display_ads_value", "enclosure", "energy_efficiency_class_max",

@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
+from lxml import etree
+
 from classifeed.offers.v1.offer_pb2 import OfferContent
 from classifeed_processor.feed.categories import split_path
+from classifeed_processor.feed.listed_mapping import ListedMapping
 from classifeed_processor.feed.native.names import NAMES
 from classifeed_processor.feed.native.schema import SCHEMA, WORDS
 from classifeed_processor.feed.native.tags import TABLE
 from classifeed_processor.feed.offer_schema import OfferValidator
 from classifeed_processor.feed.scan import FeedScan
-from classifeed_processor.feed.table_mapping import TableMapping
+from classifeed_processor.feed.table_mapping import MappingOptions
 
 
-class NativeMapping(TableMapping):
+class NativeMapping(ListedMapping):
     """Maps the offers of one file."""
 
     table = TABLE
     names = NAMES
     currency_meaning = "price"
-    put_price = TableMapping.put_plain_price
+    availability_words = "true or false"
 
-    def __init__(self, scan: FeedScan, patch: bool) -> None:
-        super().__init__(scan, patch)
+    def __init__(self, scan: FeedScan, options: MappingOptions) -> None:
+        super().__init__(scan, options)
         self._validator = OfferValidator(SCHEMA, scan.child_tags, WORDS)
 
-    def refuse(self) -> frozenset[tuple[str, int]]:
+    def refuse(self) -> frozenset[etree._Element]:
         """Returns the elements that the schema refuses."""
         return self._validator.refuse(self.offer, self.issues)
 
     def put_category(self, content: OfferContent) -> None:
         """Puts the category in by its path, or else by its id."""
         if "category_path" not in self.texts:
-            self.put_listed_category(content)
+            super().put_category(content)
             return
         content.category_id = self.texts.get("category", "")
         content.category_path.extend(split_path(self.texts["category_path"]))

@@ -20,7 +20,8 @@ WORDS: Final = SchemaWords(
         "description": "text without elements; HTML stands in CDATA",
         "category": 'a path of at most 600 characters, and id="..." where it has one',
         "stock": "a whole number from 0",
-        "available": "true or false",
-        "attribute": 'name="..." and at most 16,384 characters',
+        "attribute": 'an attribute name="..." and at most 16,384 characters',
     },
+    # Written as in other formats, they are read as there.
+    lenient=frozenset({"price", "old_price", "url", "picture", "available"}),
 )

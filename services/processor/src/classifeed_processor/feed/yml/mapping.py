@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from lxml import etree
+
 from classifeed_processor.feed.gathering import GatheredOffer
+from classifeed_processor.feed.listed_mapping import ListedMapping
 from classifeed_processor.feed.offer_schema import OfferValidator
 from classifeed_processor.feed.scan import FeedScan
-from classifeed_processor.feed.table_mapping import TableMapping
+from classifeed_processor.feed.table_mapping import MappingOptions
+from classifeed_processor.feed.texts import join_title, says_something
 from classifeed_processor.feed.yml.names import NAMES
 from classifeed_processor.feed.yml.schema import SCHEMA, WORDS
 from classifeed_processor.feed.yml.tags import TABLE
 
 
-class YmlMapping(TableMapping):
+class YmlMapping(ListedMapping):
     """Maps the offers of one YML file."""
 
     table = TABLE
     names = NAMES
-    put_price = TableMapping.put_plain_price
-    put_category = TableMapping.put_listed_category
+    # What Yandex's own documents say of a file without <currencies>.
+    implied_currency = "RUB"
 
-    def __init__(self, scan: FeedScan, patch: bool) -> None:
-        super().__init__(scan, patch)
+    def __init__(self, scan: FeedScan, options: MappingOptions) -> None:
+        super().__init__(scan, options)
         self._validator = OfferValidator(SCHEMA, scan.child_tags, WORDS)
 
-    def refuse(self) -> frozenset[tuple[str, int]]:
+    def refuse(self) -> frozenset[etree._Element]:
         """Returns the elements that the schema refuses."""
         return self._validator.refuse(self.offer, self.issues)
 
@@ -33,14 +37,20 @@ class YmlMapping(TableMapping):
             gathered.texts.setdefault("stock", gathered.texts["stock_in_outlets"])
 
     def find_title(self) -> str:
-        """Returns the name, or else one made of prefix, vendor and model."""
+        """Returns the name, or else one made of prefix, vendor and model; of a patch, what it states only."""
         texts = self.texts
-        title = texts.get("title", "")
-        if not title and "model" in texts:
-            parts = [texts[part] for part in ("type_prefix", "vendor") if part in texts]
-            title = " ".join([*parts, texts["model"]]) if parts else ""
-        return title
+        model = texts.get("model", "")
+        if (title := super().find_title()) or self.patch or not says_something(model):
+            return title
+        return join_title(texts.get("type_prefix", ""), texts.get("vendor", ""), model)
 
     def find_availability(self) -> str | None:
         """Returns the flag of the offer; an empty attribute says nothing."""
         return self.offer.get("available") or self.texts.get("available")
+
+    def note_availability(self, text: str) -> None:
+        """Notes that the flag of the offer, or its element where there is no flag, could not be read."""
+        if self.offer.get("available"):
+            self.issues.add("FIELD_INVALID", field="available", value=text, expected=self.availability_words)
+        else:
+            super().note_availability(text)

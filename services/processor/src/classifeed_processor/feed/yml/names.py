@@ -12,7 +12,7 @@ NAMES: Final = FieldNames(
     id="id",
     id_words='the attribute id="..."',
     title="name",
-    title_words="<name>, or <model> with <typePrefix> or <vendor>",
+    title_words="<name>, or <model>",
     description="description",
     price="price",
     price_words="digits with at most one decimal separator, such as 1499.90",

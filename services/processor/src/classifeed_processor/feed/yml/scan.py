@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from classifeed_processor.domain.currencies import normalise_currency
+from classifeed_common.currencies import read_currency
 from classifeed_processor.feed.shape import IdRule, OfferShape
 from classifeed_processor.feed.tree_scan import HeadElement, TreeScan
 from classifeed_processor.feed.yml.schema import SCHEMA
@@ -17,7 +17,8 @@ class YmlScan(TreeScan):
     name = "yml"
     title = "YML"
     shape = OfferShape(
-        containers=(frozenset({"yml_catalog"}), frozenset({"shop"}), frozenset({"offers"})),
+        # torg_price is what Mail.ru called the same.
+        containers=(frozenset({"yml_catalog", "torg_price"}), frozenset({"shop"}), frozenset({"offers"})),
         offers=frozenset({"offer"}),
         ids=IdRule(attribute="id"),
     )
@@ -40,8 +41,14 @@ class YmlScan(TreeScan):
             return []
         return ["The shop lists no <categories>, so the categories of its offers cannot be checked or named."]
 
+    def finish(self, skipped_lines: int) -> list[str]:
+        """Takes a currency as the main one where the shop lists no other, and then as for any format."""
+        if not self.head.main_currency and len(self.head.currencies) == 1:
+            (self.head.main_currency,) = self.head.currencies
+        return super().finish(skipped_lines)
+
     def _add_currency(self, attributes: dict[str, str], _: str) -> None:
-        code = normalise_currency(attributes.get("id", "").strip())
+        code = read_currency(attributes.get("id", "").strip())
         if code is None:
             return
         self.head.currencies.add(code)

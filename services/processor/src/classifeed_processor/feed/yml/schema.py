@@ -19,6 +19,4 @@ WORDS: Final = SchemaWords(
         **dict.fromkeys(("count", "quantity", "quantity_in_stock", "stock_quantity"), _WHOLE_NUMBER),
         "param": 'an attribute name="..." and at most 16,384 characters',
     },
-    attribute="available",
-    attribute_expected="true or false",
 )

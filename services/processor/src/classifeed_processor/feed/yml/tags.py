@@ -16,7 +16,7 @@ from classifeed_processor.feed.gathering import (
 _SINGLE: Final = {
     "name": "title", "title": "title",
     "price": "price", "oldprice": "old_price", "old_price": "old_price",
-    "currencyId": "currency", "categoryId": "category",
+    "currencyId": "currency", "categoryId": "category", "category": "category_text", "product_type": "category_text",
     "url": "url", "description": "description",
     "vendor": "vendor", "brand": "vendor", "vendorCode": "vendor_code", "model": "model", "typePrefix": "type_prefix",
     "available": "available", "address": "address",
@@ -25,7 +25,20 @@ _SINGLE: Final = {
     "count": "stock", "quantity": "stock", "quantity_in_stock": "stock", "stock_quantity": "stock",
 }  # fmt: skip
 DESCRIBING_TAGS: Final = frozenset(
-    {"name", "title", "model", "typePrefix", "description", "categoryId", "picture", "url", "vendor", "brand"}
+    {
+        "name",
+        "title",
+        "model",
+        "typePrefix",
+        "description",
+        "categoryId",
+        "category",
+        "product_type",
+        "picture",
+        "url",
+        "vendor",
+        "brand",
+    }
 )
 
 

@@ -1,0 +1,47 @@
+"""Canceling a task, by whoever owns the load or by an operator who cancels its job."""
+
+from __future__ import annotations
+
+import structlog
+
+from classifeed.feeds.v1 import task_pb2
+from classifeed_common.db import Database, Tx
+from classifeed_jobs import JobStore
+from classifeed_processor.app.finish_task import finish_task
+from classifeed_processor.domain.cancellation import canceled, require_cancelable
+from classifeed_processor.domain.tasks import TaskKey, TaskState
+from classifeed_processor.store import tasks
+
+_log = structlog.get_logger(__name__)
+
+
+async def cancel_task(db: Database, key: TaskKey, *, timeout_s: float | None) -> None:
+    """End a task CANCELED that waits for its turn or still sends its offers, with its job; the next one may begin.
+
+    Idempotent. What is on its way to the owner of the offers is applied; as the end of the run is never sent, nothing
+    is removed. A run that is under way stops at its next step, and holds the namespace until then.
+
+    Raises:
+        NotFound: there is no such task.
+        FailedPrecondition: it is held, has sent its end, or has ended.
+    """
+    async with db.transaction(timeout_s=timeout_s) as tx:
+        job_id = await tasks.find_job(tx, key)
+        if job_id is not None:
+            # The job is locked before the task, as by whoever ends a job with its task. Without hooks: whether the task
+            # may end is decided below, and if not, the job goes on as well.
+            await JobStore().cancel(tx, job_id, reason="its task was canceled")
+        state = await tasks.lock_task(tx, key)
+        if state is None:
+            raise key.not_found()
+        if state.status == task_pb2.TASK_STATUS_CANCELED:
+            return
+        require_cancelable(key, state)
+        await end_canceled(tx, key, state)
+
+
+async def end_canceled(tx: Tx, key: TaskKey, state: TaskState) -> None:
+    """End a locked task CANCELED whose job ends in the same transaction, and let the next one begin."""
+    fault = canceled(state)
+    _log.info("task.canceled", task=key.name, phase=task_pb2.TaskPhase.Name(state.phase), run=state.run)
+    await finish_task(tx, JobStore(), key, task_pb2.TASK_STATUS_CANCELED, fault)

@@ -1,0 +1,63 @@
+"""Deciding about a held task."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import structlog
+
+from classifeed.feeds.v1 import task_pb2
+from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT, HoldDecision
+from classifeed_common.db import Database
+from classifeed_common.errors import FailedPrecondition
+from classifeed_jobs import JobStore
+from classifeed_processor.app.create_task import enqueue_run
+from classifeed_processor.domain.tasks import TaskKey, TaskState
+from classifeed_processor.store import tasks
+
+_log = structlog.get_logger(__name__)
+_DONE: Final = {HOLD_DECISION_CONFIRM: "confirmed", HOLD_DECISION_REJECT: "rejected"}
+
+
+async def decide_task(
+    db: Database, jobs: JobStore, key: TaskKey, decision: HoldDecision, *, timeout_s: float | None
+) -> bool:
+    """Has a held task end as was decided; the first decision counts. False: there is no such task.
+
+    Idempotent. The decision and the job that carries it to the owner of the offers exist together or not at all. A
+    newer task either has taken the place of the held one before, so that there is nothing to decide, or waits for its
+    end.
+
+    Raises:
+        FailedPrecondition: it was decided otherwise, or is not held.
+    """
+    async with db.transaction(timeout_s=timeout_s) as tx:
+        state = await tasks.lock_task(tx, key)
+        if state is None:
+            return False
+        if state.was_decided and state.decision == decision:
+            return True
+        if state.status != task_pb2.TASK_STATUS_HELD:
+            raise _refusal(key, state, decision)
+        job_id = await enqueue_run(tx, jobs, key)
+        await tasks.note_decision(tx, key, decision, job_id)
+    _log.info(f"task.{_DONE[decision]}", task=key.name, job_id=str(job_id))
+    return True
+
+
+def _refusal(key: TaskKey, state: TaskState, decision: HoldDecision) -> FailedPrecondition:
+    status = task_pb2.TaskStatus.Name(state.status).removeprefix("TASK_STATUS_")
+    wanted = _DONE[decision]
+    if state.was_decided:
+        return FailedPrecondition(
+            "TASK_DECIDED",
+            f"{key.name} was {_DONE[state.decision]} before, so it cannot be {wanted}. Load a file that has the offers "
+            "as they should be.",
+            metadata={"task": key.name, "status": status},
+        )
+    return FailedPrecondition(
+        "TASK_NOT_HELD",
+        f"{key.name} is {status}, so there is nothing to be {wanted}: only a task that is HELD waits for a decision. "
+        "Where a newer load has taken its place, decide about that one.",
+        metadata={"task": key.name, "status": status},
+    )

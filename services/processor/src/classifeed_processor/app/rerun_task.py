@@ -1,0 +1,134 @@
+"""Loading the kept file of an earlier task again, as a new task."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import structlog
+
+from classifeed.feeds.v1 import task_pb2
+from classifeed_common.blobs import BlobMissing, BlobRefs, BlobStore
+from classifeed_common.db import Database, Tx
+from classifeed_common.errors import FailedPrecondition, FieldViolation, InvalidArgument
+from classifeed_jobs import JobStore
+from classifeed_processor.app.create_task import decision_at_start, enqueue_run
+from classifeed_processor.domain.tasks import TaskKey
+from classifeed_processor.feed.parser_version import PARSER_VERSION
+from classifeed_processor.store import reruns, tasks
+
+_log = structlog.get_logger(__name__)
+_REFS: Final = BlobRefs()
+_OPEN: Final = frozenset({task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_STATUS_HELD})
+
+
+async def rerun_task(
+    db: Database,
+    jobs: JobStore,
+    blobs: BlobStore,
+    earlier: TaskKey,
+    *,
+    request_id: str | None,
+    allow_removals: bool,
+    timeout_s: float | None,
+) -> TaskKey:
+    """Return the new task, or the one that the same request made before.
+
+    It loads the file of the earlier task with its mode, disposition and wanted format, as the parser reads files now.
+    Like an upload it has no place among the fetches of a link: it is never outdated by one, and a fetch that comes
+    later with another file is loaded.
+
+    Args:
+        db: with the tasks.
+        jobs: where the job of the new task goes.
+        blobs: has the file.
+        earlier: the task whose file is loaded.
+        request_id: makes the call idempotent within the seller; None: each call is a new load.
+        allow_removals: load it even if it would be held otherwise.
+        timeout_s: of each transaction, in seconds.
+
+    Raises:
+        NotFound: there is no earlier task.
+        FailedPrecondition: it has not ended, has no file, its file is gone, or its namespace was removed since.
+        InvalidArgument: the request_id was used for another task.
+        Unavailable: the object store does not answer; ask again.
+    """
+    async with db.transaction(timeout_s=timeout_s) as tx:
+        if made := await _find_made(tx, earlier, request_id):
+            return made
+        sha256 = (await _lock_earlier(tx, earlier)).source_sha256
+    # Before the task is made, so that none is made in vain. The earlier task refers to the file from here until it is
+    # locked below, or it is gone then.
+    try:
+        await blobs.keep(sha256)
+    except BlobMissing as error:
+        raise FailedPrecondition(
+            "SOURCE_GONE",
+            f"The file of {earlier.name} is not kept any more. Upload it again, or run its feed.",
+            metadata={"task": earlier.name},
+        ) from error
+    async with db.transaction(timeout_s=timeout_s) as tx:
+        await tasks.lock_counter(tx, earlier.seller_id, earlier.namespace)
+        if made := await _find_made(tx, earlier, request_id):
+            return made
+        await _lock_earlier(tx, earlier)
+        await _require_not_removed(tx, earlier)
+        key = await tasks.draw_key(tx, earlier.seller_id, earlier.namespace)
+        columns = _columns_of(request_id, allow_removals=allow_removals)
+        await reruns.insert_rerun(tx, key, earlier, columns, await enqueue_run(tx, jobs, key))
+        await _REFS.add(tx, sha256, key.blob_ref)
+    _log.info("task.rerun", task=key.name, rerun_of=earlier.name)
+    return key
+
+
+def _columns_of(request_id: str | None, *, allow_removals: bool) -> dict[str, Any]:
+    return {
+        "status": task_pb2.TASK_STATUS_IN_PROGRESS,
+        "phase": task_pb2.TASK_PHASE_UNSPECIFIED,
+        "parser_version": PARSER_VERSION,
+        "request_id": request_id,
+        "decision": decision_at_start(allow_removals=allow_removals),
+    }
+
+
+async def _find_made(tx: Tx, earlier: TaskKey, request_id: str | None) -> TaskKey | None:
+    made = await reruns.find_rerun(tx, earlier.seller_id, request_id) if request_id is not None else None
+    if made is None:
+        return None
+    if made.earlier != earlier:
+        raise InvalidArgument(
+            "REQUEST_ID_REUSED",
+            f"The request_id {request_id} was used to run {made.earlier.name} again. Send a new request_id for another "
+            "task.",
+            violations=[FieldViolation("request_id", "was used for another task")],
+        )
+    return made.key
+
+
+async def _lock_earlier(tx: Tx, key: TaskKey) -> reruns.Earlier:
+    earlier = await reruns.lock_earlier(tx, key)
+    if earlier is None:
+        raise key.not_found()
+    if earlier.kind == task_pb2.TASK_KIND_DELETE:
+        raise FailedPrecondition(
+            "SOURCE_GONE",
+            f"{key.name} ends a feed and has no file. Name a task that loads one.",
+            metadata={"task": key.name},
+        )
+    if earlier.status in _OPEN:
+        raise FailedPrecondition(
+            "TASK_OPEN",
+            f"{key.name} has not ended. Wait for its end, cancel it, or decide about it if it is held; then run it "
+            "again.",
+            metadata={"task": key.name},
+        )
+    return earlier
+
+
+async def _require_not_removed(tx: Tx, earlier: TaskKey) -> None:
+    newest = await tasks.find_newest(tx, earlier.seller_id, earlier.namespace)
+    if newest is not None and newest.kind == task_pb2.TASK_KIND_DELETE:
+        raise FailedPrecondition(
+            "NAMESPACE_REMOVED",
+            f"The feed of {earlier.name} was removed after that load. Make the feed anew, or upload the file again.",
+            metadata={"task": earlier.name},
+        )

@@ -1,0 +1,57 @@
+"""Canceling a load: which tasks can be canceled, and what is said of those that were."""
+
+from __future__ import annotations
+
+from classifeed.feeds.v1 import task_pb2
+from classifeed_common.errors import FailedPrecondition
+from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.domain.tasks import TaskKey, TaskState
+
+
+def canceled(state: TaskState) -> FeedFault:
+    """Return what a task says that is canceled in this state."""
+    if state.kind == task_pb2.TASK_KIND_DELETE:
+        if state.phase == task_pb2.TASK_PHASE_SENT:
+            return FeedFault("REMOVAL_CANCELED", "Canceled after its end was sent, so the offers may still be removed")
+        return FeedFault("REMOVAL_CANCELED", "Canceled before its end: no offer was removed")
+    if state.phase == task_pb2.TASK_PHASE_SENT:
+        return FeedFault(
+            "LOAD_CANCELED",
+            "Canceled after its end was sent: what it has added and changed stays, and offers that the file lacks may "
+            "still be removed",
+        )
+    if not state.run:
+        return FeedFault("LOAD_CANCELED", "Canceled before it began: no offer has changed")
+    return FeedFault(
+        "LOAD_CANCELED", "Canceled before its end: what it has added and changed stays, and nothing was removed"
+    )
+
+
+def require_cancelable(key: TaskKey, state: TaskState) -> None:
+    """Return if whoever owns the task may cancel it.
+
+    Raises:
+        FailedPrecondition: it is held, has sent its end, or has ended.
+    """
+    metadata = {"task": key.name}
+    if state.status == task_pb2.TASK_STATUS_HELD:
+        raise FailedPrecondition(
+            "TASK_HELD",
+            f"{key.name} is held: it waits for a decision, and has removed nothing. Reject it to keep the offers that "
+            "its file lacks, or confirm it.",
+            metadata=metadata,
+        )
+    if not state.is_open:
+        raise FailedPrecondition(
+            "TASK_ENDED",
+            f"{key.name} has ended, so there is nothing to cancel. To go back to an earlier file, run its task again "
+            "(RerunTask).",
+            metadata=metadata,
+        )
+    if state.phase == task_pb2.TASK_PHASE_SENT:
+        raise FailedPrecondition(
+            "TASK_SENT",
+            f"{key.name} has sent its end and cannot be called back: it ends within moments. To go back to an earlier "
+            "file, wait for its end, and run the task of that file again (RerunTask).",
+            metadata=metadata,
+        )

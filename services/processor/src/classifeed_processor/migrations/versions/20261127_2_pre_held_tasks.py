@@ -1,0 +1,24 @@
+"""Tasks that wait for a decision keep what they wait for."""
+
+from alembic import op
+
+revision = "20261127_2"
+down_revision = "20261127_1"
+PHASE = "pre"
+
+
+def upgrade() -> None:
+    op.execute(
+        """
+        ALTER TABLE tasks
+            ADD COLUMN decision smallint NOT NULL DEFAULT 0,
+            ADD COLUMN decided_at timestamptz,
+            ADD COLUMN hold bytea,
+            ADD COLUMN held_at timestamptz
+        """
+    )
+
+
+def downgrade() -> None:
+    for column in ("decision", "decided_at", "hold", "held_at"):
+        op.execute(f"ALTER TABLE tasks DROP COLUMN {column}")

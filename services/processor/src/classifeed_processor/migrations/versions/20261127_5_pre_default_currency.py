@@ -1,0 +1,17 @@
+"""Tasks know the currency of amounts without one, and issues how often they occur in their offer."""
+
+from alembic import op
+
+revision = "20261127_5"
+down_revision = "20261127_4"
+PHASE = "pre"
+
+
+def upgrade() -> None:
+    op.execute("ALTER TABLE tasks ADD COLUMN default_currency text DEFAULT '' NOT NULL")
+    op.execute("ALTER TABLE offer_errors ADD COLUMN count integer DEFAULT 1 NOT NULL")
+
+
+def downgrade() -> None:
+    op.execute("ALTER TABLE offer_errors DROP COLUMN count")
+    op.execute("ALTER TABLE tasks DROP COLUMN default_currency")

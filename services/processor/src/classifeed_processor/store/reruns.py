@@ -1,0 +1,49 @@
+"""Statements about tasks that load the file of an earlier one again."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from classifeed.feeds.v1 import task_pb2
+from classifeed_common.db import Tx, load_queries
+from classifeed_processor.domain.tasks import TaskKey
+
+_SQL = load_queries(__package__, "reruns.sql")
+_FIND_RERUN = _SQL["find_rerun"]
+_LOCK_EARLIER = _SQL["lock_earlier"]
+_INSERT_RERUN = _SQL["insert_rerun"]
+
+
+class MadeRerun(NamedTuple):
+    """A task that was made by a request, and the one whose file it loads."""
+
+    key: TaskKey
+    earlier: TaskKey
+
+
+class Earlier(NamedTuple):
+    """An earlier task, as the maker of its rerun finds it."""
+
+    kind: task_pb2.TaskKind
+    status: task_pb2.TaskStatus
+    source_sha256: str
+
+
+async def find_rerun(tx: Tx, seller_id: str, request_id: str) -> MadeRerun | None:
+    """Return the task that a request of the seller has made; None when there is none."""
+    parameters = {"seller_id": seller_id, "request_id": request_id}
+    row = await (await tx.execute(_FIND_RERUN, parameters)).fetchone()
+    return None if row is None else MadeRerun(TaskKey(*row[:3]), TaskKey(row[0], row[1], row[3]))
+
+
+async def lock_earlier(tx: Tx, key: TaskKey) -> Earlier | None:
+    """Return a task, which stays until the transaction ends; None when there is none."""
+    row = await (await tx.execute(_LOCK_EARLIER, key._asdict())).fetchone()
+    return None if row is None else Earlier(*row)
+
+
+async def insert_rerun(tx: Tx, key: TaskKey, earlier: TaskKey, columns: dict[str, Any], job_id: UUID) -> None:
+    """Make a task out of an earlier one, which is locked."""
+    parameters = {**columns, **key._asdict(), "earlier": earlier.task_id, "job_id": job_id}
+    await tx.execute(_INSERT_RERUN, parameters)

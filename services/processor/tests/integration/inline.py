@@ -1,0 +1,151 @@
+"""Tasks of one namespace run in this process, with an owner of the offers that replies at once."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+from classifeed.feeds.v1 import offer_results_pb2, task_pb2
+from classifeed.feeds.v1.load_pb2 import HOLD_REASON_REMOVALS, LoadHold
+from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_REJECT, OfferBatch, TaskEnd
+from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, TaskEndResult
+from classifeed.feeds.v1.task_pb2 import Task
+from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
+from classifeed_common.errors import Unavailable
+from classifeed_jobs import JobStore
+from classifeed_processor.app.create_task import create_task
+from classifeed_processor.app.process_feed import process_feed
+from classifeed_processor.app.send_run import RunParts
+from classifeed_processor.app.take_results import take_results
+from classifeed_processor.domain.tasks import TaskKey
+from classifeed_processor.store import reading
+
+GOOD, BROKEN, PAGE = "a" * 64, "b" * 64, "c" * 64
+sources = itertools.count(1)
+
+
+class Context:
+    """A job that nobody takes away."""
+
+    claim_no = 1
+    checkpoint = None
+
+    def __init__(self, db) -> None:
+        self.db = db
+
+    def guarded_transaction(self) -> Any:
+        return self.db.transaction()
+
+    def report(self, progress: Any) -> None:
+        pass
+
+
+class Blobs:
+    """Files by what their hash stands for."""
+
+    def __init__(self, files: dict[str, bytes]) -> None:
+        self._files = files
+
+    async def fetch(self, sha256: str, target: Path) -> int:
+        return target.write_bytes(self._files[sha256])
+
+
+class Owner:
+    """Answers each request as soon as it is sent, and keeps them.
+
+    `removals` is what loads would remove: with some, an end without a decision is held. `decisions` has those that
+    count, by run; `forgotten` the runs that it lost.
+    """
+
+    def __init__(self, db) -> None:
+        self._db = db
+        self.log: list[OfferBatch | TaskEnd] = []
+        self.loses_batches = False
+        self.loses_ends = False
+        self.repeats = False
+        self.removals = 0
+        self.decisions: dict[tuple[int, int], int] = {}
+        self.forgotten: set[tuple[int, int]] = set()
+
+    async def send(self, messages) -> None:
+        for message in messages:
+            if self.loses_batches and message.headers["type"].endswith(b"OfferBatch"):
+                raise Unavailable("KAFKA_UNAVAILABLE", "not acknowledged")
+            kind = OfferBatch if message.headers["type"].endswith(b"OfferBatch") else TaskEnd
+            request = kind.FromString(message.value)
+            self.log.append(request)
+            names = ("seller_id", "namespace", "task_id", "run")
+            address = {name: getattr(request, name) for name in names}
+            if isinstance(request, OfferBatch):
+                applied = offer_results_pb2.BATCH_OUTCOME_APPLIED
+                answer = OfferBatchResult(**address, batch_id=request.batch_id, outcome=applied)
+                answer.counts.added = len(request.records)
+            else:
+                answer = self.result_of(request, address)
+                if self.loses_ends:
+                    continue
+            for _ in range(2 if self.repeats else 1):
+                async with self._db.transaction() as tx:
+                    await take_results(tx, JobStore(), [answer])
+
+    def result_of(self, end: TaskEnd, address: dict[str, Any]) -> TaskEndResult:
+        run = (end.task_id, end.run)
+        if run in self.forgotten:
+            return TaskEndResult(**address, outcome=offer_results_pb2.TASK_END_OUTCOME_INCOMPLETE)
+        decision = self.decisions.setdefault(run, end.decision) or end.decision
+        self.decisions[run] = decision
+        if self.removals and not decision:
+            hold = LoadHold(reasons=[HOLD_REASON_REMOVALS], removals=self.removals, offers=self.removals)
+            return TaskEndResult(**address, outcome=offer_results_pb2.TASK_END_OUTCOME_HELD, hold=hold)
+        answer = TaskEndResult(**address, outcome=offer_results_pb2.TASK_END_OUTCOME_COMPLETED)
+        if decision == HOLD_DECISION_REJECT:
+            answer.kept = self.removals
+        else:
+            answer.removed = self.removals
+        return answer
+
+    async def say(self, *answers: TaskEndResult) -> None:
+        """Have answers come that were on their way."""
+        async with self._db.transaction() as tx:
+            await take_results(tx, JobStore(), answers)
+
+    def ended(self, seller: str) -> list[int]:
+        return [it.task_id for it in self.log if isinstance(it, TaskEnd) and it.seller_id == seller]
+
+
+class Runner:
+    """Makes and runs the tasks of one namespace."""
+
+    def __init__(self, db, owner: Owner, parts: RunParts, seller: str = "shop") -> None:
+        self.db = db
+        self.owner = owner
+        self.parts = parts
+        self.seller = seller
+        self.source = next(sources)
+
+    async def make(self, **fields) -> TaskKey:
+        request = CreateTaskRequest(seller_id=self.seller, namespace="default", **fields)
+        return await create_task(self.db, JobStore(), request, timeout_s=60)
+
+    async def upload(self, upload_id: str, **fields) -> TaskKey:
+        return await self.make(**{"upload_id": upload_id, "source_sha256": GOOD} | fields)
+
+    async def fetch(self, version: int, result: int, **fields) -> TaskKey:
+        fields = {"source_sha256": GOOD} | fields
+        return await self.make(
+            feed_version=version, feed_loader_task_id=self.source, feed_loader_result_id=result, **fields
+        )
+
+    async def remove(self, version: int, **fields) -> TaskKey:
+        return await self.make(kind=task_pb2.TASK_KIND_DELETE, feed_version=version, **fields)
+
+    async def run(self, key: TaskKey) -> Task:
+        await process_feed(Context(self.db), self.parts, key)
+        return await self.task(key)
+
+    async def task(self, key: TaskKey) -> Task:
+        async with self.db.transaction() as tx:
+            task = await reading.get_task(tx, key)
+        assert task is not None
+        return task

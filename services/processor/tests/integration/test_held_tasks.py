@@ -1,0 +1,203 @@
+"""Held tasks: decided about once, by a job that may die, beside newer tasks and late replies."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from classifeed.feeds.v1 import offer_results_pb2, task_pb2
+from classifeed.feeds.v1.load_pb2 import HOLD_REASON_REMOVALS, LoadHold
+from classifeed.feeds.v1.offer_requests_pb2 import (
+    HOLD_DECISION_CONFIRM,
+    HOLD_DECISION_REJECT,
+    HOLD_DECISION_UNSPECIFIED,
+    TaskEnd,
+)
+from classifeed.feeds.v1.offer_results_pb2 import TaskEndResult
+from classifeed_common.errors import FailedPrecondition
+from classifeed_common.testing.locks import comes_to_wait
+from classifeed_jobs import JobStore, Snooze
+from classifeed_processor.app.create_task import QUEUE
+from classifeed_processor.app.decide_task import decide_task
+from classifeed_processor.app.watch_held import HELD as HELD_TASKS
+from classifeed_processor.app.watch_held import OLDEST_HELD, measure_held
+from classifeed_processor.store import reading, tasks
+
+CONFIRM, REJECT, UNDECIDED = HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT, HOLD_DECISION_UNSPECIFIED
+IN_PROGRESS, HELD = task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_STATUS_HELD
+SUCCEEDED, SUPERSEDED = task_pb2.TASK_STATUS_SUCCEEDED, task_pb2.TASK_STATUS_SUPERSEDED
+
+
+async def decide(runner, key, decision: int) -> bool:
+    return await decide_task(runner.db, JobStore(), key, decision, timeout_s=60)
+
+
+async def backlog(runner) -> int:
+    async with runner.db.transaction() as tx:
+        return (await JobStore().backlog(tx, [QUEUE])).get(QUEUE, 0)
+
+
+def decisions(runner) -> list[int]:
+    return [it.decision for it in runner.owner.log if isinstance(it, TaskEnd)]
+
+
+@pytest.fixture
+async def held(runner):
+    """A task that is held as it would remove 30 offers."""
+    runner.owner.removals = 30
+    key = await runner.upload("u1")
+    task = await runner.run(key)
+    assert (task.status, task.phase) == (HELD, task_pb2.TASK_PHASE_SENT)
+    assert task.hold == LoadHold(reasons=[HOLD_REASON_REMOVALS], removals=30, offers=30)
+    assert (task.statistics.added, task.statistics.removed) == (2, 0), "the rest was applied"
+    return key
+
+
+@pytest.mark.parametrize(
+    ("decision", "removed", "code"), [(CONFIRM, 30, None), (REJECT, 0, "REMOVALS_REJECTED: 30 offers")]
+)
+async def test_a_decision_ends_the_task_and_only_the_first_counts(runner, held, decision, removed, code):
+    jobs = await backlog(runner)
+    both = await asyncio.gather(decide(runner, held, decision), decide(runner, held, decision))
+    assert (both, await backlog(runner)) == ([True, True], jobs + 1), "two at once act once"
+    assert (await runner.task(held)).status == IN_PROGRESS
+    with pytest.raises(FailedPrecondition, match="before") as refused:
+        await decide(runner, held, CONFIRM if decision == REJECT else REJECT)
+    assert refused.value.reason == "TASK_DECIDED"
+    task = await runner.run(held)
+    assert (task.status, task.decision, task.statistics.removed) == (SUCCEEDED, decision, removed)
+    assert task.hold.removals == 30, "what it was held for stays"
+    assert [warning.startswith(code or "") for warning in task.warnings] == [True] * bool(code)
+    assert decisions(runner) == [UNDECIDED, decision]
+    assert await decide(runner, held, decision), "and again, when it has ended"
+    assert await backlog(runner) == jobs + 1
+
+
+async def test_confirm_and_reject_at_once_are_one_decision(runner, held):
+    outcomes = await asyncio.gather(decide(runner, held, CONFIRM), decide(runner, held, REJECT), return_exceptions=True)
+    assert sorted(type(it).__name__ for it in outcomes) == ["FailedPrecondition", "bool"]
+    assert (await runner.run(held)).status == SUCCEEDED
+
+
+async def test_what_is_not_held_is_not_decided_about(runner):
+    ended, waiting = await runner.upload("u1"), await runner.upload("u2", allow_removals=True)
+    await runner.run(ended)
+    for key in (ended, waiting):
+        with pytest.raises(FailedPrecondition, match="HELD") as refused:
+            await decide(runner, key, CONFIRM)
+        assert refused.value.reason == "TASK_NOT_HELD"
+    assert not await decide(runner, ended._replace(task_id=7), CONFIRM)
+
+
+async def test_removals_that_are_allowed_beforehand_and_of_a_removed_feed_are_never_held(runner):
+    runner.owner.removals = 30
+    allowed = await runner.run(await runner.upload("u1", allow_removals=True))
+    removed = await runner.run(await runner.remove(3))
+    assert [(it.status, it.statistics.removed) for it in (allowed, removed)] == [(SUCCEEDED, 30)] * 2
+    assert decisions(runner) == [CONFIRM, CONFIRM]
+
+
+async def test_late_replies_do_not_hold_a_decided_task_again(runner, held):
+    end = next(it for it in runner.owner.log if isinstance(it, TaskEnd))
+    address = {name: getattr(end, name) for name in ("seller_id", "namespace", "task_id", "run")}
+    late = TaskEndResult(**address, outcome=offer_results_pb2.TASK_END_OUTCOME_HELD, hold=LoadHold(removals=1))
+    await runner.owner.say(late)
+    assert (await runner.task(held)).hold.removals == 30
+    await decide(runner, held, CONFIRM)
+    await runner.owner.say(late, late)
+    assert (await runner.task(held)).status == IN_PROGRESS
+    assert (await runner.run(held)).status == SUCCEEDED
+    await runner.owner.say(late)
+    assert (await runner.task(held)).status == SUCCEEDED
+
+
+async def test_killed_between_decision_and_its_end_the_job_goes_on(runner, held, monkeypatch):
+    """And a reply that is lost is asked for again."""
+    await decide(runner, held, REJECT)
+    runner.owner.loses_ends = True
+    monkeypatch.setattr("classifeed_processor.app.process_feed._PATIENCE_S", 0.0)
+    with pytest.raises(Snooze):
+        await runner.run(held)
+    runner.owner.loses_ends = False
+    async with runner.db.transaction() as tx:
+        await tx.execute("UPDATE tasks SET asked_at = asked_at - interval '1 hour'")
+    task = await runner.run(held)
+    assert (task.status, task.statistics.removed) == (SUCCEEDED, 0)
+    assert decisions(runner) == [UNDECIDED, REJECT, REJECT]
+
+
+async def test_an_owner_that_lost_the_run_gets_it_anew_with_the_decision(runner, held):
+    """Its database was restored from before the batches."""
+    runner.owner.forgotten = {(it.task_id, it.run) for it in runner.owner.log}
+    await decide(runner, held, CONFIRM)
+    task = await runner.run(held)
+    assert (task.status, task.statistics.removed, task.statistics.total) == (SUCCEEDED, 30, 2)
+    assert decisions(runner) == [UNDECIDED, CONFIRM, CONFIRM]
+
+
+@pytest.mark.parametrize("outcome", ["COMPLETED", "INCOMPLETE", "STALE"])
+async def test_a_restored_processor_takes_what_its_owner_replied_to_the_lost_decision(runner, held, outcome):
+    end = next(it for it in runner.owner.log if isinstance(it, TaskEnd))
+    address = {name: getattr(end, name) for name in ("seller_id", "namespace", "task_id", "run")}
+    value = offer_results_pb2.TaskEndOutcome.Value(f"TASK_END_OUTCOME_{outcome}")
+    await runner.owner.say(TaskEndResult(**address, outcome=value, removed=30 if outcome == "COMPLETED" else 0))
+    expected = {"COMPLETED": SUCCEEDED, "INCOMPLETE": HELD, "STALE": SUPERSEDED}[outcome]
+    task = await runner.task(held)
+    assert (task.status, task.run) == (expected, end.run)
+    if outcome == "INCOMPLETE":  # decided again, it ends as well
+        await decide(runner, held, CONFIRM)
+        assert (await runner.run(held)).status == SUCCEEDED
+
+
+async def test_a_newer_task_that_waits_goes_first_or_after_the_decided_one(runner, held):
+    newer = await runner.upload("u2")
+    await decide(runner, held, CONFIRM)
+    with pytest.raises(Snooze):
+        await runner.run(newer)
+    assert (await runner.run(held)).status == SUCCEEDED
+    assert (await runner.run(newer)).status == HELD
+    third = await runner.upload("u3", allow_removals=True)
+    assert (await runner.run(third)).status == SUCCEEDED
+    assert (await runner.task(newer)).status == SUPERSEDED
+    with pytest.raises(FailedPrecondition, match="SUPERSEDED"):
+        await decide(runner, newer, CONFIRM)
+
+
+async def test_a_decision_between_two_looks_of_a_newer_task_has_its_turn_first(runner, held, monkeypatch):
+    newer = await runner.upload("u2")
+    real = tasks.supersede_held
+
+    async def decide_first(tx, key):
+        await decide(runner, held, REJECT)
+        await real(tx, key)
+
+    monkeypatch.setattr(tasks, "supersede_held", decide_first)
+    with pytest.raises(Snooze):
+        await runner.run(newer)
+    assert (await runner.task(newer)).run == 0
+    assert (await runner.run(held)).status == SUCCEEDED
+
+
+async def test_a_decision_waits_for_a_newer_task_that_begins(runner, held):
+    newer = await runner.upload("u2")
+    async with runner.db.transaction() as tx:
+        await tasks.supersede_held(tx, newer)
+        deciding = asyncio.create_task(decide(runner, held, CONFIRM))
+        assert await comes_to_wait(deciding, runner.db, behind=tx)
+    with pytest.raises(FailedPrecondition, match="SUPERSEDED"):
+        await deciding
+
+
+async def test_what_waits_for_a_decision_is_shown_and_leaves_the_service_settled(runner, held):
+    async with runner.db.transaction() as tx:
+        await tx.execute("UPDATE tasks SET held_at = held_at - interval '1 hour'")
+        await measure_held(tx)
+        assert await reading.count_open(tx) == 0
+    assert HELD_TASKS._value.get() == 1
+    assert 3600 <= OLDEST_HELD._value.get() < 3700
+    await decide(runner, held, REJECT)
+    await runner.run(held)
+    async with runner.db.transaction() as tx:
+        await measure_held(tx)
+    assert (HELD_TASKS._value.get(), OLDEST_HELD._value.get()) == (0, 0)
