@@ -10,6 +10,7 @@ from classifeed_api.app.create_feed import CreateFeed
 from classifeed_api.app.create_tasks import CreateTasks
 from classifeed_api.app.delete_feed import DeleteFeed
 from classifeed_api.app.explain_offer import ExplainOffer
+from classifeed_api.app.join_loads import JoinLoads
 from classifeed_api.app.keep_credentials import KeepCredentials
 from classifeed_api.app.limit_uploads import UploadSlots
 from classifeed_api.app.push_sources import PushSources
@@ -58,6 +59,7 @@ def build(settings: ApiSettings) -> ServiceRunner:
     to_searcher = channel_to("searcher", settings.searcher_address, settings)
     processor = ProcessorClient(to_processor)
     loader = LoaderClient(to_loader, states_timeout_s=settings.states_timeout_s)
+    join_loads = JoinLoads(processor)
     leases = Leases(db, process_holder(_SERVICE), settings.lease_ttl_s)
     tasks = MarkPusher(
         db,
@@ -92,7 +94,7 @@ def build(settings: ApiSettings) -> ServiceRunner:
         upload_slots=UploadSlots(
             settings.upload_streams, settings.upload_streams_per_seller, spared_s=settings.upload_spared_s
         ),
-        feeds=_feed_cases(settings, db, processor, loader, sources, tasks),
+        feeds=_feed_cases(settings, db, processor, loader, join_loads, sources, tasks),
         explain_offer=ExplainOffer(
             db,
             LoadsClient(processor.stub, timeout_s=settings.explain_timeout_s),
@@ -101,6 +103,7 @@ def build(settings: ApiSettings) -> ServiceRunner:
             SearcherClient(to_searcher),
             timeout_s=settings.explain_timeout_s,
         ),
+        join_loads=join_loads,
         tasks=processor.stub,
         sources=loader.stub,
     )
@@ -149,6 +152,7 @@ def _feed_cases(
     db: Database,
     processor: ProcessorClient,
     loader: LoaderClient,
+    join_loads: JoinLoads,
     sources: MarkPusher,
     tasks: MarkPusher,
 ) -> FeedCases:
@@ -157,9 +161,9 @@ def _feed_cases(
     formats = CheckFormat(processor)
     return FeedCases(
         create=CreateFeed(db, limits, credentials, formats, on_changed=sources.wake),
-        read=ReadFeeds(db, loader),
+        read=ReadFeeds(db, loader, join_loads),
         update=UpdateFeed(db, limits, credentials, formats, on_changed=sources.wake),
         switch=SwitchFeed(db, on_changed=sources.wake),
-        delete=DeleteFeed(db, on_changed=sources.wake, on_deleted=tasks.wake),
+        delete=DeleteFeed(db, processor, on_changed=sources.wake, on_deleted=tasks.wake),
         run=RunFeed(db, loader),
     )

@@ -59,8 +59,15 @@ class Processor(TaskServiceServicer):
         self.refuses: Callable[[task_service_pb2.CreateTaskRequest], bool] = lambda _: False
         self.requests: list[task_service_pb2.CreateTaskRequest] = []
         self.tasks: dict[tuple[str, str], list[Made]] = {}
+        self.listed: list[task_pb2.Task] | None = []
+        """The newest tasks, as asked of any namespace; None: not now."""
+        self.asked: list[task_service_pb2.CancelTaskRequest | task_service_pb2.RerunTaskRequest] = []
         self.looks = 0
         self.formats_away = False
+        self.standings: dict[str, task_pb2.Task] = {}
+        """How tasks stand, by name; `away`: nobody can ask."""
+        self.away = False
+        self.finds: list[list[str]] = []
         self.hangs: asyncio.Event | None = None
         """Once there, GetTask sets it and is never answered."""
 
@@ -74,6 +81,29 @@ class Processor(TaskServiceServicer):
             line.append(made)
         return task_pb2.Task(task_id=line.index(made) + 1, kind=request.kind)
 
+    async def ConfirmTask(self, request: task_service_pb2.ConfirmTaskRequest, context: Any) -> task_pb2.Task:
+        return task_pb2.Task(name=request.name, decision="HOLD_DECISION_CONFIRM")
+
+    async def RejectTask(self, request: task_service_pb2.RejectTaskRequest, context: Any) -> task_pb2.Task:
+        raise FailedPrecondition("TASK_NOT_HELD", f"{request.name} is not held.")
+
+    async def ListTasks(
+        self, request: task_service_pb2.ListTasksRequest, context: Any
+    ) -> task_service_pb2.ListTasksResponse:
+        if self.listed is None:
+            raise Unavailable("AWAY", "not now")
+        return task_service_pb2.ListTasksResponse(tasks=self.listed)
+
+    async def CancelTask(self, request: task_service_pb2.CancelTaskRequest, context: Any) -> task_pb2.Task:
+        self.asked.append(request)
+        return task_pb2.Task(name=request.name, status="TASK_STATUS_CANCELED")
+
+    async def RerunTask(self, request: task_service_pb2.RerunTaskRequest, context: Any) -> task_pb2.Task:
+        if not request.name.endswith("/1"):
+            raise FailedPrecondition("SOURCE_GONE", "gone", metadata={"task": request.name})
+        self.asked.append(request)
+        return task_pb2.Task(name=f"{request.name}1", rerun_of=request.name)
+
     async def GetTask(self, request: task_service_pb2.GetTaskRequest, context: Any) -> task_pb2.Task:
         self.looks += 1
         if self.hangs is not None:
@@ -83,6 +113,17 @@ class Processor(TaskServiceServicer):
         task = task_pb2.Task(name=request.name, status="TASK_STATUS_SUCCEEDED" if ended else "TASK_STATUS_IN_PROGRESS")
         task.statistics.total = self.looks // 2
         return task
+
+    async def FindTasks(
+        self, request: task_service_pb2.FindTasksRequest, context: Any
+    ) -> task_service_pb2.FindTasksResponse:
+        if self.away:
+            raise Unavailable("AWAY", "not now")
+        self.finds.append(list(request.names))
+        found = [self.standings[name] for name in request.names if name in self.standings]
+        return task_service_pb2.FindTasksResponse(
+            names=[task.name for task in found], tasks=found if request.with_tasks else []
+        )
 
     async def ListFormats(self, request: format_pb2.ListFormatsRequest, context: Any) -> format_pb2.ListFormatsResponse:
         if self.formats_away:
@@ -105,6 +146,8 @@ class Loader(FeedSourceServiceServicer):
         self.calls: list[int] = []
         self.state_calls: list[list[str]] = []
         self.fetches: dict[str, Fetch] = {}
+        self.newest: dict[str, Fetch] = {}
+        """The newest fetch of a feed, by the feed's name."""
 
     def _answer(self) -> None:
         if self.away:
@@ -137,7 +180,13 @@ class Loader(FeedSourceServiceServicer):
         self._answer()
         self.state_calls.append(list(request.names))
         versions = [self.sources[name].feed_version if name in self.sources else 0 for name in request.names]
-        return GetSourceStatesResponse(states=[FeedSourceState(feed_version=version) for version in versions])
+        newest = [self.newest.get(name) for name in request.names]
+        return GetSourceStatesResponse(
+            states=[
+                FeedSourceState(feed_version=version, last_fetch=fetch)
+                for version, fetch in zip(versions, newest, strict=True)
+            ]
+        )
 
     async def ListSources(self, request: ListSourcesRequest, context: Any) -> ListSourcesResponse:
         return ListSourcesResponse(names=sorted(name for name in self.sources if name > request.after))

@@ -70,6 +70,42 @@ async def test_uploads_go_with_their_tasks(db: Database, monkeypatch: pytest.Mon
     assert await left(db) == [2, 5, 6], "the task of 2 is there, and the newest two stay whatever is gone"
 
 
+async def insert_feed(db: Database, version: int, *, status: int = FEED_STATUS_REMOVED, published: int = 0) -> None:
+    at = AT - timedelta(days=90)
+    async with db.transaction() as tx:
+        await tx.execute(
+            "INSERT INTO feed (seller_id, namespace, version, published_version, status, settings, sealed_credentials,"
+            " created_at, updated_at, has_link) VALUES ('s', 'default', %s, %s, %s, '', '', %s, %s, %s)",
+            (version, published, status, at, at, bool(published)),
+        )
+
+
+async def feeds_left(db: Database) -> int:
+    async with db.transaction() as tx:
+        [(count,)] = await (await tx.execute("SELECT count(*) FROM feed")).fetchall()
+    return int(count)
+
+
+async def test_of_uploads_from_before_a_removal_none_stays_and_it_is_remembered_until_then(db: Database) -> None:
+    """Else the namespace would be listed again once its removal is forgotten."""
+    for number in (1, 2, 3, 5, 6, 7):
+        await insert_upload(db, number)
+    await insert_feed(db, 4)
+    await clean(db, Tasks(2), kept=5)
+    assert await left(db) == [2, 5, 6, 7], "the task of 2 is there"
+    assert await feeds_left(db) == 1
+    await clean(db, Tasks(), kept=5)
+    assert (await left(db), await feeds_left(db)) == ([5, 6, 7], 0)
+
+
+async def test_uploads_from_before_the_last_change_of_a_feed_that_is_there_stay(db: Database) -> None:
+    for number in (1, 2, 3):
+        await insert_upload(db, number)
+    await insert_feed(db, 9, status=FEED_STATUS_ACTIVE, published=9)
+    await clean(db, Tasks(), kept=2)
+    assert await left(db) == [2, 3]
+
+
 async def test_upload_that_waits_for_its_task_stays(db: Database) -> None:
     await insert_upload(db, 1, published=False)
     for number in range(2, 6):

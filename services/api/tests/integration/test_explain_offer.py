@@ -427,7 +427,16 @@ async def test_removed_offer_of_a_file_too_long_to_be_read(explain: Explain, wor
     assert (fate_of(told), told.task) == ("REMOVED", f"{PARENT}/tasks/1")
 
 
+async def test_an_offer_that_a_canceled_load_changed_is_explained_by_that_load(explain: Explain, world: World) -> None:
+    world.load(1, lines={"A": [5]})
+    world.load(2, "CANCELED", lines={"A": [7], "B": [9]})
+    world.keep("A", 1)
+    world.keep("B", 2)
+    assert [(await explain(each)).task for each in "AB"] == [f"{PARENT}/tasks/{number}" for number in (1, 2)]
+
+
 async def test_api_as_it_runs_asks_everyone(api: Any, refusal: Callable[..., Any]) -> None:
+    api.processor.listed = None
     request = ExplainOfferRequest(name=f"{PARENT}/offers/A")
     code, reason, _ = await refusal(api.stub.ExplainOffer(request, timeout=60))
     assert (code, reason) == (grpc.StatusCode.UNAVAILABLE, "EXPLANATION_UNAVAILABLE")

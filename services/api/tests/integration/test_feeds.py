@@ -11,6 +11,7 @@ from typing import Any
 import grpc
 import pytest
 
+from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.feed_pb2 import (
     FEED_STATUS_ACTIVE,
     FEED_STATUS_PAUSED,
@@ -306,7 +307,7 @@ async def test_state_is_the_loaders_and_its_absence_fails_no_read(api: Any) -> N
 
 
 async def test_run_takes_the_whole_feed_along_and_is_idempotent(api: Any, refusal: Refusal) -> None:
-    made = await api.stub.CreateFeed(creation(mode=2, disposition=2, format="yml"))
+    made = await api.stub.CreateFeed(creation(mode=2, disposition=2, format="yml", default_currency="KZT"))
     request_id = str(uuid.uuid4())
     fetch = await api.stub.RunFeed(RunFeedRequest(name=NAME, force=True, request_id=request_id))
     assert (fetch.feed_version, fetch.forced) == (made.version, True)
@@ -315,7 +316,7 @@ async def test_run_takes_the_whole_feed_along_and_is_idempotent(api: Any, refusa
     assert other.name != fetch.name
     source = api.loader.sources[NAME]
     assert (source.url, source.interval.seconds, source.status) == (URL, 3600, FEED_STATUS_ACTIVE)
-    assert (source.mode, source.disposition, source.format) == (2, 2, "yml")
+    assert (source.mode, source.disposition, source.format, source.default_currency) == (2, 2, "yml", "KZT")
     assert await api.stub.GetFetch(GetFetchRequest(name=fetch.name)) == fetch
     listed = await api.stub.ListFetches(ListFetchesRequest(parent=NAME, page_token="on"))
     assert (list(listed.fetches), listed.next_page_token) == ([fetch, other], "on")
@@ -343,3 +344,30 @@ async def test_credentials_need_a_key_to_keep_them_with(start_api: Any, refusal:
     asked = update(made, "settings.source", source=request.settings.source)
     assert await refusal(api.stub.UpdateFeed(asked)) == (STATE, "CREDENTIALS_NOT_SUPPORTED", [])
     assert await api.stub.GetFeed(GetFeedRequest(name=NAME)) == made
+
+
+async def test_fetches_tell_how_their_loads_stand_while_the_processor_can_be_asked(api: Any) -> None:
+    made = await api.stub.CreateFeed(creation())
+    await api.stub.CreateFeed(creation("other"))
+    await api.stub.RunFeed(RunFeedRequest(name=NAME, request_id=str(uuid.uuid4())))
+    [fetch] = api.loader.fetches.values()
+    fetch.task = f"{NAME}/tasks/7"
+    api.loader.newest[NAME] = fetch
+    task = task_pb2.Task(name=fetch.task, status="TASK_STATUS_FAILED", error_code="NOT_A_FEED", error_line=1)
+    task.statistics.total = 5
+    api.processor.standings[fetch.task] = task
+    fetches = ListFetchesRequest(parent=NAME)
+    for told in (
+        (await api.stub.GetFetch(GetFetchRequest(name=fetch.name))),
+        (await api.stub.ListFetches(fetches)).fetches[0],
+        (await api.stub.GetFeed(GetFeedRequest(name=NAME))).state.last_fetch,
+        (await api.stub.ListFeeds(ListFeedsRequest(parent="sellers/shop"))).feeds[0].state.last_fetch,
+    ):
+        assert (told.load.status, told.load.error_code, told.load.error_line) == (task.status, "NOT_A_FEED", 1)
+        assert told.load.statistics.total == 5
+    assert api.processor.finds == [[fetch.task]] * 4, "one question a call, however many feeds"
+    api.processor.away = True
+    assert not (await api.stub.ListFetches(fetches)).fetches[0].HasField("load")
+    told = await api.stub.GetFeed(GetFeedRequest(name=NAME))
+    assert (told.version, told.state.last_fetch.task) == (made.version, fetch.task)
+    assert not told.state.last_fetch.HasField("load")

@@ -212,13 +212,22 @@ async def test_due_feeds_and_pages_are_found_by_their_indexes(db: Database) -> N
             "INSERT INTO feed SELECT 's' || i % 100, 'n' || i, i, CASE WHEN i % 1000 = 0 THEN 0 ELSE i END, 1 + i % 3, "
             "'', '', NULL, now(), now() FROM generate_series(1, 20000) i"
         )
+        await connection.execute(
+            "INSERT INTO uploads SELECT gen_random_uuid(), 's' || i % 100, 'n' || i, NULL, 1, 1, '', '', 0, i, true, "
+            "i, i, now() FROM generate_series(1, 20000) i"
+        )
         await connection.execute("ANALYZE feed")
+        await connection.execute("ANALYZE uploads")
         plans = {}
-        for query in ("select_due", "list_feeds", "get_feed", "holds_namespace"):
-            parameters = {"limit": 50, "seller_id": "s7", "namespace": "n7", "after": "n1", "removed": 3}
+        for query in ("select_due", "list_feeds", "get_feed", "holds_namespace", "find_uploads", "newest_upload"):
+            parameters = {"limit": 50, "seller_id": "s7", "namespace": "n7", "after": 1, "removed": 3, "active": 1}
+            if query == "list_feeds":
+                parameters["after"] = "n1"
             cursor = await connection.execute("EXPLAIN " + SQL[query], parameters)
             plans[query] = "\n".join(row[0] for row in await cursor.fetchall())
     assert "feed_due" in plans.pop("select_due")
+    uploads = [plans.pop(query) for query in ("find_uploads", "newest_upload")]
+    assert all("uploads_by_namespace" in plan for plan in (*uploads, plans["list_feeds"]))
     for plan in plans.values():
         assert "feed_pkey" in plan
         assert "Seq Scan" not in plan

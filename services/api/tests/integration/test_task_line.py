@@ -52,6 +52,9 @@ class Processor:
     async def list_formats(self) -> list[str]:
         return ["yml"]
 
+    async def list_newest(self, _: NamespaceKey) -> list[task_pb2.Task]:
+        return []
+
     def _make(self, namespace: str, made_for: object) -> int:
         if self._fails():
             raise ConnectionError("away")
@@ -80,7 +83,7 @@ class Seller:
         self._create = CreateFeed(
             db, Limits(600), KeepCredentials(None), CheckFormat(Processor()), on_changed=lambda: None
         )
-        self._delete = DeleteFeed(db, on_changed=lambda: None, on_deleted=lambda: None)
+        self._delete = DeleteFeed(db, Processor(), on_changed=lambda: None, on_deleted=lambda: None)
         self._file = file
         self._rng = rng
         self._clock = itertools.count()
@@ -282,15 +285,21 @@ async def test_a_later_upload_does_not_overtake_a_removal_that_the_processor_ref
     await eventually(lambda: refused)
 
     async def parts() -> Any:
-        yield feed_service_pb2.UploadFeedRequest(spec=feed_service_pb2.UploadSpec(seller_id="shop"))
+        yield feed_service_pb2.UploadFeedRequest(
+            spec=feed_service_pb2.UploadSpec(seller_id="shop", allow_removals=True, default_currency="KZT")
+        )
         yield feed_service_pb2.UploadFeedRequest(chunk=CONTENT)
 
     upload = await api.stub.UploadFeed(parts())
     await eventually(lambda: len(api.processor.tasks.get(("shop", "default"), [])) == 2)
     assert api.processor.tasks["shop", "default"] == [("DELETE", removed.version), (upload.upload_id, 0)]
     assert refused == [removed.version]
+    [load] = [request for request in api.processor.requests if request.upload_id]
+    assert load.allow_removals
     [deletion] = [request for request in api.processor.requests if request.kind == task_pb2.TASK_KIND_DELETE]
     assert (deletion.disposition, deletion.source_sha256, deletion.upload_id) == (1, "", "")
+    [load] = [request for request in api.processor.requests if request.upload_id]
+    assert (load.default_currency, deletion.default_currency) == ("KZT", "")
 
 
 async def test_due_rows_are_found_by_their_indexes(db: Database) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from classifeed.feeds.v1 import feed_service_pb2, task_pb2, task_service_pb2
 from classifeed.feeds.v1.feed_service_pb2_grpc import FeedServiceStub
+from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_CONFIRM
 from classifeed_common.db import Database
 
 CONTENT = b"<yml_catalog>" + b"x" * 100_000 + b"</yml_catalog>"
@@ -61,6 +62,8 @@ async def test_file_in_pieces_becomes_an_upload(feeds: FeedServiceStub) -> None:
         (lambda: parts(b"", size_bytes=0, namespace="parsed.x"), "NAMESPACE_RESERVED", "spec.namespace"),
         (lambda: parts(seller_id="../etc"), "REQUEST_INVALID", "spec.seller_id"),
         (lambda: parts(namespace="Летний"), "REQUEST_INVALID", "spec.namespace"),
+        (lambda: parts(default_currency="rub"), "REQUEST_INVALID", "spec.default_currency"),
+        (lambda: parts(default_currency="QQQ"), "FEED_SETTINGS_INVALID", "spec.default_currency"),
     ],
 )
 async def test_wrong_upload_is_refused_by_its_field_and_leaves_nothing(
@@ -82,6 +85,14 @@ async def test_watch_sends_each_change_once_and_ends_with_the_task(feeds: FeedSe
     running, ended = task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_STATUS_SUCCEEDED
     assert seen == [(running, 0), (running, 1), (running, 2), (ended, 2)]
     assert len(set(seen)) == len(seen)
+
+
+async def test_decision_is_the_processor_s(feeds: FeedServiceStub, refusal: Refusal) -> None:
+    name = "sellers/shop/feeds/default/tasks/1"
+    confirmed = await feeds.ConfirmTask(task_service_pb2.ConfirmTaskRequest(name=name))
+    assert (confirmed.name, confirmed.decision) == (name, HOLD_DECISION_CONFIRM)
+    rejecting = feeds.RejectTask(task_service_pb2.RejectTaskRequest(name=name))
+    assert await refusal(rejecting) == (grpc.StatusCode.FAILED_PRECONDITION, "TASK_NOT_HELD", [])
 
 
 @pytest.mark.parametrize("processor_hangs", [False, True], ids=["between two looks", "while the processor is asked"])

@@ -17,6 +17,7 @@ from classifeed.feeds.v1 import explanation_pb2, load_pb2, task_pb2
 from classifeed.feeds.v1.explanation_pb2 import ExplanationStage, ExplanationState, OfferExplanation, OfferFate
 from classifeed.feeds.v1.feed_pb2 import FeedSourceState, Fetch
 from classifeed.feeds.v1.load_pb2 import OfferError
+from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_REJECT
 from classifeed.feeds.v1.task_pb2 import Task
 from classifeed.feeds.v1.task_service_pb2 import OfferLocation, OfferPlace
 from classifeed.offers.v1 import offer_pb2
@@ -443,10 +444,30 @@ CASES = {
         facts(None, kept(load=0), found()), "SEARCHABLE", ["finds"], steps={"SOURCE": "SKIPPED", "APPLIED": "DONE"}
     ),
     "held load lacks it": Case(
-        facts(Look(task(8), located(5), []), kept(load=8), found(), newer=task(9, "HELD"), lacking=[9]),
+        facts(
+            Look(task(8), located(5), []),
+            kept(load=8),
+            found(),
+            newer=task(9, "HELD", hold=load_pb2.LoadHold(removals=1200, offers=1300)),
+            lacking=[9],
+        ),
         "SEARCHABLE",
-        ["Load 9, the newest, does not have it and waits for a decision: confirmed, it removes the offer."],
+        [
+            "Load 9, the newest, does not have it and is held, as it would remove 1,200 of 1,300 offers: confirmed, it "
+            "removes the offer."
+        ],
         "Reject that load, or load a file that has the offer, to keep it; confirm the load to let it go.",
+    ),
+    "rejected load lacks it": Case(
+        facts(
+            Look(task(8), located(5), []),
+            kept(load=8),
+            found(),
+            newer=task(9, decision=HOLD_DECISION_REJECT),
+            lacking=[9],
+        ),
+        "SEARCHABLE",
+        ["Load 9, the newest, does not have it; its removals were rejected, so the offer stays."],
     ),
     "running load lacks it": Case(
         facts(Look(task(8), located(5), []), kept(load=8), found(), newer=task(9, "IN_PROGRESS"), lacking=[9]),

@@ -51,13 +51,14 @@ OTHER = {
     "mode": "LOAD_MODE_PATCH",
     "disposition": "DISPOSITION_MAKE_MANUAL",
     "format": "yml",
+    "default_currency": "KZT",
 }
 
 
 @pytest.mark.parametrize(
     ("path", "changed"),
     [
-        ("settings", {"source", "schedule", "mode", "disposition", "format"}),
+        ("settings", {"source", "schedule", "mode", "disposition", "format", "default_currency"}),
         ("settings.source", {"source"}),
         ("settings.source.url", {"source"}),
         ("settings.source.credentials", set()),
@@ -66,6 +67,7 @@ OTHER = {
         ("settings.mode", {"mode"}),
         ("settings.disposition", {"disposition"}),
         ("settings.format", {"format"}),
+        ("settings.default_currency", {"default_currency"}),
     ],
 )
 def test_mask_changes_what_it_names_and_nothing_else(path: str, changed: set[str]) -> None:
@@ -79,7 +81,7 @@ def test_mask_changes_what_it_names_and_nothing_else(path: str, changed: set[str
 
 
 def test_every_path_of_the_mask_is_tried_above() -> None:
-    assert len(MASK_PATHS) == 9
+    assert len(MASK_PATHS) == 10
 
 
 def test_schedule_named_and_left_out_is_the_default_again() -> None:
@@ -95,6 +97,15 @@ def test_other_paths_are_refused_by_name(path: str) -> None:
         check_mask(["settings.mode", path])
     assert caught.value.reason == "UPDATE_MASK_INVALID"
     assert [repr(path) in violation.description for violation in caught.value.violations] == [True]
+
+
+def test_what_is_no_currency_is_refused_by_its_field() -> None:
+    limits = Limits(min_interval_s=600)
+    check_settings(settings(default_currency="KZT"), ["settings"], limits, field="feed.settings")
+    check_settings(settings(default_currency="QQQ"), ["settings.mode"], limits, field="feed.settings")
+    with pytest.raises(InvalidArgument, match="ISO 4217") as caught:
+        check_settings(settings(default_currency="QQQ"), ["settings"], limits, field="feed.settings")
+    assert refused_fields(caught) == ["feed.settings.default_currency"]
 
 
 def test_unknown_format_is_refused_with_those_there_are() -> None:

@@ -39,6 +39,22 @@ def counting(tasks: Sequence[Task]) -> list[Task]:
     return [task for task in tasks if task.status not in _PASSED_OVER]
 
 
+async def find_canceled(newest: Task | None, offer: Offer | Unknown | None, find: FindTask) -> Task | None:
+    """Returns the canceled load that changed the offer last; None where it was another one, or that cannot be told.
+
+    A canceled load says nothing of the offers that it did not come to, so it is explained for those alone.
+
+    Args:
+        newest: the first of `counting`; None when there is none.
+        offer: the offer as its owner keeps it.
+        find: finds a task by its number.
+    """
+    if not isinstance(offer, Offer) or offer.last_task_id <= (0 if newest is None else newest.task_id):
+        return None
+    task = await find(offer.last_task_id)
+    return task if task is not None and task.status == TASK_STATUS_CANCELED else None
+
+
 async def choose_load(
     tasks: Sequence[Task], newest: Look, offer: Offer | Unknown | None, *, look: LookAt, find: FindTask
 ) -> Choice:

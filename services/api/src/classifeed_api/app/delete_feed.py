@@ -1,44 +1,103 @@
-"""Ends a feed."""
+"""Ends a feed, or empties a namespace that is filled by uploads alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from classifeed.feeds.v1.feed_pb2 import FEED_STATUS_REMOVED
+from classifeed.feeds.v1.task_pb2 import Task
 from classifeed_api.domain.feeds import NO_CREDENTIALS, Feed, FeedDeletion
 from classifeed_api.domain.namespaces import NamespaceKey
+from classifeed_api.domain.removal import has_offers_left
+from classifeed_api.domain.unknown import UNKNOWN, Unknown
 from classifeed_api.store import feeds, task_line
-from classifeed_common.db import Database
+from classifeed_common.db import Database, Tx
+from classifeed_common.errors import Unavailable
+
+
+class NewestTasks(Protocol):
+    """The processor, as this use case needs it."""
+
+    async def list_newest(self, key: NamespaceKey) -> Sequence[Task] | Unknown:
+        """Return the newest tasks of a namespace, the newest first; UNKNOWN when it cannot be asked."""
 
 
 class DeleteFeed:
-    """Removes a feed, and puts the task that takes its offers away into the line of the namespace.
+    """Removes what fills a namespace, and puts the task that takes its offers away into the line of the namespace.
 
     That task stands behind the uploads that were acknowledged before, and before those after. It is made even if the
     feed is made anew meanwhile.
     """
 
-    def __init__(self, db: Database, *, on_changed: Callable[[], None], on_deleted: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        db: Database,
+        processor: NewestTasks,
+        *,
+        on_changed: Callable[[], None],
+        on_deleted: Callable[[], None],
+    ) -> None:
         self._db = db
+        self._processor = processor
         self._on_changed = on_changed
         self._on_deleted = on_deleted
 
     async def __call__(self, key: NamespaceKey, disposition: int, *, timeout_s: float | None) -> Feed:
         """Returns the removed feed; one that is removed already as it is, with no further task.
 
+        Unless the processor says that its offers are there all the same: the removal failed or was canceled, or a load
+        came that this database knows nothing of.
+
         Raises:
-            NotFound: the namespace never had a feed.
+            NotFound: nothing ever filled the namespace.
+            Unavailable: that cannot be told while the processor does not answer.
         """
         async with self._db.transaction(timeout_s=timeout_s) as tx:
             await task_line.lock(tx, key)
-            feed = await feeds.require(tx, key)
-            if feed.is_removed:
-                return feed
-            place = await task_line.next_place(tx, key, above=feed.version)
-            removed = replace(feed, status=FEED_STATUS_REMOVED, sealed_credentials=NO_CREDENTIALS)
-            feed = await feeds.update(tx, removed, at_least=place)
-            await task_line.insert_deletion(tx, FeedDeletion(key, feed.version, disposition))
-        self._on_changed()
-        self._on_deleted()
+            feed = await feeds.get(tx, key)
+            is_filled = (feed is not None and not feed.is_removed) or await feeds.find_uploads(
+                tx, key, feed
+            ) is not None
+            removed = await _remove(tx, key, feed, disposition) if is_filled else None
+            is_waiting = await task_line.has_deletion_waiting(tx, key)
+        if not is_waiting and await self._has_offers_left(key, feed):
+            async with self._db.transaction(timeout_s=timeout_s) as tx:
+                await task_line.lock(tx, key)
+                current = await feeds.get(tx, key)
+                if current == feed:
+                    removed = await _remove(tx, key, feed, disposition)
+                feed = current  # somebody may have been quicker
+        if removed is not None:
+            self._on_changed()
+            self._on_deleted()
+            return removed
+        if feed is None:
+            raise feeds.not_found(key)
         return feed
+
+    async def _has_offers_left(self, key: NamespaceKey, feed: Feed | None) -> bool:
+        tasks = await self._processor.list_newest(key)
+        if tasks is not UNKNOWN:
+            return has_offers_left(tasks)
+        if feed is None:
+            raise Unavailable(
+                "PROCESSOR_UNAVAILABLE",
+                f"{key.name} has no feed and no upload, and whether it has offers cannot be asked now. Try again in a "
+                "moment.",
+                retry_after_s=2,
+            )
+        return False
+
+
+async def _remove(tx: Tx, key: NamespaceKey, feed: Feed | None, disposition: int) -> Feed:
+    above = max(feed.version if feed is not None else 0, await feeds.newest_upload(tx, key))
+    place = await task_line.next_place(tx, key, above=above)
+    if feed is None:
+        feed = await feeds.insert_removed(tx, key, place)
+    else:
+        removed = replace(feed, status=FEED_STATUS_REMOVED, sealed_credentials=NO_CREDENTIALS)
+        feed = await feeds.update(tx, removed, at_least=place)
+    await task_line.insert_deletion(tx, FeedDeletion(key, feed.version, disposition))
+    return feed

@@ -15,7 +15,7 @@ from classifeed.feeds.v1.feed_pb2 import FEED_STATUS_PAUSED
 from classifeed.feeds.v1.feed_source_service_pb2 import GetFetchRequest, GetSourceStatesRequest
 from classifeed.feeds.v1.feed_source_service_pb2_grpc import FeedSourceServiceStub
 from classifeed.feeds.v1.task_pb2 import Task
-from classifeed_api.app.choose_load import Choice, choose_load, counting
+from classifeed_api.app.choose_load import Choice, choose_load, counting, find_canceled
 from classifeed_api.clients.asking import ask
 from classifeed_api.clients.loads import LoadsClient
 from classifeed_api.clients.offers import OffersClient
@@ -99,14 +99,18 @@ class ExplainOffer:
                 retry_after_s=2,
             )
         choice = Choice(UNKNOWN if tasks is UNKNOWN else None)
-        if newest is not None:
-            choice = await choose_load(
-                known,
-                newest,
-                offer,
-                look=lambda task: self._look(name, task, time_left.share(_OLDER_SHARE)),
-                find=lambda number: self._loads.find(name.parent, number),
-            )
+
+        async def look(task: Task) -> Look:
+            return await self._look(name, task, time_left.share(_OLDER_SHARE))
+
+        async def find(number: int) -> Task | None:
+            return await self._loads.find(name.parent, number)
+
+        canceled = await find_canceled(known[0] if known else None, offer, find) if tasks is not UNKNOWN else None
+        if canceled is not None:
+            choice = Choice(await look(canceled))
+        elif newest is not None:
+            choice = await choose_load(known, newest, offer, look=look, find=find)
         source = await self._find_source(choice.load, time_left)
         return explain(
             Facts(

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 import structlog
 
 from classifeed.feeds.v1.feed_pb2 import FeedSourceState
+from classifeed_api.app.join_loads import JoinLoads
 from classifeed_api.domain.feeds import Feed
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.store import feeds
@@ -31,17 +32,18 @@ class States(Protocol):
 
 
 class ReadFeeds:
-    """Reads never fail for the loader's sake."""
+    """Reads never fail for the sake of the loader or of the processor."""
 
-    def __init__(self, db: Database, states: States) -> None:
+    def __init__(self, db: Database, states: States, join_loads: JoinLoads) -> None:
         self._db = db
         self._states = states
+        self._join_loads = join_loads
 
     async def get(self, key: NamespaceKey, *, timeout_s: float | None) -> FeedWithState:
-        """Returns the feed of a namespace, a removed one too.
+        """Returns what fills a namespace, by link or by uploads alone; or its removed feed.
 
         Raises:
-            NotFound: the namespace never had a feed.
+            NotFound: nothing ever filled the namespace.
         """
         async with self._db.transaction(timeout_s=timeout_s) as tx:
             feed = await feeds.require(tx, key)
@@ -51,20 +53,18 @@ class ReadFeeds:
     async def list(
         self, seller_id: str, *, after: str, limit: int, timeout_s: float | None
     ) -> tuple[Sequence[FeedWithState], bool]:
-        """Returns at most `limit` feeds of a seller behind the namespace `after`, and whether there are more."""
+        """Returns what fills at most `limit` namespaces of a seller behind `after`, and whether there are more."""
         async with self._db.transaction(timeout_s=timeout_s) as tx:
             found = await feeds.list_by_seller(tx, seller_id, after=after, limit=limit + 1)
         return await self._with_states(found[:limit]), len(found) > limit
 
     async def _with_states(self, found: Sequence[Feed]) -> Sequence[FeedWithState]:
-        if not found:
-            return []
+        names = [feed.key.name for feed in found if feed.has_link]
         try:
-            states = await self._states.get_states([feed.key.name for feed in found])
+            states = dict(zip(names, await self._states.get_states(names), strict=True)) if names else {}
         except Exception as error:  # noqa: BLE001 - the state is an extra, whatever keeps the loader from telling it
             log.warning("api.source_states.failed", error=str(error))
             return [FeedWithState(feed, None) for feed in found]
-        return [
-            FeedWithState(feed, state if state.feed_version else None)
-            for feed, state in zip(found, states, strict=True)
-        ]
+        await self._join_loads(state.last_fetch for state in states.values() if state.HasField("last_fetch"))
+        known = {name: state for name, state in states.items() if state.feed_version}
+        return [FeedWithState(feed, known.get(feed.key.name)) for feed in found]

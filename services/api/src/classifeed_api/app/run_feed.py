@@ -33,11 +33,10 @@ class RunFeed:
         """Returns the fetch; the same request_id again answers the same one.
 
         Raises:
-            NotFound: the namespace never had a feed.
-            FailedPrecondition: the feed was deleted.
+            NotFound: nothing ever filled the namespace.
+            FailedPrecondition: the feed was deleted, or has no link.
             Unavailable: the loader cannot be asked.
         """
         async with self._db.transaction(timeout_s=timeout_s) as tx:
-            feed = await feeds.require(tx, key)
-        feed.require_there()
+            feed = await feeds.require_link(tx, key)
         return await self._loader.run_source(source_of(feed), force=force, request_id=request_id or str(uuid4()))

@@ -69,7 +69,10 @@ class StoreUpload:
             await task_line.lock(tx, upload.key)
             if not upload.force and not await _is_known(tx, upload.key, upload.request_id):
                 await _require_no_feed(tx, upload.key)
-            await uploads.mark_stored(tx, upload_id, await task_line.next_place(tx, upload.key))
+            feed = await feeds.get(tx, upload.key)
+            # Above a removal of the namespace, which it comes after.
+            place = await task_line.next_place(tx, upload.key, above=feed.version if feed else 0)
+            await uploads.mark_stored(tx, upload_id, place)
             return await uploads.get(tx, upload_id)
 
     async def _forget(self, upload_id: UUID) -> None:

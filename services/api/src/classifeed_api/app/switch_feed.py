@@ -22,13 +22,12 @@ class SwitchFeed:
         """Returns the feed with the status, ACTIVE or PAUSED; as it is where it had it.
 
         Raises:
-            NotFound: the namespace never had a feed.
-            FailedPrecondition: the feed was deleted.
+            NotFound: nothing ever filled the namespace.
+            FailedPrecondition: the feed was deleted, or has no link.
         """
         async with self._db.transaction(timeout_s=timeout_s) as tx:
             await task_line.lock(tx, key)
-            feed = await feeds.require(tx, key)
-            feed.require_there()
+            feed = await feeds.require_link(tx, key)
             if feed.status == status:
                 return feed
             feed = await feeds.update(tx, replace(feed, status=status))

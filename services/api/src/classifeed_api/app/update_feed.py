@@ -53,8 +53,8 @@ class UpdateFeed:
         Raises:
             InvalidArgument: the mask, or a setting that it names, cannot be worked with; or the link leads to another
                 site, and the mask leaves the credentials that are kept as they are.
-            NotFound: the namespace never had a feed.
-            FailedPrecondition: the feed was deleted, or there is no key to keep credentials with.
+            NotFound: nothing ever filled the namespace.
+            FailedPrecondition: the feed was deleted or has no link, or there is no key to keep credentials with.
             Aborted: the feed has changed since that version.
         """
         check_mask(paths)
@@ -67,8 +67,7 @@ class UpdateFeed:
             await self._formats(wanted.format, field="feed.settings.format")
         async with self._db.transaction(timeout_s=timeout_s) as tx:
             await task_line.lock(tx, key)
-            feed = await feeds.require(tx, key)
-            feed.require_there()
+            feed = await feeds.require_link(tx, key)
             if version not in {0, feed.version}:
                 raise Aborted(
                     "FEED_CHANGED",

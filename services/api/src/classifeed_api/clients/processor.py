@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import grpc
@@ -18,9 +18,13 @@ from classifeed_api.domain.unknown import UNKNOWN, Unknown
 from classifeed_api.domain.uploads import Upload
 from classifeed_common.rpc.call import remaining_s
 
-# Formats are asked for on the way of a call that goes on without them.
-_FORMATS_S: Final = 2.0
-_FORMATS_SHARE: Final = 0.5
+# For what is asked on the way of a call that goes on without it.
+_SHORT_S: Final = 2.0
+_STANDINGS_S: Final = 1.0
+_SHARE: Final = 0.5
+_NEWEST: Final = 20
+# As many names as one call takes.
+_NAMES: Final = 1000
 
 
 class ProcessorClient:
@@ -46,15 +50,15 @@ class ProcessorClient:
                 file_name=upload.file_name,
                 mode=load_pb2.LoadMode.Name(upload.mode),
                 disposition=load_pb2.Disposition.Name(upload.disposition),
+                allow_removals=upload.allow_removals,
+                default_currency=upload.default_currency,
             )
         )
         return int(task.task_id)
 
     async def list_formats(self) -> Sequence[str] | Unknown:
         """Returns the names of all formats; UNKNOWN when the processor cannot be asked within a short time."""
-        left_s = remaining_s()
-        timeout_s = _FORMATS_S if left_s is None else min(_FORMATS_S, left_s * _FORMATS_SHARE)
-        answer = await ask(self.stub.ListFormats(ListFormatsRequest(), timeout=timeout_s), "formats")
+        answer = await ask(self.stub.ListFormats(ListFormatsRequest(), timeout=_timeout_s(_SHORT_S)), "formats")
         return UNKNOWN if answer is None or answer is UNKNOWN else [each.format for each in answer.formats]
 
     async def delete_offers(self, deletion: FeedDeletion) -> int:
@@ -74,6 +78,12 @@ class ProcessorClient:
         )
         return int(task.task_id)
 
+    async def list_newest(self, key: NamespaceKey) -> Sequence[task_pb2.Task] | Unknown:
+        """Return the newest tasks of a namespace, the newest first; UNKNOWN when the processor cannot be asked soon."""
+        request = ListTasksRequest(parent=key.name, page_size=_NEWEST)
+        answer = await ask(self.stub.ListTasks(request, timeout=_timeout_s(_SHORT_S)), "newest loads")
+        return UNKNOWN if answer is None or answer is UNKNOWN else list(answer.tasks)
+
     async def find_newest(self, key: NamespaceKey) -> int:
         """Return the id of the namespace's newest task; 0 when there is none.
 
@@ -92,3 +102,17 @@ class ProcessorClient:
         if not names:
             return set()
         return set((await self.stub.FindTasks(FindTasksRequest(names=names))).names)
+
+    async def find_standings(self, names: Collection[str]) -> Mapping[str, task_pb2.Task]:
+        """Return how tasks stand, by resource name, of at most 1,000; those that there are not are left out.
+
+        Empty when the processor cannot be asked within a short time.
+        """
+        request = FindTasksRequest(names=sorted(names)[:_NAMES], with_tasks=True)
+        answer = await ask(self.stub.FindTasks(request, timeout=_timeout_s(_STANDINGS_S)), "loads of fetches")
+        return {} if answer is None or answer is UNKNOWN else {task.name: task for task in answer.tasks}
+
+
+def _timeout_s(longest_s: float) -> float:
+    left_s = remaining_s()
+    return longest_s if left_s is None else min(longest_s, left_s * _SHARE)

@@ -10,6 +10,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 
 from classifeed.feeds.v1.feed_pb2 import FeedSettings
 from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE, LOAD_MODE_REPLACE
+from classifeed_common.currencies import CURRENCY_CODES
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.fetch import FetchFailed, check_url
 
@@ -24,8 +25,9 @@ MASK_PATHS: Final = (
     "settings.mode",
     "settings.disposition",
     "settings.format",
+    "settings.default_currency",
 )
-_VALUES: Final = ("source.url", "schedule.interval", "mode", "disposition", "format")
+_VALUES: Final = ("source.url", "schedule.interval", "mode", "disposition", "format", "default_currency")
 _DEFAULT_INTERVAL_S: Final = 60 * 60
 _MAX_INTERVAL_S: Final = 30 * 24 * 60 * 60
 
@@ -100,12 +102,29 @@ def check_format(asked: str, known: Sequence[str], *, field: str) -> None:
     )
 
 
+def check_currency(asked: str, *, field: str) -> None:
+    """Returns if this is the code of a currency, or empty.
+
+    Raises:
+        InvalidArgument: it is not; the error names `field`.
+    """
+    if asked and asked not in CURRENCY_CODES:
+        words = f"{asked!r} is not the code of a currency in ISO 4217, such as RUB, KZT, USD or EUR"
+        raise InvalidArgument(
+            "FEED_SETTINGS_INVALID",
+            f"The settings cannot be used: {field}: {words}",
+            violations=[FieldViolation(field, words)],
+        )
+
+
 def check_settings(settings: FeedSettings, paths: Collection[str], limits: Limits, *, field: str) -> None:
     """Returns if what the mask names of complete settings can be worked with.
 
     Raises:
         InvalidArgument: it cannot; the error names the path of each wrong value, below `field`.
     """
+    if names(paths, "settings.default_currency"):
+        check_currency(settings.default_currency, field=f"{field}.default_currency")
     violations = []
     if names(paths, "settings.source.url"):
         try:

@@ -16,10 +16,10 @@ NO_CREDENTIALS: Final = b""
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """A feed as it is kept.
+    """A feed as it is kept, or what stands for one where a namespace is filled by uploads alone.
 
     `status` is a number of FeedStatus. `settings` are complete, without credentials; those are sealed for the loader,
-    NO_CREDENTIALS where there are none.
+    NO_CREDENTIALS where there are none. Without a link they are empty.
     """
 
     key: NamespaceKey
@@ -35,6 +35,25 @@ class Feed:
     def is_removed(self) -> bool:
         """Whether it was deleted, and not made anew."""
         return self.status == FEED_STATUS_REMOVED
+
+    @property
+    def has_link(self) -> bool:
+        """Whether its file is fetched; else it comes by uploads alone."""
+        return bool(self.settings.source.url)
+
+    def require_link(self) -> None:
+        """Returns if there is something to fetch.
+
+        Raises:
+            FailedPrecondition: the namespace is filled by uploads alone.
+        """
+        if not self.has_link:
+            raise FailedPrecondition(
+                "FEED_HAS_NO_LINK",
+                f"{self.key.name} is filled by uploads alone, so there is nothing to fetch, pause or change. Give it a "
+                "link with CreateFeed, or upload its next file.",
+                metadata={"feed": self.key.name},
+            )
 
     def require_there(self) -> None:
         """Returns if the feed can be worked with.
@@ -73,4 +92,5 @@ def source_of(feed: Feed) -> SourceRecord:
         mode=settings.mode,
         disposition=settings.disposition,
         format=settings.format,
+        default_currency=settings.default_currency,
     )

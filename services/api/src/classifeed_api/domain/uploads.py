@@ -19,7 +19,8 @@ class NewUpload:
     """A file that has come whole, before it is stored.
 
     `mode` and `disposition` are the numbers of the enums in load.proto; never the unspecified ones. `force`: load it
-    although the namespace has a feed.
+    although the namespace has a feed. `allow_removals`: load it however much it removes. `default_currency`: ISO code
+    of amounts for which the file names none.
     """
 
     seller_id: str
@@ -31,6 +32,8 @@ class NewUpload:
     sha256: str
     size_bytes: int
     force: bool = False
+    allow_removals: bool = False
+    default_currency: str = ""
 
     @property
     def key(self) -> NamespaceKey:
@@ -52,6 +55,8 @@ class Upload:
     size_bytes: int
     task_id: int | None
     created_at: datetime
+    allow_removals: bool = False
+    default_currency: str = ""
 
     @property
     def key(self) -> NamespaceKey:

@@ -13,6 +13,7 @@ from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
 from classifeed_api.app.create_feed import CreateFeed
 from classifeed_api.app.delete_feed import DeleteFeed
 from classifeed_api.app.explain_offer import ExplainOffer
+from classifeed_api.app.join_loads import JoinLoads
 from classifeed_api.app.limit_uploads import UploadSlots
 from classifeed_api.app.read_feeds import ReadFeeds
 from classifeed_api.app.run_feed import RunFeed
@@ -47,6 +48,7 @@ class Parts:
     upload_slots: UploadSlots
     feeds: FeedCases
     explain_offer: ExplainOffer
+    join_loads: JoinLoads
     tasks: TaskServiceStub
     sources: FeedSourceServiceStub
 

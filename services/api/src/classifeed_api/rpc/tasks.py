@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from typing import Final, TypeVar
+from uuid import uuid4
 
 from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.task_service_pb2 import (
+    CancelTaskRequest,
+    ConfirmTaskRequest,
     GetTaskRequest,
     ListOfferErrorsRequest,
     ListOfferErrorsResponse,
     ListTasksRequest,
     ListTasksResponse,
+    RejectTaskRequest,
+    RerunTaskRequest,
 )
 from classifeed_api.rpc.methods import Context, Methods, Parts
 from classifeed_common.errors import Unavailable
@@ -39,6 +44,14 @@ class TaskMethods(Methods):
         """Asks the processor."""
         return await self._parts.tasks.GetTask(request)
 
+    async def ConfirmTask(self, request: ConfirmTaskRequest, context: Context) -> task_pb2.Task:
+        """Asks the processor."""
+        return await self._parts.tasks.ConfirmTask(request)
+
+    async def RejectTask(self, request: RejectTaskRequest, context: Context) -> task_pb2.Task:
+        """Asks the processor."""
+        return await self._parts.tasks.RejectTask(request)
+
     async def ListTasks(self, request: ListTasksRequest, context: Context) -> ListTasksResponse:
         """Asks the processor."""
         return await self._parts.tasks.ListTasks(request)
@@ -46,6 +59,15 @@ class TaskMethods(Methods):
     async def ListOfferErrors(self, request: ListOfferErrorsRequest, context: Context) -> ListOfferErrorsResponse:
         """Asks the processor."""
         return await self._parts.tasks.ListOfferErrors(request)
+
+    async def CancelTask(self, request: CancelTaskRequest, context: Context) -> task_pb2.Task:
+        """Asks the processor."""
+        return await self._parts.tasks.CancelTask(request)
+
+    async def RerunTask(self, request: RerunTaskRequest, context: Context) -> task_pb2.Task:
+        """Asks the processor, with a request_id, so that a call that is repeated on the way makes one load."""
+        request.request_id = request.request_id or str(uuid4())
+        return await self._parts.tasks.RerunTask(request)
 
     async def WatchTask(self, request: GetTaskRequest, context: Context) -> AsyncIterator[task_pb2.Task]:
         """Asks the processor again and again, and passes on what changed.

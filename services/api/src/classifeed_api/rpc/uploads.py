@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from uuid import UUID
 
 from classifeed.feeds.v1 import feed_service_pb2, load_pb2
+from classifeed_api.domain.feed_settings import check_currency
 from classifeed_api.domain.namespaces import NamespaceKey, namespace_to_load
 from classifeed_api.domain.uploads import NewUpload, Upload
 from classifeed_api.rpc.methods import Context, Methods
@@ -39,6 +40,7 @@ class UploadMethods(Methods):
                     raise _wrong_order(part)
                 if part == "spec":
                     spec = request.spec
+                    check_currency(spec.default_currency, field="spec.default_currency")
                     key = NamespaceKey(spec.seller_id, namespace_to_load(spec.namespace, field="spec.namespace"))
                     held.enter_context(self._parts.upload_slots.hold_for(key.seller_id))
                     await self._parts.store_upload.admit(key, request_id=spec.request_id or None, force=spec.force)
@@ -80,6 +82,8 @@ def _new_upload(spec: feed_service_pb2.UploadSpec, key: NamespaceKey, sha256: st
         sha256=sha256,
         size_bytes=size_bytes,
         force=spec.force,
+        allow_removals=spec.allow_removals,
+        default_currency=spec.default_currency,
     )
 
 

@@ -35,8 +35,10 @@ async def list_unstored(tx: Tx, *, before: datetime, limit: int) -> list[UUID]:
 
 
 async def list_loaded(tx: Tx, *, after: UUID, kept: int, limit: int) -> list[LoadedUpload]:
-    """Return uploads with a task behind the newest `kept` of their namespaces, by id from `after` on."""
-    parameters = {"after": after, "kept": kept, "limit": limit}
+    """Return uploads with a task behind the newest `kept` of their namespaces, or from before a removal of these, by id
+    from `after` on.
+    """
+    parameters = {"after": after, "kept": kept, "limit": limit, "removed": FEED_STATUS_REMOVED}
     return [LoadedUpload(*row) for row in await (await tx.execute(_SQL["list_loaded"], parameters)).fetchall()]
 
 

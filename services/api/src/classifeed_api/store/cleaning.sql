@@ -5,13 +5,15 @@
 SELECT upload_id FROM uploads WHERE NOT stored AND created_at < %(before)s ORDER BY created_at LIMIT %(limit)s
 
 -- name: list_loaded
--- Uploads behind the newest ones of their namespaces whose task was made, from a place on in their order.
+-- Uploads behind the newest ones of their namespaces whose task was made, from a place on in their order; of those from
+-- before a removal of the namespace none stays.
 SELECT upload_id, seller_id, namespace, task_id
-FROM (SELECT upload_id, seller_id, namespace, task_id, version, published_version,
-             row_number() OVER (PARTITION BY seller_id, namespace ORDER BY version DESC) AS place
-      FROM uploads
-      WHERE stored) AS u
-WHERE place > %(kept)s AND task_id IS NOT NULL AND version <= published_version AND upload_id > %(after)s
+FROM (SELECT u.upload_id, u.seller_id, u.namespace, u.task_id, u.version, u.published_version,
+             row_number() OVER (PARTITION BY u.seller_id, u.namespace ORDER BY u.version DESC) AS place,
+             f.status = %(removed)s AND u.version < f.version AS is_removed
+      FROM uploads u LEFT JOIN feed f USING (seller_id, namespace)
+      WHERE u.stored) AS u
+WHERE (place > %(kept)s OR is_removed) AND task_id IS NOT NULL AND version <= published_version AND upload_id > %(after)s
 ORDER BY upload_id
 LIMIT %(limit)s
 
@@ -24,8 +26,11 @@ WHERE ctid = ANY(ARRAY(SELECT ctid FROM feed_deletions
                        WHERE created_at < %(before)s AND version <= published_version LIMIT %(limit)s))
 
 -- name: find_removed_feed
-SELECT seller_id, namespace FROM feed
-WHERE status = %(removed)s AND updated_at < %(before)s AND version <= published_version
+-- While uploads from before the removal are kept, it is what tells that the namespace was removed.
+SELECT seller_id, namespace FROM feed f
+WHERE status = %(removed)s AND updated_at < %(before)s AND (version <= published_version OR NOT has_link)
+  AND NOT EXISTS (SELECT FROM uploads u
+                  WHERE u.seller_id = f.seller_id AND u.namespace = f.namespace AND u.stored AND u.version < f.version)
 ORDER BY updated_at
 LIMIT 1
 
@@ -33,4 +38,4 @@ LIMIT 1
 -- A feed that is made anew gets a version of the clock, above the one that is forgotten here.
 DELETE FROM feed
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND status = %(removed)s AND updated_at < %(before)s
-  AND version <= published_version
+  AND (version <= published_version OR NOT has_link)

@@ -21,16 +21,57 @@ async def get(tx: Tx, key: NamespaceKey) -> Feed | None:
     return feed_of(row) if row else None
 
 
+async def find_uploads(tx: Tx, key: NamespaceKey, feed: Feed | None) -> Feed | None:
+    """Return what stands for a namespace that is filled by uploads alone; None where there are none since its removal.
+
+    Args:
+        tx: the caller's transaction.
+        key: the namespace.
+        feed: the row of the namespace, if it has one.
+    """
+    if feed is not None and not feed.is_removed:
+        return None
+    after = 0 if feed is None else feed.version
+    cursor = await tx.execute(SQL["find_uploads"], {**key._asdict(), "after": after, "active": FEED_STATUS_ACTIVE})
+    row = await cursor.fetchone()
+    return feed_of(row) if row else None
+
+
+async def newest_upload(tx: Tx, key: NamespaceKey) -> int:
+    """Return the version of the newest upload to a namespace; 0 when there is none."""
+    [(version,)] = await (await tx.execute(SQL["newest_upload"], key._asdict())).fetchall()
+    return int(version)
+
+
 async def require(tx: Tx, key: NamespaceKey) -> Feed:
-    """Returns the feed of a namespace, a removed one too.
+    """Return what fills a namespace, by link or by uploads alone; or its removed feed.
 
     Raises:
-        NotFound: the namespace never had one.
+        NotFound: nothing ever filled it.
     """
     feed = await get(tx, key)
-    if feed is None:
-        raise NotFound("FEED_NOT_FOUND", f"There is no {key.name}. List the feeds of the seller, or create it.")
+    found = await find_uploads(tx, key, feed) or feed
+    if found is None:
+        raise not_found(key)
+    return found
+
+
+async def require_link(tx: Tx, key: NamespaceKey) -> Feed:
+    """Return the feed by link of a namespace.
+
+    Raises:
+        NotFound: nothing ever filled it.
+        FailedPrecondition: the feed was deleted, or the namespace is filled by uploads alone.
+    """
+    feed = await require(tx, key)
+    feed.require_there()
+    feed.require_link()
     return feed
+
+
+def not_found(key: NamespaceKey) -> NotFound:
+    """Return the error that says that nothing ever filled a namespace."""
+    return NotFound("FEED_NOT_FOUND", f"There is no {key.name}. List the feeds of the seller, or create it.")
 
 
 async def holds_namespace(tx: Tx, key: NamespaceKey) -> bool:
@@ -41,10 +82,10 @@ async def holds_namespace(tx: Tx, key: NamespaceKey) -> bool:
 
 
 async def list_by_seller(tx: Tx, seller_id: str, *, after: str, limit: int) -> list[Feed]:
-    """Returns the feeds of a seller by namespace, without removed ones."""
-    cursor = await tx.execute(
-        SQL["list_feeds"], {"seller_id": seller_id, "after": after, "removed": FEED_STATUS_REMOVED, "limit": limit}
-    )
+    """Returns what fills the namespaces of a seller, by link or by uploads alone, by namespace; not what is removed."""
+    parameters = {"seller_id": seller_id, "after": after, "limit": limit}
+    statuses = {"active": FEED_STATUS_ACTIVE, "removed": FEED_STATUS_REMOVED}
+    cursor = await tx.execute(SQL["list_feeds"], {**parameters, **statuses})
     return [feed_of(row) for row in await cursor.fetchall()]
 
 
@@ -66,6 +107,13 @@ async def insert(
     return feed_of(row)
 
 
+async def insert_removed(tx: Tx, key: NamespaceKey, version: int) -> Feed:
+    """Note that a namespace was removed that never had a feed by link, and return what is left of it."""
+    parameters = {**key._asdict(), "version": version, "removed": FEED_STATUS_REMOVED}
+    [row] = await (await tx.execute(SQL["insert_removed"], parameters)).fetchall()
+    return feed_of(row)
+
+
 async def update(tx: Tx, feed: Feed, *, at_least: int = 0) -> Feed:
     """Keeps a changed feed and returns it with its new version, which is not below `at_least`."""
     cursor = await tx.execute(
@@ -77,6 +125,7 @@ async def update(tx: Tx, feed: Feed, *, at_least: int = 0) -> Feed:
             "sealed_credentials": feed.sealed_credentials,
             "request_id": feed.request_id,
             "at_least": at_least,
+            "has_link": feed.has_link,
         },
     )
     [row] = await cursor.fetchall()

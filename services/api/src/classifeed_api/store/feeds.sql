@@ -6,12 +6,41 @@ SELECT seller_id, namespace, version, status, settings, sealed_credentials, requ
 -- name: holds_namespace
 SELECT EXISTS (SELECT FROM feed WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND status <> %(removed)s)
 
+-- name: find_uploads
+-- What a namespace without a feed by link is filled by: the uploads since its last removal.
+SELECT u.seller_id, u.namespace, max(u.version), %(active)s::smallint, ''::bytea, ''::bytea, NULL::text, min(u.created_at),
+       max(u.created_at)
+  FROM uploads u
+ WHERE u.seller_id = %(seller_id)s AND u.namespace = %(namespace)s AND u.stored AND u.version > %(after)s
+ GROUP BY u.seller_id, u.namespace
+
+-- name: newest_upload
+SELECT coalesce(max(version), 0) FROM uploads
+ WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND stored
+
 -- name: list_feeds
-SELECT seller_id, namespace, version, status, settings, sealed_credentials, request_id, created_at, updated_at
-  FROM feed
- WHERE seller_id = %(seller_id)s AND namespace > %(after)s AND status <> %(removed)s
+-- Feeds by link, and namespaces that are filled by uploads alone, each once.
+SELECT *
+  FROM (SELECT seller_id, namespace, version, status, settings, sealed_credentials, request_id, created_at, updated_at
+          FROM feed
+         WHERE seller_id = %(seller_id)s AND namespace > %(after)s AND status <> %(removed)s
+        UNION ALL
+        SELECT u.seller_id, u.namespace, max(u.version), %(active)s::smallint, ''::bytea, ''::bytea, NULL::text,
+               min(u.created_at), max(u.created_at)
+          FROM uploads u LEFT JOIN feed f USING (seller_id, namespace)
+         WHERE u.seller_id = %(seller_id)s AND u.namespace > %(after)s AND u.stored
+           AND (f.status IS NULL OR f.status = %(removed)s AND u.version > f.version)
+         GROUP BY u.seller_id, u.namespace) AS filled
  ORDER BY namespace
  LIMIT %(limit)s
+
+-- name: insert_removed
+-- What is left of a namespace that was filled by uploads alone. The loader never hears of it.
+INSERT INTO feed (seller_id, namespace, version, published_version, status, settings, sealed_credentials, request_id,
+                  created_at, updated_at, has_link)
+VALUES (%(seller_id)s, %(namespace)s, %(version)s, %(version)s, %(removed)s, ''::bytea, ''::bytea, NULL,
+        statement_timestamp(), statement_timestamp(), false)
+RETURNING seller_id, namespace, version, status, settings, sealed_credentials, request_id, created_at, updated_at
 
 -- name: insert_feed
 INSERT INTO feed (seller_id, namespace, version, published_version, status, settings, sealed_credentials, request_id,
@@ -25,16 +54,16 @@ RETURNING seller_id, namespace, version, status, settings, sealed_credentials, r
 UPDATE feed
    SET version = greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, %(at_least)s::bigint),
        status = %(status)s, settings = %(settings)s, sealed_credentials = %(sealed_credentials)s,
-       request_id = %(request_id)s, updated_at = clock_timestamp()
+       request_id = %(request_id)s, updated_at = clock_timestamp(), has_link = %(has_link)s
  WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s
 RETURNING seller_id, namespace, version, status, settings, sealed_credentials, request_id, created_at, updated_at
 
 -- name: select_due
--- Feeds that the loader does not know as they are, the first changed first.
+-- Feeds by link that the loader does not know as they are, the first changed first.
 SELECT seller_id || '/' || namespace AS feed_key, seller_id, namespace, version, status, settings, sealed_credentials,
        request_id, created_at, updated_at
   FROM feed
- WHERE version > published_version
+ WHERE version > published_version AND has_link
  ORDER BY version
  LIMIT %(limit)s
 
@@ -49,7 +78,7 @@ UPDATE feed f
 -- Feeds that the loader has acknowledged as they are.
 SELECT seller_id, namespace, version
   FROM feed
- WHERE (seller_id, namespace) > (%(seller_id)s, %(namespace)s) AND version = published_version
+ WHERE (seller_id, namespace) > (%(seller_id)s, %(namespace)s) AND version = published_version AND has_link
  ORDER BY seller_id, namespace
  LIMIT %(limit)s
 

@@ -19,9 +19,12 @@ uploads = sa.Table(
     sa.Column("request_id", sa.Text),
     sa.Column("mode", sa.SmallInteger, nullable=False),
     sa.Column("disposition", sa.SmallInteger, nullable=False),
+    sa.Column("default_currency", sa.Text, nullable=False, server_default=""),
     sa.Column("file_name", sa.Text, nullable=False),
     sa.Column("sha256", sa.Text, nullable=False),
     sa.Column("size_bytes", sa.BigInteger, nullable=False),
+    # Whether its load may remove as much as it says; else it is held where that is too much.
+    sa.Column("allow_removals", sa.Boolean, nullable=False, server_default=sa.text("false")),
     sa.Column("task_id", sa.BigInteger),
     sa.Column("stored", sa.Boolean, nullable=False),
     sa.Column("version", sa.BigInteger, nullable=False),
@@ -42,6 +45,13 @@ sa.Index(
     uploads.c.version,
     postgresql_where=uploads.c.version > uploads.c.published_version,
 )
+sa.Index(
+    "uploads_by_namespace",
+    uploads.c.seller_id,
+    uploads.c.namespace,
+    uploads.c.version,
+    postgresql_where=uploads.c.stored,
+)
 
 feed = sa.Table(
     "feed",
@@ -56,6 +66,8 @@ feed = sa.Table(
     sa.Column("request_id", sa.Text),
     sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
     sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
+    # Without a link: what is left of a removed namespace that was filled by uploads alone.
+    sa.Column("has_link", sa.Boolean, nullable=False, server_default=sa.true()),
 )
 sa.Index("feed_due", feed.c.version, postgresql_where=feed.c.version > feed.c.published_version)
 

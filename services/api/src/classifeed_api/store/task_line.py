@@ -30,6 +30,12 @@ async def next_place(tx: Tx, key: NamespaceKey, *, above: int = 0) -> int:
     return int(place)
 
 
+async def has_deletion_waiting(tx: Tx, key: NamespaceKey) -> bool:
+    """Say whether a removal of the namespace has no task yet."""
+    [(is_waiting,)] = await (await tx.execute(SQL["has_deletion_waiting"], key._asdict())).fetchall()
+    return bool(is_waiting)
+
+
 async def insert_deletion(tx: Tx, deletion: FeedDeletion) -> None:
     """Puts the removal of a feed into the line, at the place that is its version."""
     parameters = {**deletion.key._asdict(), "version": deletion.version, "disposition": deletion.disposition}
@@ -56,10 +62,23 @@ def waiting_of(row: tuple[Any, ...]) -> Waiting:
         size_bytes,
         task_id,
         created_at,
+        allow_removals,
+        default_currency,
         version,
     ) = row
     if upload_id is None:
         return FeedDeletion(NamespaceKey(seller_id, namespace), version, disposition)
     return Upload(
-        upload_id, seller_id, namespace, mode, disposition, file_name, sha256, size_bytes, task_id, created_at
+        upload_id,
+        seller_id,
+        namespace,
+        mode,
+        disposition,
+        file_name,
+        sha256,
+        size_bytes,
+        task_id,
+        created_at,
+        allow_removals,
+        default_currency,
     )

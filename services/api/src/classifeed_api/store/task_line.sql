@@ -12,6 +12,10 @@ SELECT greatest((extract(epoch FROM clock_timestamp()) * 1000000)::bigint, %(abo
                 (SELECT max(version) + 1 FROM feed_deletions
                   WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND version > published_version))
 
+-- name: has_deletion_waiting
+SELECT EXISTS (SELECT FROM feed_deletions
+                WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND version > published_version)
+
 -- name: insert_deletion
 INSERT INTO feed_deletions (seller_id, namespace, version, published_version, disposition, created_at)
 VALUES (%(seller_id)s, %(namespace)s, %(version)s, 0, %(disposition)s, clock_timestamp())
@@ -19,15 +23,15 @@ VALUES (%(seller_id)s, %(namespace)s, %(version)s, 0, %(disposition)s, clock_tim
 -- name: select_due
 -- The first in the line of each namespace, and no other: one that is tried again after a failure is never overtaken.
 SELECT task_key, upload_id, seller_id, namespace, mode, disposition, file_name, sha256, size_bytes, task_id, created_at,
-       version
+       allow_removals, default_currency, version
   FROM (SELECT DISTINCT ON (seller_id, namespace) *
           FROM (SELECT upload_id::text AS task_key, upload_id, seller_id, namespace, mode, disposition, file_name,
-                       sha256, size_bytes, task_id, created_at, version
+                       sha256, size_bytes, task_id, created_at, allow_removals, default_currency, version
                   FROM uploads
                  WHERE version > published_version
                 UNION ALL
                 SELECT seller_id || '/' || namespace, NULL, seller_id, namespace, NULL, disposition, NULL, NULL, NULL,
-                       NULL, created_at, version
+                       NULL, created_at, NULL, NULL, version
                   FROM feed_deletions
                  WHERE version > published_version) AS waiting
          ORDER BY seller_id, namespace, version) AS first

@@ -25,6 +25,8 @@ async def insert(tx: Tx, upload_id: UUID, upload: NewUpload) -> bool:
             "file_name": upload.file_name,
             "sha256": upload.sha256,
             "size_bytes": upload.size_bytes,
+            "allow_removals": upload.allow_removals,
+            "default_currency": upload.default_currency,
         },
     )
     return await cursor.fetchone() is not None
@@ -68,5 +70,5 @@ async def set_task(tx: Tx, upload_id: UUID, task_id: int) -> None:
 
 
 def upload_of(row: tuple[Any, ...]) -> Upload:
-    """Makes an upload of the first ten columns that the queries select."""
-    return Upload(*row[:10])
+    """Makes an upload of the columns that the queries select."""
+    return Upload(*row)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from classifeed.feeds.v1.load_pb2 import DISPOSITION_MAKE_MANUAL, LOAD_MODE_PATCH
+from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_REJECT
 from classifeed.feeds.v1.task_pb2 import (
     TASK_KIND_DELETE,
     TASK_STATUS_HELD,
@@ -45,9 +46,12 @@ def tell_newer(facts: Facts) -> Note:
         )
     if task.status == TASK_STATUS_HELD:
         return Note(
-            f"{lacks} and waits for a decision: confirmed, it {loses}.",
+            f"{lacks} and is held, as it would remove {task.hold.removals:,} of {task.hold.offers:,} offers: "
+            f"confirmed, it {loses}.",
             "Reject that load, or load a file that has the offer, to keep it; confirm the load to let it go.",
         )
+    if task.decision == HOLD_DECISION_REJECT:
+        return Note(f"{lacks}; its removals were rejected, so the offer stays.")
     return Note(f"{lacks}, yet it removed nothing.")
 
 

@@ -1,0 +1,17 @@
+"""Namespaces that are filled by uploads alone are listed, and removed without the loader hearing of it."""
+
+from alembic import op
+
+revision = "20261127_2"
+down_revision = "20261127_1"
+PHASE = "pre"
+
+
+def upgrade() -> None:
+    op.execute("ALTER TABLE feed ADD COLUMN has_link boolean NOT NULL DEFAULT true")
+    op.execute("CREATE INDEX uploads_by_namespace ON uploads (seller_id, namespace, version) WHERE stored")
+
+
+def downgrade() -> None:
+    op.execute("DROP INDEX uploads_by_namespace")
+    op.execute("ALTER TABLE feed DROP COLUMN has_link")

@@ -1,0 +1,15 @@
+"""Uploads know the currency of amounts for which their files name none."""
+
+from alembic import op
+
+revision = "20261127_4"
+down_revision = "20261127_3"
+PHASE = "pre"
+
+
+def upgrade() -> None:
+    op.execute("ALTER TABLE uploads ADD COLUMN default_currency text DEFAULT '' NOT NULL")
+
+
+def downgrade() -> None:
+    op.execute("ALTER TABLE uploads DROP COLUMN default_currency")
