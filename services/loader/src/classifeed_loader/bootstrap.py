@@ -137,13 +137,14 @@ def build(settings: LoaderSettings) -> ServiceRunner:
                 add_FeedSourceServiceServicer_to_server,
                 FeedSourceService(database, jobs, min_interval_s=settings.min_interval_s, on_change=scheduler.wake),
             ),
-            job_servicer(database, hosted_jobs),
+            job_servicer(database, hosted_jobs, max_open_per_caller=host.dl_max_open_per_caller),
         ],
         routes=job_routes(
             database,
             hosted_jobs,
             info=Info(service=SERVICE, version=version_of(SERVICE), environment=settings.environment),
             keys=keys,
+            max_open_per_caller=host.dl_max_open_per_caller,
         ),
         readiness={
             "postgres": check_table(database, "feed_loader_task"),

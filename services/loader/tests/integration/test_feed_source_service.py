@@ -82,6 +82,7 @@ async def test_versions_that_race_leave_the_newest(loader, source):
         ({"url": "http://127.0.0.1:1/other.xml"}, False),
         ({"sealed_credentials": b"x"}, False),
         ({"format": "yml"}, False),
+        ({"default_currency": "KZT"}, False),
         ({"mode": 2}, True),
         ({"disposition": 2}, True),
         ({"interval_s": 7200}, True),

@@ -37,7 +37,9 @@ def feed(site, source):
 async def test_a_file_is_stored_and_handed_over(fetching, loader, site, tasks, feed, page, blobs, tmp_path):
     site.pages["/feed.xml"] = page(FEED, etag='"1"')
     fetching.start()
-    await loader.put(feed(feed_version=3, mode=load_pb2.LOAD_MODE_PATCH, format="yml", disposition=2))
+    await loader.put(
+        feed(feed_version=3, mode=load_pb2.LOAD_MODE_PATCH, format="yml", disposition=2, default_currency="KZT")
+    )
     fetch = await fetching.scheduled()
     sha256 = hashlib.sha256(FEED).hexdigest()
     assert (fetch.outcome, fetch.task, fetch.code) == (LOADED, "sellers/shop/feeds/default/tasks/1", "")
@@ -48,6 +50,7 @@ async def test_a_file_is_stored_and_handed_over(fetching, loader, site, tasks, f
     assert (request.source_sha256, request.source_bytes, request.skip_if_loaded) == (sha256, len(FEED), True)
     assert (request.feed_version, request.feed_loader_result_id) == (3, fetch.fetch_id)
     assert (request.mode, request.disposition, request.format) == (load_pb2.LOAD_MODE_PATCH, 2, "yml")
+    assert request.default_currency == "KZT"
     assert (await loader.state()).last_fetch == fetch
     assert (await loader.state()).last_fetch_time == fetch.download_time
     assert await blobs.fetch(sha256, tmp_path / "back") == len(FEED)

@@ -13,7 +13,7 @@ FETCH = {"seller_id": "s7", "namespace": "default", "fetch_id": 77}
 NAMESPACES = {"seller_ids": ["s7", "s8"], "namespaces": ["default", "default"]}
 PUT = NAMESPACES | {
     "feed_versions": [9, 9], "statuses": [1, 1], "urls": ["u", "u"], "credentials": [b"", b""],
-    "intervals_s": [1.0, 1.0], "modes": [1, 1], "dispositions": [1, 1], "formats": ["", ""],
+    "intervals_s": [1.0, 1.0], "modes": [1, 1], "dispositions": [1, 1], "formats": ["", ""], "currencies": ["", ""],
     "active": 1, "min_interval_s": 600.0,
 }  # fmt: skip
 REQUEST = FETCH | {"feed_version": 1, "request": 2, "queued": 1, "forced": False, "request_id": "r"}

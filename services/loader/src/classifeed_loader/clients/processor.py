@@ -49,6 +49,7 @@ class Processor:
             mode=source.mode,  # type: ignore[arg-type]
             disposition=source.disposition,  # type: ignore[arg-type]
             format=source.format,
+            default_currency=source.default_currency,
             feed_version=source.feed_version,
             feed_loader_task_id=source.feed_loader_task_id,
             feed_loader_result_id=key.fetch_id,

@@ -17,6 +17,7 @@ class Source:
     mode: int
     disposition: int
     format: str
+    default_currency: str
     etag: str
     last_modified: str
     last_hash: str

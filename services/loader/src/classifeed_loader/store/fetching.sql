@@ -2,8 +2,8 @@
 -- source before the fetch, as the schedule does.
 
 -- name: lock_source
-SELECT feed_loader_task_id, feed_version, status, url, sealed_credentials, mode, disposition, format, etag, last_modified,
-       last_hash, last_bytes
+SELECT feed_loader_task_id, feed_version, status, url, sealed_credentials, mode, disposition, format, default_currency,
+       etag, last_modified, last_hash, last_bytes
 FROM feed_loader_task
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s
 FOR NO KEY UPDATE

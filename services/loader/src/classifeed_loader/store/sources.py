@@ -36,6 +36,7 @@ async def put(tx: Tx, sources: Sequence[SourceRecord], *, min_interval_s: float)
         "modes": [source.mode or load_pb2.LOAD_MODE_REPLACE for source in sources],
         "dispositions": [source.disposition or load_pb2.DISPOSITION_DELETE for source in sources],
         "formats": [source.format for source in sources],
+        "currencies": [source.default_currency for source in sources],
     }
     bounds = {"active": feed_pb2.FEED_STATUS_ACTIVE, "min_interval_s": min_interval_s}
     await tx.execute(_PUT_SOURCES, {**names, **columns, **bounds})

@@ -8,36 +8,41 @@ WITH sent AS (
     SELECT DISTINCT ON (s.seller_id, s.namespace) s.*
     FROM unnest(%(seller_ids)s::text[], %(namespaces)s::text[], %(feed_versions)s::bigint[], %(statuses)s::smallint[],
                 %(urls)s::text[], %(credentials)s::bytea[], %(intervals_s)s::float8[], %(modes)s::smallint[],
-                %(dispositions)s::smallint[], %(formats)s::text[])
-         AS s(seller_id, namespace, feed_version, status, url, sealed_credentials, interval_s, mode, disposition, format)
+                %(dispositions)s::smallint[], %(formats)s::text[], %(currencies)s::text[])
+         AS s(seller_id, namespace, feed_version, status, url, sealed_credentials, interval_s, mode, disposition, format,
+              default_currency)
     ORDER BY s.seller_id, s.namespace, s.feed_version DESC
 )
 INSERT INTO feed_loader_task AS t (seller_id, namespace, feed_version, status, url, sealed_credentials, interval_s, mode,
-                                   disposition, format, next_due_at)
+                                   disposition, format, default_currency, next_due_at)
 SELECT s.seller_id, s.namespace, s.feed_version, s.status, s.url, s.sealed_credentials, s.interval_s, s.mode,
-       s.disposition, s.format, CASE WHEN s.status = %(active)s THEN clock_timestamp() END
+       s.disposition, s.format, s.default_currency, CASE WHEN s.status = %(active)s THEN clock_timestamp() END
 FROM sent s
 ORDER BY s.seller_id, s.namespace
 ON CONFLICT (seller_id, namespace) DO UPDATE
 SET feed_version = excluded.feed_version, status = excluded.status, url = excluded.url,
     sealed_credentials = excluded.sealed_credentials, interval_s = excluded.interval_s, mode = excluded.mode,
-    disposition = excluded.disposition, format = excluded.format,
-    etag = CASE WHEN (t.url, t.sealed_credentials, t.format)
-                     = (excluded.url, excluded.sealed_credentials, excluded.format) THEN t.etag ELSE '' END,
-    last_modified = CASE WHEN (t.url, t.sealed_credentials, t.format)
-                              = (excluded.url, excluded.sealed_credentials, excluded.format)
+    disposition = excluded.disposition, format = excluded.format, default_currency = excluded.default_currency,
+    etag = CASE WHEN (t.url, t.sealed_credentials, t.format, t.default_currency)
+                     = (excluded.url, excluded.sealed_credentials, excluded.format, excluded.default_currency)
+                THEN t.etag ELSE '' END,
+    last_modified = CASE WHEN (t.url, t.sealed_credentials, t.format, t.default_currency)
+                              = (excluded.url, excluded.sealed_credentials, excluded.format, excluded.default_currency)
                          THEN t.last_modified ELSE '' END,
-    last_hash = CASE WHEN (t.url, t.sealed_credentials, t.format)
-                          = (excluded.url, excluded.sealed_credentials, excluded.format) THEN t.last_hash ELSE '' END,
-    last_bytes = CASE WHEN (t.url, t.sealed_credentials, t.format)
-                           = (excluded.url, excluded.sealed_credentials, excluded.format) THEN t.last_bytes ELSE 0 END,
+    last_hash = CASE WHEN (t.url, t.sealed_credentials, t.format, t.default_currency)
+                          = (excluded.url, excluded.sealed_credentials, excluded.format, excluded.default_currency)
+                     THEN t.last_hash ELSE '' END,
+    last_bytes = CASE WHEN (t.url, t.sealed_credentials, t.format, t.default_currency)
+                           = (excluded.url, excluded.sealed_credentials, excluded.format, excluded.default_currency)
+                      THEN t.last_bytes ELSE 0 END,
     failures = CASE WHEN (t.url, t.sealed_credentials) = (excluded.url, excluded.sealed_credentials)
                     THEN t.failures ELSE 0 END,
     next_due_at = CASE
         WHEN excluded.status <> %(active)s THEN NULL
         WHEN t.next_due_at IS NULL
-             OR (t.url, t.sealed_credentials, t.format, t.mode, t.disposition)
-                <> (excluded.url, excluded.sealed_credentials, excluded.format, excluded.mode, excluded.disposition)
+             OR (t.url, t.sealed_credentials, t.format, t.default_currency, t.mode, t.disposition)
+                <> (excluded.url, excluded.sealed_credentials, excluded.format, excluded.default_currency, excluded.mode,
+                    excluded.disposition)
             THEN clock_timestamp()
         ELSE least(t.next_due_at, clock_timestamp()
                                   + greatest(excluded.interval_s, %(min_interval_s)s) * interval '1 second') END,

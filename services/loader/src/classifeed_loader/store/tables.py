@@ -47,6 +47,7 @@ feed_loader_task = Table(
     Column("mode", SmallInteger, nullable=False),
     Column("disposition", SmallInteger, nullable=False),
     Column("format", Text, nullable=False),
+    Column("default_currency", Text, nullable=False, server_default=""),
     # What the site said of the file with the hash last_hash; empty: the next fetch is unconditional.
     Column("etag", Text, nullable=False, server_default=""),
     Column("last_modified", Text, nullable=False, server_default=""),

@@ -1,0 +1,17 @@
+"""Job tables, version 4: which caller of the job API made a job that has not ended."""
+
+from alembic import op
+
+from classifeed_jobs.schema import ddl as jobs_ddl
+
+revision = "20261127_1"
+down_revision = "20261124_1"
+PHASE = "pre"
+
+
+def upgrade() -> None:
+    op.execute(jobs_ddl(4))
+
+
+def downgrade() -> None:
+    op.execute("ALTER TABLE dl_jobs DROP COLUMN made_by")
