@@ -61,7 +61,7 @@ async def _nothing(*_: object) -> Any:
     return ScannedPage([], None, 0)
 
 
-@pytest.mark.parametrize("lost", ["folder", "state", "format", "retention", "topic"])
+@pytest.mark.parametrize("lost", ["folder", "state", "words", "retention", "topic"])
 async def test_lost_index_is_made_again_by_itself_and_not_shown_before(
     upstream: Any,
     build: Any,
@@ -89,8 +89,9 @@ async def test_lost_index_is_made_again_by_itself_and_not_shown_before(
             shutil.rmtree(folder)
         case "state":
             state.write_text("{")
-        case "format":
-            state.write_text(state.read_text().replace('"format": 2', '"format": 1'))
+        case "words":  # an index that the release before made, which cut texts into other words
+            state.write_text(state.read_text().replace('"analysis": 2, ', ""))
+            assert "analysis" not in state.read_text()
         case "retention":
             await forget_topic()
         case "topic":

@@ -103,6 +103,13 @@ async def test_fault_is_placed_in_what_the_user_wrote(search: SearchServiceStub)
     assert "price" in said, "names the fields there are"
 
 
+async def test_nothing_found_tells_which_word_has_no_match(search: SearchServiceStub) -> None:
+    response = await search.Search(request("красный диван", conditions=["seller:North"]))
+    hint = response.hint
+    assert (list(hint.unmatched), hint.query, hint.total) == (["красный"], "диван", 2)
+    assert not (await search.Search(request("диван"))).HasField("hint")
+
+
 async def test_pages_go_on_and_belong_to_their_search(search: SearchServiceStub) -> None:
     asked = request("диван", page_size=3)
     asked.sort.field = "price"
@@ -127,7 +134,11 @@ async def test_search_waits_for_a_position_or_says_that_it_is_behind(search: Sea
 
 
 async def test_unknown_client_and_document_are_said(search: SearchServiceStub) -> None:
-    assert "offers" in await refusal(search, search_service_pb2.SearchRequest(client="points"))
+    assert "no index of client 'points'" in await refusal(search, search_service_pb2.SearchRequest(client="points"))
+    unnamed = await refusal(search, search_service_pb2.SearchRequest(query="диван"))
+    assert unnamed == (
+        "The request names no client: `client` says whose documents are searched. Set it to one of: offers."
+    )
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await search.GetDocument(search_service_pb2.GetDocumentRequest(client="offers", pk="nothing"))
     assert caught.value.code() is grpc.StatusCode.NOT_FOUND

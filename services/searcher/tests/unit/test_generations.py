@@ -9,6 +9,7 @@ import pytest
 
 from classifeed.documents.v1 import document_pb2, index_document_pb2, schema_pb2
 from classifeed_common.testing.texts import spoil_texts
+from classifeed_searcher.engine.analysis import ANALYSIS
 from classifeed_searcher.engine.fields import WrongValue
 from classifeed_searcher.engine.index import LockedIndex
 from classifeed_searcher.store.generation import IndexGeneration
@@ -67,6 +68,7 @@ def test_switch_names_the_next_generation(generations: Generations) -> None:
         ("half a state", "cannot be read"),
         ("state of another kind", "cannot be read"),
         ("other format", "format 1, this release reads 2"),
+        ("words of the release before", "version 1 of how texts are cut into words"),
         ("no index", "holds no index"),
         ("damaged index", "cannot be opened"),
         ("no schema", "cannot be opened"),
@@ -91,9 +93,11 @@ def test_unusable_index_says_why(generations: Generations, damage: str, why: str
         case "half a state":
             state.write_text(state.read_text()[:-5])
         case "state of another kind":
-            state.write_text(json.dumps({"format": 2, "positions": "none"}))
+            state.write_text(json.dumps({"format": 2, "analysis": ANALYSIS, "positions": "none"}))
         case "other format":
             state.write_text(json.dumps({"format": 1, "positions": [], "watermarks": {}}))
+        case "words of the release before":
+            state.write_text(json.dumps({"format": 2, "positions": [], "watermarks": {}, "refused": {}}))
         case "no index":
             (generation.folder / "index" / "meta.json").unlink()
         case "damaged index":

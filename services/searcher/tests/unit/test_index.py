@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from classifeed.documents.v1 import document_pb2, index_document_pb2, schema_pb2
+from classifeed_searcher.app.suggest_query import suggest_query
 from classifeed_searcher.domain.query import QueryError
 from classifeed_searcher.domain.query_text import parse_query
 from classifeed_searcher.engine.fields import WrongValue
@@ -19,18 +20,23 @@ def schema() -> schema_pb2.Schema:
     made = schema_pb2.Schema(client="offers", epoch=1)
     made.fields.add(name="title", type="FIELD_TYPE_TEXT", indexed=True, stored=True, analyzer="ANALYZER_RU_EN", boost=3)
     made.fields.add(name="external_id", type="FIELD_TYPE_STRING", indexed=True, stored=True, boost=2)
+    made.fields.add(name="vendor", type="FIELD_TYPE_STRING", indexed=True)
     made.fields.add(name="price", type="FIELD_TYPE_DOUBLE", indexed=True, stored=True, sortable=True)
     made.fields.add(name="available", type="FIELD_TYPE_BOOL", indexed=True)
     made.fields.add(name="location", type="FIELD_TYPE_GEO_POINT", indexed=True)
     return made
 
 
-def document(pk: str, title: str, price: float, *, version: int = 1) -> index_document_pb2.IndexDocument:
+def document(
+    pk: str, title: str, price: float, *, version: int = 1, vendor: str = ""
+) -> index_document_pb2.IndexDocument:
     made = index_document_pb2.IndexDocument(
         client="offers", epoch=1, pk=pk, version=version, action=document_pb2.DOCUMENT_ACTION_UPSERT
     )
     made.fields.add(name="title").values.add(string_value=title)
     made.fields.add(name="external_id").values.add(string_value=pk)
+    if vendor:
+        made.fields.add(name="vendor").values.add(string_value=vendor)
     made.fields.add(name="price").values.add(double_value=price)
     made.fields.add(name="available").values.add(bool_value=True)
     made.fields.add(name="location").values.add().geo_value.latitude = 55.7
@@ -71,7 +77,8 @@ def find(index: TantivyIndex, text: str, *, sort: str = "") -> list[str]:
         ("CE285A", ["B-2"]),
         ("C-3", ["C-3"]),
         ("external_id:A-1", ["A-1"]),
-        ("external_id:a-1", []),
+        ("external_id:a-1", ["A-1"]),
+        ("external_id:a-11", []),
         ("price:[60 TO 80]", ["C-3"]),
         ("price:[* TO 60] OR shoes", ["C-3", "B-2"]),
         ("кожаный -диван", []),
@@ -80,6 +87,115 @@ def find(index: TantivyIndex, text: str, *, sort: str = "") -> list[str]:
 )
 def test_query_finds(index: TantivyIndex, text: str, pks: list[str]) -> None:
     assert sorted(find(index, text)) == sorted(pks)
+
+
+@pytest.fixture(scope="module")
+def codes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TantivyIndex]:
+    """Goods whose names people write in many ways."""
+    made = TantivyIndex(tmp_path_factory.mktemp("codes") / "1", schema())
+    goods = {
+        "tyre": ("Шины Зима 195/65 R15 91Q", "Nord"),
+        "other": ("Шины Зима 195/60 R15 91Q", "NORD"),
+        "latin": ("Картридж TK-540M, 2.7K", "HP"),
+        "cyrillic": ("Картридж ТК 540 М совместимый", "НР"),
+        "mixed": ("Картридж TК540M (чёрный)", "Hewlett Packard"),
+        "concrete": ("Бетон М-300 на гравии", ""),
+        "screen": ('Монитор 19" Full HD', "Samsung"),
+        "shop": ("Платье H&M / голубое", "H&M"),
+        "typo": ("Принтер Cамсунг", ""),  # a Latin C
+    }
+    for pk, (title, vendor) in goods.items():
+        made.apply(document(pk, title, 1, vendor=vendor))
+    made.commit()
+    yield made
+    made.close()
+
+
+_CARTRIDGES = ["latin", "cyrillic", "mixed"]
+
+
+@pytest.mark.parametrize(
+    ("text", "pks"),
+    [
+        *[
+            (f"картридж {code}", _CARTRIDGES)
+            for code in ("TK540M", "tk-540m", "TK 540 M", "ТК540М", "ТК-540-М", "TК540M")
+        ],
+        ("TK540*", _CARTRIDGES),
+        ("540", _CARTRIDGES),
+        ("тк54*", _CARTRIDGES),
+        ('"картридж тк 540"', _CARTRIDGES),
+        ("TK541M", []),
+        *[(size, ["tyre"]) for size in ("195/65R15", "195/65 R15", "195 65 R15", "195-65-r15", "шины 195/65R 15")],
+        *[(mark, ["concrete"]) for mark in ("М300", "M300", "м-300", "M 300", "бетон M-300", "бетоны м300")],
+        ("самсунг", ["typo"]),
+        ("Cамсунг", ["typo"]),
+        *[(f"платье {sign} голубое", ["shop"]) for sign in ("&", "/", "-", "+", "--", "&&", "№", "- /")],
+        ("H & M", ["shop"]),
+        ("H&M", ["shop"]),
+        ("платье -&", ["shop"]),
+        ("платье OR &", ["shop"]),
+        ('монитор 19"', ["screen"]),
+        ('"монитор', ["screen"]),
+        ('монитор "', ["screen"]),
+        ("title:& платье", ["shop"]),
+        *[(f"vendor:{name}", ["tyre", "other"]) for name in ("nord", "NORD", "Nord")],
+        *[(f"vendor:{name}", ["latin", "cyrillic"]) for name in ("hp", "HP", "нр", "НР", "hP")],
+        ('vendor:"hewlett packard"', ["mixed"]),
+        ("vendor:hew*", ["mixed"]),
+        ("vendor:h&m", ["shop"]),
+        ("vendor:nor", []),
+    ],
+)
+def test_spellings_find_the_same(codes: TantivyIndex, text: str, pks: list[str]) -> None:
+    assert sorted(find(codes, text)) == sorted(pks)
+
+
+def test_a_name_as_it_was_asked_for_comes_first(codes: TantivyIndex) -> None:
+    assert [find(codes, f"vendor:{name}")[0] for name in ("NORD", "Nord", "НР", "HP")] == [
+        "other", "tyre", "cyrillic", "latin",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["&", "-", "/ +", '"', '""', "-&", "NOT &"])
+def test_a_query_without_a_word_asks_for_nothing(codes: TantivyIndex, text: str) -> None:
+    assert len(find(codes, text)) == codes.documents
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("картридж фиолетовый", (["фиолетовый"], [], "картридж", 3)),
+        ('картридж & "цвет морской волны" TK540M', (['"цвет морской волны"'], [], "картридж & TK540M", 3)),
+        ("фиолетовый", (["фиолетовый"], [], "", 0)),
+        ("бирюзовый фиолетовый -картридж", (["бирюзовый", "фиолетовый"], [], "", 0)),
+        ("картридж TK540M гравий", ([], ["гравий"], "картридж TK540M", 3)),
+        ("картридж фиолетовый TK540M гравий", (["фиолетовый"], ["гравий"], "картридж TK540M", 3)),
+        ("картридж TK 540 M qzxwv", (["qzxwv"], [], "картридж TK 540 M", 3)),
+        ("шины 65 R qzxwv", (["qzxwv"], [], "шины 65 R", 1)),
+        ("гравий монитор платье", None),
+        ("vendor:nokia картридж", (["vendor:nokia"], [], "картридж", 3)),
+        ("картридж -картридж", None),
+        ("бетон OR фиолетовый", None),
+        (" ".join(f"слово{n}" for n in range(13)), None),
+    ],
+)
+def test_hint_tells_which_word_has_no_match(
+    codes: TantivyIndex, text: str, hint: tuple[list[str], list[str], str, int] | None
+) -> None:
+    given = suggest_query(codes, text, [])
+    found = given and (list(given.unmatched), list(given.left_out), given.query, given.total)
+    assert found == hint
+    if given and given.query:
+        assert len(find(codes, given.query)) == given.total
+
+
+def test_hint_is_of_the_documents_that_meet_the_conditions(codes: TantivyIndex) -> None:
+    def hint(vendor: str) -> list[str] | None:
+        given = suggest_query(codes, "картридж чёрный", [codes.translator.term("vendor", vendor)])
+        return given and list(given.unmatched)
+
+    assert (hint("HP"), hint("Samsung"), hint("Nobody")) == (["чёрный"], ["картридж", "чёрный"], None)
 
 
 def test_sort_by_a_field(index: TantivyIndex) -> None:
@@ -116,7 +232,7 @@ def test_document_says_when_it_was_composed_and_when_it_was_taken_in(index: Tant
 
 def test_wrong_type_is_refused_and_the_writer_lives(index: TantivyIndex) -> None:
     broken = document("D-4", "Стол", 10)
-    broken.fields[2].values[0].string_value = "дёшево"
+    broken.fields[-3].values[0].string_value = "дёшево"
     with pytest.raises(WrongValue, match="price"):
         index.apply(broken)
     index.apply(document("E-5", "Стол", 10))

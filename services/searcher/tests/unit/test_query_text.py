@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classifeed_searcher.domain.query import AllOf, AnyOf, Between, Everything, NoneOf, Phrase, Prefix, QueryError, Word
-from classifeed_searcher.domain.query_text import parse_query
+from classifeed_searcher.domain.query_text import parse_query, split_query
 
 FIELDS = frozenset({"title", "price"})
 
@@ -29,6 +29,13 @@ FIELDS = frozenset({"title", "price"})
         ("price:[100 TO *]", Between("price", "100", None, 7)),
         ("HP-123", Word("HP-123", None, 1)),
         ("12:30", Word("12:30", None, 1)),
+        ('19" a 24"', AllOf((Word('19"', None, 1), Word("a", None, 5), Word('24"', None, 7)))),
+        ('a "b', AllOf((Word("a", None, 1), Word("b", None, 4)))),
+        ('"', Everything()),
+        ('a -"b c"', AllOf((Word("a", None, 1), NoneOf(Phrase("b c", None, 4))))),
+        ("a - b", AllOf((Word("a", None, 1), Word("-", None, 3), Word("b", None, 5)))),
+        ("(a -)", AllOf((Word("a", None, 2), Word("-", None, 4)))),
+        ('title:"', Word('title:"', None, 1)),
     ],
 )
 def test_text_means(text: str, tree: object) -> None:
@@ -38,7 +45,6 @@ def test_text_means(text: str, tree: object) -> None:
 @pytest.mark.parametrize(
     ("text", "position", "words"),
     [
-        ('диван "угловой', 7, "never closed"),
         ("(a b", 1, "never closed"),
         ("a) b", 2, "nothing opened"),
         ("a AND", 6, "ends where"),
@@ -55,6 +61,20 @@ def test_fault_is_named_with_its_place(text: str, position: int, words: str) -> 
     assert (caught.value.position, words in str(caught.value)) == (position, True)
 
 
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", []),
+        ("a OR b c", []),
+        ("a AND (b OR c) -d", ["a", "(b OR c)", "-d"]),
+        ('title:a  "b c" price:[1 TO *] d*', ["title:a", '"b c"', "price:[1 TO *]", "d*"]),
+        ("NOT a & b", ["NOT a", "&", "b"]),
+    ],
+)
+def test_parts_that_must_all_match_are_as_written(text: str, parts: list[str]) -> None:
+    assert [part.text for part in split_query(text, FIELDS)] == parts
+
+
 @given(st.text(alphabet='ab:"()[]-* ANDORNT', max_size=40))
 def test_any_text_is_a_tree_or_a_placed_fault(text: str) -> None:
     try:
@@ -63,3 +83,6 @@ def test_any_text_is_a_tree_or_a_placed_fault(text: str) -> None:
         assert 1 <= error.position <= len(text) + 1
     else:
         assert tree is not None
+        parts = split_query(text, FIELDS)
+        if len(parts) > 1:
+            assert tree == AllOf(tuple(part.node for part in parts))

@@ -14,6 +14,7 @@ import tantivy
 from classifeed.documents.v1 import receiver_service_pb2
 from classifeed.search.v1 import search_service_pb2
 from classifeed_common.errors import FieldViolation, InvalidArgument, Unavailable
+from classifeed_searcher.app.suggest_query import suggest_query
 from classifeed_searcher.domain.query import QueryError
 from classifeed_searcher.domain.query_text import parse_query
 from classifeed_searcher.engine.fields import WrongValue, native_value
@@ -66,6 +67,8 @@ class SearchDocuments:
         except QueryError as error:
             raise _unreadable("query", request.query, error) from error
         response = search_service_pb2.SearchResponse(hits=found.hits, total=found.total)
+        if not found.total and (hint := await asyncio.to_thread(suggest_query, index, request.query, filters)):
+            response.hint.CopyFrom(hint)
         if offset + limit < min(found.total, _DEEPEST_HIT):
             response.next_page_token = _token(request, offset + limit)
         return response
@@ -74,13 +77,14 @@ class SearchDocuments:
         """Return the index of a client.
 
         Raises:
-            InvalidArgument: this searcher indexes no such client.
+            InvalidArgument: this searcher indexes no such client, or none is named.
         """
         if client not in self._indexes:
             known = ", ".join(sorted(self._indexes))
+            what = f"There is no index of client {client!r}" if client else "The request names no client"
             raise InvalidArgument(
                 "CLIENT_UNKNOWN",
-                f"There is no index of client {client!r}; there are: {known}.",
+                f"{what}: `client` says whose documents are searched. Set it to one of: {known}.",
                 violations=[FieldViolation("client", f"must be one of: {known}")],
             )
         return self._indexes[client]

@@ -72,6 +72,11 @@ class NoneOf:
 Node: TypeAlias = Everything | Word | Prefix | Phrase | Between | AllOf | AnyOf | NoneOf
 
 
+def has_word(text: str) -> bool:
+    """Whether a text has anything that is searched for: a letter or a digit."""
+    return any(character.isalnum() for character in text)
+
+
 class QueryError(ValueError):
     """A query that cannot be read.
 

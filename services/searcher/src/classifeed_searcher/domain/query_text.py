@@ -6,6 +6,9 @@ Grammar, loosest first; words side by side are AND:
     all   = one { [ "AND" ] one }
     one   = [ "NOT" | "-" ] ( "(" any ")" | [ field ":" ] value )
     value = word | word"*" | "phrase" | "[" bound "TO" bound "]" | "(" any ")"
+
+People type more than that: a quotation mark that is not closed, or that follows a word (19" for inches), means nothing,
+and a `-` that nothing follows is a word without letters, which asks for nothing.
 """
 
 from __future__ import annotations
@@ -28,13 +31,14 @@ from classifeed_searcher.domain.query import (
 
 _TOKEN = re.compile(
     r"""\s*(?:
-        (?P<field>[a-z][a-z0-9_]*):(?=\S)
-      | (?P<phrase>"[^"]*"?)
+        (?P<field>[a-z][a-z0-9_]*):(?=[^\s"]|"[^"]*")
+      | (?P<phrase>"[^"]*")
+      | (?P<quote>")
       | (?P<range>\[[^\]]*\]?)
       | (?P<open>\()
       | (?P<close>\))
-      | (?P<minus>-)(?=\S)
-      | (?P<word>[^\s()"\[\]]+)
+      | (?P<minus>-)(?=[^\s")]|"[^"]*")
+      | (?P<word>[^\s()"\[\]][^\s()\[\]]*)
       | (?P<stray>\S)
     )""",
     re.VERBOSE,
@@ -48,6 +52,20 @@ class _Token:
     kind: str
     text: str
     position: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPart:
+    """One of the parts of a query that must all match.
+
+    Attributes:
+        node: what it means.
+        text: as it was written.
+    """
+
+    node: Node
+    text: str
 
 
 def parse_query(text: str, fields: frozenset[str]) -> Node:
@@ -70,6 +88,18 @@ def parse_query(text: str, fields: frozenset[str]) -> Node:
     return tree
 
 
+def split_query(text: str, fields: frozenset[str]) -> list[QueryPart]:
+    """Return the parts of a query all of which must match; none where it asks for one thing OR another.
+
+    Raises:
+        QueryError: as `parse_query`.
+    """
+    parser = _Parser(_tokens(text), fields, len(text))
+    if parser.ahead is None or isinstance(parser.any_of(field=None, depth=0), AnyOf):
+        return []
+    return [QueryPart(node, text[start:end]) for node, start, end in parser.outermost]
+
+
 def _tokens(text: str) -> list[_Token]:
     found: list[_Token] = []
     at = 0
@@ -81,7 +111,8 @@ def _tokens(text: str) -> list[_Token]:
             raise QueryError(f"{word!r} has no meaning here", start + 1)
         if kind == "word" and word in _KEYWORDS:
             kind = word
-        found.append(_Token(kind, word, start + 1))
+        if kind != "quote":
+            found.append(_Token(kind, word, start + 1, match.end()))
         at = match.end()
     return found
 
@@ -92,6 +123,8 @@ class _Parser:
         self._fields = fields
         self._end = length + 1
         self._at = 0
+        # Node, begin and end of each part outside of brackets, of the last alternative that was read.
+        self.outermost: list[tuple[Node, int, int]] = []
 
     @property
     def ahead(self) -> _Token | None:
@@ -112,11 +145,18 @@ class _Parser:
         return parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
 
     def _all_of(self, field: str | None, depth: int) -> Node:
-        parts = [self._one(field, depth)]
+        spans = [self._span(field, depth)]
         while self.ahead is not None and self.ahead.kind not in {"OR", "close"}:
             self._take("AND")
-            parts.append(self._one(field, depth))
-        return parts[0] if len(parts) == 1 else AllOf(tuple(parts))
+            spans.append(self._span(field, depth))
+        if depth == 0:
+            self.outermost = spans
+        return spans[0][0] if len(spans) == 1 else AllOf(tuple(node for node, _, _ in spans))
+
+    def _span(self, field: str | None, depth: int) -> tuple[Node, int, int]:
+        first = self._at
+        node = self._one(field, depth)
+        return node, self._tokens[first].position - 1, self._tokens[self._at - 1].end
 
     def _one(self, field: str | None, depth: int) -> Node:
         if self._take("NOT") or self._take("minus"):
@@ -136,8 +176,6 @@ class _Parser:
                 raise QueryError("this bracket is never closed", token.position)
             return inside
         if token.kind == "phrase":
-            if len(token.text) < 2 or not token.text.endswith('"'):
-                raise QueryError("this quotation mark is never closed", token.position)
             return Phrase(token.text[1:-1], field, token.position)
         if token.kind == "range":
             return _between(token, field)

@@ -1,18 +1,24 @@
-"""How text is cut into words: lower case, ё as е, Russian and then English word forms folded."""
+"""How text is cut into words: one spelling (`engine.spelling`), lower case, Russian and English word forms folded."""
 
 from __future__ import annotations
+
+from typing import Final
 
 import tantivy
 
 RU_EN = "ru_en"
 PLAIN = "plain"
+# What an index was made with. Another value makes every searcher fill its index anew from the registry: raise it with
+# any change to what texts become in an index, here, in `engine.spelling` or in `engine.fields`.
+ANALYSIS: Final = 2
 # Longer "words" are encoded data, not something a person searches for.
 _LONGEST_TOKEN = 80
 
 
 def build_analyzers() -> dict[str, tantivy.TextAnalyzer]:
-    """Returns the analyzers by name. The stemmers are those of Snowball; a word passes both, as each leaves words of
-    the other's alphabet alone.
+    """Return the analyzers by name, for texts in one spelling.
+
+    The stemmers are those of Snowball; a word passes both, as each leaves words of the other's alphabet alone.
     """
     return {RU_EN: _analyzer("russian", "english"), PLAIN: _analyzer()}
 
@@ -23,8 +29,3 @@ def _analyzer(*languages: str) -> tantivy.TextAnalyzer:
     for language in languages:
         builder = builder.filter(tantivy.Filter.stemmer(language))
     return builder.build()
-
-
-def fold(text: str) -> str:
-    """Returns the text with ё written as е, as most people write it."""
-    return text.replace("ё", "е").replace("Ё", "Е")

@@ -8,7 +8,8 @@ from typing import Any
 import tantivy
 
 from classifeed.documents.v1 import document_pb2, schema_pb2
-from classifeed_searcher.engine.analysis import PLAIN, RU_EN, fold
+from classifeed_searcher.engine.analysis import PLAIN, RU_EN
+from classifeed_searcher.engine.spelling import spell_text
 
 PK = "_pk"
 SOURCE = "_source"  # the Hit message as stored; fields that come back are read from here alone
@@ -74,7 +75,7 @@ def add_field(target: tantivy.Document, schema: schema_pb2.FieldSchema, field: d
             raise WrongValue(f"field {field.name}: {kind or 'no value'} where the schema says {_KINDS[schema.type]}")
         match schema.type:
             case schema_pb2.FIELD_TYPE_TEXT:
-                target.add_text(field.name, fold(value.string_value))
+                target.add_text(field.name, spell_text(value.string_value))
             case schema_pb2.FIELD_TYPE_STRING:
                 target.add_text(field.name, value.string_value)
             case schema_pb2.FIELD_TYPE_INT:

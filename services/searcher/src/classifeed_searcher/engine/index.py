@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -116,7 +117,7 @@ class TantivyIndex:
                 raise LockedIndex(f"{folder} is written by another process: stop that one first") from error
             raise
         self._fields = {field.name: field for field in schema.fields}
-        self._translator = Translator(schema, self._index.schema, analyzers)
+        self._translator = Translator(schema, self._index.schema, analyzers, self._has_term)
         self._write_lock = threading.Lock()
 
     @property
@@ -186,12 +187,7 @@ class TantivyIndex:
         Raises:
             QueryError: the query asks a field for what it does not have.
         """
-        query = self._translator.translate(node)
-        if filters:
-            clauses = [(tantivy.Occur.Must, tantivy.Query.const_score_query(each, 0.0)) for each in filters]
-            if not isinstance(node, Everything):
-                clauses.append((tantivy.Occur.Must, query))
-            query = tantivy.Query.boolean_query(clauses)
+        query = self._query(node, filters)
         searcher = self._index.searcher()
         if sort_field:
             order = tantivy.Order.Desc if descending else tantivy.Order.Asc
@@ -204,6 +200,34 @@ class TantivyIndex:
             hit.score = 0.0 if sort_field else float(score)
             hits.append(hit)
         return Found(hits, int(getattr(result, "count", len(hits)) or 0))
+
+    def count(self, node: Node, filters: list[tantivy.Query]) -> int:
+        """Return how many documents match.
+
+        Raises:
+            QueryError: as `search`.
+        """
+        return self._count(self._query(node, filters))
+
+    def count_part(self, parts: Sequence[Node], at: int, filters: list[tantivy.Query]) -> int:
+        """Return how many documents match one of several parts as it is meant beside the others.
+
+        Raises:
+            QueryError: as `search`.
+        """
+        return self._count(_filtered(self._translator.translate_part(parts, at), filters))
+
+    def _count(self, query: tantivy.Query) -> int:
+        found = self._index.searcher().search(query, 1)
+        return int(getattr(found, "count", 0) or 0)
+
+    def _has_term(self, field: str, word: str) -> bool:
+        return self._index.searcher().doc_freq(field, word) > 0
+
+    def _query(self, node: Node, filters: list[tantivy.Query]) -> tantivy.Query:
+        if filters and isinstance(node, Everything):
+            return _filtered(None, filters)
+        return _filtered(self._translator.translate(node), filters)
 
     def get(self, pk: str) -> search_service_pb2.Hit | None:
         """Returns a document as it was stored; None when the index has none."""
@@ -242,3 +266,13 @@ class TantivyIndex:
                 hit.fields.append(field)
         composed.add_bytes(SOURCE, hit.SerializeToString())
         return composed
+
+
+def _filtered(query: tantivy.Query | None, filters: list[tantivy.Query]) -> tantivy.Query:
+    """Return the query for what matches and meets conditions, which do not change the ranking; None: everything."""
+    clauses = [(tantivy.Occur.Must, tantivy.Query.const_score_query(each, 0.0)) for each in filters]
+    if query is not None:
+        if not filters:
+            return query
+        clauses.append((tantivy.Occur.Must, query))
+    return tantivy.Query.boolean_query(clauses)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import tantivy
@@ -19,9 +20,11 @@ from classifeed_searcher.domain.query import (
     Prefix,
     QueryError,
     Word,
+    has_word,
 )
-from classifeed_searcher.engine.analysis import PLAIN, RU_EN, fold
 from classifeed_searcher.engine.fields import WrongValue, read_bound
+from classifeed_searcher.engine.spelling import spellings
+from classifeed_searcher.engine.text_queries import ALONE, Beside, TextQueries, either, escape
 
 _RANGE_TYPES = {
     schema_pb2.FIELD_TYPE_INT: tantivy.FieldType.Integer,
@@ -38,10 +41,14 @@ class Translator:
     """Translates trees for one index."""
 
     def __init__(
-        self, schema: schema_pb2.Schema, index_schema: tantivy.Schema, analyzers: dict[str, tantivy.TextAnalyzer]
+        self,
+        schema: schema_pb2.Schema,
+        index_schema: tantivy.Schema,
+        analyzers: dict[str, tantivy.TextAnalyzer],
+        has_term: Callable[[str, str], bool],
     ) -> None:
         self._index_schema = index_schema
-        self._analyzers = analyzers
+        self._texts = TextQueries(index_schema, analyzers, has_term)
         self.fields = {field.name: field for field in schema.fields if field.indexed}
         # A TEXT field is searched by default, a STRING field only where its weight says so.
         self._default = [
@@ -52,28 +59,41 @@ class Translator:
         ]
 
     def translate(self, node: Node) -> tantivy.Query:
-        """Returns the engine's query.
+        """Returns the engine's query. Parts without a word in them, such as a lone `&`, ask for nothing; where there is
+        nothing else, everything matches.
 
         Raises:
             QueryError: a field cannot be searched so; it says where.
         """
+        query = self._translate(node)
+        return tantivy.Query.all_query() if query is None else query
+
+    def translate_part(self, parts: Sequence[Node], at: int) -> tantivy.Query:
+        """Return the engine's query for one of several parts as it is meant beside the others: `540` of `TK 540 M` is
+        also found in `TK540M`.
+
+        Raises:
+            QueryError: as `translate`.
+        """
+        query = self._part(parts, at)
+        return tantivy.Query.all_query() if query is None else query
+
+    def _translate(self, node: Node) -> tantivy.Query | None:
         match node:
             case Everything():
-                return tantivy.Query.all_query()
+                return None
             case AllOf(parts):
                 return self._all_of(parts)
             case AnyOf(parts):
-                return tantivy.Query.boolean_query([(tantivy.Occur.Should, self.translate(part)) for part in parts])
+                return self._any_of(parts)
             case NoneOf():
                 return self._all_of((node,))
             case Between():
                 return self._between(node)
-            case Word():
-                return self._over_fields(node, self._word)
+            case Word() | Phrase():
+                return self._over_fields(node, self._text)
             case Prefix():
                 return self._over_fields(node, self._prefix)
-            case Phrase():
-                return self._over_fields(node, self._phrase)
 
     def term(self, name: str, value: Any) -> tantivy.Query:
         """Returns the query for an exact value of a field."""
@@ -92,17 +112,29 @@ class Translator:
             return tantivy.Query.exists_query(field.name)
         return tantivy.Query.range_query(self._index_schema, field.name, kind, low, high)
 
-    def _all_of(self, parts: tuple[Node, ...]) -> tantivy.Query:
-        clauses = [
-            (tantivy.Occur.MustNot, self.translate(part.part))
-            if isinstance(part, NoneOf)
-            else (tantivy.Occur.Must, self.translate(part))
-            for part in parts
-        ]
+    def _all_of(self, parts: tuple[Node, ...]) -> tantivy.Query | None:
+        clauses = []
+        for at, part in enumerate(parts):
+            is_not = isinstance(part, NoneOf)
+            query = self._translate(part.part) if isinstance(part, NoneOf) else self._part(parts, at)
+            if query is not None:
+                clauses.append((tantivy.Occur.MustNot if is_not else tantivy.Occur.Must, query))
+        if not clauses:
+            return None
         if all(occur is tantivy.Occur.MustNot for occur, _ in clauses):
             # Without anything that must match, the engine would find nothing at all.
             clauses.append((tantivy.Occur.Must, tantivy.Query.all_query()))
         return tantivy.Query.boolean_query(clauses)
+
+    def _part(self, parts: Sequence[Node], at: int) -> tantivy.Query | None:
+        part = parts[at]
+        if isinstance(part, Word):
+            return self._over_fields(part, partial(self._text, beside=_beside(parts, at)))
+        return self._translate(part)
+
+    def _any_of(self, parts: tuple[Node, ...]) -> tantivy.Query | None:
+        queries = [query for part in parts if (query := self._translate(part)) is not None]
+        return either(queries) if queries else None
 
     def _between(self, node: Between) -> tantivy.Query:
         field = self._field(node.field, node.position)
@@ -116,10 +148,12 @@ class Translator:
         self,
         node: Word | Prefix | Phrase,
         build: Callable[[schema_pb2.FieldSchema, Any], tantivy.Query | None],
-    ) -> tantivy.Query:
+    ) -> tantivy.Query | None:
         if node.field is not None:
             found = build(self._field(node.field, node.position), node)
-            return found if found is not None else tantivy.Query.empty_query()
+            return tantivy.Query.empty_query() if found is None and has_word(node.text) else found
+        if not has_word(node.text):
+            return None
         parts = []
         for field in self._default:
             query = build(field, node)
@@ -127,42 +161,27 @@ class Translator:
                 parts.append(tantivy.Query.boost_query(query, field.boost or 1.0))
         return tantivy.Query.disjunction_max_query(parts, _TIE_BREAKER) if parts else tantivy.Query.empty_query()
 
-    def _word(self, field: schema_pb2.FieldSchema, node: Word) -> tantivy.Query | None:
+    def _text(self, field: schema_pb2.FieldSchema, node: Word | Phrase, beside: Beside = ALONE) -> tantivy.Query | None:
         if field.type != schema_pb2.FIELD_TYPE_TEXT:
-            return self._exact(field, node)
-        return self._words(field, node.text)
-
-    def _phrase(self, field: schema_pb2.FieldSchema, node: Phrase) -> tantivy.Query | None:
-        if field.type != schema_pb2.FIELD_TYPE_TEXT:
-            return self._exact(field, node)
-        return self._words(field, node.text)
+            return self._whole(field, node)
+        return self._texts.words(field, node.text, beside)
 
     def _prefix(self, field: schema_pb2.FieldSchema, node: Prefix) -> tantivy.Query | None:
         if field.type == schema_pb2.FIELD_TYPE_STRING:
-            return tantivy.Query.regex_query(self._index_schema, field.name, _escape(node.text) + ".*")
+            return tantivy.Query.regex_query(self._index_schema, field.name, _any_spelling(node.text) + ".*")
         if field.type != schema_pb2.FIELD_TYPE_TEXT:
             raise QueryError(f"{field.name} holds no text, so it has no beginnings", node.position)
-        begins = _escape(fold(node.text).lower()) + ".*"
-        # The index holds folded word forms: "диваны*" would miss them by its beginning, and finds them as a word.
-        either = [tantivy.Query.regex_query(self._index_schema, field.name, begins)]
-        if (word := self._words(field, node.text)) is not None:
-            either.append(word)
-        return tantivy.Query.boolean_query([(tantivy.Occur.Should, query) for query in either])
+        return self._texts.beginning(field, node.text)
 
-    def _words(self, field: schema_pb2.FieldSchema, text: str) -> tantivy.Query | None:
-        name = RU_EN if field.analyzer == schema_pb2.ANALYZER_RU_EN else PLAIN
-        words = self._analyzers[name].analyze(fold(text))
-        if not words:
-            return None
-        if len(words) == 1:
-            return tantivy.Query.term_query(self._index_schema, field.name, words[0], "position")
-        return tantivy.Query.phrase_query(self._index_schema, field.name, list(words))
-
-    def _exact(self, field: schema_pb2.FieldSchema, node: Word | Phrase) -> tantivy.Query:
+    def _whole(self, field: schema_pb2.FieldSchema, node: Word | Phrase) -> tantivy.Query:
+        """Return the query for a whole value; names are found however their letters are written, as asked first."""
         try:
-            return self.term(field.name, read_bound(field, node.text))
+            exact = self.term(field.name, read_bound(field, node.text))
         except WrongValue as error:
             raise QueryError(str(error), node.position) from error
+        if field.type != schema_pb2.FIELD_TYPE_STRING:
+            return exact
+        return either([exact, tantivy.Query.regex_query(self._index_schema, field.name, _any_spelling(node.text))])
 
     def _field(self, name: str, position: int) -> schema_pb2.FieldSchema:
         if name not in self.fields:
@@ -170,5 +189,22 @@ class Translator:
         return self.fields[name]
 
 
-def _escape(text: str) -> str:
-    return "".join(f"\\{character}" if character in r"\.+*?()|[]{}^$&-~#" else character for character in text)
+def _beside(parts: Sequence[Node], at: int) -> Beside:
+    """Return the words around a part that are looked for in the same field; lone signs between them do not count."""
+    here = parts[at]
+    assert isinstance(here, Word)
+
+    def nearest(others: Iterable[Node]) -> str:
+        for other in others:
+            if not isinstance(other, Word) or other.field != here.field:
+                return ""
+            if has_word(other.text):
+                return other.text
+        return ""
+
+    return Beside(nearest(reversed(parts[:at])), nearest(parts[at + 1 :]))
+
+
+def _any_spelling(text: str) -> str:
+    """Return the regular expression of a value in which neither case nor look-alike letters are minded."""
+    return "".join(f"[{spellings(each)}]" if each.isalpha() else escape(each) for each in text)

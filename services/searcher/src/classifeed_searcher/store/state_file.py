@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from classifeed_common.kafka import Position
 from classifeed_searcher.domain.watermarks import Watermarks
+from classifeed_searcher.engine.analysis import ANALYSIS
 
 # 2: indexes have digests, and lie in folders of their own. An index of another format is made again from the registry.
 FORMAT: Final = 2
@@ -38,9 +39,14 @@ def read_state(path: Path) -> IndexState:
     """Return the stored state.
 
     Raises:
-        UnusableIndex: there is none, or it cannot be read.
+        UnusableIndex: there is none, it cannot be read, or the index has other words than this release searches for.
     """
     stored = read_json(path)
+    if stored.get("analysis", 1) != ANALYSIS:
+        raise UnusableIndex(
+            f"{path.parent} was made with version {stored.get('analysis', 1)} of how texts are cut into words, this "
+            f"release searches with version {ANALYSIS}"
+        )
     try:
         positions = {
             (topic, int(partition)): Position(topic_id, int(following))
@@ -57,6 +63,7 @@ def write_state(path: Path, state: IndexState) -> None:
     write_json(
         path,
         {
+            "analysis": ANALYSIS,
             "positions": [[topic, partition, *position] for (topic, partition), position in state.positions.items()],
             "watermarks": state.watermarks.dump(),
             "refused": state.refused,

@@ -1,0 +1,171 @@
+"""One spelling for what people write in several: ё and е, codes with and without blanks, letters that look alike.
+
+A code is letters and digits next to each other, with or without a sign or a blank between: `TK540M`, `TK-540 M`,
+`195/65 R15`. Beside its words as they are cut, a text has the pairs of neighbours in its codes (`tk540`, `540m`) as
+words of their own, so each way to write a code is found by the same few rare words, without a look at positions.
+
+What is done here, to texts and queries alike, decides what an index finds: a change needs another
+`engine.analysis.ANALYSIS`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+_LATIN: Final = "ABCEHKMOPTXYabcehkmoptxy"
+_CYRILLIC: Final = "АВСЕНКМОРТХУавсенкмортху"
+_TO_LATIN: Final = str.maketrans(_CYRILLIC, _LATIN)
+_TO_CYRILLIC: Final = str.maketrans(_LATIN, _CYRILLIC)
+
+_LATIN_LETTER: Final = re.compile(r"[A-Za-z]")
+_CYRILLIC_LETTER: Final = re.compile(r"[Ѐ-ӿ]")
+_ONLY_LATIN_ALIKE: Final = re.compile(rf"[{_LATIN}]+")
+_ONLY_CYRILLIC_ALIKE: Final = re.compile(rf"[{_CYRILLIC}]+")
+# Latin and Cyrillic letters of one word, or of the parts of one code: `R15С`, `ТК-540M`. One search of this tells
+# whether a text has any; few have.
+_MIXED: Final = re.compile(r"[A-Za-z][0-9./-]*[Ѐ-ӿ]|[Ѐ-ӿ][0-9./-]*[A-Za-z]")
+_UNIT: Final = re.compile(r"[^\W_]+(?:[./-][^\W_]+)*")
+_PART: Final = re.compile(r"[^\W_]+")
+# A longer word beside a number is no code: `iPhone 12`, `Bizhub 220`, but not `размерами 100`.
+_LETTERS: Final = 8
+_ATOM: Final = re.compile(r"[0-9]+|[^\W\d_]+")
+_NUMBER: Final = re.compile(r"[0-9]+")
+_BETWEEN: Final = re.compile(r"[\s./,+-]{0,2}")
+_WORD_BEFORE: Final = re.compile(rf"(?<![^\W\d_])([^\W\d_]{{1,{_LETTERS}}}){_BETWEEN.pattern}$")
+_WORD_AFTER: Final = re.compile(rf"{_BETWEEN.pattern}([^\W\d_]{{1,{_LETTERS}}})(?![^\W\d_])")
+_REACH: Final = _LETTERS + 2
+
+
+class Code(NamedTuple):
+    """A text of a query, read as a code.
+
+    Attributes:
+        pairs: neighbours joined, all of which a text with this code has.
+        rest: the words beside them.
+    """
+
+    pairs: tuple[str, ...]
+    rest: str
+
+
+def spell_text(text: str) -> str:
+    """Return a text as it is cut into words for the index: in one spelling, with the pairs of its codes behind it.
+
+    Linear in the text. What is appended stands behind all else, so phrases stay what they are.
+    """
+    if not text.isascii():
+        text = unify_alphabets(text.replace("ё", "е").replace("Ё", "Е"))
+    found = dict.fromkeys(_list_codes(text))
+    return f"{text} {' '.join(found)}" if found else text
+
+
+def read_code(text: str) -> Code:
+    """Return what a text of a query has of codes."""
+    atoms = list(_ATOM.finditer(text))
+    pairs: list[str] = []
+    covered = [False] * len(atoms)
+    for at, (left, right) in enumerate(itertools.pairwise(atoms)):
+        if _BETWEEN.fullmatch(text[left.end() : right.start()]) and is_pair(left[0], right[0]):
+            pairs.append(join(left[0], right[0]))
+            covered[at] = covered[at + 1] = True
+    return Code(tuple(pairs), " ".join(atom[0] for atom, is_in in zip(atoms, covered, strict=True) if not is_in))
+
+
+def atoms_of(text: str) -> list[str]:
+    """Return the runs of letters and of digits."""
+    return _ATOM.findall(text)
+
+
+def is_pair(left: str, right: str) -> bool:
+    """Whether two neighbours belong to a code: one is a number, the other one too, or a short word."""
+    kinds = left[0].isdigit(), right[0].isdigit()
+    return any(kinds) and all(
+        is_number or len(each) <= _LETTERS for is_number, each in zip(kinds, (left, right), strict=True)
+    )
+
+
+def join(left: str, right: str) -> str:
+    """Return the word that stands for two neighbours, in Latin letters where they look so.
+
+    Two numbers stay apart, for 19 and 565 are not 195 and 65.
+    """
+    joined = f"{left}d{right}" if left[-1].isdigit() and right[0].isdigit() else left + right
+    return joined if joined.isascii() else _to_latin(joined)
+
+
+def unify_alphabets(text: str) -> str:
+    """Return a text in which no word has letters of both alphabets by mistake: odd ones become those they look like.
+
+    A code (letters and digits, also joined by `-`, `/`, `.`) whose Cyrillic letters all look Latin becomes Latin as a
+    whole; otherwise each word is decided by itself. Words that cannot be of one alphabet stay as they are.
+    """
+    return _UNIT.sub(lambda found: _unify_unit(found[0]), text) if _MIXED.search(text) else text
+
+
+def alphabets(text: str) -> list[str]:
+    """Return the spellings of a query's text: mixed alphabets made one, then with each word in the other alphabet whose
+    letters all look alike there, `HP` as `НР`. The second one is left out where no word has such a twin.
+    """
+    unified = unify_alphabets(text.replace("ё", "е").replace("Ё", "Е"))
+    pieces = unified.split()
+    twins = [_twin(piece) for piece in pieces]
+    return [unified, " ".join(twins)] if twins != pieces else [unified]
+
+
+def spellings(character: str) -> str:
+    """Return all characters that stand for one where case, alphabet and ё are not minded; itself first."""
+    same = dict.fromkeys([character, character.lower(), character.upper()])
+    for each in list(same):
+        same |= dict.fromkeys([each.translate(_TO_LATIN), each.translate(_TO_CYRILLIC)])
+        same |= dict.fromkeys({"е": "ё", "ё": "е", "Е": "Ё", "Ё": "Е"}.get(other, other) for other in list(same))
+    return "".join(each for each in same if len(each) == 1)
+
+
+def _list_codes(text: str) -> Iterator[str]:
+    """Yield the pairs of neighbours in all codes, and the numbers of codes, which people type alone: `540`."""
+    former, former_end = "", 0
+    for found in _NUMBER.finditer(text):
+        number, (start, end) = found[0], found.span()
+        if former and start - former_end <= 2 and _BETWEEN.fullmatch(text, former_end, start):
+            yield join(former, number)
+        if word := _WORD_BEFORE.search(text, max(0, start - _REACH), start):
+            yield join(word[1], number)
+        if word := _WORD_AFTER.match(text, end):
+            yield join(number, word[1])
+        if len(number) > 1 and (text[start - 1 : start].isalpha() or text[end : end + 1].isalpha()):
+            yield number
+        former, former_end = number, end
+
+
+def _twin(word: str) -> str:
+    letters = "".join(character for character in word if character.isalpha())
+    if _ONLY_LATIN_ALIKE.fullmatch(letters):
+        return word.translate(_TO_CYRILLIC)
+    return word.translate(_TO_LATIN) if _ONLY_CYRILLIC_ALIKE.fullmatch(letters) else word
+
+
+def _to_latin(code: str) -> str:
+    cyrillic = "".join(_CYRILLIC_LETTER.findall(code))
+    return code.translate(_TO_LATIN) if _ONLY_CYRILLIC_ALIKE.fullmatch(cyrillic) else code
+
+
+def _unify_unit(unit: str) -> str:
+    if not (_LATIN_LETTER.search(unit) and _CYRILLIC_LETTER.search(unit)):
+        return unit
+    has_digit = any(character.isdigit() for character in unit)
+    cyrillic = "".join(_CYRILLIC_LETTER.findall(unit))
+    if has_digit and _ONLY_CYRILLIC_ALIKE.fullmatch(cyrillic):
+        return unit.translate(_TO_LATIN)
+    return _PART.sub(lambda found: _unify_word(found[0]), unit)
+
+
+def _unify_word(word: str) -> str:
+    latin, cyrillic = "".join(_LATIN_LETTER.findall(word)), "".join(_CYRILLIC_LETTER.findall(word))
+    if not latin or not cyrillic:
+        return word
+    if _ONLY_CYRILLIC_ALIKE.fullmatch(cyrillic):
+        return word.translate(_TO_LATIN)
+    return word.translate(_TO_CYRILLIC) if _ONLY_LATIN_ALIKE.fullmatch(latin) else word
