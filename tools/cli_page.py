@@ -23,7 +23,10 @@ Every command has `--help`, and most have these:
 | `--data` | Folder of the installation on this machine; `.classifeed` unless it is said, here or by CLASSIFEED_DATA. |
 | `--address` | host:port of another installation's api, also by CLASSIFEED_ADDRESS. Its ticket comes from CLASSIFEED_TOKEN, or from the file CLASSIFEED_TOKEN_FILE; other services than the api, where they listen elsewhere, from CLASSIFEED_OFFERS_ADDRESS and CLASSIFEED_SEARCHER_ADDRESS. |
 
-Exit codes: 0 done, 1 refused or a load that did not succeed, 2 usage, 3 unavailable, 4 time out, 130 Ctrl-C.
+Exit codes: 0 done, 1 refused or a load that did not succeed, 2 usage, 3 unavailable, 4 time out, 130 Ctrl-C, 141 where
+whoever reads the output has had enough (`| head`). `status` and `doctor` end with 1 when something does not work. What asks
+several services ends with 3 when one of them does not answer, and prints what the others have. What is tedious to undo is
+asked about on a terminal, and only there; `--yes` does not ask, and anything but `y` or `yes` ends with 1 and nothing done.
 """  # noqa: E501 - rows of a table
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 _COMMON: Final = frozenset({"data", "address", "as_json", "help"})
@@ -60,7 +63,9 @@ def _command(words: str, command: Any, context: Any) -> str:
     ]
     table = "".join(f"| `{_cell(name)}` | {_cell(text)} |\n" for name, text in rows)
     head = "\n| | |\n| --- | --- |\n" if rows else ""
-    return f"\n## {words}\n\n{command.help.strip()}\n\n    {usage}\n{head}{table}"
+    examples = "".join(f"    {line}\n" for line in (command.epilog or "").split("\n\n")[1:])
+    shown = f"\nFor example:\n\n{examples}" if examples else ""
+    return f"\n## {words}\n\n{command.help.strip()}\n\n    {usage}\n{head}{table}{shown}"
 
 
 def _cell(text: str) -> str:

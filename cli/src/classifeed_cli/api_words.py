@@ -20,6 +20,8 @@ _OPTIONS: Final = {
     "settings.mode": "--mode",
     "settings.disposition": "--disposition",
     "settings.format": "--format",
+    "settings.default_currency": "--currency",
+    "spec.default_currency": "--currency",
     "job_id": "the JOB",
     "page_size": "--limit",
 }
@@ -43,6 +45,8 @@ def words_of(error: ApiError) -> str:
         return _bad_name(error, whose)
     if (named := error.metadata.get("feed")) and (speak := _REASONS.get(error.reason)):
         return speak(*named.split("/")[1::2])
+    if (task := error.metadata.get("task")) and (speak_of := _TASK_REASONS.get(error.reason)):
+        return speak_of(*task.split("/")[1::2])
     if error.violations and all(_field(violation) in _OPTIONS for violation in error.violations):
         said = "; ".join(map(_said, error.violations))
         hints = dict.fromkeys(hint_of(_code(violation)) for violation in error.violations)
@@ -77,10 +81,49 @@ def _another_site(seller: str, namespace: str) -> str:
     )
 
 
+def _feed_has_no_link(seller: str, namespace: str) -> str:
+    add = f"classifeed feed add URL {feed_options(seller, namespace)}"
+    return (
+        f"{seller}/{namespace} is filled by uploads alone, so there is nothing to fetch, pause or change. Give it a "
+        f"link with `{add}`, or upload its next file."
+    )
+
+
+def _task_held(seller: str, namespace: str, task: str) -> str:
+    return (
+        f"Load {task} is held: it waits for a decision, and has removed nothing. Keep the offers that its file lacks "
+        f"with `classifeed task reject {seller} {namespace} {task}`, or have it go on with `task confirm`."
+    )
+
+
+def _task_ended(seller: str, namespace: str, task: str) -> str:
+    return f"Load {task} has ended, so there is nothing to cancel. {_going_back(seller, namespace)}"
+
+
+def _task_sent(seller: str, namespace: str, task: str) -> str:
+    return (
+        f"Load {task} has sent its end and cannot be called back: it ends within moments. Wait for its end. "
+        f"{_going_back(seller, namespace)}"
+    )
+
+
+def _going_back(seller: str, namespace: str) -> str:
+    return (
+        f"To go back to an earlier file: `classifeed task rerun {seller} {namespace} TASK`; "
+        f"`classifeed task list {seller} {namespace}` has the loads."
+    )
+
+
 _REASONS: Final[dict[str, Callable[[str, str], str]]] = {
     "FEED_EXISTS": _feed_exists,
     "NAMESPACE_HAS_FEED": _namespace_has_feed,
     "FEED_CREDENTIALS_OF_ANOTHER_SITE": _another_site,
+    "FEED_HAS_NO_LINK": _feed_has_no_link,
+}
+_TASK_REASONS: Final[dict[str, Callable[[str, str, str], str]]] = {
+    "TASK_HELD": _task_held,
+    "TASK_ENDED": _task_ended,
+    "TASK_SENT": _task_sent,
 }
 
 

@@ -16,6 +16,7 @@ class ExitCode(IntEnum):
     UNAVAILABLE = 3
     TIME_OUT = 4
     INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+    PIPE_CLOSED = 141  # 128 + SIGPIPE: whoever read the output has had enough
 
 
 class CommandError(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Final
 
@@ -17,9 +18,10 @@ from classifeed.feeds.v1.explanation_pb2 import (
 )
 from classifeed_cli.amounts import duration_words, local_time
 from classifeed_cli.developer_hints import hint_of
+from classifeed_cli.excerpt import excerpt_lines
 from classifeed_cli.messages import enum_label
 from classifeed_cli.output import Output
-from classifeed_cli.wrapping import cut, one_line, with_short_links
+from classifeed_cli.wrapping import one_line, with_short_links
 
 MARKS: Final = {
     EXPLANATION_STATE_DONE: "✓",
@@ -32,6 +34,8 @@ _UNKNOWN: Final = "?"
 _STAGE_WIDTH: Final = len("registered")
 _ELAPSED_WIDTH: Final = 9
 _LEAST_ROOM: Final = 20
+_EXCERPT_INDENT: Final = "    "
+_QUOTED: Final = re.compile("“([^”]+)”")
 
 
 def show_explanation(out: Output, explanation: OfferExplanation) -> None:
@@ -45,6 +49,13 @@ def show_explanation(out: Output, explanation: OfferExplanation) -> None:
         out.say("\nWhat to change")
         for change in changes:
             out.say(f"  {change}", hang=2)
+
+
+def _fault_of(step: ExplanationStep) -> str:
+    """What the words of a step quote of the file; the longest that the excerpt has, empty where it has none."""
+    excerpt = one_line(step.excerpt)
+    quoted = [one_line(each).rstrip("…") for each in _QUOTED.findall(step.text)]
+    return max((each for each in quoted if each in excerpt), key=len, default="")
 
 
 def _changes(explanation: OfferExplanation) -> list[str]:
@@ -92,10 +103,9 @@ class _Stations:
             place = f"{place}; again in line {lines}, not read there".removeprefix("; ")
         if place:
             self._out.say(" " * len(head) + place, hang=len(head))
-        if step.excerpt:
-            excerpt = one_line(step.excerpt)
-            room = self._room(len(head) + 2)
-            self._out.say(" " * len(head) + "│ " + (excerpt if room is None else cut(excerpt, room)))
+        # Further left than the words, so that there is room for the fault and what stands around it.
+        for line in excerpt_lines(step.excerpt, _fault_of(step), self._room(len(_EXCERPT_INDENT))):
+            self._out.say(_EXCERPT_INDENT + line)
 
     def _room(self, indent: int) -> int | None:
         """What a line has room for beside its indentation; None: everything, as it has no edge."""

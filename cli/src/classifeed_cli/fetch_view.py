@@ -4,18 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from classifeed.feeds.v1 import feed_pb2
+from classifeed.feeds.v1 import feed_pb2, task_pb2
 from classifeed_cli.amounts import duration_words, size_words, time_words
 from classifeed_cli.developer_hints import hint_of
+from classifeed_cli.load_words import standing_of
 from classifeed_cli.messages import enum_label
 from classifeed_cli.output import Output
 
 _LOOKED_UP = frozenset({feed_pb2.FETCH_OUTCOME_FAILED, feed_pb2.FETCH_OUTCOME_DROPPED})
+# Where nobody knows how the load stands, the file was fetched, and no more is said.
+_LOADED = {
+    task_pb2.TASK_STATUS_IN_PROGRESS: "loading",
+    task_pb2.TASK_STATUS_HELD: "load held",
+    task_pb2.TASK_STATUS_SUCCEEDED: "loaded",
+    task_pb2.TASK_STATUS_FAILED: "load failed",
+    task_pb2.TASK_STATUS_SUPERSEDED: "superseded",
+    task_pb2.TASK_STATUS_CANCELED: "load canceled",
+}
 
 
 def outcome_of(fetch: feed_pb2.Fetch) -> str:
-    """Returns how a fetch ended, in lower case words."""
+    """Return how a fetch ended, in lower case words; of one that brought a file, with how its load stands."""
+    if fetch.outcome == feed_pb2.FETCH_OUTCOME_LOADED:
+        return _LOADED.get(fetch.load.status, "fetched")
     return enum_label(feed_pb2.FetchOutcome.DESCRIPTOR, fetch.outcome).lower().replace("_", " ")
+
+
+def load_line(fetch: feed_pb2.Fetch) -> str:
+    """Return what became of the load of a fetch; empty where nothing is known, or nothing is new of an old load."""
+    if not fetch.HasField("load"):
+        return ""
+    if fetch.outcome != feed_pb2.FETCH_OUTCOME_LOADED and fetch.load.status == task_pb2.TASK_STATUS_SUCCEEDED:
+        return ""
+    return f"load {fetch.task.rpartition('/')[2]}: {standing_of(fetch.load)}"
 
 
 def show_fetch(out: Output, fetch: feed_pb2.Fetch) -> None:
@@ -32,6 +53,8 @@ def show_fetch(out: Output, fetch: feed_pb2.Fetch) -> None:
     if any(particulars):
         out.say(f"  {', '.join(filter(None, particulars))}")
     show_words(out, fetch, indent=2)
+    if fetch.outcome != feed_pb2.FETCH_OUTCOME_LOADED and (line := load_line(fetch)):
+        out.say(f"  {line}", hang=2)
 
 
 def show_fetches(out: Output, fetches: Sequence[feed_pb2.Fetch]) -> None:
@@ -48,7 +71,7 @@ def show_fetches(out: Output, fetches: Sequence[feed_pb2.Fetch]) -> None:
                     size_words(fetch.bytes) if fetch.bytes else "",
                     fetch.task.rpartition("/")[2],
                 ),
-                words_of(fetch) if fetch.outcome in _LOOKED_UP else (),
+                [*(words_of(fetch) if fetch.outcome in _LOOKED_UP else ()), load_line(fetch)],
             )
             for fetch in fetches
         ),

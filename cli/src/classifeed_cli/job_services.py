@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Generic, TypeVar
 
 from classifeed.jobs.v1 import job_pb2
 from classifeed_cli.exit_codes import CommandError, ExitCode
-from classifeed_client import JobClient, Refused, Unreachable
+from classifeed_client import DeadlineExceeded, JobClient, Refused, Unreachable
+from classifeed_client.aside import begin
 
 Answer = TypeVar("Answer")
 
@@ -19,6 +21,11 @@ class Asked(Generic[Answer]):
 
     answers: dict[str, Answer] = field(default_factory=dict)
     unreachable: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """How a command ends that has printed what it has: UNAVAILABLE where some of it is missing."""
+        return ExitCode.UNAVAILABLE if self.unreachable else ExitCode.DONE
 
 
 def choose(client: JobClient, service: str) -> list[str]:
@@ -38,28 +45,29 @@ def choose(client: JobClient, service: str) -> list[str]:
 def ask_all(
     services: list[str], ask: Callable[[str], Answer], *, absent: str | None = None, is_one: bool = False
 ) -> Asked[Answer]:
-    """Asks each service; those that do not answer are noted.
+    """Ask each service, all at once; those that do not answer are noted.
 
     Args:
         services: which.
         ask: asks one.
         absent: reason by which a service says that it does not have what is asked for; it is left out then. None: any
             refusal is raised.
-        is_one: only one can have it: none is asked after that one.
+        is_one: only one can have it: they are asked one after the other, and none is after that one.
 
     Raises:
-        Unreachable: none has it, and one that may have it does not answer.
+        Unreachable, DeadlineExceeded: none has it, and one that may have it does not answer.
         Refused: all answer, and none has it; or one refuses for another reason.
     """
     asked = Asked[Answer]()
     missing: Refused | None = None
-    away: Unreachable | None = None
+    away: Unreachable | DeadlineExceeded | None = None
+    begun = {} if is_one else {service: begin(partial(ask, service)) for service in services}
     for service in services:
         try:
-            asked.answers[service] = ask(service)
+            asked.answers[service] = begun[service].result() if service in begun else ask(service)
             if is_one:
                 break
-        except Unreachable as error:
+        except (Unreachable, DeadlineExceeded) as error:
             asked.unreachable[service] = error.message
             away = error
         except Refused as error:

@@ -21,6 +21,7 @@ from classifeed_cli.wrapping import cut, one_line
 ENDED = frozenset({job_pb2.JOB_STATUS_SUCCEEDED, job_pb2.JOB_STATUS_FAILED, job_pb2.JOB_STATUS_CANCELED})
 _NAME_WIDTH: Final = 31
 _FAILURE_WIDTH: Final = 84
+_JOB_COLUMNS: Final = ("job", "service", "status", "for", "task")
 _AGES: Final = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
@@ -37,23 +38,30 @@ def job_document(service: str, job: job_pb2.Job) -> dict[str, Any]:
 def show_unreachable(out: Output, asked: Asked[Any]) -> dict[str, Any]:
     """Says which services did not answer, and returns it for the document; nothing when all did."""
     for service, why in asked.unreachable.items():
-        out.progress(f"{service} is left out: {why}")
+        out.progress(f"{service} is left out: {why} `classifeed status` says what is wrong.")
     return {"unreachable": sorted(asked.unreachable)} if asked.unreachable else {}
 
 
 def show_jobs(out: Output, jobs: Iterable[tuple[str, job_pb2.Job]]) -> None:
-    """Prints a line for each job, with how long it has stood so; below it the begin of what failed."""
-    room = _FAILURE_WIDTH if out.edge is not None else sys.maxsize
+    """Prints a line for each job, with how long it has stood so; below it the begin of what failed.
+
+    Whose it is and which lock key it has stand in columns where lines have no edge, and below the line on a terminal.
+    """
+    is_wide = out.edge is None
+    room = sys.maxsize if is_wide else _FAILURE_WIDTH
     out.entries(
-        ("job", "service", "status", "for", "task"),
+        (*_JOB_COLUMNS, "seller", "key") if is_wide else _JOB_COLUMNS,
         (
             (
-                (job.job_id, service, status_of(job.status), _age(_ago_s(_since(job))), job.task),
-                [cut(_failure(job), room)],
+                (
+                    job.job_id, service, status_of(job.status), _age(_ago_s(_since(job))), job.task,
+                    *((job.partition_key, job.lock_key) if is_wide else ()),
+                ),
+                ["" if is_wide else _whose(job), cut(_failure(job), room)],
             )
             for service, job in jobs
         ),
-    )
+    )  # fmt: skip
 
 
 def show_job(out: Output, service: str, job: job_pb2.Job) -> None:
@@ -157,6 +165,11 @@ def progress_words(job: job_pb2.Job) -> str:
     words = f"{progress.processed:,} of {progress.total:,}" if progress.total else f"{progress.processed:,}"
     details = MessageToDict(progress.details)
     return f"{words} {_json(details)}" if details else words
+
+
+def _whose(job: job_pb2.Job) -> str:
+    named = (("seller", job.partition_key), ("key", job.lock_key))
+    return ", ".join(f"{label} {one_line(value)}" for label, value in named if value)
 
 
 def _tries(job: job_pb2.Job) -> str:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Annotated, Final, NoReturn, TextIO
 
 import typer
 from typer.exceptions import TyperException
 
 from classifeed_cli import commands
+from classifeed_cli.examples import add_examples
 from classifeed_cli.exit_codes import CommandError, ExitCode, unavailable
 from classifeed_cli.output import Output, print_json
 from classifeed_common.embedded.process import ServerError
+
+# Options that may stand without their value; typer knows no such thing.
+_VALUE_LEFT_OUT: Final = {"--fail-on-rejected": "--fail-on-rejected=0%"}
 
 
 def build_app(command: str = "") -> typer.Typer:
@@ -30,18 +35,45 @@ def build_app(command: str = "") -> typer.Typer:
     modules = [module.name for module in pkgutil.iter_modules(commands.__path__)]
     for name in [command] if command in modules else modules:
         importlib.import_module(f"{commands.__name__}.{name}").register(app)
+    add_examples(app)
     return app
 
 
-def _classifeed() -> None:
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        from importlib.metadata import version
+
+        Output(as_json=False).say(f"classifeed {version('classifeed-cli')}")
+        raise typer.Exit
+
+
+def _classifeed(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version, and end.")
+    ] = False,
+) -> None:
     """From a seller's feed file to moderated, searchable offers."""  # also keeps a lone command a subcommand
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code; everything that it has to say is printed."""
+    """Run one command and return its exit code; everything that it has to say is printed.
+
+    Where whoever reads the output has had enough (`| head`), the command ends there, and says nothing of it.
+    """
+    try:
+        return _run(arguments)
+    except BrokenPipeError:
+        return _closed()
+    except SystemExit as ended:  # what rich and typer make of it
+        if not isinstance(ended.__context__, BrokenPipeError):
+            raise
+        return _closed()
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
         result = build_app(next(iter(arguments), ""))(
-            args=list(arguments), prog_name="classifeed", standalone_mode=False
+            args=[_VALUE_LEFT_OUT.get(each, each) for each in arguments], prog_name="classifeed", standalone_mode=False
         )
     except typer.Exit as ended:
         return ended.exit_code
@@ -61,6 +93,22 @@ def run(arguments: Sequence[str]) -> int:
     return result if isinstance(result, int) else ExitCode.DONE
 
 
+def _streams() -> list[TextIO]:
+    """Where a command writes; without those that were closed before it began."""
+    return [stream for stream in (sys.stdout, sys.stderr) if stream is not None]
+
+
+def _closed() -> ExitCode:
+    """Have nothing more written, not by Python at its end either, which would complain."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in _streams():
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(nowhere, stream.fileno())
+    return ExitCode.PIPE_CLOSED
+
+
 def main() -> NoReturn:
     """The program."""
     sys.exit(run(sys.argv[1:]))
@@ -78,7 +126,9 @@ def _of_api(error: Exception) -> CommandError | None:
         exit_code = ExitCode.UNAVAILABLE
     elif isinstance(error, DeadlineExceeded):
         exit_code = ExitCode.TIME_OUT
-    return CommandError(exit_code, error.reason, str(error), error.metadata, words=words_of(error))
+    # Whom nobody could ask is named with its address; what waits in vain for something else has words of its own.
+    hint = " `classifeed status` says what is wrong." if "address" in error.metadata else ""
+    return CommandError(exit_code, error.reason, str(error) + hint, error.metadata, words=words_of(error) + hint)
 
 
 def _of_usage(error: TyperException) -> CommandError:

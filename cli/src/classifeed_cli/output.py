@@ -13,6 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 
+from classifeed_cli.colours import Words
 from classifeed_cli.wrapping import cut, one_line, printable, wrapped
 
 _GAP = "  "
@@ -55,6 +56,10 @@ class Output:
         """Print why the command ends, on stderr."""
         _print_wrapped(self.errors, text, style="red")
 
+    def ask(self, text: str) -> None:
+        """Print a question on stderr, and leave the cursor behind it."""
+        self.errors.print(printable(text), end="", markup=False)
+
     def progress(self, text: str) -> None:
         """Print a line of progress, always on stderr."""
         self.errors.print(printable(text), style="dim", markup=False)
@@ -69,7 +74,7 @@ class Output:
             for line in (columns, *lines):
                 self.people.print(_padded(line, widths), markup=False)
             return
-        table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+        table = Table(title=title, title_justify="left", box=None, pad_edge=False, highlight=True)
         for column, width in zip(columns[:-1], widths[:-1], strict=True):
             table.add_column(column, no_wrap=True, min_width=width)
         # Of a long row the end is cut, never an id.
@@ -87,7 +92,7 @@ class Output:
         for cells, below in table:
             if self.edge is not None:
                 cells[-1] = cut(cells[-1], self._room(widths))
-            self.people.print(_padded(cells, widths), markup=False)
+            self.people.print(_padded(cells, widths), markup=False, highlight=True)
             for line in filter(None, below):
                 indent = widths[0] + len(_GAP)
                 self.say(" " * indent + one_line(line), hang=indent)
@@ -107,7 +112,7 @@ def _padded(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _console(*, stderr: bool) -> Console:
-    console = Console(stderr=stderr, highlight=False, soft_wrap=True)
+    console = Console(stderr=stderr, highlight=False, highlighter=Words(), soft_wrap=True)
     if _edge(console) is None:
         console.width = 200  # a file or a pipe has no edge to cut addresses at
     return console
@@ -127,7 +132,7 @@ def _print_wrapped(console: Console, text: str, hang: int | None = None, style: 
             indent = len(line) - len(line.lstrip(" "))
             lines = wrapped(line, edge, indent + 2 if hang is None else hang)
         for each in lines:
-            console.print(each, style=style, markup=False)
+            console.print(each, style=style, markup=False, highlight=style is None)
 
 
 def print_json(document: Mapping[str, Any]) -> None:

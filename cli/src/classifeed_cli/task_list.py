@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from classifeed.feeds.v1 import task_pb2
 from classifeed_cli.amounts import duration_words, time_words
+from classifeed_cli.hold_view import describe_hold
+from classifeed_cli.load_words import result_of, status_of
 from classifeed_cli.output import Output
-from classifeed_cli.task_view import source_of, status_of
+from classifeed_cli.task_view import source_of
 
 
 def show_tasks(out: Output, tasks: Sequence[task_pb2.Task]) -> None:
@@ -32,18 +34,5 @@ def _took(task: task_pb2.Task) -> str:
 
 
 def _became(task: task_pb2.Task) -> str:
-    if task.error_code:
-        return f"{task.error_code} in line {task.error_line}" if task.error_line else task.error_code
-    numbers = task.statistics
-    counts = (
-        (numbers.added, "added"),
-        (numbers.updated, "updated"),
-        (numbers.unchanged, "unchanged"),
-        (numbers.rejected_validation + numbers.rejected_moderation, "rejected"),
-        (numbers.skipped, "skipped"),
-        (numbers.duplicates, "repeat an id"),
-        (numbers.removed, "removed"),
-        (numbers.made_manual, "kept by hand"),
-    )
-    said = ", ".join(f"{count:,} {word}" for count, word in counts if count)
-    return f"{numbers.total:,} offers: {said}" if numbers.total else said
+    held = describe_hold(task.hold) if task.status == task_pb2.TASK_STATUS_HELD else ""
+    return "; ".join(filter(None, (result_of(task), held)))

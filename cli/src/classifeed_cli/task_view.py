@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from classifeed.feeds.v1 import load_pb2, task_pb2
 from classifeed_cli.amounts import size_words
+from classifeed_cli.hold_view import show_hold
+from classifeed_cli.load_words import caution_of, status_of, stays_of
 from classifeed_cli.messages import enum_label
 from classifeed_cli.output import Output
 from classifeed_cli.wrapping import one_line
@@ -23,22 +25,22 @@ _COUNTS = (
 _GONE = (("removed", "removed"), ("made_manual", "kept by hand"))
 
 
-def status_of(task: task_pb2.Task) -> str:
-    """Returns the task's status as a word."""
-    return enum_label(task_pb2.TaskStatus.DESCRIPTOR, task.status)
-
-
 def source_of(task: task_pb2.Task) -> str:
     """Returns what a task works on, in a word or two."""
     if task.kind == task_pb2.TASK_KIND_DELETE:
         return "(feed removed)"
+    if task.rerun_of:
+        again = f"file of load {task.rerun_of.rpartition('/')[2]} again"
+        return f"{one_line(task.file_name)} ({again})" if task.file_name else again
     return one_line(task.file_name) or (f"fetch {task.fetch.rpartition('/')[2]}" if task.fetch else "(no name)")
 
 
 def show_task(out: Output, task: task_pb2.Task) -> None:
     """Prints a task."""
     numbers = task.statistics
-    out.say(f"Task {task.task_id} of {task.seller_id}/{task.namespace}: {status_of(task)}")
+    caution = caution_of(task)
+    head = f"Task {task.task_id} of {task.seller_id}/{task.namespace}: {status_of(task)}"
+    out.say(f"{head}, {caution}" if caution else head)
     size = size_words(task.source_bytes) if task.source_bytes else ""
     out.say(f"  file      {', '.join(filter(None, (source_of(task), size, task.format)))}", hang=12)
     if task.error_code:
@@ -48,10 +50,12 @@ def show_task(out: Output, task: task_pb2.Task) -> None:
             out.say(f"            {one_line(line)}", hang=14 if line.startswith("- ") else 12)
     for warning in task.warnings:
         out.say(f"  note      {one_line(warning)}", hang=12)
+    if stays := stays_of(task):
+        out.say(f"  stays     {stays}", hang=12)
     if not numbers.total and task.error_code:
         return
     is_load = task.kind != task_pb2.TASK_KIND_DELETE
-    rate = f", {numbers.offers_per_second:,.0f} a second" if numbers.offers_per_second else ""
+    rate = f" ({numbers.offers_per_second:,.0f} a second)" if numbers.offers_per_second else ""
     if is_load:
         out.say(f"  offers    {numbers.total:,}{rate}")
     for field, words in _COUNTS:
@@ -79,6 +83,7 @@ def show_task(out: Output, task: task_pb2.Task) -> None:
         show_unlisted(out, _unlisted_of(numbers))
         look = f"classifeed task errors {task.seller_id} {task.namespace} {task.task_id}"
         out.say(f"What to change, line by line:\n  {look}")
+    show_hold(out, task)
 
 
 def show_unlisted(out: Output, unlisted: Mapping[str, int]) -> None:

@@ -83,10 +83,11 @@ def test_what_dies_is_started_again_at_the_same_addresses(cli: Cli, eventually: 
         os.kill(victim, signal.SIGKILL)
 
     def healed() -> bool:
-        now = cli.json("status")
-        return (
-            bool(now["ready"]) and now["parts"]["postgres"]["restarts"] > 0 and now["services"]["beta"]["restarts"] > 0
-        )
+        ended = cli.run("status", "--json")
+        now = json.loads(ended.stdout)
+        assert ended.returncode == (0 if now["healthy"] else 1)
+        restarts = (now["parts"]["postgres"]["restarts"], now["services"]["beta"]["restarts"])
+        return bool(now["healthy"]) and min(restarts) > 0
 
     eventually(healed)
     after = cli.json("status")

@@ -160,11 +160,11 @@ def terminal(api: Api, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
 
 
 @pytest.fixture
-def snapshot() -> Callable[[str, Ended], None]:
+def snapshot(api: Api) -> Callable[[str, Ended], None]:
     """Compares what a command left with a file; CLASSIFEED_REWRITE_SNAPSHOTS=1 writes it instead."""
 
     def compare(name: str, ended: Ended) -> None:
-        text = str(ended)
+        text = str(ended).replace(api.address, "127.0.0.1:50000")
         if "--json" not in ended.arguments:
             for line in (ended.out + ended.err).splitlines():
                 assert cell_len(line) <= WIDTH or "://" in line, f"wider than the terminal: {line!r}"

@@ -167,3 +167,14 @@ def test_no_such_seller_is_refused(api: Any, terminal: Any, refusal: Any) -> Non
     ended = terminal("offer", "explain", "x", "default", "1", "--json")
     assert (ended.exit_code, ended.document["error"]["reason"]) == (1, "SELLER_NOT_FOUND")
     assert terminal("offer", "explain", "x", "Летний", "1").exit_code == 1
+
+
+def test_fault_of_a_long_line_is_in_sight_with_a_caret_under_it(api: Any, terminal: Any) -> None:
+    excerpt = f"<offer><url>https://shop.example/{'a' * 60}</url><price>19 900 руб.</price><currencyId>RUR</currencyId>"
+    steps = [step("CHECKS", "STOPPED", "The price is “19 900 руб.”.", 1.3, line=3, column=1, excerpt=excerpt)]
+    api.answer("ExplainOffer", explanation({**REJECTED, "steps": steps}))
+    lines = terminal("offer", "explain", "home-and-garden", "default", "S-016").out.splitlines()
+    [number] = [number for number, line in enumerate(lines) if "│" in line and "^" not in line]
+    assert max(map(len, lines)) <= 80
+    caret = lines[number + 1]
+    assert lines[number][caret.index("^") : caret.rindex("^") + 1] == "19 900 руб."

@@ -109,7 +109,7 @@ def test_add_sends_what_was_given(api: Any, terminal: Any, snapshot: Snapshot, m
     api.answer("CreateFeed", feed(version=1))
     ended = terminal(
         "feed", "add", "https://shop.example/export/price.yml", "--seller", "my-shop", "--every", "1h30m",
-        "--disposition", "MAKE_MANUAL", "--format", "yml", "--user", "robot", "--header", "X-Key: a: b",
+        "--disposition", "MAKE_MANUAL", "--format", "yml", "--user", "robot", "--header", "X-Key: a: b", "--no-wait",
     )  # fmt: skip
     snapshot("feed-add", ended)
     request = api.asked["CreateFeed"][0]
@@ -126,7 +126,7 @@ def test_add_sends_what_was_given(api: Any, terminal: Any, snapshot: Snapshot, m
 
 def test_add_names_the_namespace_to_look_at(api: Any, terminal: Any) -> None:
     api.answer("CreateFeed", feed(namespace="summer"))
-    ended = terminal("feed", "add", "https://a.example/f", "--seller", "my-shop", "--namespace", "summer")
+    ended = terminal("feed", "add", "https://a.example/f", "--seller", "my-shop", "--namespace", "summer", "--no-wait")
     assert "classifeed feed fetches --seller my-shop --namespace summer" in ended.out
     settings = api.asked["CreateFeed"][0].settings
     assert not settings.source.HasField("credentials")
@@ -144,11 +144,12 @@ def test_password_is_asked_and_is_no_argument(api: Any, terminal: Any, monkeypat
 
     monkeypatch.setattr("typer.prompt", answer)
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    assert terminal("feed", "add", "https://a.example/f", "--seller", "s", "--user", "robot").exit_code == 0
+    add = ("feed", "add", "https://a.example/f", "--seller", "s", "--user", "robot", "--no-wait")
+    assert terminal(*add).exit_code == 0
     assert asked == ["Password of robot"]
     assert api.asked["CreateFeed"][0].settings.source.credentials.basic_auth.password == "typed"
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
-    ended = terminal("feed", "add", "https://a.example/f", "--seller", "s", "--user", "robot")
+    ended = terminal(*add)
     assert (ended.exit_code, "set CLASSIFEED_FEED_PASSWORD" in " ".join(ended.err.split())) == (2, True)
 
 
@@ -221,6 +222,10 @@ def test_set_names_what_it_changes_and_nothing_else(api: Any, terminal: Any) -> 
     paths, settings = changed("--mode", "PATCH", "--disposition", "DELETE", "--format", "any")
     assert paths == ["settings.mode", "settings.disposition", "settings.format"]
     assert settings == feed_pb2.FeedSettings(mode="LOAD_MODE_PATCH", disposition="DISPOSITION_DELETE")
+    for code, currency in (("rub", "RUB"), ("none", "")):
+        paths, settings = changed("--currency", code)
+        assert (paths, settings.default_currency) == (["settings.default_currency"], currency)
+    assert "not the code of a currency" in terminal("feed", "set", "--seller", "s", "--currency", "$").err
     paths, settings = changed("--header", "X-A: 1", "--header", "X-B: 2")
     assert paths == ["settings.source.credentials"]
     assert dict(settings.source.credentials.headers) == {"X-A": "1", "X-B": "2"}
@@ -273,6 +278,81 @@ def test_run_without_a_load(
     assert (document["fetch"]["outcome"], document["task"]) == (row["outcome"].removeprefix("FETCH_OUTCOME_"), None)
 
 
+def page_of(*rows: feed_pb2.Fetch) -> feed_source_service_pb2.ListFetchesResponse:
+    return feed_source_service_pb2.ListFetchesResponse(fetches=rows)
+
+
+def test_add_waits_for_the_first_load_and_ends_as_an_upload(api: Any, terminal: Any, snapshot: Snapshot) -> None:
+    api.answer("CreateFeed", feed())
+    of_the_removed_feed = fetch(LOADED, fetch_id=9, feed_version=2)
+    api.answer("ListFetches", page_of(), page_of(of_the_removed_feed), page_of(fetch(FETCH, outcome=1)))
+    api.answer("GetFetch", fetch(FETCH, outcome="FETCH_OUTCOME_RUNNING"), fetch(LOADED))
+    api.answer("WatchTask", [running("PARSING", 10, 33), task()])
+    add = ("feed", "add", "https://a.example/f", "--seller", "my-shop")
+    snapshot("feed-add-loaded", terminal(*add))
+    assert [request.name for request in api.asked["WatchTask"]] == [TASK["name"]]
+    document = terminal(*add, "--json").document
+    assert (document["status"], document["fetch"]["load"]["status"]) == ("ACTIVE", "SUCCEEDED")
+    assert document["task"]["task_id"] == "7"
+    html = task(status="TASK_STATUS_FAILED", error_code="NOT_A_FEED", error_message="It is a web page.", statistics={})
+    api.answer("WatchTask", [html])
+    failed = terminal(*add)
+    assert (failed.exit_code, "fault     NOT_A_FEED" in failed.out, "Fetch 14 of my-shop/default: load failed" in
+            failed.out) == (1, True, True)  # fmt: skip
+    api.answer("GetFetch", fetch(FAILED))
+    assert terminal(*add).exit_code == 1
+    api.answer("ListFetches", page_of(of_the_removed_feed))
+    late = terminal(*add, "--timeout", "1", "--json")
+    assert (late.exit_code, late.document["error"]["reason"]) == (4, "FETCH_NOT_BEGUN")
+    assert terminal(*add, "--no-wait", "--json").document["fetch"] is None
+
+
+LOAD = {"status": "TASK_STATUS_FAILED", "error_code": "NOT_A_FEED", "error_line": 1, "error_message": "It is a page."}
+REFUSED_MOSTLY = {
+    "status": "TASK_STATUS_SUCCEEDED", "statistics": {"total": 10_001, "added": 1, "rejected_validation": 10_000},
+}  # fmt: skip
+
+
+def test_the_load_of_a_link_is_told_with_its_fetch_and_with_its_feed(
+    api: Any, terminal: Any, snapshot: Snapshot
+) -> None:
+    page = fetch(LOADED, load=LOAD)
+    same = fetch(SAME, fetch_id=15, load=LOAD)
+    poor = fetch(LOADED, fetch_id=16, task="sellers/my-shop/feeds/default/tasks/8", load=REFUSED_MOSTLY)
+    fine = fetch(LOADED, fetch_id=17, load={**REFUSED_MOSTLY, "statistics": {"total": 33, "added": 33}})
+    rest = [fetch(LOADED, fetch_id=18, load={"status": f"TASK_STATUS_{each}"}) for each in ("IN_PROGRESS", "HELD")]
+    unknown = fetch(LOADED, fetch_id=20)
+    api.answer("ListFetches", page_of(unknown, *rest, fine, poor, same, page))
+    snapshot("feed-fetches-loads", terminal("feed", "fetches", "--seller", "my-shop"))
+    state = {"feed_version": 3, "last_fetch_time": "2026-11-21T18:50:00Z"}
+    feeds = [feed(namespace=f"n{number}", state=state) for number in range(4)]
+    for each, last in zip(feeds, (page, poor, fine, unknown), strict=True):
+        each.state.last_fetch.CopyFrom(last)
+    api.answer("ListFeeds", feed_service_pb2.ListFeedsResponse(feeds=feeds))
+    snapshot("feed-list-loads", terminal("feed", "list", "--seller", "my-shop"))
+    api.answer("GetFeed", feeds[0])
+    shown = terminal("feed", "show", "--seller", "my-shop").out
+    assert "fetch 14: load failed\n            load 7: FAILED NOT_A_FEED in line 1\n            It is a page." in shown
+    api.answer("RunFeed", same)
+    again = terminal("feed", "run", "--seller", "my-shop")
+    assert (again.exit_code, "load 7: FAILED NOT_A_FEED in line 1" in again.out) == (1, True), "still no feed"
+
+
+@pytest.mark.parametrize(
+    ("option", "exit_code"),
+    [((), 0), (("--fail-on-rejected",), 1), (("--fail-on-rejected=5%",), 1), (("--fail-on-rejected=0.1",), 0)],
+)
+def test_rejected_offers_fail_a_script_that_says_so(
+    api: Any, terminal: Any, option: tuple[str, ...], exit_code: int
+) -> None:
+    api.answer("RunFeed", fetch(LOADED))
+    api.answer("WatchTask", [task()])
+    ended = terminal("feed", "run", "--seller", "my-shop", *option, "--json")
+    assert (ended.exit_code, ended.document["task"]["status"]) == (exit_code, "SUCCEEDED")
+    assert ("6.1% of the offers were rejected" in ended.err) == bool(exit_code)
+    assert terminal("feed", "run", "--seller", "my-shop", "--fail-on-rejected=many").exit_code == 2
+
+
 @pytest.mark.parametrize("status", ["FAILED", "HELD", "SUPERSEDED", "CANCELED"])
 def test_run_is_refused_when_the_load_did_not_succeed(api: Any, terminal: Any, status: str) -> None:
     api.answer("RunFeed", fetch(LOADED))
@@ -313,6 +393,40 @@ def test_fetches(api: Any, terminal: Any, snapshot: Snapshot) -> None:
     assert document["fetches"][1]["bytes"] == "1250"
     api.answer("ListFetches", feed_source_service_pb2.ListFetchesResponse())
     assert terminal("feed", "fetches", "--seller", "s").out == "s/default was never fetched.\n"
+
+
+def test_a_namespace_of_uploads_alone_has_no_link_to_show(api: Any, terminal: Any) -> None:
+    uploads = feed(settings={}, status="FEED_STATUS_ACTIVE")
+    api.answer("GetFeed", uploads)
+    shown = terminal("feed", "show", "--seller", "my-shop").out
+    assert "source    uploads alone; nothing is fetched" in shown
+    assert "newest    2026-11-21 12:00:00" in shown
+    assert not any(label in shown for label in ("link", "every", "fetched ", "removed"))
+    api.answer("ListFeeds", feed_service_pb2.ListFeedsResponse(feeds=[uploads]))
+    [_, line] = terminal("feed", "list", "--seller", "my-shop").out.splitlines()
+    assert line.split() == ["default", "ACTIVE", "(uploads)"]
+
+
+def test_a_namespace_that_is_unknown_is_removed_all_the_same(api: Any, terminal: Any, refusal: Any) -> None:
+    missing = refusal("NOT_FOUND", "FEED_NOT_FOUND", "There is none.")
+    api.answer("GetFeed", missing)
+    api.answer("DeleteFeed", feed(status="FEED_STATUS_REMOVED", version=5))
+    done = task(kind="TASK_KIND_DELETE", feed_version=5)
+    api.answer("ListTasks", task_service_pb2.ListTasksResponse(tasks=[done]))
+    api.answer("WatchTask", [done])
+    ended = terminal("feed", "remove", "--seller", "my-shop")
+    assert (ended.exit_code, "Feed my-shop/default is removed." in ended.out) == (0, True)
+    api.answer("DeleteFeed", missing)
+    assert terminal("feed", "remove", "--seller", "my-shop", "--json").document["error"]["reason"] == "FEED_NOT_FOUND"
+
+
+def test_a_removal_that_is_made_again_is_not_the_one_before(api: Any, terminal: Any) -> None:
+    api.answer("GetFeed", feed(status="FEED_STATUS_REMOVED", version=5))
+    api.answer("DeleteFeed", feed(status="FEED_STATUS_REMOVED", version=6))
+    again = task(kind="TASK_KIND_DELETE", feed_version=6)
+    api.answer("ListTasks", task_service_pb2.ListTasksResponse(tasks=[again]))
+    api.answer("WatchTask", [again])
+    assert "Feed my-shop/default is removed." in terminal("feed", "remove", "--seller", "my-shop").out
 
 
 def test_remove_waits_for_the_task_of_this_removal(api: Any, terminal: Any, snapshot: Snapshot) -> None:

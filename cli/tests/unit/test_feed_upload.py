@@ -96,6 +96,25 @@ def test_upload(api: Any, terminal: Any, snapshot: Snapshot, file: str) -> None:
     snapshot("feed-upload-json", terminal("feed", "upload", file, "--seller", "my-shop", "--json"))
 
 
+def test_load_that_was_mostly_refused_says_so_and_what_stays(
+    api: Any, terminal: Any, snapshot: Snapshot, file: str
+) -> None:
+    numbers = {**DONE["statistics"], "total": 10_001, "added": 1, "updated": 0, "unchanged": 0, "removed": 0,
+               "rejected_validation": 10_000, "skipped": 0, "duplicates": 0, "made_manual": 0}  # fmt: skip
+    api.answer("UploadFeed", UPLOAD)
+    api.answer("WatchTask", [task(DONE, statistics=numbers, warnings=[])])
+    upload = ("feed", "upload", file, "--seller", "my-shop")
+    snapshot("feed-upload-mostly-refused", terminal(*upload))
+    assert terminal(*upload, "--fail-on-rejected=99%").exit_code == 1
+    for changes, head in (
+        ({"total": 0}, "SUCCEEDED, but the file has no offers"),
+        ({"total": 3, "skipped": 3}, "SUCCEEDED, but none of its 3 offers was taken"),
+        ({"total": 4, "added": 2, "rejected_moderation": 2}, "SUCCEEDED"),
+    ):
+        api.answer("WatchTask", [task(DONE, statistics=changes)])
+        assert terminal(*upload).out.splitlines()[0] == f"Task 7 of my-shop/default: {head}"
+
+
 def test_file_that_is_no_feed(api: Any, terminal: Any, snapshot: Snapshot, file: str) -> None:
     api.answer("UploadFeed", UPLOAD)
     api.answer("WatchTask", [task(FAILED)])

@@ -185,26 +185,35 @@ def test_status_tells_the_journal(api: Any, terminal: Any, snapshot: Snapshot) -
     assert [event["kind"] for event in said["events"]] == ["queued", "picked", "heartbeat_lost"]
 
 
-def test_lists_of_all_services_are_one(api: Any, processor: Any, terminal: Any, snapshot: Snapshot) -> None:
+def test_lists_of_all_services_are_one(
+    api: Any, processor: Any, terminal: Any, snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     newer = job(job_id=OTHER, queue="feed.process", task="feed.process", create_time=ago(5), start_time=ago(3))
     older = done("FAILED", create_time=ago(50), start_time=ago(49), error="ValueError: " + "row 7 has no name, " * 20)
     newer.error = ""
+    newer.lock_key, newer.partition_key = "feedprocessor:my-shop:default", "my-shop"
     older.end_time.FromJsonString(ago(47))
     api.answer("ListJobs", job_service_pb2.ListJobsResponse(jobs=[older]))
     processor.answer("ListJobs", job_service_pb2.ListJobsResponse(jobs=[newer]))
     snapshot("jobs-list", terminal("jobs", "list"))
+    with monkeypatch.context() as pipe:
+        for name in ("COLUMNS", "TTY_COMPATIBLE"):
+            pipe.delenv(name)
+        head, line, *_ = terminal("jobs", "list").out.splitlines()
+    assert head.split()[-2:] == ["seller", "key"]
+    assert line.split()[-2:] == ["my-shop", "feedprocessor:my-shop:default"], "to be found by grep, with the job's id"
     ended = terminal("jobs", "list", "--queue", "q", "--status", "failed", "--task", "t", "--lock-key", "k", "--json")
     assert [(each["service"], each["job_id"]) for each in ended.document["jobs"]] == [
         ("processor", OTHER), ("loader", ID),
     ]  # fmt: skip
-    for request in (api.asked["ListJobs"][1], processor.asked["ListJobs"][1]):
+    for request in (api.asked["ListJobs"][2], processor.asked["ListJobs"][2]):
         assert request == job_service_pb2.ListJobsRequest(
             page_size=20, queue="q", status="JOB_STATUS_FAILED", task="t", lock_key="k"
         )
     assert len(terminal("jobs", "list", "--limit", "1", "--json").document["jobs"]) == 1
     processor.stop()
     partly = terminal("jobs", "list", "--json")
-    assert (partly.exit_code, partly.document["unreachable"]) == (0, ["processor"])
+    assert (partly.exit_code, partly.document["unreachable"]) == (3, ["processor"])
     assert "processor is left out" in partly.err
     assert terminal("jobs", "list", "--service", "processor").exit_code == 3
 
@@ -257,6 +266,40 @@ def test_queues_are_paused_where_they_are(api: Any, processor: Any, terminal: An
     assert "ResumeQueue" not in processor.asked
 
 
+def test_what_answers_is_listed_in_time_though_another_hangs(
+    api: Any, processor: Any, terminal: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("classifeed_client.jobs.JobClient.__init__.__kwdefaults__", {"timeout_s": 0.5, "connect": None})
+    may_answer = threading.Event()
+    api.answer("ListQueues", job_service_pb2.ListQueuesResponse(queues=[queue("feed.fetch", workers=2)]))
+    processor.answer("ListQueues", lambda _: may_answer.wait(60) and None)
+    ended = terminal("jobs", "queues", "--json")
+    assert (ended.exit_code, ended.document["unreachable"]) == (3, ["processor"])
+    assert [each["queue"] for each in ended.document["queues"]] == ["feed.fetch"]
+    assert f"processor at {processor.address} gave no answer in time." in " ".join(ended.err.split())
+    nobody = terminal("jobs", "queues", "--service", "processor")
+    words = " ".join(nobody.err.split())
+    assert (nobody.exit_code, "gave no answer in time. `classifeed status` says what is wrong." in words) == (4, True)
+    assert "Deadline Exceeded" not in words
+    may_answer.set()
+
+
+def test_services_are_asked_at_the_same_time(api: Any, processor: Any, terminal: Any) -> None:
+    both = threading.Barrier(2, timeout=8)
+    for service in (api, processor):
+        service.answer("ListJobs", lambda _: both.wait() is not None and job_service_pb2.ListJobsResponse())
+    assert terminal("jobs", "list").exit_code == 0, "each answers once the other was asked"
+
+
+def test_a_queue_that_may_be_at_a_silent_service_is_not_said_to_be_nowhere(
+    api: Any, processor: Any, terminal: Any
+) -> None:
+    api.answer("ListQueues", job_service_pb2.ListQueuesResponse())
+    processor.stop()
+    ended = terminal("jobs", "pause", "feed.process")
+    assert (ended.exit_code, "processor does not" in " ".join(ended.err.split())) == (3, True)
+
+
 def test_locks(api: Any, terminal: Any, snapshot: Snapshot) -> None:
     since = Timestamp()
     since.FromSeconds(int(time.time()) - 7200)
@@ -290,7 +333,7 @@ def test_schedules_of_all_services_are_one(api: Any, processor: Any, terminal: A
     assert (said[1]["cron"], said[1]["time_zone"], said[1]["paused"]) == ("30 3 * * *", "Europe/Moscow", False)
     processor.stop()
     partly = terminal("jobs", "schedules", "list", "--json")
-    assert (partly.exit_code, partly.document["unreachable"]) == (0, ["processor"])
+    assert (partly.exit_code, partly.document["unreachable"]) == (3, ["processor"])
     api.answer("ListSchedules", job_service_pb2.ListSchedulesResponse())
     assert terminal("jobs", "schedules", "list", "--service", "loader").out == "There are no schedules.\n"
 

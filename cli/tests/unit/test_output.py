@@ -67,6 +67,32 @@ def test_lines_below_an_entry_stand_under_its_second_column(
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize(("variables", "is_painted"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_a_terminal_gets_colour_unless_it_says_no(
+    capsys: pytest.CaptureFixture[str], pipe: pytest.MonkeyPatch, variables: dict[str, str], is_painted: bool
+) -> None:
+    for name, value in {"TTY_COMPATIBLE": "1", "TERM": "xterm", "COLUMNS": "80", **variables}.items():
+        pipe.setenv(name, value)
+    out = Output(as_json=False)
+    out.say("Task 7: SUCCEEDED\nTask 8: FAILED\nkafka NOT_SERVING\n(error PRICE_INVALID) `classifeed status`\n  │ ^^")
+    out.table(("name", "state"), [("kafka", "RUNNING")])
+    out.entries(("name", "state"), [(("kafka", "HELD"), [])])
+    said = capsys.readouterr().out
+    painted = {
+        "32": ["SUCCEEDED", "RUNNING"], "31": ["FAILED", "NOT_SERVING", "error PRICE_INVALID", "^^"],
+        "33": ["HELD"], "36": ["classifeed status"],
+    }  # fmt: skip
+    for colour, words in painted.items():
+        for word in words:
+            assert (f"\x1b[{colour}m{word}\x1b[0m" in said) == is_painted, word
+    assert ("\x1b[3" in said) == is_painted
+
+
+def test_a_pipe_gets_no_colour(capsys: pytest.CaptureFixture[str], pipe: pytest.MonkeyPatch) -> None:
+    Output(as_json=False).say("Task 7: SUCCEEDED `classifeed status`")
+    assert capsys.readouterr().out == "Task 7: SUCCEEDED `classifeed status`\n"
+
+
 def test_messages_become_json_as_documented() -> None:
     task = task_pb2.Task(task_id=7, status="TASK_STATUS_SUCCEEDED", mode="LOAD_MODE_PATCH")
     task.statistics.issues.add(level="ISSUE_LEVEL_ERROR", kind="ISSUE_KIND_DUPLICATE", count=2)

@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -156,28 +155,43 @@ async def test_settle_is_not_fooled_by_one_quiet_round(monkeypatch: pytest.Monke
     asked: list[str] = []
     current: dict[str, int] = {}
 
-    async def answer(address: str, path: str, timeout_s: float) -> dict[str, Any]:
+    async def answer(address: str, path: str, timeout_s: float) -> tuple[int, bytes]:
         nonlocal current
         if address == "first":
             current = next(rounds)
             asked.append(json.dumps(current))
-        return {"items": current if address == "first" else {}, "total": 0}
+        return 200, json.dumps({"items": current if address == "first" else {}, "total": 0}).encode()
 
-    monkeypatch.setattr(settle_module, "get_json", answer)
+    monkeypatch.setattr(settle_module, "http_get", answer)
     settled = await wait_settled({"one": "first", "two": "second"}, 120)
     assert settled["settled"] is True
     assert asked == ['{"a": 1}', "{}", '{"b": 2}', "{}", "{}"]
 
 
-async def test_settle_takes_silence_for_work_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def silence(address: str, path: str, timeout_s: float) -> None:
-        return None
+async def test_settle_ends_in_time_and_names_what_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = b'{"detail": "What waits cannot be counted (uploads: no answer within 5 s)."}'
+    limits: dict[str, float] = {}
 
-    monkeypatch.setattr(settle_module, "get_json", silence)
+    async def answer(address: str, path: str, timeout_s: float) -> tuple[int, bytes] | None:
+        limits[address] = timeout_s
+        if address == "silent":
+            await asyncio.sleep(timeout_s)
+            return None
+        return (503, problem) if address == "ill" else (200, b'{"items": {"lag": 2, "outbox": 0}}')
+
+    monkeypatch.setattr(settle_module, "http_get", answer)
     with pytest.raises(CommandError) as error:
-        await wait_settled({"api": "127.0.0.1:1"}, 0)
+        await wait_settled({"loader": "silent", "api": "ill", "offers": "busy"}, 0.2)
+    assert limits["silent"] <= 0.2, "one that is silent gets no more time than there is"
+    assert limits["busy"] == limits["ill"] == 1.0, "all others are asked at once, in a second"
     assert error.value.exit_code == ExitCode.TIME_OUT
-    assert error.value.as_document()["left"] == {"api": {"unreachable": 1}}
+    document = error.value.as_document()
+    assert document["left"] == {"loader": {"unreachable": 1}, "api": {"unreachable": 1}, "offers": {"lag": 2}}
+    assert document["unreachable"]["api"].startswith("What waits cannot be counted")
+    assert "offers.lag 2; loader does not tell: http://silent/backlog does not answer; api does not tell:" in str(
+        error.value
+    )
+    assert str(error.value).endswith("`classifeed status` says what is wrong.")
 
 
 def test_a_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,13 +95,13 @@ def test_errors_come_from_all_pages(api: Any, terminal: Any, snapshot: Snapshot)
     api.answer("GetTask", task(TASKS[0]))
     evil = {**ERROR, "external_id": "x\x1b[2J\nfake", "line": 0, "level": "ISSUE_LEVEL_WARNING", "suggestion": ""}
     api.answer("ListOfferErrors", errors(ERROR, token="next"), errors(evil))
-    ended = terminal("task", "errors", "my-shop", "default", "12", "--code", "PRICE_INVALID")
+    ended = terminal("task", "errors", "my-shop", "default", "12", "--code", "PRICE_INVALID", "--flat")
     snapshot("task-errors", ended)
     asked = api.asked["ListOfferErrors"]
     assert [(request.page_token, request.page_size) for request in asked] == [("", 100), ("next", 99)]
     assert asked[1].code == "PRICE_INVALID"
     api.answer("ListOfferErrors", errors(ERROR, token="next"))
-    assert "more than 1" in terminal("task", "errors", "my-shop", "default", "12", "--limit", "1").out
+    assert "more than 1" in terminal("task", "errors", "my-shop", "default", "12", "--flat", "--limit", "1").out
 
 
 def test_issues_that_are_only_counted_are_said(api: Any, terminal: Any) -> None:
@@ -136,6 +136,34 @@ def test_hits(api: Any, terminal: Any, snapshot: Snapshot) -> None:
     snapshot("search", terminal("search", "скамейки"))
     document = terminal("search", "скамейки", "--json").document
     assert (document["total"], document["hits"][0]["title"]) == ("7", title)
+
+
+@pytest.mark.parametrize(
+    ("hint", "lines"),
+    [
+        (
+            {"unmatched": ["сиреневая"], "query": "скамейка & стол", "total": 7},
+            ['no offer has "сиреневая"', "without it 7 found: classifeed search 'скамейка & стол'"],
+        ),
+        (
+            {"unmatched": ["лиловая", '"в горошек"'], "left_out": ["детская"], "query": "-стол скамейка", "total": 1},
+            [
+                'no offer has "лиловая" or "в горошек"',
+                'offers have "детская", but none together with the other words',
+                "without them 1 found: classifeed search -- '-стол скамейка'",
+            ],
+        ),
+        ({"unmatched": ["сиреневая"]}, ['no offer has "сиреневая"']),
+    ],
+)
+def test_no_hits_say_which_word_has_no_match(api: Any, terminal: Any, hint: dict[str, Any], lines: list[str]) -> None:
+    api.answer("Search", search_service_pb2.SearchResponse(hint=search_service_pb2.Hint(**hint)))
+    ended = terminal("search", "скамейка & стол сиреневая")
+    assert (ended.exit_code, ended.out.splitlines()[-len(lines) - 1 :]) == (0, ["0 found", *lines])
+    document = terminal("search", "скамейка", "--json").document
+    assert document["hint"] == {"unmatched": [], "left_out": [], "query": ""} | hint | {
+        "total": str(hint.get("total", 0))
+    }
 
 
 def test_no_issue_of_an_offer_is_said_of_that_offer(api: Any, terminal: Any) -> None:

@@ -144,10 +144,10 @@ def test_slips_in_choices_are_told_without_their_exception(terminal: Any) -> Non
 def test_settle_tells_people_what_is_left_in_words(
     terminal: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def busy(*_: Any, **__: Any) -> dict[str, Any]:
-        return {"items": {"outbox": 3, "lag": 0}}
+    async def busy(*_: Any, **__: Any) -> tuple[int, bytes]:
+        return 200, b'{"items": {"outbox": 3, "lag": 0}}'
 
-    monkeypatch.setattr(settle_module, "get_json", busy)
+    monkeypatch.setattr(settle_module, "http_get", busy)
     found = type("Found", (), {"http": {"beta": "127.0.0.1:1"}})
     monkeypatch.setattr(installation.Installation, "find", lambda *_: found)
     ended = terminal("settle", "--timeout", "0")
@@ -156,27 +156,33 @@ def test_settle_tells_people_what_is_left_in_words(
 
 
 def test_status_fits_a_terminal_whole(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    well: dict[str, Any] = {"problems": [], "since": None, "fixes": [], "log": "/data/logs/x.log"}
     service = {
         "state": "NOT_SERVING", "grpc": "127.0.0.1:50001", "http": "http://127.0.0.1:50002", "pids": {"all": 4194304},
-        "restarts": 12, "version": "0.1.0",
+        "restarts": 12, "version": "0.1.0", "since": "2026-11-23T09:00:00+00:00", "log": "/data/logs/processor.log",
         "problems": ["kafka: no answer within 3 s", "results: feeds.offer-results.v1[3]: the record at offset 7 fails"],
+        "fixes": ["It goes on by itself once kafka does.", ""],
     }  # fmt: skip
-    part = {"state": "RUNNING", "pid": 4194303, "restarts": 7}
+    part = {**well, "state": "RUNNING", "pid": 4194303, "restarts": 7, "address": "127.0.0.1:50003"}
     document = {
-        "ready": False, "phase": "ready", "services": {"processor": service}, "parts": {"postgres": part},
-        "postgres": {"api": "postgresql://u@127.0.0.1:50003/api"}, "kafka": None, "s3": None,
+        "ready": False, "healthy": False, "phase": "ready", "services": {"processor": service},
+        "parts": {"postgres": part}, "supervisor": well,
     }  # fmt: skip
     print_status(Output(as_json=False), document)
-    [head, postgres, processor, missing, blocked, state] = capsys.readouterr().out.splitlines()
+    [head, postgres, processor, *problems, state] = capsys.readouterr().out.splitlines()
     assert head.split() == ["name", "state", "address", "http", "pid", "restarts"]
     assert postgres.split() == ["postgres", "RUNNING", "127.0.0.1:50003", "4194303", "7"]
     assert processor.split() == [
         "processor", "NOT_SERVING", "127.0.0.1:50001", "127.0.0.1:50002", "4194304", "12",
     ]  # fmt: skip
     assert max(map(len, (head, postgres, processor))) <= 80
-    assert missing == "processor: kafka: no answer within 3 s"
-    assert blocked == "processor: results: feeds.offer-results.v1[3]: the record at offset 7 fails"
-    assert state == "not ready: processor; version 0.1.0"
+    assert problems == [
+        "processor: kafka: no answer within 3 s, since 2026-11-23 12:00:00",
+        "           It goes on by itself once kafka does.",
+        "processor: results: feeds.offer-results.v1[3]: the record at offset 7 fails",
+        "           log: /data/logs/processor.log",
+    ]
+    assert state == "not ready: look at processor; version 0.1.0"
 
 
 def test_doctor_says_all_of_it_in_80_columns(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:

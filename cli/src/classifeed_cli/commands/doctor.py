@@ -1,4 +1,4 @@
-"""`classifeed doctor`: can this machine run the suite?"""
+"""`classifeed doctor`: can this machine run the suite, and does what runs of it work?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(data: DataOption = None, as_json: JsonOption = False) -> None:
-    """Check what the suite needs, each with what to do; exit code 1 when something is missing."""
+    """Check what the suite needs and how it runs, each with what to do; exit code 1 when something is wrong."""
     from classifeed_cli.platform.doctor import examine
     from classifeed_cli.platform.layout import Layout
 

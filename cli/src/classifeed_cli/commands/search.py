@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
@@ -38,7 +40,10 @@ def search(
     with connect(data, address) as client:
         found = find_offers(client, query, seller=seller, conditions=condition or [], limit=limit)
     show_hits(out, found)
-    out.document({"hits": [hit_document(hit) for hit in found.hits], "total": str(found.total)})
+    if found.HasField("hint"):
+        for line in describe_hint(found.hint):
+            out.say(line)
+    out.document(search_document(found))
 
 
 def find_offers(
@@ -64,6 +69,39 @@ def show_hits(out: Output, found: search_service_pb2.SearchResponse) -> None:
     )
     more = f" of {found.total}" if found.total > len(found.hits) else ""
     out.say(f"{len(found.hits)}{more} found")
+
+
+def describe_hint(hint: search_service_pb2.Hint) -> list[str]:
+    """Return in words which part of a query has no match, and what to search instead."""
+    lines = []
+    if hint.unmatched:
+        lines.append(f"no offer has {_quote(hint.unmatched, ' or ')}")
+    if hint.left_out:
+        lines.append(f"offers have {_quote(hint.left_out, ' and ')}, but none together with the other words")
+    if hint.query:
+        # After --, a query that begins with - is no option.
+        marked = "-- " if hint.query.startswith("-") else ""
+        them = "it" if len(hint.unmatched) + len(hint.left_out) == 1 else "them"
+        lines.append(f"without {them} {hint.total} found: classifeed search {marked}{shlex.quote(hint.query)}")
+    return lines
+
+
+def search_document(found: search_service_pb2.SearchResponse) -> dict[str, Any]:
+    """Returns the document of a search; `hint` is there only where nothing was found and it is known why."""
+    document: dict[str, Any] = {"hits": [hit_document(hit) for hit in found.hits], "total": str(found.total)}
+    if found.HasField("hint"):
+        hint = found.hint
+        document["hint"] = {
+            "unmatched": list(hint.unmatched),
+            "left_out": list(hint.left_out),
+            "query": hint.query,
+            "total": str(hint.total),
+        }
+    return document
+
+
+def _quote(words: Iterable[str], joint: str) -> str:
+    return joint.join(word if word.startswith('"') else f'"{word}"' for word in words)
 
 
 def hit_document(hit: search_service_pb2.Hit) -> dict[str, Any]:

@@ -1,12 +1,14 @@
-"""`classifeed status`: what runs, where, since how many restarts."""
+"""`classifeed status`: what runs, where, and what is wrong with it since when."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 import typer
 
+from classifeed_cli.exit_codes import ExitCode
 from classifeed_cli.options import DataOption, data_folder
 from classifeed_cli.output import JsonOption, Output
 
@@ -16,8 +18,8 @@ def register(app: typer.Typer) -> None:
     app.command("status")(status)
 
 
-def status(data: DataOption = None, as_json: JsonOption = False) -> None:
-    """Show the running installation; exit code 3 when none runs in the folder."""
+def status(data: DataOption = None, as_json: JsonOption = False) -> int:
+    """Show what runs, and what is wrong since when: exit code 1 then, and 3 when nothing runs in the folder."""
     from classifeed_cli.platform.description import describe_status, read_running
     from classifeed_cli.platform.installation import not_running
     from classifeed_cli.platform.layout import Layout
@@ -26,11 +28,15 @@ def status(data: DataOption = None, as_json: JsonOption = False) -> None:
     document = read_running(layout)
     if document is None:
         raise not_running(layout)
-    print_status(Output(as_json), asyncio.run(describe_status(document)))
+    described = asyncio.run(describe_status(document))
+    print_status(Output(as_json), described)
+    return ExitCode.DONE if described["healthy"] else ExitCode.REFUSED
 
 
 def print_status(output: Output, document: dict[str, Any]) -> None:
     """Print the document of `status`, for programs or for people."""
+    from classifeed_cli.platform.description import rows_of
+
     output.document(document)
     services = [
         (
@@ -43,22 +49,31 @@ def print_status(output: Output, document: dict[str, Any]) -> None:
         )
         for name, row in document["services"].items()
     ]
-    addresses = {"kafka": document["kafka"], "s3": (document["s3"] or {}).get("endpoint")}
-    dsn = next(iter(document["postgres"].values()), "")
-    addresses["postgres"] = dsn.rpartition("@")[2].partition("/")[0]
     parts = [
-        (name, row["state"], addresses.get(name), "", row["pid"], row["restarts"])
-        for name, row in document["parts"].items()
+        (name, row["state"], row["address"], "", row["pid"], row["restarts"]) for name, row in document["parts"].items()
     ]
     output.table(("name", "state", "address", "http", "pid", "restarts"), [*parts, *services])
+    for name, row in rows_of(document):
+        _print_problems(output, name, row)
     if not output.as_json:
-        waiting = [name for name, row in document["services"].items() if row["state"] != "SERVING"]
-        state = "ready" if document["ready"] else f"not ready: {', '.join(waiting) or document['phase']}"
-        for name, row in document["services"].items():
-            for problem in row["problems"]:
-                output.say(f"{name}: {problem}")
+        unwell = [name for name, row in rows_of(document) if row["problems"]]
         versions = sorted({row["version"] for row in document["services"].values()})
+        state = "ready" if document["ready"] else document["phase"] if document["phase"] != "ready" else "not ready"
+        state += f": look at {', '.join(unwell)}" if unwell else ""
         output.say(f"{state}; version {', '.join(versions)}" if versions else state)
+
+
+def _print_problems(output: Output, name: str, row: Mapping[str, Any]) -> None:
+    from classifeed_cli.platform.description import since_words
+
+    if not row["problems"]:
+        return
+    hang = len(name) + 2
+    for number, (problem, fix) in enumerate(zip(row["problems"], row["fixes"], strict=True)):
+        output.say(f"{name}: {problem.rstrip('.')}{'' if number else f', {since_words(row)}'}", hang=hang)
+        if fix:
+            output.say(f"{'':<{hang}}{fix}", hang=hang)
+    output.say(f"{'':<{hang}}log: {row['log']}", hang=hang)
 
 
 def _pid(pids: Any) -> str:

@@ -1,37 +1,29 @@
-"""`classifeed task …`: what became of loads."""
+"""`classifeed task …`: what became of loads, ending or repeating one, and decisions about held ones."""
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Final
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from classifeed.feeds.v1 import task_pb2, task_service_pb2
-from classifeed_cli.exit_codes import CommandError, ExitCode
+from classifeed_cli import task_changing, task_deciding
+from classifeed_cli.issues.listing import export_issues, list_groups, list_issues
 from classifeed_cli.messages import document_of
 from classifeed_cli.options import AddressOption, DataOption, NamespaceArgument, SellerArgument
 from classifeed_cli.output import JsonOption, Output
-from classifeed_cli.paging import collect
 from classifeed_cli.platform.installation import connect
+from classifeed_cli.task_argument import LATEST, TaskArgument, find_task
 from classifeed_cli.task_list import show_tasks
-from classifeed_cli.task_view import show_errors, show_task, show_unlisted
-from classifeed_client import Client, feed_name, task_name
+from classifeed_cli.task_view import show_task
+from classifeed_client import feed_name
 
-_app = typer.Typer(help="What became of loads.", no_args_is_help=True)
-_LATEST: Final = "latest"
-_NUMBER: Final = re.compile(r"[1-9][0-9]{0,17}")
-
-
-def _check_task(given: str) -> str:
-    if given != _LATEST and not _NUMBER.fullmatch(given):
-        raise typer.BadParameter(
-            f"{given!r} is neither the number of a task nor `{_LATEST}`. `classifeed task list` prints the numbers."
-        )
-    return given
-
-
-_Task = Annotated[str, typer.Argument(metavar="TASK", callback=_check_task, help="Number of the task, or `latest`.")]
+_app = typer.Typer(
+    help="What became of loads, ending or repeating one, and decisions about held ones.", no_args_is_help=True
+)
+task_changing.register(_app)
+task_deciding.register(_app)
 
 
 def register(app: typer.Typer) -> None:
@@ -64,7 +56,7 @@ def list_tasks(
 def show(
     seller: SellerArgument,
     namespace: NamespaceArgument,
-    task: _Task = _LATEST,
+    task: TaskArgument = LATEST,
     data: DataOption = None,
     address: AddressOption = None,
     as_json: JsonOption = False,
@@ -72,7 +64,7 @@ def show(
     """Print one load."""
     out = Output(as_json)
     with connect(data, address) as client:
-        found = _get(client, seller, namespace, task)
+        found = find_task(client, seller, namespace, task)
     show_task(out, found)
     out.document(document_of(found))
 
@@ -81,46 +73,35 @@ def show(
 def errors(
     seller: SellerArgument,
     namespace: NamespaceArgument,
-    task: _Task = _LATEST,
-    limit: Annotated[int, typer.Option(min=1, help="Issues to print.")] = 100,
+    task: TaskArgument = LATEST,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Groups to print; issues with --flat or --json.", show_default="20, 100")
+    ] = None,
     code: Annotated[str, typer.Option(help="Only issues with this code.")] = "",
     external_id: Annotated[str, typer.Option("--offer", help="Only issues of this offer.")] = "",
+    flat: Annotated[bool, typer.Option("--flat", help="Print each issue by itself, in the order of the file.")] = False,
+    csv_file: Annotated[Path | None, typer.Option("--csv", help="Write all listed issues to this CSV file.")] = None,
+    xlsx_file: Annotated[
+        Path | None, typer.Option("--xlsx", help="Write all listed issues to this Excel file.")
+    ] = None,
     data: DataOption = None,
     address: AddressOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print what is wrong with the offers of a load: where, what, and what to do."""
+    """Print what is wrong with the offers of a load: what, where, and what to do; what says the same, once."""
     out = Output(as_json)
     with connect(data, address) as client:
-        load = _get(client, seller, namespace, task)
-        name = load.name
-
-        def ask(size: int, token: str) -> task_service_pb2.ListOfferErrorsResponse:
-            return client.list_offer_errors(
-                task_service_pb2.ListOfferErrorsRequest(
-                    parent=name, code=code, external_id=external_id, page_size=size, page_token=token
-                )
-            )
-
-        found = collect(ask, "errors", limit)
-    show_errors(out, list(found.errors))
-    if found.next_page_token:
-        out.say(f"… more than {limit}; ask for more with --limit")
-    elif not found.errors and not found.unlisted:
+        load = find_task(client, seller, namespace, task)
+        request = task_service_pb2.ListOfferErrorsRequest(parent=load.name, code=code, external_id=external_id)
+        if csv_file is not None or xlsx_file is not None:
+            export_issues(out, client, request, csv_file, xlsx_file)
+            return
+        if flat or as_json:
+            count = list_issues(out, client, request, limit or 100)
+        else:
+            count = list_groups(out, client, request, limit or 20)
+    if not count:
         out.say(_why_none(load, code=code, external_id=external_id))
-    show_unlisted(out, {each.code: each.count for each in found.unlisted})
-    if external_id and found.unlisted:
-        out.say(f"Issues of {external_id} may be among those that are not listed.")
-    out.document(document_of(found))
-
-
-def _get(client: Client, seller: str, namespace: str, task: str) -> task_pb2.Task:
-    if task != _LATEST:
-        return client.get_task(task_name(seller, namespace, int(task)))
-    newest = client.list_tasks(feed_name(seller, namespace), page_size=1).tasks
-    if not newest:
-        raise CommandError(ExitCode.REFUSED, "TASK_NOT_FOUND", f"{seller} has no loads in {namespace}.")
-    return client.get_task(newest[0].name)
 
 
 def _why_none(load: task_pb2.Task, *, code: str, external_id: str) -> str:

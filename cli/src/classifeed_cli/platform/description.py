@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from classifeed_cli.platform.examination import SUPERVISOR, Health, addresses_of_parts, examine, identity_of
 from classifeed_cli.platform.layout import Layout, read_json
-from classifeed_cli.platform.probe import get_readiness
 from classifeed_common.embedded.process import ProcessIdentity
 
 if TYPE_CHECKING:
@@ -18,9 +18,16 @@ if TYPE_CHECKING:
 
 
 def describe_plan(
-    plan: Plan, phase: str, parts: Sequence[Supervised], services: Sequence[Supervised]
+    plan: Plan,
+    phase: str,
+    parts: Sequence[Supervised],
+    services: Sequence[Supervised],
+    unwell_since: Mapping[str, str],
 ) -> dict[str, Any]:
-    """The run document: who supervises, and each process with its pid, start time, addresses, log and restarts."""
+    """The run document: who supervises, and each process with its pid, start time, addresses, log and restarts.
+
+    `unwell_since` says since when the supervisor has seen something wrong with what, by name.
+    """
     me = ProcessIdentity.of(os.getpid())
     layout = plan.layout
     specs = {spec.name: spec for spec in plan.services}
@@ -29,10 +36,15 @@ def describe_plan(
         "started": me.started if me else "",
         "phase": phase,
         "version": version("classifeed-cli"),
-        "parts": {unit.name: {**_process(unit), "ready": unit.ready} for unit in parts},
+        "log": str(layout.log("supervisor")),
+        "unwell_since": dict(unwell_since),
+        "parts": {
+            unit.name: {**_process(unit), "ready": unit.ready, "address": plan.address(unit.name)} for unit in parts
+        },
         "services": {
             unit.name: {
                 **_process(unit),
+                "ready": unit.ready,
                 "grpc": plan.address(f"{unit.name}.grpc"),
                 "http": plan.address(f"{unit.name}.http"),
                 "version": specs[unit.name].version,
@@ -57,11 +69,6 @@ def _process(unit: Supervised) -> dict[str, Any]:
     }
 
 
-def identity_of(process: dict[str, Any]) -> ProcessIdentity | None:
-    """The identity that a run document names, None when it names none."""
-    return ProcessIdentity(process["pid"], process["started"]) if process.get("pid") else None
-
-
 def read_running(layout: Layout) -> dict[str, Any] | None:
     """The run document of an installation whose supervisor lives; None when there is none."""
     document = read_json(layout.supervisor)
@@ -72,15 +79,11 @@ def read_running(layout: Layout) -> dict[str, Any] | None:
 
 
 async def describe_status(document: dict[str, Any]) -> dict[str, Any]:
-    """The document of `status --json`: every service is asked now."""
-    names = list(document["services"])
-    states = await asyncio.gather(*(_state(document["services"][name]) for name in names))
-    services = {}
-    for name, (state, problems) in zip(names, states, strict=True):
-        service = document["services"][name]
-        services[name] = {
-            "state": state,
-            "problems": problems,
+    """Return the document of `status --json`: every part and service is asked now."""
+    healths = await examine(document)
+    services = {
+        name: {
+            **_health(healths[name]),
             "grpc": service["grpc"],
             "http": f"http://{service['http']}",
             "pids": {"all": service["pid"]} if service["pid"] else {},
@@ -88,23 +91,27 @@ async def describe_status(document: dict[str, Any]) -> dict[str, Any]:
             "restarts": service["restarts"],
             "version": service["version"],
         }
-    parts = {}
-    for name, part in document["parts"].items():
-        identity = identity_of(part)
-        alive = identity is not None and identity.is_running()
-        parts[name] = {
-            "state": ("RUNNING" if part["ready"] else "STARTING") if alive else "DOWN",
+        for name, service in document["services"].items()
+    }
+    addresses = addresses_of_parts(document)
+    parts = {
+        name: {
+            **_health(healths[name]),
+            "address": addresses[name],
             "pid": part["pid"],
             "log": part["log"],
             "restarts": part["restarts"],
         }
+        for name, part in document["parts"].items()
+    }
     ready = (
         document["phase"] == "ready"
-        and all(state == "SERVING" for state, _ in states)
+        and all(service["state"] == "SERVING" for service in services.values())
         and all(part["state"] == "RUNNING" for part in parts.values())
     )
     return {
         "ready": ready,
+        "healthy": ready and all(health.is_well for health in healths.values()),
         "phase": document["phase"],
         "services": services,
         "parts": parts,
@@ -113,14 +120,32 @@ async def describe_status(document: dict[str, Any]) -> dict[str, Any]:
         "s3": document["s3"],
         "console": None,
         "tokens": document["tokens"],
-        "supervisor": {"pid": document["pid"], "version": document["version"]},
+        "supervisor": {
+            **_health(healths[SUPERVISOR]),
+            "pid": document["pid"],
+            "log": document.get("log", ""),
+            "version": document["version"],
+        },
     }
 
 
-async def _state(service: dict[str, Any]) -> tuple[str, list[str]]:
-    """The state of a service, and in words what is wrong with it."""
-    identity = identity_of(service)
-    if identity is None or not identity.is_running():
-        return "DOWN", [f"the process does not run; its log is {service['log']}"]
-    ready, problems = await get_readiness(service["http"])
-    return "SERVING" if ready else "NOT_SERVING", problems
+def rows_of(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield all that can be unwell in a document of `status`, by name: what others stand on comes first."""
+    yield "supervisor", document["supervisor"]
+    yield from document["parts"].items()
+    yield from document["services"].items()
+
+
+def since_words(row: Mapping[str, Any]) -> str:
+    """Return since when a row has been unwell, as the clocks of this machine show it; empty while it is well."""
+    return f"since {datetime.fromisoformat(row['since']).astimezone():%Y-%m-%d %H:%M:%S}" if row["since"] else ""
+
+
+def _health(health: Health) -> dict[str, Any]:
+    """Return the members that say how something is: `since` is that of the oldest problem, `fixes` one for each."""
+    return {
+        "state": health.state,
+        "problems": [problem.text for problem in health.problems],
+        "since": min((problem.since for problem in health.problems), default=None),
+        "fixes": [problem.fix for problem in health.problems],
+    }

@@ -1,17 +1,19 @@
-"""What a machine needs to run the suite, checked one by one, each with what to do."""
+"""What a machine needs to run the suite, and how what runs is: checked one by one, each with what to do."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import platform
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from classifeed_cli.exit_codes import CommandError
-from classifeed_cli.platform.description import read_running
+from classifeed_cli.platform.description import describe_status, read_running, rows_of, since_words
 from classifeed_cli.platform.layout import Layout
 from classifeed_cli.platform.service_table import ServiceTable
 from classifeed_common.embedded.kafka import java
@@ -102,8 +104,23 @@ def _installation(layout: Layout) -> Iterator[Finding]:
     if running is None:
         yield Finding("installation", "ok", f"none runs in {layout.root}")
     else:
-        yield Finding("installation", "ok", f"{running['phase']} in {layout.root}, supervisor pid {running['pid']}")
+        yield from _what_runs(layout, asyncio.run(describe_status(running)))
     if layout.keys.exists():
         open_to_others = [path for path in (layout.keys, *layout.keys.iterdir()) if path.stat().st_mode & 0o077]
         text = f"others can read {', '.join(map(str, open_to_others))}: chmod go= them" if open_to_others else "private"
         yield Finding("keys", "failed" if open_to_others else "ok", text)
+
+
+def _what_runs(layout: Layout, status: Mapping[str, Any]) -> Iterator[Finding]:
+    """How the running installation is, and each part and service of it that is not well."""
+    rows = list(rows_of(status))
+    unwell = [(name, row) for name, row in rows if row["problems"]]
+    text = f"{status['phase']} in {layout.root}, supervisor pid {status['supervisor']['pid']}"
+    if unwell or not status["ready"]:
+        text += f": {len(unwell)} of {len(rows)} parts and services do not work as they should"
+    yield Finding("installation", "ok" if status["healthy"] else "failed", text)
+    for name, row in unwell:
+        told = [
+            f"{problem.rstrip('.')}. {fix}".rstrip() for problem, fix in zip(row["problems"], row["fixes"], strict=True)
+        ]
+        yield Finding(f"running {name}", "failed", f"{since_words(row)}: {' '.join(told)} Log: {row['log']}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from dataclasses import dataclass
 
 _LIMIT_BYTES = 4 * 1024 * 1024
 
@@ -17,40 +17,42 @@ async def http_get(address: str, path: str, timeout_s: float = 3.0) -> tuple[int
         return None
 
 
-async def get_json(address: str, path: str, timeout_s: float = 3.0) -> dict[str, Any] | None:
-    """The JSON object that a path answers with 200; None otherwise."""
-    answer = await http_get(address, path, timeout_s)
-    if answer is None or answer[0] != 200:
-        return None
-    try:
-        content = json.loads(answer[1])
-    except ValueError:
-        return None
-    return content if isinstance(content, dict) else None
-
-
 async def is_ready(address: str) -> bool:
     """Whether a service says that it is ready for calls."""
     answer = await http_get(address, "/health/ready", timeout_s=2.0)
     return answer is not None and answer[0] == 200
 
 
-async def get_readiness(address: str) -> tuple[bool, list[str]]:
-    """Whether a service is ready for calls, and in words what it misses or cannot go on with.
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """What a service says of itself.
 
-    A service that does not answer in time is not ready, and that is its one problem.
+    Attributes:
+        is_ready: whether it takes calls.
+        problems: what it misses or cannot go on with, in words that begin with the name of it, and since when (empty:
+            the service does not say).
     """
+
+    is_ready: bool
+    problems: tuple[tuple[str, str], ...]
+
+
+async def get_readiness(address: str) -> Readiness | None:
+    """Return what a service says of itself; None when it does not answer in time."""
     answer = await http_get(address, "/health/ready")
     try:
-        told = json.loads(answer[1]) if answer is not None else {}
+        told = json.loads(answer[1]) if answer is not None else None
     except ValueError:
-        told = {}
+        return None
     if answer is None or not isinstance(told, dict):
-        return False, ["does not answer /health/ready"]
-    problems = [f"{name}: {fault}" for name, fault in told.get("missing", {}).items()]
+        return None
+    since = told.get("since", {})
+    problems = [(f"{name}: {fault}", since.get(name, "")) for name, fault in told.get("missing", {}).items()]
     for role, items in told.get("blocked", {}).items():
-        problems += [f"{role}: {what}: {why}" for what, why in items.items()]
-    return answer[0] == 200, problems
+        problems += [(f"{role}: {what}: {why}", since.get(f"{role}: {what}", "")) for what, why in items.items()]
+    if answer[0] != 200 and not problems:
+        problems = [("starts, or drains", "")]
+    return Readiness(answer[0] == 200, tuple(problems))
 
 
 async def _get(address: str, path: str) -> tuple[int, bytes]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Mapping
 from typing import Any
 
 from classifeed_cli.exit_codes import CommandError, ExitCode
-from classifeed_cli.platform.probe import get_json
+from classifeed_cli.platform.probe import http_get
 
 _PAUSE_S = 0.15
+_LONGEST_ANSWER_S = 10.0
+# When the time is over, those that were not asked yet have so long to say what is left.
+_LAST_LOOK_S = 1.0
 UNREACHABLE = "unreachable"
 
 
@@ -22,44 +26,80 @@ async def wait_settled(services: Mapping[str, str], timeout_s: float) -> dict[st
 
     Args:
         services: HTTP address of each, in the table's order.
-        timeout_s: when to give up.
+        timeout_s: when to give up, at most a second later.
 
     Raises:
-        CommandError: TIME_OUT; its document holds what is left.
+        CommandError: TIME_OUT; its document holds what is left, and names the services that do not say it.
     """
-    deadline = time.monotonic() + timeout_s
     started = time.monotonic()
+    deadline = started + timeout_s
     quiet = 0
     while True:
-        left = await _ask_all(services)
-        quiet = quiet + 1 if not left else 0
+        look = _Look(services)
+        await look.ask_until(deadline)
+        quiet = quiet + 1 if not look.left else 0
         if quiet == 2:
             return {"settled": True, "left": {}, "seconds": round(time.monotonic() - started, 2)}
-        if time.monotonic() > deadline:
-            raise _still_busy(left, timeout_s)
-        await asyncio.sleep(_PAUSE_S)
+        if time.monotonic() >= deadline:
+            raise look.still_busy(timeout_s)
+        await asyncio.sleep(min(_PAUSE_S, max(0.0, deadline - time.monotonic())))
 
 
-async def _ask_all(services: Mapping[str, str]) -> dict[str, dict[str, int]]:
-    left: dict[str, dict[str, int]] = {}
-    for name, address in services.items():
-        answer = await get_json(address, "/backlog", timeout_s=10.0)
+class _Look:
+    """One round: what is left at which service, and why some do not say it.
+
+    Args:
+        services: HTTP address of each.
+    """
+
+    def __init__(self, services: Mapping[str, str]) -> None:
+        self._services = services
+        self.left: dict[str, dict[str, int]] = {}
+        self.faults: dict[str, str] = {}
+
+    async def ask_until(self, deadline: float) -> None:
+        """Ask one service after the other; once the deadline (of the monotonic clock) is over, all others at once."""
+        waiting = dict(self._services)
+        while waiting and (left_s := deadline - time.monotonic()) > 0:
+            name = next(iter(waiting))
+            await self._ask(name, waiting.pop(name), min(_LONGEST_ANSWER_S, left_s))
+        await asyncio.gather(*(self._ask(name, address, _LAST_LOOK_S) for name, address in waiting.items()))
+
+    async def _ask(self, name: str, address: str, limit_s: float) -> None:
+        answer = await http_get(address, "/backlog", timeout_s=limit_s)
         if answer is None:
-            left[name] = {UNREACHABLE: 1}
-            continue
-        items = {item: int(count) for item, count in answer["items"].items() if int(count)}
-        if items:
-            left[name] = items
-    return left
+            self._note(name, f"http://{address}/backlog does not answer")
+            return
+        status, body = answer
+        try:
+            told = json.loads(body)
+        except ValueError:
+            told = {}
+        if status != 200:
+            self._note(name, told.get("detail") or f"http://{address}/backlog answers with HTTP {status}")
+        elif items := {item: int(count) for item, count in told["items"].items() if int(count)}:
+            self.left[name] = items
 
+    def _note(self, name: str, fault: str) -> None:
+        self.left[name] = {UNREACHABLE: 1}
+        self.faults[name] = fault
 
-def _still_busy(left: Mapping[str, Mapping[str, int]], timeout_s: float) -> CommandError:
-    counts = {f"{name}.{item}": str(count) for name, items in left.items() for item, count in items.items()}
-    words = ", ".join(f"{what} {count}" for what, count in counts.items()) or "nothing in the last round"
-    return CommandError(
-        ExitCode.TIME_OUT,
-        "NOT_SETTLED",
-        f"still to do after {timeout_s:g} s: {words}",
-        counts,
-        {"settled": False, "left": {name: dict(items) for name, items in left.items()}},
-    )
+    def still_busy(self, timeout_s: float) -> CommandError:
+        """Return the error of a wait that has come to its end."""
+        counts = {f"{name}.{item}": str(count) for name, items in self.left.items() for item, count in items.items()}
+        busy = [f"{what} {count}" for what, count in counts.items() if not what.endswith(f".{UNREACHABLE}")]
+        words = [", ".join(busy)] if busy else []
+        words += [f"{name} does not tell: {fault}" for name, fault in self.faults.items()]
+        what = "; ".join(words) or "nothing in the last round"
+        hint = " `classifeed status` says what is wrong." if self.faults else ""
+        return CommandError(
+            ExitCode.TIME_OUT,
+            "NOT_SETTLED",
+            f"still to do after {timeout_s:g} s: {what}{'.' if hint else ''}{hint}",
+            counts,
+            {
+                "settled": False,
+                "left": {name: dict(items) for name, items in self.left.items()},
+                "unreachable": self.faults,
+            },
+        )

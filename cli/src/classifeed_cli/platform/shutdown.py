@@ -6,7 +6,7 @@ import signal
 from dataclasses import dataclass
 
 from classifeed_cli.exit_codes import timed_out
-from classifeed_cli.platform.description import identity_of
+from classifeed_cli.platform.examination import identity_of
 from classifeed_cli.platform.layout import Layout, read_json
 
 

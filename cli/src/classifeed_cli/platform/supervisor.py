@@ -7,11 +7,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from classifeed_cli.exit_codes import CommandError, refused, timed_out, unavailable
 from classifeed_cli.platform.credentials import TOKEN_RENEWAL_S, write_tokens
 from classifeed_cli.platform.description import describe_plan
 from classifeed_cli.platform.environment import python_environment
+from classifeed_cli.platform.health_watch import HealthWatch
 from classifeed_cli.platform.layout import write_json
 from classifeed_cli.platform.migrate import PLAN_VARIABLE, describe_step
 from classifeed_cli.platform.plan import Plan
@@ -36,6 +38,8 @@ class Supervisor:
         self.services: list[Supervised] = []
         self._progress = progress
         self._tokens: asyncio.Task[None] | None = None
+        self._health = HealthWatch(self._describe, self.write_state, progress)
+        self._watching: asyncio.Task[None] | None = None
 
     async def start(self, timeout_s: float) -> None:
         """Return when everything is healthy; on any error everything is stopped first.
@@ -58,13 +62,15 @@ class Supervisor:
             raise
         self.phase = "ready"
         self.write_state()
+        self._watching = asyncio.create_task(self._health.run(), name="watch health")
 
     async def stop(self) -> None:
         """Drain the services, then stop the servers under them. May be called twice."""
         self.phase = "stopping"
         self.write_state()
-        if self._tokens is not None:
-            self._tokens.cancel()
+        for task in (self._tokens, self._watching):
+            if task is not None:
+                task.cancel()
         for group in (self.services, self.parts):
             await asyncio.gather(*(unit.stop() for unit in group))
         self.plan.layout.supervisor.unlink(missing_ok=True)
@@ -76,7 +82,10 @@ class Supervisor:
 
     def write_state(self) -> None:
         """Put down what runs, for `status`, `down` and everybody who wants to call the services."""
-        write_json(self.plan.layout.supervisor, describe_plan(self.plan, self.phase, self.parts, self.services))
+        write_json(self.plan.layout.supervisor, self._describe())
+
+    def _describe(self) -> dict[str, Any]:
+        return describe_plan(self.plan, self.phase, self.parts, self.services, self._health.unwell_since)
 
     async def _start(self) -> None:
         started = time.monotonic()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
-from classifeed.feeds.v1 import feed_pb2, task_pb2
+from classifeed.feeds.v1 import task_pb2
+from classifeed_cli.commands.feed.ending import FailOnRejectedOption, end_fetch
 from classifeed_cli.commands.feed.loading import fetch_feed
 from classifeed_cli.exit_codes import ExitCode
 from classifeed_cli.fetch_view import show_fetch, show_fetches
@@ -16,10 +17,7 @@ from classifeed_cli.options import AddressOption, DataOption, NamespaceOption, S
 from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.paging import collect
 from classifeed_cli.platform.installation import connect
-from classifeed_cli.task_view import show_task
 from classifeed_client import feed_name
-
-_NOTHING_CHANGED: Final = frozenset({feed_pb2.FETCH_OUTCOME_NOT_MODIFIED, feed_pb2.FETCH_OUTCOME_SAME_CONTENT})
 
 
 def register(group: typer.Typer) -> None:
@@ -33,6 +31,7 @@ def run(
     namespace: NamespaceOption = "default",
     force: Annotated[bool, typer.Option("--force", help="Load the file even if nothing changed.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the fetch and for its load.")] = True,
+    fail_on_rejected: FailOnRejectedOption = None,
     timeout: Annotated[float, typer.Option(min=1, help="How long to wait for the end, in seconds.")] = 600,
     data: DataOption = None,
     address: AddressOption = None,
@@ -46,14 +45,13 @@ def run(
         fetch = client.run_feed(name, force=force, request_id=str(uuid.uuid4()))
         if wait:
             fetch, task = fetch_feed(client, out, fetch, timeout)
-    show_fetch(out, fetch)
-    if task is not None:
-        show_task(out, task)
+    if wait:
+        exit_code = end_fetch(out, fetch, task, fail_on_rejected)
+    else:
+        show_fetch(out, fetch)
+        exit_code = ExitCode.DONE
     out.document({"fetch": document_of(fetch), "task": document_of(task) if task else None})
-    if not wait or fetch.outcome in _NOTHING_CHANGED:
-        return ExitCode.DONE
-    loaded = task is not None and task.status == task_pb2.TASK_STATUS_SUCCEEDED
-    return ExitCode.DONE if loaded else ExitCode.REFUSED
+    return exit_code
 
 
 def fetches(

@@ -9,8 +9,11 @@ from typing import Annotated
 import typer
 
 from classifeed.feeds.v1 import feed_pb2, task_pb2
-from classifeed_cli.commands.feed.loading import follow_removal
+from classifeed.search.v1 import search_service_pb2
+from classifeed_cli.commands.feed.ending import FailOnRejectedOption, end_fetch
+from classifeed_cli.commands.feed.loading import fetch_first, follow_removal
 from classifeed_cli.commands.feed.settings import (
+    CurrencyOption,
     Disposition,
     DispositionOption,
     EveryOption,
@@ -21,6 +24,7 @@ from classifeed_cli.commands.feed.settings import (
     UserOption,
     settings_of,
 )
+from classifeed_cli.confirmation import YesOption, confirm, is_terminal
 from classifeed_cli.exit_codes import CommandError, ExitCode
 from classifeed_cli.feed_view import show_feed, show_feeds
 from classifeed_cli.messages import document_of
@@ -29,7 +33,7 @@ from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.paging import collect
 from classifeed_cli.platform.installation import connect
 from classifeed_cli.task_view import show_task
-from classifeed_client import Client, feed_name, seller_name
+from classifeed_client import ApiError, Client, Refused, feed_name, seller_name
 
 _CREDENTIALS = "settings.source.credentials"
 
@@ -53,13 +57,20 @@ def add(
     mode: ModeOption = Mode.REPLACE,
     disposition: DispositionOption = Disposition.DELETE,
     format_id: FormatOption = None,
+    currency: CurrencyOption = None,
     user: UserOption = None,
     header: HeaderOption = None,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the first fetch and for its load.")] = True,
+    fail_on_rejected: FailOnRejectedOption = None,
+    timeout: Annotated[float, typer.Option(min=1, help="How long to wait for the end, in seconds.")] = 600,
     data: DataOption = None,
     address: AddressOption = None,
     as_json: JsonOption = False,
-) -> None:
-    """Have a file fetched by its link, at once and then each hour or as often as --every says."""
+) -> int:
+    """Have a file fetched by its link, at once and then each hour or as often as --every says.
+
+    It waits until the file is loaded, and prints what became of it.
+    """
     out = Output(as_json)
     feed_name(seller, namespace)
     settings, _ = settings_of(
@@ -68,15 +79,24 @@ def add(
         mode=mode,
         disposition=disposition,
         format_id=format_id,
+        currency=currency,
         user=user,
         headers=header,
     )
     with connect(data, address) as client:
         feed = client.create_feed(seller, namespace, settings, request_id=str(uuid.uuid4()))
-    show_feed(out, feed)
-    look = f"classifeed feed fetches {feed_options(seller, namespace)}"
-    out.say(f"It is fetched at once. How it goes:\n  {look}")
-    out.document(document_of(feed))
+        show_feed(out, feed)
+        if not wait:
+            look = f"classifeed feed fetches {feed_options(seller, namespace)}"
+            out.say(f"It is fetched at once. How it goes:\n  {look}")
+            out.document({**document_of(feed), "fetch": None, "task": None})
+            return ExitCode.DONE
+        fetch, task = fetch_first(client, out, feed, timeout)
+    exit_code = end_fetch(out, fetch, task, fail_on_rejected)
+    out.document(
+        {**document_of(feed), "fetch": document_of(fetch), "task": document_of(task) if task is not None else None}
+    )
+    return exit_code
 
 
 def list_feeds(
@@ -86,7 +106,7 @@ def list_feeds(
     address: AddressOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the feeds of a seller by namespace."""
+    """List the feeds of a seller, and what is filled by uploads alone, by namespace."""
     out = Output(as_json)
     parent = seller_name(seller)
     with connect(data, address) as client:
@@ -96,7 +116,7 @@ def list_feeds(
         if found.next_page_token:
             out.say(f"… more than {limit}; ask for more with --limit")
     else:
-        out.say(f"{seller} has no feeds by link. Make one: classifeed feed add URL --seller {seller}")
+        out.say(f"{seller} has neither feeds nor uploads. Make a feed:\n  classifeed feed add URL --seller {seller}")
     out.document(document_of(found))
 
 
@@ -108,6 +128,7 @@ def change(
     mode: ModeOption = None,
     disposition: DispositionOption = None,
     format_id: FormatOption = None,
+    currency: CurrencyOption = None,
     user: UserOption = None,
     header: HeaderOption = None,
     no_credentials: Annotated[
@@ -125,6 +146,7 @@ def change(
         mode=mode,
         disposition=disposition,
         format_id=format_id,
+        currency=currency,
         user=user,
         headers=header,
     )
@@ -146,22 +168,51 @@ def remove(
         Disposition, typer.Option(case_sensitive=False, help="What happens to the offers.")
     ] = Disposition.DELETE,
     timeout: Annotated[float, typer.Option(min=1, help="How long to wait for the end, in seconds.")] = 600,
+    yes: YesOption = False,
     data: DataOption = None,
     address: AddressOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """End a feed, wait until its offers are gone or kept by hand, and print what became of them."""
+    """End a feed, or empty a namespace of uploads, wait for that, and print what became of the offers."""
     out = Output(as_json)
     name = feed_name(seller, namespace)
     with connect(data, address) as client:
-        was_removed = client.get_feed(name).status == feed_pb2.FEED_STATUS_REMOVED
+        before = _find_feed(client, name)
+        is_there = before is None or before.status != feed_pb2.FEED_STATUS_REMOVED
+        if is_there and not yes and is_terminal():
+            confirm(out, _question(client, seller, namespace, disposition), yes=yes)
         feed = client.delete_feed(name, disposition=disposition.value)
         task = follow_removal(client, out, feed, timeout)
+    was_removed = not is_there and before is not None and before.version == feed.version
     how = "was removed before. What became of its offers then:" if was_removed else "is removed."
     out.say(f"Feed {seller}/{namespace} {how}")
     show_task(out, task)
     out.document({"feed": document_of(feed), "task": document_of(task)})
     return ExitCode.DONE if task.status == task_pb2.TASK_STATUS_SUCCEEDED else ExitCode.REFUSED
+
+
+def _find_feed(client: Client, name: str) -> feed_pb2.Feed | None:
+    try:
+        return client.get_feed(name)
+    except Refused as error:
+        if error.reason != "FEED_NOT_FOUND":
+            raise
+        return None  # offers may be there all the same: the removal finds out
+
+
+def _question(client: Client, seller: str, namespace: str, disposition: Disposition) -> str:
+    """What the command asks, with how many offers it is about where that can be told."""
+    becomes = (
+        "are removed" if disposition is Disposition.DELETE else "are kept by hand, and no file changes them any more"
+    )
+    request = search_service_pb2.SearchRequest(client="offers", page_size=1)
+    for field, value in (("seller", seller), ("namespace", namespace)):
+        request.filters.add(field=field).terms.values.add(string_value=value)
+    try:
+        count = f"{client.search(request).total:,} offers in the search"
+    except ApiError:
+        count = "offers; how many cannot be asked now"
+    return f"Remove {seller}/{namespace}? It has {count}. Those that its files brought {becomes}."
 
 
 def _answering(call: Callable[[Client, str], feed_pb2.Feed]) -> Callable[..., None]:

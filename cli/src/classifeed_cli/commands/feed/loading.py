@@ -1,10 +1,9 @@
-"""From a file or a link to an ended load: what `feed upload`, `feed run` and `feed remove` wait for."""
+"""From a file or a link to an ended load: what `feed upload`, `feed add`, `feed run` and `feed remove` wait for."""
 
 from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,8 @@ from pathlib import Path
 from classifeed.feeds.v1 import feed_pb2, task_pb2
 from classifeed_cli.exit_codes import CommandError, ExitCode
 from classifeed_cli.interruption import Interruption
+from classifeed_cli.load_words import load_of
+from classifeed_cli.options import feed_options
 from classifeed_cli.output import Output
 from classifeed_cli.progress import LoadProgress
 from classifeed_client import Client, DeadlineExceeded, Unreachable
@@ -19,6 +20,7 @@ from classifeed_client import Client, DeadlineExceeded, Unreachable
 _RETRY_S = 0.5
 _POLL_S = 0.2
 _NEWEST = 50
+_STUCK = "Where nothing goes on, `classifeed status` says what is wrong."
 _UNSENT = "the file was not sent to its end, so nothing was stored and no offer has changed"
 
 
@@ -50,6 +52,8 @@ def load_file(
     mode: str = "REPLACE",
     disposition: str = "DELETE",
     force: bool = False,
+    allow_removals: bool = False,
+    currency: str | None = None,
     timeout_s: float = 600,
 ) -> task_pb2.Task:
     """Uploads a file and returns its task once it has ended or is held; shows on the way how far it is.
@@ -76,13 +80,15 @@ def load_file(
             mode=mode,
             disposition=disposition,
             force=force,
+            allow_removals=allow_removals,
+            default_currency=currency or "",
             request_id=str(uuid.uuid4()),
             timeout_s=timeout_s,
             on_sent=on_sent,
         )
         interruption.words = _waited(f"the file is stored, and its load goes on; see {look}")
         progress.waiting("waiting for the load")
-        name = client.wait_for_task(stored, timeout_s=max(1.0, deadline.left_s))
+        name = client.wait_for_task_name(stored, timeout_s=max(1.0, deadline.left_s))
         return follow_task(client, progress, interruption, name, deadline)
 
 
@@ -97,16 +103,36 @@ def follow_task(
     seller_id, namespace, number = name.split("/")[1::2]
     look = f"classifeed task show {seller_id} {namespace} {number}"
     interruption.words = _waited(f"load {number} goes on; see {look}")
-    for task in _watch(client, progress, name, deadline):
-        if task.status != task_pb2.TASK_STATUS_IN_PROGRESS:
-            return task
-        progress.task(task)
-    raise CommandError(
-        ExitCode.TIME_OUT,
-        "TASK_NOT_ENDED",
-        f"Task {number} has not ended within {deadline.timeout_s:g} s; it goes on. Look again: {look}",
-        {"task": name},
-    )
+
+    def show(task: task_pb2.Task) -> None:
+        if task.status == task_pb2.TASK_STATUS_IN_PROGRESS:
+            progress.task(task)
+
+    try:
+        return client.wait_for_task(
+            name,
+            timeout_s=deadline.left_s,
+            on_change=show,
+            on_silence=lambda: progress.waiting("waiting for the service"),
+        )
+    except DeadlineExceeded as error:
+        raise CommandError(
+            ExitCode.TIME_OUT,
+            "TASK_NOT_ENDED",
+            f"Task {number} has not ended within {deadline.timeout_s:g} s; it goes on. {_STUCK} Look again: {look}",
+            {"task": name},
+        ) from error
+
+
+def follow_load(client: Client, out: Output, name: str, timeout_s: float) -> task_pb2.Task:
+    """Returns a task once it has ended or is held; shows on the way how far it is.
+
+    Raises:
+        CommandError: the time ran out, or Ctrl-C; the task goes on.
+    """
+    with Interruption("") as interruption, LoadProgress(out) as progress:
+        progress.waiting("waiting for its end")
+        return follow_task(client, progress, interruption, name, Deadline.after(timeout_s))
 
 
 def fetch_feed(
@@ -127,7 +153,46 @@ def fetch_feed(
         fetch = client.wait_for_fetch(asked, timeout_s=timeout_s, on_change=progress.fetch)
         if fetch.outcome != feed_pb2.FETCH_OUTCOME_LOADED or not fetch.task:
             return fetch, None
-        return fetch, follow_task(client, progress, interruption, fetch.task, deadline)
+        task = follow_task(client, progress, interruption, fetch.task, deadline)
+        fetch.load.CopyFrom(load_of(task))
+        return fetch, task
+
+
+def fetch_first(
+    client: Client, out: Output, feed: feed_pb2.Feed, timeout_s: float
+) -> tuple[feed_pb2.Fetch, task_pb2.Task | None]:
+    """Return the first fetch of a feed that was just made, as `fetch_feed` does: the loader begins it by itself.
+
+    Raises:
+        CommandError: the time ran out, or Ctrl-C; the feed is made, and fetch and load go on.
+        ApiError: a call was refused.
+    """
+    deadline = Deadline.after(timeout_s)
+    look = f"classifeed feed fetches {feed_options(feed.seller_id, feed.namespace)}"
+    with Interruption(_waited(f"the feed is made, and its fetch goes on; see {look}")), LoadProgress(out) as progress:
+        progress.waiting("waiting for the fetch")
+        fetch = _find_fetch(client, feed, deadline)
+    if fetch is None:
+        raise CommandError(
+            ExitCode.TIME_OUT,
+            "FETCH_NOT_BEGUN",
+            f"The feed is made, but its first fetch has not begun within {timeout_s:g} s; it will. "
+            f"{_STUCK} Look again: {look}",
+            {"feed": feed.name},
+        )
+    return fetch_feed(client, out, fetch, deadline.left_s)
+
+
+def _find_fetch(client: Client, feed: feed_pb2.Feed, deadline: Deadline) -> feed_pb2.Fetch | None:
+    """The newest fetch by this version of a feed, as soon as there is one; a service that restarts is waited for."""
+    while True:
+        with suppress(Unreachable, DeadlineExceeded):
+            for fetch in client.list_fetches(feed.name, page_size=1).fetches:
+                if fetch.feed_version >= feed.version:
+                    return fetch
+        if not deadline.left_s:
+            return None
+        time.sleep(min(_POLL_S, deadline.left_s))
 
 
 def follow_removal(client: Client, out: Output, feed: feed_pb2.Feed, timeout_s: float) -> task_pb2.Task:
@@ -154,21 +219,10 @@ def follow_removal(client: Client, out: Output, feed: feed_pb2.Feed, timeout_s: 
         ExitCode.TIME_OUT,
         "TASK_NOT_MADE",
         f"The feed is removed, but its offers were not seen to go within {timeout_s:g} s; they will. "
-        f"Look again: {look}",
+        f"{_STUCK} Look again: {look}",
         {"feed": feed.name},
     )
 
 
 def _waited(goes_on: str) -> str:
     return f"only the waiting has ended, {goes_on}"
-
-
-def _watch(client: Client, progress: LoadProgress, name: str, deadline: Deadline) -> Iterator[task_pb2.Task]:
-    """Yields the task at each change until the time is over; a service that restarts is waited for."""
-    while (left_s := deadline.left_s) > 0:
-        try:
-            yield from client.watch_task(name, timeout_s=left_s)
-        except (Unreachable, DeadlineExceeded):  # the deadline may be that of a call behind the service
-            if deadline.left_s > _RETRY_S:
-                progress.waiting("waiting for the service")
-            time.sleep(min(_RETRY_S, deadline.left_s))

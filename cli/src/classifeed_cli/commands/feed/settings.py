@@ -16,7 +16,21 @@ from classifeed_client import format_name
 
 PASSWORD_VARIABLE: Final = "CLASSIFEED_FEED_PASSWORD"  # noqa: S105
 ANY_FORMAT: Final = "any"
+NO_CURRENCY: Final = "none"
 _HEADER = re.compile(r"([A-Za-z0-9-]{1,64}):[ \t]*(.*)")
+
+
+def _currency_code(text: str) -> str:
+    """Returns the code of a currency in capitals; empty for none.
+
+    Raises:
+        typer.BadParameter: it is not made of three letters.
+    """
+    if text.lower() == NO_CURRENCY:
+        return ""
+    if not (len(text) == 3 and text.isascii() and text.isalpha()):
+        raise typer.BadParameter(f"{text!r} is not the code of a currency, such as RUB, KZT, USD or EUR")
+    return text.upper()
 
 
 class Mode(StrEnum):
@@ -53,6 +67,15 @@ FormatOption = Annotated[
     str | None,
     typer.Option("--format", help=f"The one format that the file may have (`feed formats`), or `{ANY_FORMAT}`."),
 ]
+CurrencyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--currency",
+        parser=_currency_code,
+        metavar="CODE",
+        help=f"Currency of amounts for which the file names none, such as RUB; `{NO_CURRENCY}`: as its format says.",
+    ),
+]
 UserOption = Annotated[
     str | None,
     typer.Option("--user", help=f"Name for a site that asks; its password is asked, or is in {PASSWORD_VARIABLE}."),
@@ -70,6 +93,7 @@ def settings_of(
     mode: Mode | None = None,
     disposition: Disposition | None = None,
     format_id: str | None = None,
+    currency: str | None = None,
     user: str | None = None,
     headers: list[str] | None = None,
 ) -> tuple[feed_pb2.FeedSettings, list[str]]:
@@ -98,6 +122,9 @@ def settings_of(
     if format_id is not None:
         settings.format = "" if format_id == ANY_FORMAT else format_name(format_id).rpartition("/")[2]
         paths.append("settings.format")
+    if currency is not None:
+        settings.default_currency = currency
+        paths.append("settings.default_currency")
     return settings, paths
 
 

@@ -7,15 +7,13 @@ from typing import Annotated
 
 import typer
 
-from classifeed.feeds.v1 import task_pb2
+from classifeed_cli.commands.feed.ending import FailOnRejectedOption, end_load
 from classifeed_cli.commands.feed.loading import load_file
-from classifeed_cli.commands.feed.settings import Disposition, Mode
-from classifeed_cli.exit_codes import ExitCode
+from classifeed_cli.commands.feed.settings import CurrencyOption, Disposition, Mode
 from classifeed_cli.messages import document_of
 from classifeed_cli.options import AddressOption, DataOption, NamespaceOption, SellerOption
 from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.platform.installation import connect
-from classifeed_cli.task_view import show_task
 from classifeed_client import feed_name
 
 
@@ -36,6 +34,11 @@ def upload(
         Disposition, typer.Option(case_sensitive=False, help="What happens to offers that a REPLACE load lacks.")
     ] = Disposition.DELETE,
     force: Annotated[bool, typer.Option("--force", help="Load although the namespace has a feed by link.")] = False,
+    allow_removals: Annotated[
+        bool, typer.Option("--allow-removals", help="Load it at once, however many offers it removes.")
+    ] = False,
+    fail_on_rejected: FailOnRejectedOption = None,
+    currency: CurrencyOption = None,
     timeout: Annotated[float, typer.Option(min=1, help="How long to wait for the end, in seconds.")] = 600,
     data: DataOption = None,
     address: AddressOption = None,
@@ -54,8 +57,10 @@ def upload(
             mode=mode.value,
             disposition=disposition.value,
             force=force,
+            allow_removals=allow_removals,
+            currency=currency,
             timeout_s=timeout,
         )
-    show_task(out, task)
+    exit_code = end_load(out, task, fail_on_rejected)
     out.document(document_of(task))
-    return ExitCode.DONE if task.status == task_pb2.TASK_STATUS_SUCCEEDED else ExitCode.REFUSED
+    return exit_code

@@ -12,7 +12,9 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from classifeed.jobs.v1 import job_pb2, job_service_pb2
 from classifeed_cli.commands.jobs.options import JobArgument, QueueArgument, ServiceOption, connect_jobs
 from classifeed_cli.commands.jobs.waiting import end_with, wait_for_job
+from classifeed_cli.confirmation import YesOption, confirm
 from classifeed_cli.durations import parse_duration
+from classifeed_cli.exit_codes import ExitCode
 from classifeed_cli.job_services import ask_all, choose, find_job
 from classifeed_cli.job_view import job_document, show_unreachable, status_of
 from classifeed_cli.messages import document_of
@@ -94,11 +96,12 @@ def retry(
     queue: Annotated[str, typer.Option(help="Instead of one job: all failed ones of this queue.")] = "",
     task: Annotated[str, typer.Option(help="Of those, only this task.")] = "",
     since: Annotated[str, typer.Option(help="Of those, only what failed within this time: 10m, 1h, 1d.")] = "",
+    yes: YesOption = False,
     service: ServiceOption = "",
     data: DataOption = None,
     address: AddressOption = None,
     as_json: JsonOption = False,
-) -> None:
+) -> int:
     """Try failed jobs again, with all their attempts before them."""
     out = Output(as_json)
     if bool(job_id) == bool(queue):
@@ -110,7 +113,10 @@ def retry(
             job = client.retry_job(owner, job_id)
             out.say(f"{job_id}: {status_of(job.status)}")
             out.document(job_document(owner, job))
-            return
+            return ExitCode.DONE
+        only = f" of the task {task}" if task else ""
+        lately = f" that failed within {since}" if since else ""
+        confirm(out, f"Try all failed jobs{only} of the queue {queue} again{lately}?", yes=yes)
         request = job_service_pb2.RetryJobsRequest(queue=queue, task=task)
         if since:
             request.failed_since.CopyFrom(_before_now(parse_duration(since)))
@@ -119,6 +125,7 @@ def retry(
     out.say(f"{retried} {'job waits' if retried == 1 else 'jobs wait'} for another try.")
     left_out = show_unreachable(out, asked)
     out.document({"retried": str(retried), **left_out})
+    return asked.exit_code
 
 
 def _object(text: str) -> dict[str, Any]:

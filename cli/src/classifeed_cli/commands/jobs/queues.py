@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import typer
 
+from classifeed.jobs.v1 import job_pb2
 from classifeed_cli.commands.jobs.options import QueueArgument, ServiceOption, connect_jobs
-from classifeed_cli.exit_codes import refused
+from classifeed_cli.confirmation import YesOption, confirm
+from classifeed_cli.exit_codes import refused, unavailable
 from classifeed_cli.job_services import ask_all, choose
 from classifeed_cli.job_view import show_locks, show_queues, show_unreachable
 from classifeed_cli.messages import document_of
 from classifeed_cli.options import AddressOption, DataOption
 from classifeed_cli.output import JsonOption, Output
+from classifeed_client import JobClient
 
 
 def register(group: typer.Typer) -> None:
@@ -23,7 +27,7 @@ def register(group: typer.Typer) -> None:
 
 def queues(
     service: ServiceOption = "", data: DataOption = None, address: AddressOption = None, as_json: JsonOption = False
-) -> None:
+) -> int:
     """List the queues: what waits, what runs, and how many processes work them."""
     out = Output(as_json)
     with connect_jobs(data, address) as client:
@@ -32,17 +36,25 @@ def queues(
     left_out = show_unreachable(out, asked)
     found = [{"service": name, **document_of(queue)} for name, listed in asked.answers.items() for queue in listed]
     out.document({"queues": found, **left_out})
+    return asked.exit_code
 
 
 def pause(
     queue: QueueArgument,
+    yes: YesOption = False,
     service: ServiceOption = "",
     data: DataOption = None,
     address: AddressOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Hold back the jobs of a queue; those that run go on."""
-    _switch(Output(as_json), data, address, service, queue, is_paused=True)
+    out = Output(as_json)
+
+    def ask(owners: Sequence[str]) -> None:
+        whose = " and ".join(owners)
+        confirm(out, f"Pause {queue} of {whose}? No job of it begins until `classifeed jobs resume {queue}`.", yes=yes)
+
+    _switch(out, data, address, service, queue, JobClient.pause_queue, ask)
 
 
 def resume(
@@ -53,12 +65,12 @@ def resume(
     as_json: JsonOption = False,
 ) -> None:
     """Let the jobs of a queue run again."""
-    _switch(Output(as_json), data, address, service, queue, is_paused=False)
+    _switch(Output(as_json), data, address, service, queue, JobClient.resume_queue)
 
 
 def locks(
     service: ServiceOption = "", data: DataOption = None, address: AddressOption = None, as_json: JsonOption = False
-) -> None:
+) -> int:
     """List who holds which lock key since when."""
     out = Output(as_json)
     with connect_jobs(data, address) as client:
@@ -70,21 +82,37 @@ def locks(
     left_out = show_unreachable(out, asked)
     found = [{"service": name, **document_of(lock)} for name, listed in asked.answers.items() for lock in listed]
     out.document({"locks": found, **left_out})
+    return asked.exit_code
 
 
-def _switch(out: Output, data: Path | None, address: str | None, service: str, queue: str, *, is_paused: bool) -> None:
+def _switch(
+    out: Output,
+    data: Path | None,
+    address: str | None,
+    service: str,
+    queue: str,
+    switch: Callable[[JobClient, str, str], job_pb2.Queue],
+    ask: Callable[[Sequence[str]], None] = lambda _: None,
+) -> None:
     with connect_jobs(data, address) as client:
         owners = choose(client, service)
         if not service:
             asked = ask_all(owners, client.list_queues)
             show_unreachable(out, asked)
             owners = [name for name, found in asked.answers.items() if any(each.queue == queue for each in found)]
+            if not owners and asked.unreachable:
+                away = ", ".join(asked.unreachable)
+                raise unavailable(
+                    "QUEUE_NOT_FOUND",
+                    f"No service that answers has a queue {queue}, and {away} does not. See `classifeed status`.",
+                    queue=queue,
+                )
         if not owners:
             raise refused(
                 "QUEUE_NOT_FOUND", f"No service has a queue {queue} now. Say whose it will be: --service", queue=queue
             )
-        switch = client.pause_queue if is_paused else client.resume_queue
-        switched = {name: switch(name, queue) for name in owners}
+        ask(owners)
+        switched = {name: switch(client, name, queue) for name in owners}
     for name, found in switched.items():
         out.say(f"{found.queue} of {name} {'is paused' if found.paused else 'goes on'}.")
     out.document({"queues": [{"service": name, **document_of(found)} for name, found in switched.items()]})

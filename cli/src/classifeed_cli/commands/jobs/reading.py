@@ -62,7 +62,7 @@ def list_jobs(
     data: DataOption = None,
     address: AddressOption = None,
     as_json: JsonOption = False,
-) -> None:
+) -> int:
     """List jobs, the newest first, for how long each has stood so, and what failed."""
     out = Output(as_json)
     wanted = job_service_pb2.ListJobsRequest(queue=queue, task=task, lock_key=lock_key)
@@ -89,3 +89,4 @@ def list_jobs(
         out.say("There are no such jobs.")
     left_out = show_unreachable(out, asked)
     out.document({"jobs": [job_document(name, job) for name, job in jobs[:limit]], **left_out})
+    return asked.exit_code

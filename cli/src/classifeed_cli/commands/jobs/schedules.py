@@ -34,7 +34,7 @@ def list_schedules(
     data: DataOption = None,
     address: AddressOption = None,
     as_json: JsonOption = False,
-) -> None:
+) -> int:
     """List the schedules, and when their jobs come."""
     out = Output(as_json)
     with connect_jobs(data, address) as client:
@@ -56,6 +56,7 @@ def list_schedules(
         out.say("There are no schedules.")
     left_out = show_unreachable(out, asked)
     out.document({"schedules": [_document(name, schedule) for name, schedule in found], **left_out})
+    return asked.exit_code
 
 
 def pause(
@@ -64,11 +65,11 @@ def pause(
     data: DataOption = None,
     address: AddressOption = None,
     as_json: JsonOption = False,
-) -> None:
+) -> int:
     """Make no jobs of a schedule until it is resumed; what it misses meanwhile is not made up for."""
     out = Output(as_json)
     with connect_jobs(data, address) as client:
-        _switch(out, choose(client, service), lambda owner: client.pause_schedule(owner, name))
+        return _switch(out, choose(client, service), lambda owner: client.pause_schedule(owner, name))
 
 
 def resume(
@@ -77,20 +78,21 @@ def resume(
     data: DataOption = None,
     address: AddressOption = None,
     as_json: JsonOption = False,
-) -> None:
+) -> int:
     """Let a paused schedule go on with its next slot."""
     out = Output(as_json)
     with connect_jobs(data, address) as client:
-        _switch(out, choose(client, service), lambda owner: client.resume_schedule(owner, name))
+        return _switch(out, choose(client, service), lambda owner: client.resume_schedule(owner, name))
 
 
-def _switch(out: Output, services: list[str], switch: Callable[[str], schedule_pb2.Schedule]) -> None:
+def _switch(out: Output, services: list[str], switch: Callable[[str], schedule_pb2.Schedule]) -> int:
     switched = ask_all(services, switch, absent="SCHEDULE_NOT_FOUND")
     left_out = show_unreachable(out, switched)
     for owner, schedule in switched.answers.items():
         out.say(f"{schedule.name} of {owner} {'is paused' if schedule.paused else 'goes on'}.")
     found = [_document(owner, schedule) for owner, schedule in switched.answers.items()]
     out.document({"schedules": found, **left_out})
+    return switched.exit_code
 
 
 def _document(service: str, schedule: schedule_pb2.Schedule) -> dict[str, object]:

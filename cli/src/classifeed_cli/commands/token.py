@@ -1,0 +1,138 @@
+"""`classifeed token …`: tokens with which other teams call the services."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from classifeed_cli.durations import parse_duration
+from classifeed_cli.exit_codes import CommandError, refused
+from classifeed_cli.options import DataOption, data_folder
+from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.platform.credentials import write_private
+from classifeed_cli.platform.layout import Layout
+from classifeed_common.auth import TeamToken, create_team_token, list_team_tokens, revoke_team_token
+
+_app = typer.Typer(help="Tokens with which other teams call the services.", no_args_is_help=True)
+_KeysOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--keys", help="Folder of the installation's keys, with operator.pem.", show_default="that of the data folder"
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the group."""
+    app.add_typer(_app, name="token")
+
+
+@_app.command()
+def create(
+    team: Annotated[str, typer.Option("--for", help="Team that gets the token; stands in the audit log.")],
+    may: Annotated[
+        list[str],
+        typer.Option("--may", help="SERVICE/METHOD, SERVICE/*, or read for all that changes nothing; may be repeated."),
+    ],
+    ttl: Annotated[str, typer.Option("--ttl", help="How long it is good: 12h, 30d; at most 366d.")] = "30d",
+    out_file: Annotated[
+        Path | None, typer.Option("--out", help="File for the token, mode 0600, instead of printing it.")
+    ] = None,
+    keys: _KeysOption = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a token for another team and print it once; only what it is for is kept."""
+    out = Output(as_json)
+    patterns = [pattern for each in may for pattern in each.split(",") if pattern]
+    folder = _folder(keys, data)
+    try:
+        token, record = create_team_token(folder, team, patterns, parse_duration(ttl))
+    except FileNotFoundError as error:
+        raise _no_keys(folder) from error
+    except ValueError as error:
+        raise refused("TOKEN_REFUSED", f"{error}.") from error
+    if out_file is not None:
+        write_private(out_file, token)
+    elif not as_json:
+        typer.echo(token)
+    where = f" It is in {out_file}." if out_file is not None else ""
+    out.progress(
+        f"Token {record.token_id} of {team}: {len(record.may)} methods, until {_moment(record.expires_at)}.{where} "
+        f"Withdraw it with `classifeed token revoke {record.token_id}`."
+    )
+    out.document(_document(record) | ({"file": str(out_file)} if out_file is not None else {"token": token}))
+
+
+@_app.command("list")
+def list_tokens(keys: _KeysOption = None, data: DataOption = None, as_json: JsonOption = False) -> None:
+    """List the tokens that were made, the oldest first."""
+    out = Output(as_json)
+    records = list_team_tokens(_folder(keys, data))
+    if records:
+        rows = ((each.token_id, each.team, _state(each), _moment(each.expires_at), _methods(each)) for each in records)
+        out.table(("token", "team", "state", "until", "methods"), rows)
+    else:
+        out.say("No tokens were made for other teams.")
+    out.document({"tokens": [_document(record) for record in records]})
+
+
+@_app.command()
+def revoke(
+    token_id: Annotated[str, typer.Argument(help="Id of the token, from `classifeed token list`.")],
+    keys: _KeysOption = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Withdraw a token: the services refuse it from their next call on. Idempotent."""
+    out = Output(as_json)
+    try:
+        record = revoke_team_token(_folder(keys, data), token_id)
+    except LookupError as error:
+        raise refused("TOKEN_NOT_FOUND", f"There is no token {token_id}. See `classifeed token list`.") from error
+    out.say(f"Token {token_id} of {record.team} is withdrawn.")
+    out.document(_document(record))
+
+
+def _folder(keys: Path | None, data: Path | None) -> Path:
+    return keys if keys is not None else Layout(data_folder(data)).keys
+
+
+def _no_keys(folder: Path) -> CommandError:
+    return refused(
+        "CALLER_HAS_NO_KEY",
+        f"{folder} has no operator.pem, which signs tokens. Start the installation once with `classifeed up`, or name "
+        "the folder of its keys with --keys.",
+    )
+
+
+def _state(record: TeamToken) -> str:
+    if record.revoked_at is not None:
+        return "withdrawn"
+    return "expired" if record.expires_at <= datetime.now(UTC).timestamp() else "good"
+
+
+def _methods(record: TeamToken) -> str:
+    short = [method.rpartition(".")[2] for method in record.may]
+    return ", ".join(short[:3]) + (f" and {len(short) - 3} more" if len(short) > 3 else "")
+
+
+def _moment(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _document(record: TeamToken) -> dict[str, Any]:
+    def moment(seconds: int | None) -> str | None:
+        return None if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    return {
+        "token_id": record.token_id,
+        "team": record.team,
+        "may": list(record.may),
+        "create_time": moment(record.created_at),
+        "expire_time": moment(record.expires_at),
+        "revoke_time": moment(record.revoked_at),
+    }

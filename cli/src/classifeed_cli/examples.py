@@ -1,0 +1,82 @@
+"""An example for the help of each command. Tests type them, so they stay true."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import typer
+
+EXAMPLES: Final = {
+    "demo": ("classifeed demo",),
+    "doctor": ("classifeed doctor",),
+    "down": ("classifeed down",),
+    "feed add": (
+        "classifeed feed add https://shop.example/p.yml --seller my-shop --every 2h",
+        "classifeed feed add https://shop.example/p.yml --seller my-shop --no-wait",
+    ),
+    "feed fetches": ("classifeed feed fetches --seller my-shop --limit 5",),
+    "feed formats": ("classifeed feed formats", "classifeed feed formats yml --sample sample.xml"),
+    "feed list": ("classifeed feed list --seller my-shop",),
+    "feed pause": ("classifeed feed pause --seller my-shop",),
+    "feed remove": ("classifeed feed remove --seller my-shop --disposition MAKE_MANUAL",),
+    "feed resume": ("classifeed feed resume --seller my-shop",),
+    "feed run": ("classifeed feed run --seller my-shop --force",),
+    "feed set": ("classifeed feed set --seller my-shop --every 30m",),
+    "feed show": ("classifeed feed show --seller my-shop --namespace summer",),
+    "feed upload": (
+        "classifeed feed upload price.yml --seller my-shop",
+        "classifeed feed upload price.yml --seller my-shop --fail-on-rejected=10%",
+    ),
+    "index refill": ("classifeed index refill --shard 3",),
+    "index republish": ("classifeed index republish --seller my-shop",),
+    "index status": ("classifeed index status",),
+    "jobs cancel": ("classifeed jobs cancel 0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b",),
+    "jobs list": ("classifeed jobs list --queue feed.process --status failed",),
+    "jobs locks": ("classifeed jobs locks",),
+    "jobs pause": ("classifeed jobs pause feed.fetch",),
+    "jobs queues": ("classifeed jobs queues",),
+    "jobs resume": ("classifeed jobs resume feed.fetch",),
+    "jobs retry": ("classifeed jobs retry --queue feed.fetch --since 1h",),
+    "jobs schedules list": ("classifeed jobs schedules list",),
+    "jobs schedules pause": ("classifeed jobs schedules pause nightly",),
+    "jobs schedules resume": ("classifeed jobs schedules resume nightly",),
+    "jobs status": ("classifeed jobs status 0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b",),
+    "jobs trigger": ("classifeed jobs trigger etl.default load.customers --lock-key c",),
+    "logs": ("classifeed logs processor -f", "classifeed logs --task my-shop/default/1763956803123456"),
+    "offer explain": ("classifeed offer explain my-shop default S-016",),
+    "offer list": ("classifeed offer list my-shop default --limit 10",),
+    "offer show": ("classifeed offer show my-shop default S-016",),
+    "search": ('classifeed search "garden bench" --seller my-shop',),
+    "settle": ("classifeed settle --timeout 30",),
+    "status": ("classifeed status", "classifeed status --json"),
+    "task cancel": ("classifeed task cancel my-shop default latest",),
+    "task confirm": ("classifeed task confirm my-shop default 1763956803123456",),
+    "task errors": (
+        "classifeed task errors my-shop default",
+        "classifeed task errors my-shop default latest --xlsx errors.xlsx",
+    ),
+    "task list": ("classifeed task list my-shop default",),
+    "task reject": ("classifeed task reject my-shop default 1763956803123456",),
+    "task rerun": ("classifeed task rerun my-shop default 1763956803123456",),
+    "task show": ("classifeed task show my-shop default latest",),
+    "token create": (
+        "classifeed token create --for shop --may read --ttl 30d",
+        "classifeed token create --for shop --may FeedService/UploadFeed --ttl 12h",
+    ),
+    "token list": ("classifeed token list",),
+    "token revoke": ("classifeed token revoke 0f3c9a1be2d84c7795d6a2f41b0c8e37",),
+    "up": ("classifeed up --detach",),
+}
+
+
+def add_examples(app: typer.Typer, above: str = "") -> None:
+    """Put the examples below the help of all commands of an application and of its groups."""
+    for command in app.registered_commands:
+        assert command.callback is not None
+        name = command.name or command.callback.__name__.replace("_", "-")
+        shown = EXAMPLES.get(f"{above} {name}".strip(), ())
+        # Lines of their own: what follows on another would be joined to it.
+        command.epilog = "\n\n".join(["For example:", *shown]) if shown else None
+    for group in app.registered_groups:
+        assert group.typer_instance is not None
+        add_examples(group.typer_instance, f"{above} {group.name}".strip())

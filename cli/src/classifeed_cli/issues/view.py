@@ -1,0 +1,46 @@
+"""Groups of issues for people: what is wrong, what to change, the place with a caret, and where else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from classifeed.feeds.v1 import load_pb2
+from classifeed_cli.excerpt import excerpt_lines
+from classifeed_cli.issues.groups import Group
+from classifeed_cli.messages import enum_label
+from classifeed_cli.output import Output
+from classifeed_cli.wrapping import one_line
+
+
+def show_groups(out: Output, groups: Sequence[Group]) -> None:
+    """Print a block for each group, with an empty line between two."""
+    for number, group in enumerate(groups):
+        if number:
+            out.say("")
+        _show(out, group)
+
+
+def _show(out: Output, group: Group) -> None:
+    first = group.first
+    level = enum_label(load_pb2.IssueLevel.DESCRIPTOR, first.level).lower()
+    times = f", {group.count:,} times" if group.count > 1 else ""
+    about = f", {one_line(first.field)}" if first.field else ""
+    out.say(f"{one_line(first.title)} ({level} {first.code}{about}){times}")
+    out.say(f"  {one_line(first.message)}", hang=2)
+    if first.suggestion:
+        out.say(f"  {one_line(first.suggestion)}", hang=2)
+    out.say(f"  {_place(first)}: {one_line(first.external_id)}", hang=4)
+    for line in excerpt_lines(first.excerpt, first.value, None if out.edge is None else out.edge - 4):
+        out.say(f"    {line}")
+    if group.further:
+        places = ", ".join(f"{_line(each)} {one_line(each.external_id)}" for each in group.further)
+        left = group.count - 1 - len(group.further)
+        out.say(f"  also {places}{f' and {left:,} more' if left else ''}", hang=4)
+
+
+def _place(issue: load_pb2.OfferError) -> str:
+    return f"{_line(issue)}, column {issue.column}" if issue.line and issue.column else _line(issue)
+
+
+def _line(issue: load_pb2.OfferError) -> str:
+    return f"line {issue.line}" if issue.line else f"offer {issue.ordinal} of the file"

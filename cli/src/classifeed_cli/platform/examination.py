@@ -1,0 +1,147 @@
+"""What is wrong with a running installation: each part and service is asked now, in at most 3 s for all of them.
+
+The supervisor asks every few seconds, so that there is a record of since when; `status` and `doctor` ask once more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from classifeed_cli.platform.part_probe import find_fault
+from classifeed_cli.platform.probe import get_readiness
+from classifeed_common.embedded.process import ProcessIdentity
+
+SUPERVISOR: Final = "supervisor"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong.
+
+    Attributes:
+        text: what, in words.
+        since: when it was first seen, ISO 8601; empty: not known yet.
+        fix: what to do; empty where the text says it.
+    """
+
+    text: str
+    since: str = ""
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How a part or a service is: RUNNING, SERVING, STARTING, NOT_SERVING or DOWN, and what is wrong with it."""
+
+    state: str
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def is_well(self) -> bool:
+        """Whether it does all that it should."""
+        return not self.problems and self.state in {"RUNNING", "SERVING"}
+
+
+async def examine(document: Mapping[str, Any]) -> dict[str, Health]:
+    """Return how the supervisor, each part and each service of a run document is, in this order.
+
+    Args:
+        document: what the supervisor has written; `unwell_since` of it says since when what was seen unwell.
+    """
+    addresses = addresses_of_parts(document)
+    parts, services = document["parts"], document["services"]
+    found = await asyncio.gather(
+        *(_examine_part(name, part, addresses[name]) for name, part in parts.items()),
+        *(_examine_service(service) for service in services.values()),
+    )
+    healths = {SUPERVISOR: _examine_supervisor(document), **dict(zip([*parts, *services], found, strict=True))}
+    unwell = {name for name, health in healths.items() if not health.is_well}
+    since = document.get("unwell_since", {})
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return {
+        name: replace(health, problems=tuple(_complete(each, since.get(name, now), unwell) for each in health.problems))
+        for name, health in healths.items()
+    }
+
+
+def addresses_of_parts(document: Mapping[str, Any]) -> dict[str, str]:
+    """Return where each embedded server of a run document listens, host:port."""
+    known = {"kafka": document["kafka"], "s3": ((document["s3"] or {}).get("endpoint") or "").removeprefix("http://")}
+    dsn = next(iter(document["postgres"].values()), "")
+    known["postgres"] = dsn.rpartition("@")[2].partition("/")[0]
+    return {name: part.get("address") or known[name] or "" for name, part in document["parts"].items()}
+
+
+def identity_of(process: Mapping[str, Any]) -> ProcessIdentity | None:
+    """Return the identity that a run document names, None when it names none."""
+    return ProcessIdentity(process["pid"], process["started"]) if process.get("pid") else None
+
+
+def _examine_supervisor(document: Mapping[str, Any]) -> Health:
+    identity = identity_of(document)
+    if identity is not None and identity.pid != os.getpid() and identity.is_suspended():
+        return Health("NOT_SERVING", (_suspended(identity.pid, "nothing that ends is started again meanwhile"),))
+    return Health("RUNNING")
+
+
+async def _examine_part(name: str, part: Mapping[str, Any], address: str) -> Health:
+    if (ill := _examine_process(part)) is not None:
+        return ill
+    fault = await find_fault(name, address)
+    if not part["ready"]:
+        return _starting(fault or "")
+    return Health("RUNNING") if fault is None else Health("NOT_SERVING", (Problem(fault, fix=_restart(part["pid"])),))
+
+
+async def _examine_service(service: Mapping[str, Any]) -> Health:
+    if (ill := _examine_process(service)) is not None:
+        return ill
+    readiness = await get_readiness(service["http"])
+    if readiness is None and not service.get("ready", True):
+        return _starting("")
+    if readiness is None:
+        text = f"does not answer http://{service['http']}/health/ready"
+        return Health("NOT_SERVING", (Problem(text, fix=_restart(service["pid"])),))
+    problems = tuple(Problem(text, since) for text, since in readiness.problems)
+    return Health("SERVING" if readiness.is_ready else "NOT_SERVING", problems)
+
+
+def _examine_process(process: Mapping[str, Any]) -> Health | None:
+    """Return what the process itself shows: it has ended, or stands still. None: it runs."""
+    identity = identity_of(process)
+    if identity is None or not identity.is_running():
+        fix = "The supervisor starts it again; its log says why it ended."
+        return Health("DOWN", (Problem("its process does not run", fix=fix),))
+    if identity.is_suspended():
+        return Health("NOT_SERVING", (_suspended(identity.pid, "whatever needs it waits"),))
+    return None
+
+
+def _starting(fault: str) -> Health:
+    text = f"is starting: {fault}" if fault else "is starting"
+    return Health("STARTING", (Problem(text, fix="Wait; its log says how far it is."),))
+
+
+def _suspended(pid: int, effect: str) -> Problem:
+    return Problem(
+        f"its process {pid} was stopped by a signal and stands still: {effect}",
+        fix=f"`kill -CONT {pid}` lets it go on.",
+    )
+
+
+def _restart(pid: int) -> str:
+    return f"See its log. `kill -9 {pid}` ends the process, and the supervisor starts it again."
+
+
+def _complete(problem: Problem, since: str, unwell: Collection[str]) -> Problem:
+    """Return the problem with its time, and with what to do about something missing that is another's problem."""
+    fix = problem.fix
+    missed = problem.text.partition(":")[0]
+    if not fix and missed in unwell:
+        fix = f"It goes on by itself once {missed} does."
+    return replace(problem, since=problem.since or since, fix=fix)

@@ -1,0 +1,53 @@
+"""Since when something of an installation has been unwell: the supervisor's own look, every few seconds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from classifeed_cli.platform.examination import Health, examine
+
+PERIOD_S: Final = 3.0
+
+
+class HealthWatch:
+    """Remembers since when what has been unwell; a process that is started again and again stays unwell meanwhile.
+
+    Args:
+        describe: returns the run document.
+        on_change: told after something fell ill or recovered.
+        progress: told so in words.
+    """
+
+    def __init__(
+        self,
+        describe: Callable[[], Mapping[str, Any]],
+        on_change: Callable[[], None],
+        progress: Callable[[str], None],
+    ) -> None:
+        self._describe = describe
+        self._on_change = on_change
+        self._progress = progress
+        self.unwell_since: dict[str, str] = {}
+
+    async def run(self) -> None:
+        """Look until cancelled."""
+        while True:
+            await asyncio.sleep(PERIOD_S)
+            self.note(await examine(self._describe()))
+
+    def note(self, healths: Mapping[str, Health]) -> None:
+        """Take what a look has found."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        unwell = {name: health for name, health in healths.items() if not health.is_well}
+        fell_ill = unwell.keys() - self.unwell_since.keys()
+        recovered = self.unwell_since.keys() - unwell.keys()
+        for name in sorted(fell_ill):
+            self._progress(f"{name}: {'; '.join(problem.text for problem in unwell[name].problems)}")
+        for name in sorted(recovered):
+            self._progress(f"{name} is well again, after {self.unwell_since[name]}")
+        self.unwell_since = {name: self.unwell_since.get(name, now) for name in unwell}
+        if fell_ill or recovered:
+            self._on_change()

@@ -1,0 +1,217 @@
+"""What is wrong with an installation: parts and services that are stopped, stand still or refuse, and since when."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from classifeed_cli.platform import description, doctor, part_probe
+from classifeed_cli.platform.examination import Health, Problem, examine
+from classifeed_cli.platform.health_watch import HealthWatch
+from classifeed_cli.platform.layout import Layout
+from classifeed_common.embedded.process import ProcessIdentity
+
+LONG_AGO = "2026-11-23T09:00:00+00:00"
+PARTS = ("postgres", "kafka", "s3")
+REFUSED_BY_POSTGRES = b"E\0\0\0\x26SFATAL\0C57P03\0Mstarting up, wait\0\0"
+REFUSALS = {
+    "postgres": (REFUSED_BY_POSTGRES, "refuses work: starting up, wait"),
+    "kafka": (b"\0\0\0\x08\0\0\0\x63\0\0\0\0", "refuses work: what listens there is no Kafka"),
+    "s3": (b"HTTP/1.0 503 Slow Down\r\n\r\n", "refuses work: HTTP 503"),
+}
+GREETINGS = {
+    "postgres": b"R\0\0\0\x08\0\0\0\x0a",
+    "kafka": b"\0\0\0\x08\0\0\0\x01\0\0\0\0",
+    "s3": b"HTTP/1.0 403 Forbidden\r\n\r\n",
+}
+
+
+@asynccontextmanager
+async def server(answer: bytes | None) -> AsyncIterator[str]:
+    """A server that answers so and hangs up; None: it says nothing."""
+    is_over = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        if answer is None:
+            await is_over.wait()
+        else:
+            writer.write(answer)
+            await writer.drain()
+        writer.close()
+
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with listening:
+        yield f"127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+        is_over.set()
+
+
+@pytest.mark.parametrize("part", PARTS)
+async def test_each_part_is_asked_in_its_own_protocol(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with server(GREETINGS[part]) as address:
+        assert await part_probe.find_fault(part, address) is None
+    async with server(REFUSALS[part][0]) as address:
+        assert await part_probe.find_fault(part, address) == REFUSALS[part][1]
+    async with server(b"") as address:
+        assert await part_probe.find_fault(part, address) in {
+            "ends connections without an answer",
+            "refuses work: what listens there does not speak HTTP",
+        }
+    assert await part_probe.find_fault(part, address) == f"nothing listens on {address}"
+    monkeypatch.setattr(part_probe, "LIMIT_S", 0.05)
+    async with server(None) as address:
+        assert await part_probe.find_fault(part, address) == "does not answer within 0.05 s"
+
+
+@pytest.fixture
+def process() -> Iterator[dict[str, Any]]:
+    """A process that lives, as a run document names it."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        identity = ProcessIdentity.of(child.pid)
+        assert identity is not None
+        yield {"pid": child.pid, "started": identity.started, "log": "/data/logs/x.log", "restarts": 0}
+        os.kill(child.pid, signal.SIGCONT)
+        child.kill()
+
+
+def document_of(process: dict[str, Any], *, kafka: str, service: str, **changes: Any) -> dict[str, Any]:
+    me = ProcessIdentity.of(os.getpid())
+    assert me is not None
+    own = {"grpc": "127.0.0.1:1", "http": service, "version": "0.1.0"}
+    return {
+        "pid": me.pid, "started": me.started, "phase": "ready", "version": "0.1.0", "log": "/data/logs/supervisor.log",
+        "parts": {"kafka": {**process, "ready": True, "address": kafka}}, "services": {"processor": {**process, **own}},
+        "postgres": {}, "kafka": kafka, "s3": None, "tokens": {}, "keys_dir": "", **changes,
+    }  # fmt: skip
+
+
+def ready(status: int, told: dict[str, Any]) -> bytes:
+    return f"HTTP/1.1 {status} X\r\n\r\n{json.dumps(told)}".encode()
+
+
+async def test_what_is_missing_names_its_cause_its_time_and_what_to_do(process: dict[str, Any]) -> None:
+    told = {"missing": {"kafka": "no answer within 3 s"}, "blocked": {}, "since": {"kafka": LONG_AGO}}
+    async with server(GREETINGS["kafka"]) as kafka, server(ready(503, told)) as service:
+        healths = await examine(document_of(process, kafka=kafka, service=service))
+        assert healths["kafka"] == Health("RUNNING")
+        assert healths["processor"] == Health("NOT_SERVING", (Problem("kafka: no answer within 3 s", LONG_AGO, ""),))
+        away = document_of(process, kafka=kafka[:-1] + "0", service=service, unwell_since={"kafka": LONG_AGO})
+        away["parts"]["kafka"]["address"] = f"127.0.0.1:{free_port()}"
+        healths = await examine(away)
+        [problem] = healths["kafka"].problems
+        assert (healths["kafka"].state, problem.since) == ("NOT_SERVING", LONG_AGO)
+        assert problem.text == f"nothing listens on {away['parts']['kafka']['address']}"
+        assert f"kill -9 {process['pid']}" in problem.fix
+        assert healths["processor"].problems[0].fix == "It goes on by itself once kafka does."
+        status = await description.describe_status(away)
+    assert (status["ready"], status["healthy"]) == (False, False)
+    assert status["parts"]["kafka"]["since"] == LONG_AGO
+    assert status["services"]["processor"]["problems"] == ["kafka: no answer within 3 s"]
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])
+
+
+async def test_what_was_just_started_is_waited_for(process: dict[str, Any]) -> None:
+    port = free_port()
+    document = document_of(process, kafka=f"127.0.0.1:{port}", service=f"127.0.0.1:{port}")
+    for kind, name in (("parts", "kafka"), ("services", "processor")):
+        document[kind][name]["ready"] = False
+        health = (await examine(document))[name]
+        assert (health.state, health.problems[0].fix) == ("STARTING", "Wait; its log says how far it is.")
+    async with server(GREETINGS["kafka"]) as kafka:
+        document["parts"]["kafka"]["address"] = kafka
+        assert (await examine(document))["kafka"].state == "STARTING", "it answers, and does not serve yet"
+
+
+async def test_a_role_that_is_blocked_is_a_problem_of_a_service_that_serves(process: dict[str, Any]) -> None:
+    told = {"missing": {}, "blocked": {"results": {"p[3]": "the record fails"}}, "since": {"results: p[3]": LONG_AGO}}
+    async with server(GREETINGS["kafka"]) as kafka, server(ready(200, told)) as service:
+        status = await description.describe_status(document_of(process, kafka=kafka, service=service))
+    assert (status["ready"], status["healthy"]) == (True, False)
+    assert status["services"]["processor"]["state"] == "SERVING"
+    assert status["services"]["processor"]["since"] == LONG_AGO
+
+
+async def test_processes_that_stand_still_or_have_ended_are_told_apart(process: dict[str, Any]) -> None:
+    async with server(GREETINGS["kafka"]) as kafka, server(ready(200, {})) as service:
+        document = document_of(process, kafka=kafka, service=service)
+        assert all(health.is_well for health in (await examine(document)).values())
+        os.kill(process["pid"], signal.SIGSTOP)
+        os.waitid(os.P_PID, process["pid"], os.WSTOPPED | os.WNOWAIT)
+        for health in list((await examine(document)).values())[1:]:
+            assert health.state == "NOT_SERVING"
+            assert f"process {process['pid']} was stopped by a signal" in health.problems[0].text
+            assert health.problems[0].fix == f"`kill -CONT {process['pid']}` lets it go on."
+        document["services"]["processor"]["started"] = "1"
+        assert (await examine(document))["processor"].state == "DOWN"
+
+
+async def test_a_service_that_is_silent_is_not_waited_for(
+    process: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def silence(*_: Any, **__: Any) -> None:
+        return None
+
+    monkeypatch.setattr("classifeed_cli.platform.probe.http_get", silence)
+    async with server(GREETINGS["kafka"]) as kafka:
+        health = (await examine(document_of(process, kafka=kafka, service="127.0.0.1:7")))["processor"]
+    assert (health.state, health.problems[0].text) == (
+        "NOT_SERVING", "does not answer http://127.0.0.1:7/health/ready",
+    )  # fmt: skip
+
+
+def test_the_supervisor_remembers_since_when() -> None:
+    changes: list[dict[str, str]] = []
+    told: list[str] = []
+    watch = HealthWatch(dict, lambda: changes.append(watch.unwell_since), told.append)
+    ill = Health("NOT_SERVING", (Problem("does not answer within 2 s"),))
+    watch.note({"kafka": Health("RUNNING"), "s3": Health("RUNNING")})
+    assert changes == []
+    watch.note({"kafka": ill, "s3": Health("RUNNING")})
+    watch.unwell_since["kafka"] = LONG_AGO
+    watch.note({"kafka": Health("STARTING", ill.problems), "s3": ill})
+    assert watch.unwell_since["kafka"] == LONG_AGO, "however its state changes, it was not well between"
+    assert set(watch.unwell_since) == {"kafka", "s3"}
+    watch.note({"kafka": Health("RUNNING"), "s3": ill})
+    assert set(watch.unwell_since) == {"s3"}
+    assert [sorted(each) for each in changes] == [["kafka"], ["kafka", "s3"], ["s3"]]
+    assert told[0] == "kafka: does not answer within 2 s"
+    assert told[-1].startswith("kafka is well again, after ")
+
+
+def test_status_and_doctor_end_with_1_and_say_which(
+    terminal: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, process: dict[str, Any]
+) -> None:
+    port = free_port()
+    document = document_of(process, kafka=f"127.0.0.1:{port}", service=f"127.0.0.1:{port}")
+    document["unwell_since"] = {"kafka": LONG_AGO, "processor": LONG_AGO}
+    layout = Layout(tmp_path / "data")
+    layout.prepare()
+    layout.supervisor.write_text(json.dumps(document))
+    monkeypatch.setenv("CLASSIFEED_DATA", str(layout.root))
+    status = terminal("status")
+    assert status.exit_code == 1
+    for said in (status.out, terminal("doctor").out):
+        words = " ".join(said.split())
+        assert f"nothing listens on 127.0.0.1:{port}" in words
+        assert "since 2026-11-23 12:00:00" in words
+        assert "/data/logs/x.log" in words
+        assert f"kill -9 {process['pid']}" in words
+    assert terminal("status", "--json").document["parts"]["kafka"]["state"] == "NOT_SERVING"
+    checks = {each["check"]: each["outcome"] for each in terminal("doctor", "--json").document["checks"]}
+    assert checks["installation"] == checks["running kafka"] == checks["running processor"] == "failed"
+    assert "running supervisor" not in checks
+    assert doctor.examine(Layout(tmp_path / "none"))
