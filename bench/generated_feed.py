@@ -18,6 +18,17 @@ _KINDS = (
 )
 _VENDORS = ("Nordhem", "Дубрава", "Лоза", "Glasso", "Мастер")
 _CATEGORIES = 40
+# What makes twelve warnings of one offer, each of a code and field of its own.
+WARNINGS = 12
+_FLAWS = {
+    ' available="true"': "",
+    "<currencyId>RUB</currencyId>\n": "",
+    "<categoryId>": "<categoryId>0",
+    "</offer>": "<available>perhaps</available>\n<oldprice>12..50</oldprice>\n<count>many</count>\n"
+    "<quantity>many</quantity>\n<quantity_in_stock>many</quantity_in_stock>\n<stock_quantity>many</stock_quantity>\n"
+    "<lat>91</lat><lon>0</lon>\n<picture>kettle.jpg</picture>\n<picture>https://shop.example/a b.jpg</picture>\n"
+    "<param>no name</param>\n</offer>",
+}
 
 
 def offer_ids(count: int, *, prefix: str = "G") -> Iterator[str]:
@@ -33,8 +44,9 @@ def write_feed(
     revision: int = 0,
     revisions: Sequence[int] = (),
     skip: frozenset[str] = frozenset(),
+    flawed: bool = False,
 ) -> Path:
-    """Writes a YML feed of `count` sound offers, about 1 KB each, and returns its path.
+    """Writes a YML feed of `count` offers, about 1 KB each, and returns its path.
 
     Args:
         path: the file to write.
@@ -43,6 +55,7 @@ def write_feed(
         revision: another number changes the price of every offer.
         revisions: one for each of the first offers, then again from the first; instead of `revision`.
         skip: external ids to leave out.
+        flawed: every offer has WARNINGS warnings, each of a code and field of its own; otherwise all are sound.
     """
     with path.open("w", encoding="utf-8") as file:
         file.write('<?xml version="1.0" encoding="UTF-8"?>\n<yml_catalog date="2026-11-01 10:00">\n<shop>\n')
@@ -54,7 +67,10 @@ def write_feed(
         for number, external_id in enumerate(offer_ids(count, prefix=prefix)):
             if external_id not in skip:
                 own = revisions[number % len(revisions)] if revisions else revision
-                file.write(_offer(number, external_id, own))
+                offer = _offer(number, external_id, own)
+                for sound, flaw in _FLAWS.items() if flawed else ():
+                    offer = offer.replace(sound, flaw)
+                file.write(offer)
         file.write("</offers>\n</shop>\n</yml_catalog>\n")
     return path
 

@@ -15,9 +15,10 @@ from typing import Any
 from tests.e2e.suite import Suite
 
 from bench.feeds.whole_way import Load, measure_load
-from bench.generated_feed import write_feed
+from bench.generated_feed import WARNINGS, write_feed
 
 _SIZES = tuple(int(size) for size in os.environ.get("BENCH_FEEDS_SIZES", "10000,200000").split(","))
+_FLAWED = 20_000
 _REPEATS = int(os.environ.get("BENCH_REPEATS", "5"))
 
 
@@ -76,6 +77,9 @@ def main() -> None:
         files = {size: write_feed(folder / f"{size}.yml", size) for size in _SIZES}
         for size, file in files.items():
             result["reading"][size] = show_reading(file, measure_reading(file))
+        flawed = write_feed(folder / "flawed.yml", _FLAWED, flawed=True)
+        print(f"\n{WARNINGS} warnings in each offer:")
+        result["reading"]["flawed"] = show_reading(flawed, measure_reading(flawed))
         suite.up()
         print(
             "\nThe whole way: api, S3, processor, Kafka, offers, PostgreSQL, Kafka, receiver, indexer, Kafka, searcher"

@@ -115,7 +115,7 @@ class Bench:
     def _upload(self, namespace: str) -> str:
         file = write_feed(self._folder / f"{namespace}.yml", 3, prefix=namespace)
         upload = self._client.upload_feed(file, seller_id="neighbour", namespace=namespace)
-        return self._client.wait_for_task(upload, timeout_s=_LIMIT_S)
+        return self._client.wait_for_task_name(upload, timeout_s=_LIMIT_S)
 
     def _command(self, namespace: str) -> str:
         file = write_feed(self._folder / f"{namespace}.yml", 3, prefix=namespace)

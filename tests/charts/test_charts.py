@@ -14,6 +14,7 @@ import pytest
 from pydantic_settings import BaseSettings
 
 from classifeed_jobs.metrics import SCHEDULE_AGE
+from classifeed_processor.app.watch_held import OLDEST_HELD
 from tests.charts.conftest import ROOT, SERVICES, Manifests
 
 Render = Callable[..., Manifests]
@@ -96,6 +97,16 @@ def test_searcher_keeps_its_index(render: Render) -> None:
     assert mounts[claim["metadata"]["name"]] == config["data"]["CLASSIFEED_SEARCHER_DATA_DIR"]
 
 
+def test_http_requests_may_come_by_the_names_of_the_service(render: Render) -> None:
+    def hosts(*settings: str) -> list[str]:
+        config = next(each for each in render("loader", *settings) if each["kind"] == "ConfigMap")
+        return str(config["data"]["CLASSIFEED_LOADER_HTTP_HOSTS"]).split(",")
+
+    names = [f"shop-loader{rest}" for rest in ("", ".default", ".default.svc", ".default.svc.cluster.local")]
+    assert hosts() == names
+    assert hosts("config.HTTP_HOSTS=jobs.example") == [*names, "jobs.example"]
+
+
 @pytest.mark.parametrize("chart", SERVICES)
 def test_settings_that_a_chart_names_exist_in_the_code(render: Render, chart: str) -> None:
     module = __import__(f"classifeed_{chart}.settings", fromlist=["settings"])
@@ -119,6 +130,8 @@ def test_alerts_watch_the_clean_up_of_the_service_and_name_their_runbook(render:
     manifests = render(chart, "alerts.enabled=true", "alerts.cleanUpHours=5", "serviceMonitor.enabled=true")
     [rule] = [each for each in manifests if each["kind"] == "PrometheusRule"]
     alerts = {alert["alert"]: alert for group in rule["spec"]["groups"] for alert in group["rules"]}
+    held = alerts.pop("ClassifeedLoadsHeld", None)
+    assert (held is not None) == (chart == "processor")
     assert alerts["ClassifeedTablesPastTheirBound"]["expr"].endswith("> 18000")
     for name, alert in alerts.items():
         [(metric, labels)] = re.findall(r"(\w+)\{(.*?)\}", alert["expr"])
@@ -130,6 +143,19 @@ def test_alerts_watch_the_clean_up_of_the_service_and_name_their_runbook(render:
     [unlike] = monitor["spec"]["selector"]["matchExpressions"]
     assert (unlike["operator"], unlike["values"]) == ("NotIn", ["serve"])
     assert not [each for each in render(chart) if each["kind"] in _OTHERS]
+
+
+def test_alert_watches_loads_that_wait_for_a_decision(render: Render) -> None:
+    [rule] = [
+        each
+        for each in render("processor", "alerts.enabled=true", "alerts.heldHours=2")
+        if each["kind"] == "PrometheusRule"
+    ]
+    [alert] = [
+        alert for group in rule["spec"]["groups"] for alert in group["rules"] if alert["alert"] == "ClassifeedLoadsHeld"
+    ]
+    assert alert["expr"] == f"max({OLDEST_HELD.describe()[0].name}) > 7200"
+    assert alert["alert"] in (ROOT / alert["annotations"]["runbook"]).read_text("utf-8")
 
 
 @pytest.mark.parametrize(

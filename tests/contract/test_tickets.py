@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -21,9 +22,10 @@ from grpc_reflection.v1alpha import reflection
 from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest
 from grpc_reflection.v1alpha.reflection_pb2_grpc import ServerReflectionStub
 
-from classifeed_common.auth import POLICY, KeyStore
+from classifeed_common.auth import POLICY, KeyStore, create_team_token
 from classifeed_common.rpc.contracts import list_methods, list_services
 from classifeed_common.rpc.health import Health
+from classifeed_common.rpc.reflection import add_reflection
 from classifeed_common.rpc.server import Servicer, build_server
 from classifeed_common.rpc.status import from_rpc_error
 from classifeed_common.testing.rpc import OpenChannel, settings_for
@@ -56,7 +58,7 @@ async def target(keys: KeyStore, socket_dir: Any) -> AsyncIterator[str]:
     servicers = [bare_servicer(service) for service in list_services()]
     for servicer in servicers:
         servicer.add(server)
-    reflection.enable_server_reflection([reflection.SERVICE_NAME, *(s.name for s in servicers)], server)
+    add_reflection([reflection.SERVICE_NAME, *(s.name for s in servicers)], server)
     address = f"unix:{socket_dir}/all"
     server.add_insecure_port(address)
     await server.start()
@@ -174,3 +176,29 @@ async def test_reflection_needs_no_ticket_and_lists_every_service(target: str) -
         answer = await calls.read()
     listed = {service.name for service in answer.list_services_response.service}
     assert {service.full_name for service in list_services()} <= listed
+
+
+async def test_a_token_of_a_team_opens_its_methods_and_no_others(keys: KeyStore, socket_dir: Path) -> None:
+    server = build_server(settings_for("api"), keys=keys)
+    feeds = next(service for service in list_services() if service.name == "FeedService")
+    bare_servicer(feeds).add(server)
+    address = f"unix:{socket_dir}/api"
+    server.add_insecure_port(address)
+    await server.start()
+    try:
+        token, _ = create_team_token(keys.directory, "shop", ["FeedService/GetTask"], 3600)
+        async with grpc.aio.insecure_channel(address) as channel:
+            codes = {}
+            for name in ("GetTask", "PauseFeed"):
+                request = {"name": "sellers/s/feeds/default" + ("/tasks/1" if name == "GetTask" else "")}
+                with pytest.raises(grpc.aio.AioRpcError) as ended:
+                    await channel.unary_unary(
+                        f"/{feeds.full_name}/{name}",
+                        request_serializer=lambda values, name=name: GetMessageClass(
+                            METHODS[f"/{feeds.full_name}/{name}"].input_type
+                        )(**values).SerializeToString(),
+                    )(request, metadata=(("authorization", f"Bearer {token}"),), timeout=10)
+                codes[name] = ended.value.code()
+    finally:
+        await server.stop(0)
+    assert codes == {"GetTask": grpc.StatusCode.UNIMPLEMENTED, "PauseFeed": grpc.StatusCode.PERMISSION_DENIED}

@@ -15,13 +15,14 @@ import psycopg
 import pytest
 from bench.generated_feed import offer_ids, write_feed
 
+from tests.e2e.campaigns import IS_LONG
 from tests.e2e.site import Site, serve_site, wait_until
 from tests.e2e.suite import Suite
 from tests.e2e.test_loads import counts_of
 from tests.e2e.topic import check_runs, requests_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(7200)]
-_MOMENTS = 200 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 12
+_MOMENTS = 200 if IS_LONG else 12
 _SEED = int(os.environ.get("CLASSIFEED_SEED", "20261121"))
 _OFFERS = 2_000
 _SERVICES = ("api", "loader", "processor", "offers", "receiver", "indexer", "searcher")
@@ -145,7 +146,7 @@ def test_offers_are_those_of_the_last_load_whatever_dies(suite: Suite, site: Sit
     shops = [Shop(f"{seller}{letter}", tmp_path, site) for letter in "abc"]
     for shop in shops:
         shop.publish(rng)
-        added = suite.run("feed", "add", shop.link, "--seller", shop.seller, "--every", "2s")
+        added = suite.run("feed", "add", shop.link, "--no-wait", "--seller", shop.seller, "--every", "2s")
         assert added.exit_code == 0, added.document
     with Watcher(suite.status()["postgres"]["offers"], shops) as watcher:
         for name, number in plan_strikes(rng):

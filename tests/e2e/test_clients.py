@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
+from bench.generated_feed import write_feed
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from classifeed_client.jobs import JOB_SERVICES
@@ -53,6 +56,44 @@ def test_grpcurl_lists_and_calls_every_service(suite: Suite) -> None:
                 assert "Code: Unauthenticated" in bare.stderr, (full, bare.stderr)
                 with_ticket = ask(service["grpc"], full, token=token)
                 assert "Unauthenticated" not in with_ticket.stderr, (full, with_ticket.stderr)
+
+
+PAGE = Path(__file__).resolve().parents[2] / "docs/how-to/call-it-from-another-program.md"
+
+
+def test_another_team_calls_as_its_page_says(suite: Suite, tmp_path: Path) -> None:
+    """With a token of its own, by every example of the page as it stands."""
+    grpcurl = go_tool("grpcurl")
+    feed = write_feed(tmp_path / "feed.yml", 3, prefix="team")
+    status = suite.status()["services"]
+    environment = {
+        **os.environ,
+        "PATH": os.pathsep.join((str(grpcurl.parent), str(Path(sys.executable).parent), os.environ["PATH"])),
+        "CLASSIFEED_DATA": str(suite.data),
+    }
+
+    def run(*command: str | Path) -> str:
+        done = subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+        )
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+        return done.stdout
+
+    page = PAGE.read_text()
+    addresses, token, described = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    for name, path in re.findall(
+        r"export (\w+)=\$\(classifeed status --json \| jq -r \.services\.(\w+)\.grpc\)", addresses
+    ):
+        environment[name] = status[path]["grpc"]
+    run("sh", "-ec", token)
+    environment["CLASSIFEED_TOKEN_FILE"] = str(tmp_path / "shop.token")
+    blocking, concurrent = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    del environment["CLASSIFEED_DATA"]  # what finds the operator's token
+    assert "SUCCEEDED 3 added" in run(sys.executable, "-c", blocking, feed)
+    assert "3 offers" in run(sys.executable, "-c", concurrent, feed)
+    shown = run("sh", "-ec", described)
+    assert "// Where it stands." in shown
+    assert '"TASK_STATUS_SUCCEEDED"' in shown
 
 
 def test_wrong_request_names_the_field(suite: Suite) -> None:
@@ -106,14 +147,14 @@ def test_drain_is_seen_before_calls_are_refused(suite: Suite) -> None:
 
 
 def test_commands_end_as_documented(suite: Suite, seller: str, tmp_path: Path) -> None:
-    assert suite.run("status").exit_code == 0
+    suite.wait(lambda: suite.run("status").exit_code == 0, 300, "all is well")
     assert suite.run("up", "--detach").exit_code == 0, "on a running folder it says so"
     missing = suite.run("offer", "show", seller, "default", "nothing")
     assert missing.exit_code == 1
     assert missing.document["error"]["reason"] == "OFFER_NOT_FOUND"
     unknown = suite.run("task", "show", seller, "default", "77")
     assert (unknown.exit_code, unknown.document["error"]["reason"]) == (1, "TASK_NOT_FOUND")
-    wrong = suite.run("search", 'диван "угловой', "--seller", seller)
+    wrong = suite.run("search", "диван (угловой", "--seller", seller)
     assert (wrong.exit_code, wrong.document["error"]["metadata"]["position"]) == (1, "7")
     assert suite.run("feed", "upload", tmp_path / "none.yml", "--seller", seller).exit_code == 2
     elsewhere = Suite(tmp_path / "empty").run("status")

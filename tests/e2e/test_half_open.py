@@ -19,6 +19,7 @@ from bench.generated_feed import offer_ids, write_feed
 from classifeed_common.embedded.ports import pick_free_port
 from classifeed_common.testing.recovery import Stopwatch
 from classifeed_common.testing.tcp_proxy import TcpProxy
+from tests.e2e.campaigns import in_campaigns
 from tests.e2e.signals import stopped
 from tests.e2e.suite import Suite
 
@@ -133,6 +134,7 @@ def test_loads_end_after_connections_have_fallen_silent(
     assert proxied.suite.status()["ready"]
 
 
+@in_campaigns
 def test_a_database_server_that_stands_still_fails_no_load_and_costs_no_connection(
     proxied: Proxied, tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""Order and loss: every service killed once while 50,000 offers are loaded."""
+"""Order and loss: every service killed once in a load of 50,000 offers. The short campaign kills them in small ones."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from bench.generated_feed import offer_ids, write_feed
 
+from tests.e2e.campaigns import in_campaigns
 from tests.e2e.suite import Suite
 from tests.e2e.test_loads import counts_of
 from tests.e2e.topic import check_runs, requests_of
@@ -16,6 +17,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000)]
 _OFFERS = 50_000
 
 
+@in_campaigns
 def test_every_service_is_killed_during_a_load(suite: Suite, seller: str, tmp_path: Path) -> None:
     file = write_feed(tmp_path / "many.yml", _OFFERS)
     pids = {name: service["pids"] for name, service in suite.status()["services"].items()}

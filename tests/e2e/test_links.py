@@ -45,7 +45,8 @@ class Feed:
 
     def add(self, link: str, *options: str, every_s: int = _EVERY_S) -> None:
         """Makes the feed."""
-        answer = self._suite.run("feed", "add", link, "--seller", self._seller, "--every", f"{every_s}s", *options)
+        add = ("feed", "add", link, "--no-wait", "--seller", self._seller, "--every", f"{every_s}s")
+        answer = self._suite.run(*add, *options)
         assert answer.exit_code == 0, (answer.document, answer.stderr)
 
     def fetches(self) -> list[dict[str, Any]]:
@@ -218,11 +219,29 @@ def test_upload_beside_a_feed_by_link_is_refused_unless_forced(
     refused = suite.upload(file, seller)
     assert (refused.exit_code, refused.document["error"]["reason"]) == (1, "NAMESPACE_HAS_FEED")
     assert len(suite.offers(seller)) == _OFFERS
-    assert suite.upload(file, seller, "--force").document["status"] == "SUCCEEDED"
+    assert suite.upload(file, seller, "--force", "--allow-removals").document["status"] == "SUCCEEDED"
     assert len(suite.offers(seller)) == 3
     # The file behind the link is as before, but it is not what the namespace holds now.
     feed.do("resume")
     assert counts_of(feed.await_task(3))["added"] == _OFFERS - 3
+
+
+def test_page_that_is_no_feed_is_told_with_its_fetch_and_with_its_feed(
+    suite: Suite, site: Site, feed: Feed, seller: str
+) -> None:
+    link = site.put("/shop.html", b"<!DOCTYPE html><html><head><title>Shop</title></head><body>Hello</body></html>")
+    added = suite.run("feed", "add", link, "--seller", seller, "--every", "1d", "--timeout", "300")
+    assert added.exit_code == 1, "it waits for the first load, and ends as that does"
+    assert (added.document["fetch"]["outcome"], added.document["task"]["status"]) == ("LOADED", "FAILED")
+    code = added.document["task"]["error_code"]
+    [listed] = suite.run("feed", "list", "--seller", seller).document["feeds"]
+    for told in (feed.fetches()[0], listed["state"]["last_fetch"], feed.do("show")["state"]["last_fetch"]):
+        assert (told["load"]["status"], told["load"]["error_code"]) == ("FAILED", code)
+    task = added.document["task"]
+    logs = suite.run("logs", "--task", f"{seller}/default/{task['task_id']}").document["lines"]
+    assert any(line["service"] == "processor" and line.get("code") == code for line in logs), logs
+    again = suite.run("feed", "run", "--seller", seller)
+    assert (again.exit_code, again.document["fetch"]["load"]["status"]) == (1, "FAILED"), "it is still no feed"
 
 
 def test_link_into_the_installation_is_refused(suite: Suite, seller: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -27,9 +28,9 @@ def counts_of(task: dict[str, Any]) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("name", "word", "finds"),
     [
-        # A word of a title in another case form, and an id that it must find.
-        ("yml_vtt_cp1251.yml", "картриджами B3P20A", "1005402"),
-        ("yml_wheels_2011.xml", "Bravuris", "5"),
+        # Words of a title in another form (case, alphabet, blanks in a code), and an id that they must find.
+        ("yml_vtt_cp1251.yml", "картриджами & В3Р-20 А", "1005402"),
+        ("yml_wheels_2011.xml", "pirelli 225 70R15C", "349"),
         ("yml_autoparts.xml", "механические", "53634212"),
     ],
 )
@@ -66,6 +67,8 @@ def test_real_file(suite: Suite, seller: str, name: str, word: str, finds: str) 
     suite.settle()
     hits = suite.search(word, seller)
     assert finds in {hit["external_id"] for hit in hits}
+    nothing = suite.run("search", f"{word} qzxwv", "--seller", seller).document
+    assert nothing["hint"] == {"unmatched": ["qzxwv"], "left_out": [], "query": word, "total": str(len(hits))}
     everything = suite.search("", seller)
     assert len(everything) == min(1000, len(offers))
 
@@ -91,6 +94,21 @@ def test_values_that_cannot_be_used(suite: Suite, seller: str) -> None:
         assert error["title"]
         assert error["message"]
         assert error["suggestion"]
+
+
+def test_amounts_without_a_currency_have_that_of_the_load(suite: Suite, seller: str, tmp_path: Path) -> None:
+    path = tmp_path / "bare.xml"
+    path.write_text(
+        '<classifeed version="1"><offers><offer id="a"><title>Kettle</title><price>5</price></offer></offers>'
+        "</classifeed>"
+    )
+    refused = suite.upload(path, seller).document
+    assert counts_of(refused) == {"rejected_validation": 1}
+    [error] = suite.errors(refused)
+    assert (error["code"], int(error["count"])) == ("CURRENCY_MISSING", 1)
+    assert "--currency" in error["suggestion"]
+    assert counts_of(suite.upload(path, seller, "--currency", "kzt").document) == {"added": 1}
+    assert suite.offers(seller)["a"]["content"]["price"]["currency_code"] == "KZT"
 
 
 def test_replace_semantics(suite: Suite, seller: str, tmp_path: Path) -> None:
@@ -132,6 +150,45 @@ def test_replace_semantics(suite: Suite, seller: str, tmp_path: Path) -> None:
     assert counts_of(suite.upload(first, seller).document) == {
         "added": 40, "updated": 30, "unchanged": 230, "removed": 20,
     }  # fmt: skip
+
+
+def test_a_load_is_canceled_in_the_middle_and_the_one_before_is_run_again(
+    suite: Suite, seller: str, tmp_path: Path
+) -> None:
+    small = write_feed(tmp_path / "small.yml", 300)
+    first = suite.upload(small, seller).document
+    kept = set(offer_ids(300))
+    large = write_feed(tmp_path / "large.yml", 20_000, skip=frozenset(list(offer_ids(300))[:100]))
+    with suite.start_command("feed", "upload", large, "--seller", seller) as uploading:
+
+        def is_under_way() -> bool:
+            load = suite.run("task", "show", seller, "default", "latest").document
+            assert load["task_id"] == first["task_id"] or load["status"] == "IN_PROGRESS", load
+            return load["task_id"] != first["task_id"] and int(load["statistics"]["total"]) > 0
+
+        suite.wait(is_under_way, 120, "offers of the large file are counted")
+        canceled = suite.run("task", "cancel", seller, "default", "latest")
+        out, err = uploading.communicate(timeout=120)
+    assert (canceled.exit_code, canceled.document["status"]) == (0, "CANCELED"), canceled.document
+    assert uploading.returncode == 1, err
+    assert json.loads(out)["error_code"] == "LOAD_CANCELED"
+    number = canceled.document["task_id"]
+    again = suite.run("task", "cancel", seller, "default", number).document
+    assert (again["status"], again["end_time"]) == ("CANCELED", canceled.document["end_time"])
+    assert kept < suite.offers(seller).keys() < kept | set(offer_ids(20_000)), "some were added, and none is removed"
+
+    undo = suite.run("task", "rerun", seller, "default", first["task_id"], "--allow-removals", "--timeout", "300")
+    assert (undo.exit_code, undo.document["status"]) == (0, "SUCCEEDED"), undo.document
+    assert undo.document["rerun_of"] == first["name"]
+    assert suite.offers(seller).keys() == kept
+    counts = counts_of(suite.run("task", "show", seller, "default", number).document)
+    assert int(undo.document["statistics"]["removed"]) == counts["added"], "each that was added is counted, and gone"
+
+    [listed] = suite.run("feed", "list", "--seller", seller).document["feeds"]
+    assert (listed["namespace"], listed["settings"]["source"]["url"]) == ("default", "")
+    removed = suite.run("feed", "remove", "--seller", seller)
+    assert (removed.exit_code, counts_of(removed.document["task"])) == (0, {"removed": 300}), removed.document
+    assert suite.offers(seller) == {}
 
 
 def test_make_manual_keeps_and_a_later_load_takes_back(suite: Suite, seller: str, tmp_path: Path) -> None:

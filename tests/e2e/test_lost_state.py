@@ -7,7 +7,6 @@ minutes, and the offers are those of the newest file that was accepted.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from classifeed_common.testing.recovery import Stopwatch
+from tests.e2e.campaigns import in_campaigns
 from tests.e2e.signals import stopped
 from tests.e2e.suite import Suite
 from tests.e2e.test_loads import counts_of
@@ -33,7 +33,6 @@ _SENT_AT_ONCE = 8  # batches: more are noted as sent only when the first ones ha
 _PROMISED_S = 180
 # A slow machine may take longer than is promised; the seconds are printed.
 _LIMIT_S = 3 * _PROMISED_S
-_in_campaigns = pytest.mark.skipif(os.environ.get("CLASSIFEED_CAMPAIGN") != "long", reason="campaigns have it")
 
 
 class Loads:
@@ -167,7 +166,7 @@ def test_a_load_ends_whose_results_are_lost(suite: Suite, loads: Loads) -> None:
     loads.check()
 
 
-@_in_campaigns
+@in_campaigns
 def test_the_next_load_ends_after_the_newest_task_is_lost(loads: Loads, processor: Processor) -> None:
     loads.load()
     lost = loads.load()
@@ -194,7 +193,7 @@ def test_the_next_load_ends_after_the_database_went_back(loads: Loads, processor
     loads.check()
 
 
-@_in_campaigns
+@in_campaigns
 def test_a_load_ends_that_was_under_way_in_the_backup(suite: Suite, loads: Loads, processor: Processor) -> None:
     loads.load()
     before = loads.applied()

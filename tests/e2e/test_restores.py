@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 from bench.generated_feed import offer_ids, write_feed
 
+from tests.e2e.campaigns import IS_LONG
 from tests.e2e.suite import Suite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000)]
@@ -93,7 +93,7 @@ _LOSSES = {
 _DEFAULT = ["receiver", "offers"]
 
 
-@pytest.mark.parametrize("lost", _LOSSES if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else _DEFAULT)
+@pytest.mark.parametrize("lost", _LOSSES if IS_LONG else _DEFAULT)
 def test_search_is_fresh_again_after_a_restore(suite: Suite, seller: str, tmp_path: Path, lost: str) -> None:
     load = Load(suite, seller, tmp_path)
     load.upload(1)

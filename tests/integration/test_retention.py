@@ -49,6 +49,7 @@ DAY: Final = {
         SELECT 's', %(feed)s, %(number)s, 1, b, '', %(at)s FROM generate_series(1, 2) b;
         INSERT INTO task_ends (seller_id, namespace, task_id, run, batch_count, disposition, outcome, received_at)
         VALUES ('s', %(feed)s, %(number)s, 1, 2, 'DELETE', 'COMPLETED', %(at)s);
+        INSERT INTO namespace_sizes VALUES ('s', %(feed)s, %(at)s::date, 1);
         UPDATE offers SET status = 'REMOVED', updated_at = %(at)s WHERE namespace = %(feed)s AND status = 'ACTIVE';
         INSERT INTO offers (seller_id, namespace, external_id, content, content_hash, origin, status, last_task_id,
                             last_change, moderation, version, published_version, updated_at)
@@ -170,6 +171,8 @@ async def test_every_table_is_at_its_bound_after_a_year_of_daily_loads(migrated_
     }
     # The one offer of each last load, and what was removed within 45 days: of two feeds.
     assert await counts(dbs["offers"], "offers") == {"offers": 2 * (1 + 46) + 1}
+    # Of two feeds that live: the days that the guard may read, and the one before.
+    assert await counts(dbs["offers"], "namespace_sizes") == {"namespace_sizes": 2 * 8}
     # Those of 90 days go with the next one that is finished.
     await run(dbs["offers"], [(f"INSERT INTO republications (reason, requested_at, marked_at) {JUST_NOW}", {})])
     await PublicationWatch(dbs["offers"]).look()

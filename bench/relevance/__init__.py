@@ -1,0 +1,1 @@
+"""What a buyer finds first: labelled queries over real feeds."""
