@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import filecmp
+import json
 import shutil
 import subprocess
 import sys
@@ -46,7 +47,7 @@ def generate(target: Path) -> None:
     stubs.mkdir()
     described = target / "descriptors"
     kinds = [f"--python_out={stubs}", f"--pyi_out={stubs}"]
-    run_protoc([*kinds, f"--descriptor_set_out={described}", "--include_imports", *protos])
+    run_protoc([*kinds, f"--descriptor_set_out={described}", "--include_imports", "--include_source_info", *protos])
     files = FileDescriptorSet.FromString(described.read_bytes()).file
     with_services = [file.name for file in files if file.service and file.name in set(protos)]
     if with_services:
@@ -57,10 +58,29 @@ def generate(target: Path) -> None:
             (stubs / f"{module_path(file.name)}_grpc.pyi").write_text(render_grpc_types(file, types))
     for package in PACKAGES:
         (stubs / package / "py.typed").touch()
+    (stubs / "classifeed" / "comments.json").write_text(render_comments(files))
     for name in (file.name for file in files if file.name.startswith(VENDORED)):
         copy = target / "proto" / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(COMMON_PROTOS / name, copy)
+
+
+def render_comments(files: Iterable[FileDescriptorProto]) -> str:
+    """Return the comments of our protos as JSON, one a line: file → [path of the element, comment], for reflection."""
+    by_file = {
+        file.name: [
+            [list(location.path), location.leading_comments]
+            for location in file.source_code_info.location
+            if location.leading_comments
+        ]
+        for file in files
+        if file.name.startswith("classifeed/")
+    }
+    blocks = []
+    for name, comments in sorted(by_file.items()):
+        lines = ",\n".join(f"  {json.dumps(comment, ensure_ascii=False)}" for comment in comments)
+        blocks.append(f" {json.dumps(name)}: [\n{lines}\n ]")
+    return "{\n" + ",\n".join(blocks) + "\n}\n"
 
 
 def module_path(proto: str) -> str:

@@ -32,6 +32,7 @@ class Mutation:
 _COMMON: Final = "libs/common/src/classifeed_common"
 _COMMON_TESTS: Final = "libs/common/tests/integration"
 _LEASE_SQL: Final = f"{_COMMON}/lease/queries.sql"
+_GUARD_TESTS: Final = "libs/common/tests/unit/test_browser_guard.py"
 _LEASE_TESTS: Final = f"{_COMMON_TESTS}/lease/test_lease.py"
 _OUTBOX_TESTS: Final = f"{_COMMON_TESTS}/kafka/test_outbox.py"
 _JOBS: Final = "libs/jobs/src/classifeed_jobs"
@@ -368,7 +369,7 @@ _LOADS: Final = (
         "Loads",
         "Results that were lost on their way are not asked for again.",
         f"{_PROCESSOR}/app/take_results.py",
-        before="        if lost and task.incomplete_runs + 1 < MAX_LOSSES:\n",
+        before="        if lost and task.status == _IN_PROGRESS and task.incomplete_runs + 1 < MAX_LOSSES:\n",
         after="        if False:\n",
         tests=(
             f"{_PROCESSOR_TESTS}/test_lost_replies.py::test_a_load_whose_replies_are_lost_ends_as_if_they_had_come[lost1]",
@@ -384,6 +385,50 @@ _LOADS: Final = (
         tests=(
             f"{_PROCESSOR_TESTS}/test_lost_replies.py::test_refused_batches_end_the_run_and_at_last_the_task_in_words",
         ),
+    ),
+    Mutation(
+        "canceled-task-sent",
+        "Loads",
+        "A run that notes its end beside a cancellation has the end said of a task that was canceled.",
+        f"{_PROCESSOR}/store/tasks.sql",
+        before="""AND task_id = %(task_id)s AND run = %(run)s
+  AND ended_at IS NULL
+
+-- name: end_task""",
+        after="""AND task_id = %(task_id)s AND run = %(run)s
+
+-- name: end_task""",
+        tests=(f"{_PROCESSOR_TESTS}/test_cancel_task.py::test_a_run_that_notes_its_end_too_late_changes_nothing",),
+    ),
+    Mutation(
+        "canceled-load-passed-over",
+        "Loads",
+        "After a load that was canceled half way the file before counts as loaded, and half of the other stays.",
+        f"{_PROCESSOR}/store/tasks.sql",
+        before="AND (status <> %(canceled)s::smallint OR run > 0)",
+        after="AND status <> %(canceled)s::smallint",
+        tests=(
+            f"{_PROCESSOR_TESTS}/test_making.py"
+            "::test_after_a_load_that_was_canceled_under_way_whatever_comes_is_loaded",
+        ),
+    ),
+    Mutation(
+        "rerun-without-reference",
+        "Loads",
+        "A load that is run again has no claim to its file, which goes with the earlier task.",
+        f"{_PROCESSOR}/app/rerun_task.py",
+        before="        await _REFS.add(tx, sha256, key.blob_ref)\n",
+        after="",
+        tests=(f"{_PROCESSOR_TESTS}/test_rerun_task.py::test_it_loads_the_file_as_the_earlier_task_did",),
+    ),
+    Mutation(
+        "loader-told-of-no-link",
+        "Loads",
+        "The removal of a namespace of uploads alone is expected at the loader, and told to it again and again.",
+        f"{_API}/store/feeds.sql",
+        before="AND version = published_version AND has_link",
+        after="AND version = published_version",
+        tests=(f"{_API_TESTS}/test_uploads_alone.py::test_it_is_removed_and_filled_and_removed_again",),
     ),
 )
 
@@ -543,6 +588,54 @@ _INDEXING: Final = (
             "::test_sender_that_lost_the_lease_is_refused_even_for_what_nobody_sent_yet",
         ),
     ),
+    Mutation(
+        "index-of-other-words-searched",
+        "Registry and index",
+        "An index that a release before filled with other words is searched, and misses what it holds.",
+        f"{_SEARCHER}/store/state_file.py",
+        before='if stored.get("analysis", 1) != ANALYSIS:',
+        after="if False:",
+        tests=(f"{_SEARCHER_TESTS}/unit/test_generations.py::test_unusable_index_says_why",),
+    ),
+)
+
+_HTTP: Final = (
+    Mutation(
+        "page-of-another-host",
+        "Requests of web pages",
+        "A web page whose name was pointed at this machine reads and drives what listens there.",
+        f"{_COMMON}/http/browser_guard.py",
+        before="return address.is_loopback or not self.is_loopback",
+        after="return True",
+        tests=(f"{_GUARD_TESTS}::test_a_host_is_ours_or_refused",),
+    ),
+    Mutation(
+        "page-of-another-origin",
+        "Requests of web pages",
+        "A web page sends what changes something, without a look at what becomes of it.",
+        f"{_COMMON}/http/browser_guard.py",
+        before="return rest == authority or (match",
+        after="return rest != authority or (match",
+        tests=(f"{_GUARD_TESTS}::test_pages_of_other_origins_are_refused",),
+    ),
+    Mutation(
+        "body-of-any-type",
+        "Requests of web pages",
+        "A body that any web page may send without permission is taken for JSON.",
+        f"{_COMMON}/http/browser_guard.py",
+        before="if given is None and not has_body:",
+        after="if True:",
+        tests=(f"{_GUARD_TESTS}::test_what_changes_something_is_json",),
+    ),
+    Mutation(
+        "queue-filled-by-one-caller",
+        "Requests of web pages",
+        "One caller triggers any number of jobs.",
+        f"{_JOBS}/admin.py",
+        before="if sum(answer.created for answer in answers) > room:",
+        after="if False:",
+        tests=(f"{_JOBS_TESTS}/faces/test_http.py::test_a_caller_has_so_many_open_jobs_and_no_more",),
+    ),
 )
 
 _BLOBS: Final = (
@@ -575,6 +668,149 @@ _BLOBS: Final = (
     ),
 )
 
+_GUARD: Final = (
+    Mutation(
+        "removals-never-held",
+        "Guard against mass removal",
+        "A load that lacks most offers of its namespace removes them at once.",
+        f"{_OFFERS}/domain/ending.py",
+        before="    return Decision(Removals.HOLD, reasons) if reasons else Decision(Removals.SWEEP)",
+        after="    return Decision(Removals.SWEEP)",
+        tests=(f"{_OFFERS_TESTS}/test_held_loads.py::test_a_load_without_any_offer_is_held_however_small",),
+    ),
+    Mutation(
+        "loss-measured-by-a-load",
+        "Guard against mass removal",
+        "Two losses of 49 % within a week remove three quarters of the offers.",
+        f"{_OFFERS}/domain/ending.py",
+        before="        return max(self.before, self.most_before)",
+        after="        return self.before",
+        tests=(f"{_OFFERS_TESTS}/test_held_loads.py::test_half_and_half_again_is_held_within_a_week",),
+    ),
+    Mutation(
+        "added-offers-make-up-for-lost-ones",
+        "Guard against mass removal",
+        "A load with other ids is held once, and the next one like it removes the old offers.",
+        f"{_OFFERS}/store/sweeping.sql",
+        before="AND created_at <= (SELECT at FROM since)\n",
+        after="\n",
+        tests=(f"{_OFFERS_TESTS}/test_held_loads.py::test_ids_that_changed_stay_held_load_after_load",),
+    ),
+    Mutation(
+        "rejected-load-counts-as-accepted",
+        "Guard against mass removal",
+        "What a rejected load has brought makes up for what it lacked.",
+        f"{_OFFERS}/store/sweeping.sql",
+        before="      AND planned_at IS NOT NULL AND decision IS DISTINCT FROM 'REJECT'\n",
+        after="      AND planned_at IS NOT NULL\n",
+        tests=(f"{_OFFERS_TESTS}/test_held_loads.py::test_ids_that_changed_stay_held_load_after_load",),
+    ),
+    Mutation(
+        "sizes-not-forgotten",
+        "Guard against mass removal",
+        "Once removals were confirmed, each load of the week is held again.",
+        f"{_OFFERS}/app/decide_hold.py",
+        before="    await sweeping.forget_sizes(tx, run.namespace)\n",
+        after="",
+        tests=(f"{_OFFERS_TESTS}/test_held_loads.py::test_half_and_half_again_is_held_within_a_week",),
+    ),
+    Mutation(
+        "second-decision-counts",
+        "Guard against mass removal",
+        "A load that was confirmed is rejected afterwards, or the other way round.",
+        f"{_OFFERS}/store/sweeping.sql",
+        before="  AND decision IS NULL AND (outcome = 'HELD' OR",
+        after="  AND (outcome IS NOT NULL OR decision IS NOT NULL OR",
+        tests=(
+            f"{_OFFERS_TESTS}/test_held_loads.py::test_the_first_decision_counts",
+            f"{_OFFERS_TESTS}/test_held_loads.py::test_a_confirmed_sweep_that_is_under_way_is_not_rejected_any_more",
+        ),
+    ),
+    Mutation(
+        "decision-beside-a-newer-load",
+        "Guard against mass removal",
+        "A decision about a held load acts although a newer load has begun.",
+        f"{_OFFERS}/app/decide_hold.py",
+        before="    if is_held and end.head != run.run:\n",
+        after="    if False:\n",
+        tests=(f"{_OFFERS_TESTS}/test_held_loads.py::test_a_decision_after_a_newer_load_has_begun_is_stale",),
+    ),
+    Mutation(
+        "rejected-slices-kept",
+        "Guard against mass removal",
+        "What was planned for a held load is kept for ever by a namespace that only gets new prices.",
+        f"{_OFFERS}/app/apply_requests.py",
+        before="        await sweeping.drop_plans(tx, key)",
+        after="        pass",
+        tests=(f"{_OFFERS_TESTS}/test_held_loads.py::test_the_end_of_a_newer_load_drops_what_was_held",),
+    ),
+    Mutation(
+        "late-hold-takes-a-decision-back",
+        "Guard against mass removal",
+        "The reply to the first end, which comes twice, holds a task again that was decided about.",
+        f"{_PROCESSOR}/app/take_results.py",
+        before="                if task.status == _HELD or task.decision:\n",
+        after="                if task.status == _HELD:\n",
+        tests=(f"{_PROCESSOR_TESTS}/test_held_tasks.py::test_late_replies_do_not_hold_a_decided_task_again",),
+    ),
+    Mutation(
+        "second-decision-at-once-counts",
+        "Guard against mass removal",
+        "Of two who decide otherwise at the same moment, both have a job.",
+        f"{_PROCESSOR}/app/decide_task.py",
+        before="        if state.status != task_pb2.TASK_STATUS_HELD:\n",
+        after="        if False:\n",
+        tests=(
+            f"{_PROCESSOR_TESTS}/test_held_tasks.py::test_a_decision_ends_the_task_and_only_the_first_counts",
+            f"{_PROCESSOR_TESTS}/test_held_tasks.py::test_confirm_and_reject_at_once_are_one_decision",
+        ),
+    ),
+    Mutation(
+        "decided-task-overtaken",
+        "Guard against mass removal",
+        "A newer task begins beside a held one that was decided about at that moment.",
+        f"{_PROCESSOR}/app/process_feed.py",
+        before="            raise Snooze(_EARLIER_S)  # a held one",
+        after="            pass  # a held one",
+        tests=(
+            f"{_PROCESSOR_TESTS}/test_held_tasks.py::test_a_decision_between_two_looks_of_a_newer_task_has_its_turn_first",
+        ),
+    ),
+    Mutation(
+        "held-task-without-its-run",
+        "Guard against mass removal",
+        "A held task whose owner lost the run waits for a job that nobody makes.",
+        f"{_PROCESSOR}/app/take_results.py",
+        before="                if task.status == _HELD:\n                    return  # no job",
+        after="                if False:\n                    return  # no job",
+        tests=(
+            f"{_PROCESSOR_TESTS}/test_held_tasks.py::test_a_restored_processor_takes_what_its_owner_replied_to_the_lost_decision",
+        ),
+    ),
+    Mutation(
+        "removal-of-a-feed-held",
+        "Guard against mass removal",
+        "The removal of a feed is held, although somebody asked for it.",
+        f"{_PROCESSOR}/app/process_feed.py",
+        before="HOLD_DECISION_CONFIRM if state.kind == task_pb2.TASK_KIND_DELETE else state.decision",
+        after="state.decision",
+        tests=(
+            f"{_PROCESSOR_TESTS}/test_held_tasks.py::test_removals_that_are_allowed_beforehand_and_of_a_removed_feed_are_never_held",
+        ),
+    ),
+    Mutation(
+        "allowed-removals-held",
+        "Guard against mass removal",
+        "A load whose removals were allowed beforehand is held.",
+        f"{_PROCESSOR}/app/create_task.py",
+        before="return HOLD_DECISION_CONFIRM if allow_removals else HOLD_DECISION_UNSPECIFIED",
+        after="return HOLD_DECISION_UNSPECIFIED",
+        tests=(
+            f"{_PROCESSOR_TESTS}/test_held_tasks.py::test_removals_that_are_allowed_beforehand_and_of_a_removed_feed_are_never_held",
+        ),
+    ),
+)
+
 MUTATIONS: Final = (
     *_LEASES,
     *_KAFKA,
@@ -582,6 +818,8 @@ MUTATIONS: Final = (
     *_JOB_ENGINE,
     *_LOADS,
     *_OFFER_STATE,
+    *_GUARD,
     *_INDEXING,
+    *_HTTP,
     *_BLOBS,
 )

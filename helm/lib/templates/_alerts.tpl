@@ -34,5 +34,20 @@ spec:
             summary: Nobody tells whether the tables of {{ .Chart.Name }} are cleaned up
             description: No process of {{ .Chart.Name }} that reaps jobs is scraped, or none runs.
             runbook: docs/how-to/tables-past-their-bound.md
+{{- with .Values.alerts.heldHours }}
+        - alert: ClassifeedLoadsHeld
+          # Every process that watches shows the same figure.
+          expr: max(classifeed_processor_held_oldest_age_seconds) > {{ mul . 3600 }}
+          for: 15m
+          labels:
+            severity: warning
+            service: {{ $.Chart.Name }}
+          annotations:
+            summary: Loads wait for a decision
+            description: >-
+              A load that would remove most offers of its seller has waited for {{ "{{ $value | humanizeDuration }}" }} for
+              somebody to confirm or reject it; its offers stay in the search until then.
+            runbook: docs/how-to/loads-that-are-held.md
+{{- end }}
 {{- end }}
 {{- end -}}

@@ -37,3 +37,14 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- define "classifeed.env" -}}
 CLASSIFEED_{{ include "classifeed.name" . | upper | replace "-" "_" }}_
 {{- end -}}
+
+{{/* Names by which HTTP requests may come: those of the Service, and what `config.HTTP_HOSTS` adds, as an ingress's. */}}
+{{- define "classifeed.httpHosts" -}}
+{{- $name := include "classifeed.fullname" . -}}
+{{- $inNamespace := printf "%s.%s" $name .Release.Namespace -}}
+{{- $names := list $name $inNamespace (printf "%s.svc" $inNamespace) (printf "%s.svc.cluster.local" $inNamespace) -}}
+{{- with .Values.config.HTTP_HOSTS -}}
+{{- $names = append $names (tpl . $) -}}
+{{- end -}}
+{{- join "," $names -}}
+{{- end -}}

@@ -17,7 +17,9 @@ metadata:
 data:
   {{ include "classifeed.env" . }}GRPC_LISTEN: {{ printf "0.0.0.0:%v" .Values.ports.grpc | quote }}
   {{ include "classifeed.env" . }}HTTP_LISTEN: {{ printf "0.0.0.0:%v" .Values.ports.http | quote }}
-  {{- range $name, $value := .Values.config }}
+  {{- /* Names of the Service; probes and scrapers come by the pod's address, which needs no name (ADR 0045). */}}
+  {{ include "classifeed.env" . }}HTTP_HOSTS: {{ include "classifeed.httpHosts" . | quote }}
+  {{- range $name, $value := omit .Values.config "HTTP_HOSTS" }}
   {{ include "classifeed.env" $ }}{{ $name }}: {{ tpl (toString $value) $ | quote }}
   {{- end }}
   {{- range $name, $value := .Values.environment }}
