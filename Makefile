@@ -11,7 +11,7 @@ PYTEST_WORKERS ?= -n 3 --dist loadfile --no-loadscope-reorder
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-fast lint format stubs lock bench mutants chaos clean
+.PHONY: help setup demo up down test test-fast lint format stubs pictures lock bench mutants chaos clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+%?:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -58,6 +58,9 @@ format: setup  ## let ruff rewrite what it can
 
 stubs: setup  ## generate libs/contracts from proto/
 	$(BIN)/python tools/genproto.py
+
+pictures: setup  ## play the demo and draw its terminal, and the diagram of the suite, for the README
+	$(BIN)/python -m tools.pictures --record
 
 lock: $(VENV)/.tools  ## resolve pyproject.toml into requirements.lock
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --generate-hashes --no-header --no-annotate --quiet -o requirements.lock

@@ -43,14 +43,14 @@ class Output:
         if self.as_json:
             print_json(document)
 
-    def say(self, text: str, hang: int | None = None) -> None:
+    def say(self, text: str, hang: int | None = None, style: str | None = None) -> None:
         """Print sentences, for people only.
 
         Where lines have an edge they are wrapped; what goes on below begins at `hang`, else two columns right of the
-        line.
+        line. With `style`, one of rich's, all of it is painted so, else some words by their meaning.
         """
         if not self.as_json:
-            _print_wrapped(self.people, text, hang)
+            _print_wrapped(self.people, text, hang, style)
 
     def fail(self, text: str) -> None:
         """Print why the command ends, on stderr."""

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -15,33 +19,60 @@ from google.protobuf.json_format import ParseDict
 
 from classifeed.documents.v1 import document_pb2
 from classifeed.feeds.v1 import explanation_pb2, feed_pb2, feed_service_pb2, task_pb2, task_service_pb2
+from classifeed.offers.v1 import offer_pb2, offer_service_pb2
 from classifeed.search.v1 import search_service_pb2
-from classifeed_cli.commands.demo import steps
-from classifeed_cli.commands.demo.price_lists import sample_file, sample_titles, write_big_list
+from classifeed_cli.commands.demo import kill, play, steps
+from classifeed_cli.commands.demo.price_lists import (
+    ENGLISH,
+    ids_of_big_list,
+    sample_file,
+    write_big_list,
+    write_mended,
+)
 from classifeed_cli.commands.demo.site import serve_price_list
-from classifeed_cli.commands.demo.steps import STEPS, Story
+from classifeed_cli.commands.demo.steps import STEPS
+from classifeed_cli.commands.demo.story import Story
 from classifeed_cli.commands.demo.suite import environment
 from classifeed_cli.exit_codes import CommandError, refused
 from classifeed_cli.interruption import Interruption
 from classifeed_cli.output import Output
 from classifeed_cli.platform.installation import Installation
+from classifeed_cli.platform.layout import Layout, write_json
 from classifeed_client import Addresses, Client
+from classifeed_common.embedded.process import ProcessIdentity
 
 TASK = {"task_id": 1, "seller_id": "home-and-garden", "namespace": "default", "status": "TASK_STATUS_SUCCEEDED"}
+BIG = 50
+LOADED = ParseDict({**TASK, "statistics": {"total": BIG, "added": BIG}}, task_pb2.Task())
+
+
+def loading(total: int) -> task_pb2.Task:
+    """The big load, so many offers of which are answered for."""
+    under_way = {"status": "TASK_STATUS_IN_PROGRESS", "phase": "TASK_PHASE_PARSING", "expected_total": BIG}
+    return ParseDict({**TASK, **under_way, "statistics": {"total": total, "added": total}}, task_pb2.Task())
 
 
 def test_big_list_is_well_formed_and_always_the_same(tmp_path: Path) -> None:
     first = write_big_list(tmp_path / "a.yml", 500)
     offers = ET.parse(first).getroot().findall("shop/offers/offer")
-    assert len({offer.get("id") for offer in offers}) == 500
+    assert ids_of_big_list(first) == {offer.get("id") for offer in offers}
+    assert len(ids_of_big_list(first)) == 500
     assert all(offer.findtext("name") and float(offer.findtext("price", "")) > 0 for offer in offers)
     assert write_big_list(tmp_path / "b.yml", 500).read_bytes() == first.read_bytes()
 
 
-def test_titles_of_the_sample_stand_at_their_offers() -> None:
-    with sample_file() as sample:
-        offers = ET.parse(sample).getroot().findall("shop/offers/offer")
-    assert sample_titles() == {number: offer.findtext("name") for number, offer in enumerate(offers, start=1)}
+def test_the_shop_mends_three_faults_and_one_price_and_sells_one_item_less(tmp_path: Path) -> None:
+    def items(path: Path) -> list[tuple[str, ...]]:
+        return [tuple(part.text or "" for part in item) for item in ET.parse(path).getroot().iter("item")]
+
+    with sample_file(ENGLISH) as sample:
+        before = items(sample)
+    after = items(write_mended(tmp_path / "mended.xml"))
+    assert (len(before), len(after)) == (24, 23)
+    assert len({item[0] for item in before}) == 23
+    assert len({item[0] for item in after}) == 23
+    assert len(set(after) - set(before)) == 4
+    assert all(all(item) for item in after), "every item has a title"
 
 
 def ask(link: str, **headers: str) -> tuple[int, bytes, str]:
@@ -78,9 +109,40 @@ def story(api: Any, terminal: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         return {}
 
     monkeypatch.setattr(steps, "wait_settled", settled)
-    monkeypatch.setattr(steps, "_BIG_COUNT", 50)
+    monkeypatch.setattr(kill, "wait_settled", settled)
+    monkeypatch.setattr(kill, "BIG_COUNT", BIG)
+    layout = Layout(tmp_path / "data")
+    layout.prepare()
     with Client(Addresses(api.address, api.address, api.address), lambda: "t") as client:
-        yield Story(client, Output(as_json=False), Installation({}, {}), tmp_path)
+        yield Story(client, Output(as_json=False), Installation({}, {}), layout, tmp_path)
+
+
+@pytest.fixture
+def process(story: Story) -> Iterator[subprocess.Popen[bytes]]:
+    """The process of offers; when it dies, the document of the supervisor has another one in its place."""
+    running = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    supervise(story.layout, running.pid)
+
+    def replace() -> None:
+        running.wait()
+        supervise(story.layout, os.getppid())
+
+    watching = threading.Thread(target=replace)
+    watching.start()
+    try:
+        yield running
+    finally:
+        running.kill()
+        watching.join()
+
+
+def supervise(layout: Layout, pid: int) -> None:
+    """Writes down what the supervisor, which is this process, knows of offers."""
+    me, offers = ProcessIdentity.of(os.getpid()), ProcessIdentity.of(pid)
+    assert me is not None
+    assert offers is not None
+    services = {"offers": {"pid": offers.pid, "started": offers.started}}
+    write_json(layout.supervisor, {"pid": me.pid, "started": me.started, "services": services})
 
 
 class Loader:
@@ -111,17 +173,26 @@ class Loader:
 def played(api: Any) -> Loader:
     """All answers of a demo that goes well."""
     rows = [
-        {"external_id": "S-006", "ordinal": 31, "line": 317, "kind": "ISSUE_KIND_DUPLICATE", "title": "Twice"},
-        {"external_id": "S-016", "ordinal": 16, "line": 171, "kind": "ISSUE_KIND_VALIDATION", "title": "No number"},
-    ]
-    found = search_service_pb2.SearchResponse(total=1)
-    found.hits.add().fields.add(name="external_id", values=[document_pb2.Value(string_value="G-101")])
-    found.hits[0].fields.add(name="price", values=[document_pb2.Value(double_value=1)])
+        {"external_id": "T-301", "ordinal": 23, "line": 250, "kind": "ISSUE_KIND_DUPLICATE", "title": "Twice"},
+        {"external_id": "S-203", "ordinal": 10, "line": 114, "kind": "ISSUE_KIND_VALIDATION", "title": "No number",
+         "value": "4 – 5 EUR", "excerpt": "<g:price>4 – 5 EUR</g:price>"},
+    ]  # fmt: skip
     loader = Loader()
+
+    def search(request: search_service_pb2.SearchRequest) -> search_service_pb2.SearchResponse:
+        if "namespace:warehouse" in request.conditions:
+            return search_service_pb2.SearchResponse(total=BIG)
+        found = search_service_pb2.SearchResponse(total=1)
+        found.hits.add().fields.add(name="external_id", values=[document_pb2.Value(string_value="B-101")])
+        found.hits[0].fields.add(name="price", values=[document_pb2.Value(double_value=1)])
+        return found
+
     api.answer("UploadFeed", feed_service_pb2.Upload(task="sellers/home-and-garden/feeds/default/tasks/1"))
-    api.answer("WatchTask", [ParseDict(TASK, task_pb2.Task())])
+    api.answer("WatchTask", [LOADED])
+    api.answer("GetTask", loading(0), loading(BIG // 5), loading(BIG // 2))
     api.answer("ListOfferErrors", ParseDict({"errors": rows}, task_service_pb2.ListOfferErrorsResponse()))
-    api.answer("Search", found)
+    api.answer("Search", search)
+    api.answer("ListOffers", some(BIG))
     api.answer("ExplainOffer", lambda request: explanation_pb2.OfferExplanation(name=request.name))
     api.answer("CreateFeed", loader.create)
     api.answer("GetFeed", loader.look)
@@ -131,32 +202,66 @@ def played(api: Any) -> Loader:
 
 
 def test_steps_play_after_each_other(
-    api: Any, story: Story, played: Loader, capsys: pytest.CaptureFixture[str]
+    api: Any, story: Story, played: Loader, process: subprocess.Popen[bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    document: dict[str, Any] = {}
-    for step in STEPS:
-        document |= step.play(story)
-    assert set(document) == {"first", "errors", "hits", "found", "rejected", "second", "big", "fetches"}
+    document = play(story)
+    assert set(document) == {
+        "first", "errors", "hits", "found", "rejected", "second", "fetches", "big", "kill", "counts"
+    }  # fmt: skip
     assert [fetch["outcome"] for fetch in document["fetches"]] == ["LOADED", "NOT_MODIFIED"]
-    assert document["found"]["name"].endswith("/offers/G-101")
-    assert document["rejected"]["name"].endswith("/offers/S-016"), "not the duplicate, whose first one is found"
+    assert document["found"]["name"].endswith("/offers/B-101")
+    assert document["rejected"]["name"].endswith("/offers/S-203"), "not the duplicate, whose first one is found"
     said = capsys.readouterr().out
-    assert "S-016 “Диван-кровать «Тверь»”, line 171: No number" in said
+    assert "    │ <g:price>4 – 5 EUR</g:price>\n    │          ^^^^^^^^^\n" in said
     assert [parts[0].spec.namespace for parts in api.asked["UploadFeed"]] == ["default", "default", "warehouse"]
     assert played.count == 2
+    for number, step in enumerate(STEPS, start=1):
+        assert f"\n{number}. {step.title}\n   {step.services}\n" in said
+        assert len(step.services) + 3 <= 80, "one line of a terminal"
+
+    assert process.returncode == -signal.SIGKILL
+    assert document["kill"] == {
+        "service": "offers", "pid": process.pid, "pid_after": os.getppid(), "answered_before": BIG // 2
+    }  # fmt: skip
+    assert f"> kill -9 {process.pid}\n" in said
+    assert document["counts"] == {"file": BIG, "load": BIG, "offers": BIG, "search": BIG}
+
+
+def some(count: int, first: int = 1) -> offer_service_pb2.ListOffersResponse:
+    """So many offers of the big list, from a number on."""
+    offers = [offer_pb2.Offer(external_id=f"W-{number:05}") for number in range(first, first + count)]
+    return offer_service_pb2.ListOffersResponse(offers=offers)
+
+
+@pytest.mark.parametrize(
+    ("method", "answer"),
+    [
+        ("ListOffers", some(BIG - 1)),
+        ("ListOffers", some(BIG, first=2)),
+        ("Search", search_service_pb2.SearchResponse(total=BIG + 1)),
+        ("WatchTask", [ParseDict({**TASK, "statistics": {"total": BIG, "added": BIG - 1}}, task_pb2.Task())]),
+    ],
+    ids=("one is lost", "another id", "one is found twice", "one is not counted"),
+)
+@pytest.mark.usefixtures("played", "process")
+def test_counts_that_differ_fail_the_demo(api: Any, story: Story, method: str, answer: Any) -> None:
+    api.answer(method, answer)
+    with pytest.raises(CommandError, match="counts differ") as caught:
+        kill.kill_amid_load(story)
+    assert (caught.value.reason, caught.value.exit_code) == ("DEMO_FAILED", 1)
 
 
 @pytest.mark.parametrize(
     ("method", "answer", "step"),
     [
         ("WatchTask", [ParseDict({**TASK, "status": "TASK_STATUS_FAILED"}, task_pb2.Task())], 0),
-        ("Search", search_service_pb2.SearchResponse(), 2),
-        ("RunFeed", feed_pb2.Fetch(outcome="FETCH_OUTCOME_FAILED"), 6),
+        ("Search", search_service_pb2.SearchResponse(), 1),
+        ("RunFeed", feed_pb2.Fetch(outcome="FETCH_OUTCOME_FAILED"), 4),
+        ("GetTask", LOADED, 5),
     ],
 )
-def test_what_goes_wrong_ends_the_demo(
-    api: Any, story: Story, played: Loader, method: str, answer: Any, step: int
-) -> None:
+@pytest.mark.usefixtures("played", "process")
+def test_what_goes_wrong_ends_the_demo(api: Any, story: Story, method: str, answer: Any, step: int) -> None:
     api.answer(method, answer)
     with pytest.raises(CommandError) as caught:
         STEPS[step].play(story)

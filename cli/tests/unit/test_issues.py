@@ -76,6 +76,20 @@ def test_an_excerpt_without_the_fault_is_its_beginning() -> None:
     assert excerpt_lines("", "free", 12) == []
 
 
+@pytest.mark.parametrize(
+    ("element", "is_found"),
+    [("<g:title></g:title>", True), ("<g:title lang='en'/>", True), ("<g:title>Sofa</g:title>", False)],
+)
+def test_a_value_that_is_missing_has_its_caret_under_the_empty_element(
+    load: Any, terminal: Any, element: str, is_found: bool
+) -> None:
+    excerpt = f"<g:id>T-305</g:id> {element} <g:link>1</g:link>"
+    load.answer("ListOfferErrors", page(issue(1, field="g:title", value="", excerpt=excerpt)))
+    said = terminal(*LOAD).out
+    assert (f"    │ {excerpt}\n    │ {' ' * excerpt.index(element)}{'^' * len(element)}\n" in said) == is_found
+    assert ("^" in said) == is_found
+
+
 def cells(path: Path) -> list[list[dict[str, str]]]:
     """The rows of each sheet of an Excel file, by the letter of the column, read without the library that wrote it."""
     space = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"

@@ -75,17 +75,21 @@ def test_a_terminal_gets_colour_unless_it_says_no(
         pipe.setenv(name, value)
     out = Output(as_json=False)
     out.say("Task 7: SUCCEEDED\nTask 8: FAILED\nkafka NOT_SERVING\n(error PRICE_INVALID) `classifeed status`\n  │ ^^")
+    out.say("   28  added\n    2  rejected: errors in the file\n> kill -9 1")
+    out.say("1. A headline that SUCCEEDED", style="bold")
     out.table(("name", "state"), [("kafka", "RUNNING")])
     out.entries(("name", "state"), [(("kafka", "HELD"), [])])
     said = capsys.readouterr().out
     painted = {
-        "32": ["SUCCEEDED", "RUNNING"], "31": ["FAILED", "NOT_SERVING", "error PRICE_INVALID", "^^"],
-        "33": ["HELD"], "36": ["classifeed status"],
+        "32": ["SUCCEEDED", "RUNNING", "added"],
+        "31": ["FAILED", "NOT_SERVING", "error PRICE_INVALID", "^^", "rejected"],
+        "33": ["HELD"], "36": ["classifeed status", "> kill -9 1"],
     }  # fmt: skip
     for colour, words in painted.items():
         for word in words:
             assert (f"\x1b[{colour}m{word}\x1b[0m" in said) == is_painted, word
     assert ("\x1b[3" in said) == is_painted
+    assert "\x1b[1m1. A headline that SUCCEEDED\x1b[0m" in said
 
 
 def test_a_pipe_gets_no_colour(capsys: pytest.CaptureFixture[str], pipe: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from classifeed.feeds.v1 import load_pb2
@@ -30,12 +31,21 @@ def _show(out: Output, group: Group) -> None:
     if first.suggestion:
         out.say(f"  {one_line(first.suggestion)}", hang=2)
     out.say(f"  {_place(first)}: {one_line(first.external_id)}", hang=4)
-    for line in excerpt_lines(first.excerpt, first.value, None if out.edge is None else out.edge - 4):
+    for line in excerpt_lines(first.excerpt, _fault(first), None if out.edge is None else out.edge - 4):
         out.say(f"    {line}")
     if group.further:
         places = ", ".join(f"{_line(each)} {one_line(each.external_id)}" for each in group.further)
         left = group.count - 1 - len(group.further)
         out.say(f"  also {places}{f' and {left:,} more' if left else ''}", hang=4)
+
+
+def _fault(issue: load_pb2.OfferError) -> str:
+    """What is wrong as the excerpt has it: the value, or the element where it should be."""
+    if issue.value or not issue.field:
+        return issue.value
+    name = re.escape(issue.field)
+    found = re.search(rf"<{name}(?:\s[^<>]*)?(?:/>|>\s*</{name}\s*>)", issue.excerpt)
+    return found[0] if found else ""
 
 
 def _place(issue: load_pb2.OfferError) -> str:

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from classifeed_cli.commands.demo.steps import STEPS, Story
+from classifeed_cli.commands.demo.steps import STEPS
+from classifeed_cli.commands.demo.story import Story
 from classifeed_cli.commands.demo.suite import running_suite
 from classifeed_cli.exit_codes import ExitCode
 from classifeed_cli.interruption import Interruption
@@ -25,23 +26,33 @@ def demo(
     timeout: Annotated[float, typer.Option(min=1, help="Seconds that starting may take.")] = 150,
     as_json: JsonOption = False,
 ) -> int:
-    """Start the whole suite, load price lists by file and by link, show what became of them, and stop."""
+    """Start the whole suite, load price lists, kill a service amid 20,000 offers, count them, and stop."""
     out = Output(as_json)
     started = time.monotonic()
-    document: dict[str, Any] = {}
     with (
         Interruption("the demo ends, and nothing is left running"),
         tempfile.TemporaryDirectory() as folder,
-        running_suite(out, timeout) as installation,
+        running_suite(out, timeout) as (installation, layout),
         installation.client() as client,
     ):
-        story = Story(client, out, installation, Path(folder))
-        for number, step in enumerate(STEPS, start=1):
-            out.say(f"\n{number}. {step.title}")
-            document |= step.play(story)
+        document = play(Story(client, out, installation, layout, Path(folder)))
     out.document(document)
     out.say(f"\nDone in {time.monotonic() - started:.0f} s, and nothing is left running.")
     out.say("Go on with a suite of your own:")
     out.say("  make up")
     out.say("  classifeed feed upload FILE --seller NAME")
     return ExitCode.DONE
+
+
+def play(story: Story) -> dict[str, Any]:
+    """Play all steps and return their document.
+
+    Raises:
+        CommandError: a step did not show what it should.
+    """
+    document: dict[str, Any] = {}
+    for number, step in enumerate(STEPS, start=1):
+        story.out.say(f"\n{number}. {step.title}", style="bold")
+        story.out.say(f"   {step.services}", style="dim")
+        document |= step.play(story)
+    return document

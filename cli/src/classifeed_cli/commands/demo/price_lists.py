@@ -1,4 +1,4 @@
-"""The price lists that the demo loads: the small one of the package, and a big one made of its words."""
+"""The price lists that the demo loads: those of the package, one of them mended, and a big one made of its words."""
 
 from __future__ import annotations
 
@@ -8,25 +8,36 @@ from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Final
+from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape, unescape
 
-_SAMPLE: Final = files("classifeed_cli") / "samples" / "home_and_garden.yml"
+_SAMPLES: Final = files("classifeed_cli") / "samples"
+ENGLISH: Final = "home_and_garden.xml"
+RUSSIAN: Final = "home_and_garden.yml"
+# What the shop changes in the English one: the three faults, one price, and one item that it no longer sells.
+_MENDED: Final = (
+    ("<g:price>449.00 – 549.00 EUR<", "<g:price>449.00 EUR<"),
+    ("<g:title></g:title>", "<g:title>Compost bin, 300 l</g:title>"),
+    ("<g:id>T-301</g:id>\n      <g:title>Leaf rake", "<g:id>T-307</g:id>\n      <g:title>Leaf rake"),
+    ("<g:price>899.00 EUR<", "<g:price>849.00 EUR<"),
+)
+_SOLD_OUT: Final = "S-209"
 _SEED: Final = 20261101
-_COLOURS: Final = ("белый", "серый", "синий", "зелёный", "чёрный", "дуб", "орех", "ясень")
+_COLOURS: Final = ("white", "grey", "blue", "green", "black", "oak", "walnut", "ash")
 _HEAD: Final = """<?xml version="1.0" encoding="UTF-8"?>
 <yml_catalog date="2026-11-01 10:00">
   <shop>
-    <name>Склад</name>
-    <company>Склад</company>
+    <name>Warehouse</name>
+    <company>Warehouse</company>
     <url>https://warehouse.example</url>
-    <currencies><currency id="RUB" rate="1"/></currencies>
-    <categories><category id="1">Дом и сад</category></categories>
+    <currencies><currency id="EUR" rate="1"/></currencies>
+    <categories><category id="1">Home and garden</category></categories>
     <offers>
 """
 _OFFER: Final = """      <offer id="{id}" available="true">
         <url>https://warehouse.example/offers/{id}</url>
         <price>{price}</price>
-        <currencyId>RUB</currencyId>
+        <currencyId>EUR</currencyId>
         <categoryId>1</categoryId>
         <name>{name}</name>
         <description>{description}</description>
@@ -36,31 +47,35 @@ _FOOT: Final = "    </offers>\n  </shop>\n</yml_catalog>\n"
 
 
 @contextmanager
-def sample_file() -> Iterator[Path]:
-    """Gives the sample as a file."""
-    with as_file(_SAMPLE) as path:
+def sample_file(name: str) -> Iterator[Path]:
+    """Give a sample of the package as a file."""
+    with as_file(_SAMPLES / name) as path:
         yield Path(path)
 
 
-def sample_titles() -> dict[int, str]:
-    """Returns the titles of the sample's offers by their position in the file, from 1."""
-    offers = _SAMPLE.read_text(encoding="utf-8").split("<offer ")[1:]
-    return {ordinal: title for ordinal, offer in enumerate(offers, start=1) for title in _texts(offer, "name")}
+def write_mended(path: Path) -> Path:
+    """Write the English sample as its shop mends it, and return its path."""
+    text = (_SAMPLES / ENGLISH).read_text(encoding="utf-8")
+    for wrong, right in _MENDED:
+        text = text.replace(wrong, right)
+    items = text.split("    <item>\n")
+    path.write_text("    <item>\n".join(item for item in items if f"<g:id>{_SOLD_OUT}<" not in item), encoding="utf-8")
+    return path
 
 
 def write_big_list(path: Path, count: int) -> Path:
-    """Writes a price list of so many offers, the same at each call, and returns its path."""
+    """Write a price list of so many offers, the same at each call, and return its path."""
     dice = random.Random(_SEED)  # noqa: S311 - prices, no secrets
-    titles = list(sample_titles().values())
-    descriptions = _texts(_SAMPLE.read_text(encoding="utf-8"), "description")
+    sample = (_SAMPLES / ENGLISH).read_text(encoding="utf-8")
+    titles, descriptions = _texts(sample, "g:title"), _texts(sample, "g:description")
     with path.open("w", encoding="utf-8") as sink:
         sink.write(_HEAD)
         for number in range(1, count + 1):
             sink.write(
                 _OFFER.format(
                     id=f"W-{number:05}",
-                    price=dice.randrange(490, 99_000, 10),
-                    name=escape(f"{dice.choice(titles)}, {dice.choice(_COLOURS)}, № {number}"),
+                    price=dice.randrange(490, 99_000, 10) / 100,
+                    name=escape(f"{dice.choice(titles)}, {dice.choice(_COLOURS)}, no. {number}"),
                     description=escape(" ".join(dice.sample(descriptions, 2))),
                 )
             )
@@ -68,5 +83,11 @@ def write_big_list(path: Path, count: int) -> Path:
     return path
 
 
+def ids_of_big_list(path: Path) -> set[str]:
+    """Return the ids of the offers of a file that `write_big_list` has written, read from the file."""
+    return {element.attrib["id"] for _, element in ET.iterparse(path) if element.tag == "offer"}  # noqa: S314 - ours
+
+
 def _texts(xml: str, tag: str) -> list[str]:
-    return [unescape(part.partition(f"</{tag}>")[0]) for part in xml.split(f"<{tag}>")[1:]]
+    found = (unescape(part.partition(f"</{tag}>")[0]) for part in xml.split(f"<{tag}>")[1:])
+    return [text for text in found if text]

@@ -22,8 +22,8 @@ _KNOBS: Final = {"CLASSIFEED_FETCH_ALLOW_LOOPBACK": "1", "CLASSIFEED_LOADER_MIN_
 
 
 @contextmanager
-def running_suite(out: Output, timeout_s: float) -> Iterator[Installation]:
-    """Gives a running suite; nothing of it is left at the end of the block.
+def running_suite(out: Output, timeout_s: float) -> Iterator[tuple[Installation, Layout]]:
+    """Give a running suite with its folder; nothing of it is left at the end of the block.
 
     Raises:
         CommandError: it does not start.
@@ -37,7 +37,7 @@ def running_suite(out: Output, timeout_s: float) -> Iterator[Installation]:
             start_detached(layout, [], timeout_s)
         installation = Installation.find(folder)
         out.say(f"The suite is up: PostgreSQL, Apache Kafka, an S3 server, and {len(installation.grpc)} services.")
-        yield installation
+        yield installation, layout
     finally:
         stop_installation(layout, _STOP_TIMEOUT_S)
         shutil.rmtree(folder, ignore_errors=True)

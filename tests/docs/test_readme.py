@@ -1,0 +1,32 @@
+"""What the README says of its first examples, and of the ports, is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from classifeed_cli.platform.layout import Layout
+from classifeed_cli.platform.ports import plan_ports
+from classifeed_cli.platform.service_table import ServiceTable
+from tests.docs.pages import ROOT
+
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def test_the_first_file_is_in_english_and_the_files_are_there() -> None:
+    samples = re.findall(r"^cp (\S+)", README, re.MULTILINE)
+    assert len(samples) == 2
+    first, second = ((ROOT / sample).read_text("utf-8") for sample in samples)
+    assert not re.search("[а-яё]", first, re.IGNORECASE)
+    assert re.search("[а-яё]", second, re.IGNORECASE)
+
+
+def test_yml_is_explained_where_it_is_first_said() -> None:
+    assert README.index("YML, which is Yandex Market Language, an XML format") == README.index("YML")
+
+
+def test_ports_are_as_many_as_it_says(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    layout.prepare()
+    ports = plan_ports(layout, ServiceTable.load().services)
+    assert f"| ports | {len(ports)}, on 127.0.0.1 alone" in README

@@ -1,0 +1,171 @@
+"""The suite as a picture: services, what they own, who calls whom, and the topics of Kafka between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+from xml.sax.saxutils import escape
+
+from tools.pictures.facts import Service
+
+_WIDTH: Final = 1034
+_HEIGHT: Final = 470
+_BOX: Final = (214, 96)
+_PIPE: Final = (190, 30)
+_STYLE: Final = """
+text { font-family: system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328; font-size: 12.5px; }
+.name { font-size: 17px; font-weight: 600; }
+.small { font-size: 11.5px; fill: #59636e; }
+.box { fill: #f6f8fa; stroke: #59636e; }
+.pipe { fill: #fff1e5; stroke: #bc4c00; }
+.person { font-weight: 600; fill: #0550ae; }
+.call { stroke: #59636e; fill: none; stroke-width: 1.6; marker-end: url(#tip); }
+.flow { stroke: #bc4c00; fill: none; stroke-width: 2.2; marker-end: url(#drop); }
+.way { stroke: #0550ae; fill: none; stroke-width: 1.6; marker-end: url(#step); }
+"""
+_TIPS: Final = (("tip", "#59636e"), ("drop", "#bc4c00"), ("step", "#0550ae"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The upper left corner of something, and its size."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+    def side(self, name: str) -> tuple[int, int]:
+        middle_x, middle_y = self.x + self.width // 2, self.y + self.height // 2
+        return {
+            "left": (self.x, middle_y),
+            "right": (self.x + self.width, middle_y),
+            "top": (middle_x, self.y),
+            "bottom": (middle_x, self.y + self.height),
+        }[name]
+
+
+_SERVICES: Final = {
+    "api": _Place(96, 20, *_BOX),
+    "loader": _Place(96, 166, *_BOX),
+    "processor": _Place(342, 93, *_BOX),
+    "offers": _Place(804, 93, *_BOX),
+    "receiver": _Place(804, 316, *_BOX),
+    "indexer": _Place(560, 316, *_BOX),
+    "searcher": _Place(96, 316, *_BOX),
+}
+_PIPES: Final = {
+    "feeds.offer-requests.v1": _Place(585, 98, *_PIPE),
+    "feeds.offer-results.v1": _Place(585, 154, *_PIPE),
+    "index.documents.v1.offers": _Place(340, 349, *_PIPE),
+}
+# Calls that are drawn; all of them stand in the boxes of who is called.
+_CALLS: Final = {
+    ("api", "loader"): ("bottom", "top"),
+    ("api", "processor"): ("right", "top"),
+    ("loader", "processor"): ("right", "bottom"),
+    ("offers", "receiver"): ("bottom", "top"),
+    ("indexer", "receiver"): ("right", "left"),
+}
+_PEOPLE: Final = (("shop", 68, True), ("its site", 214, True), ("buyer", 364, False))
+
+
+def draw_diagram(services: Sequence[Service]) -> str:
+    """Return the diagram as SVG.
+
+    Raises:
+        ValueError: there is a service, a topic or a drawn call for which this module has no place, or the other way
+            round.
+    """
+    _check_places(services)
+    lines = [
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" xmlns="http://www.w3.org/2000/svg" role="img" '
+        'aria-label="The services of the suite, and the topics of Kafka between them">',
+        f"<style>{_STYLE}</style>",
+        "<defs>",
+        *(
+            f'<marker id="{name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" '
+            f'markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0 L8 4 L0 8 z" fill="{colour}"/></marker>'
+            for name, colour in _TIPS
+        ),
+        "</defs>",
+        f'<rect width="{_WIDTH}" height="{_HEIGHT}" rx="8" fill="#ffffff"/>',
+        *_people(),
+        *(line for service in services for line in _service(service)),
+        *(line for topic in _PIPES for line in _topic(topic, services)),
+        *(_call(caller, callee) for caller, callee in _CALLS),
+        *_legend(),
+        "</svg>",
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _check_places(services: Sequence[Service]) -> None:
+    topics = {topic for service in services for topic in service.reads | service.writes}
+    calls = {(caller, service.name) for service in services for caller in service.callers}
+    for found, placed in (({service.name for service in services}, set(_SERVICES)), (topics, set(_PIPES))):
+        if found != placed:
+            raise ValueError(f"the diagram has no place for, or a place too many: {sorted(found ^ placed)}")
+    if missing := set(_CALLS) - calls:
+        raise ValueError(f"the diagram draws calls that the policy does not have: {sorted(missing)}")
+
+
+def _service(service: Service) -> Iterator[str]:
+    place = _SERVICES[service.name]
+    x = place.x + 12
+    yield f'<rect class="box" x="{place.x}" y="{place.y}" width="{place.width}" height="{place.height}" rx="6"/>'
+    yield _text(x, place.y + 24, service.name, "name")
+    yield _text(x, place.y + 44, service.owns)
+    yield _text(x, place.y + 64, f"in {', '.join(service.stores) or 'its own files'}", "small")
+    yield _text(x, place.y + 82, f"called by {', '.join(service.callers) or 'no other service'}", "small")
+
+
+def _topic(topic: str, services: Sequence[Service]) -> Iterator[str]:
+    place = _PIPES[topic]
+    yield f'<rect class="pipe" x="{place.x}" y="{place.y}" width="{place.width}" height="{place.height}" rx="15"/>'
+    yield _text(place.x + place.width // 2, place.y + 20, topic, "middle")
+    for service in services:
+        box = _SERVICES[service.name]
+        near, far = ("left", "right") if box.x < place.x else ("right", "left")
+        y = place.side(near)[1]
+        ends = [(box.side(far)[0], y), (place.side(near)[0], y)]
+        if topic in service.writes:
+            yield _line(ends[0], ends[1], "flow")
+        if topic in service.reads:
+            yield _line(ends[1], ends[0], "flow")
+
+
+def _call(caller: str, callee: str) -> str:
+    leaves, comes = _CALLS[caller, callee]
+    start, end = _SERVICES[caller].side(leaves), _SERVICES[callee].side(comes)
+    if leaves in {"left", "right"} and comes in {"top", "bottom"}:
+        return f'<path class="call" d="M{start[0]} {start[1]} H{end[0]} V{end[1]}"/>'
+    return _line(start, end, "call")
+
+
+def _people() -> Iterator[str]:
+    for name, y, is_left in _PEOPLE:
+        yield _text(14, y + 4, name, "person")
+        yield _line((68, y), (96, y), "way") if is_left else _line((96, y), (60, y), "way")
+
+
+def _legend() -> Iterator[str]:
+    y = _HEIGHT - 22
+    for x, style, words in (
+        (96, "way", "files, links, searches"),
+        (342, "call", "gRPC"),
+        (460, "flow", "Kafka: what is sent stays until it is taken, in its order"),
+    ):
+        yield _line((x, y), (x + 40, y), style)
+        yield _text(x + 50, y + 4, words, "small")
+
+
+def _line(start: tuple[int, int], end: tuple[int, int], style: str) -> str:
+    return f'<path class="{style}" d="M{start[0]} {start[1]} L{end[0]} {end[1]}"/>'
+
+
+def _text(x: int, y: int, words: str, style: str = "") -> str:
+    anchor = ' text-anchor="middle"' if style == "middle" else ""
+    kind = f' class="{style}"' if style and not anchor else ""
+    return f'<text x="{x}" y="{y}"{kind}{anchor}>{escape(words)}</text>'

@@ -1,0 +1,84 @@
+"""What the demo prints on a terminal of 80 columns, with its colours; and the shape of it, which is always the same."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from typing import Final
+
+COLUMNS: Final = 80
+_LINES: Final = 50
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
+_HEADLINE: Final = re.compile(r"(?m)^(?=(?:\x1b\[[0-9;]*m)?\d\. )")
+_END: Final = re.compile(r"(?m)^Done in ")
+# What differs between two demos that are alike; longer ones come before those that they hold.
+_VARIABLE: Final = tuple(
+    (re.compile(pattern, re.MULTILINE), word)
+    for pattern, word in (
+        (r"\b\d{16}\b", "ID"),
+        (r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d( [A-Z]{3})?", "TIME"),
+        (r"\b\d{4}-\d\d-\d\d\b", "DAY"),
+        (r"\b\d\d:\d\d:\d\d\b", "CLOCK"),
+        (r" +\+[\d.]+ (ms|s|min)\b", ""),
+        (r" \([\d,]+ a second\)", ""),
+        (r"\bin [\d.]+ (ms|s)\b", "in DURATION"),
+        (r"127\.0\.0\.1:\d+", "ADDRESS"),
+        (r"(kill -9|as process) \d+", r"\1 PID"),
+        (r"^[\d,]+( of 20,000 offers are stored)", r"COUNT\1"),
+        (r"(it finds) [\d,]+( of)", r"\1 COUNT\2"),
+    )
+)
+
+
+def record_demo() -> str:
+    """Return what `classifeed demo` prints on the standard output of a terminal.
+
+    Raises:
+        SystemExit: the demo failed.
+    """
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", _LINES, COLUMNS, 0, 0))
+    unwanted = {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "COLORTERM"}
+    environment = {name: value for name, value in os.environ.items() if name not in unwanted}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "classifeed_cli.main", "demo"],
+        stdin=subprocess.DEVNULL,
+        stdout=follower,
+        stderr=subprocess.PIPE,
+        env={**environment, "TERM": "xterm", "TZ": "UTC"},
+    )
+    os.close(follower)
+    said = b""
+    try:
+        while chunk := os.read(leader, 1 << 16):
+            said += chunk
+    except OSError:  # how Linux tells that nobody has the terminal open any more
+        pass
+    finally:
+        os.close(leader)
+    _, errors = process.communicate()
+    if process.returncode:
+        raise SystemExit(f"the demo failed:\n{errors.decode()}")
+    return said.decode().replace("\r\n", "\n")
+
+
+def steps_of(said: str) -> list[str]:
+    """Return what each step printed, headline first, colours kept."""
+    return [f"{step.rstrip()}\n" for step in _HEADLINE.split(_END.split(said)[0])[1:]]
+
+
+def shape_of(said: str) -> list[str]:
+    """Return the lines of the steps without colours, with words for what differs from demo to demo.
+
+    How many blanks there are counts only in excerpts of files, where carets stand below.
+    """
+    text = _COLOUR.sub("", "\n".join(steps_of(said)))
+    for pattern, word in _VARIABLE:
+        text = pattern.sub(word, text)
+    return [line if "│" in line else " ".join(line.split()) for line in text.splitlines()]
