@@ -1,4 +1,4 @@
-"""A load that would remove most offers waits for a decision, through the whole suite."""
+"""Loads that would remove most offers, or make most prices wrong, wait for a decision, through the whole suite."""
 
 from __future__ import annotations
 
@@ -56,3 +56,48 @@ def test_file_without_offers_removes_nothing_until_it_is_confirmed(suite: Suite,
     assert (confirmed.document["status"], confirmed.document["statistics"]["removed"]) == ("SUCCEEDED", str(_OFFERS))
     assert decide("confirm", held).document == confirmed.document
     assert suite.offers(seller) == {}
+
+
+def test_prices_times_ten_are_not_found_until_they_are_confirmed(suite: Suite, seller: str, tmp_path: Path) -> None:
+    whole = shared_data() / "feeds" / "yml_wheels_2011.xml"
+    raised = tmp_path / "raised.xml"
+    raised.write_bytes(re.sub(rb"<price>(\d+)", rb"<price>\g<1>0", whole.read_bytes()))
+
+    def found() -> dict[str, float]:
+        suite.settle()
+        hits = suite.search("pirelli", seller)
+        assert 0 < len(hits) < 1000, "all of them"
+        return {hit["external_id"]: hit["price"] for hit in hits}
+
+    def hold() -> Answer:
+        held = suite.upload(raised, seller)
+        assert (held.exit_code, held.document["status"]) == (1, "HELD"), held.document
+        return held
+
+    def decide(verb: str, held: Answer) -> Answer:
+        return suite.run("task", verb, seller, "default", held.document["task_id"])
+
+    suite.upload(whole, seller)
+    before = found()
+    held = hold()
+    what, numbers = held.document["hold"], held.document["statistics"]
+    assert (what["reasons"], what["price_ratio"], len(what["sample_prices"])) == (["PRICES"], 10, 10)
+    moved = what["moved_prices"]
+    assert (what["changed_prices"], what["changes"], numbers["skipped"], numbers["updated"]) == (
+        moved,
+        moved,
+        moved,
+        "0",
+    )
+    assert found() == before
+    explained = suite.run("offer", "explain", seller, "default", what["sample_prices"][0]["external_id"]).document
+    assert f"as it would move {int(moved):,} of {int(moved):,} changed prices far" in explained["summary"]
+
+    rejected = decide("reject", held)
+    assert (rejected.exit_code, rejected.document["status"]) == (0, "SUCCEEDED"), rejected.document
+    assert rejected.document["warnings"][-1].startswith(f"CHANGES_REJECTED: {int(moved):,} offers")
+    assert found() == before
+
+    confirmed = decide("confirm", hold())
+    assert (confirmed.document["status"], confirmed.document["statistics"]["updated"]) == ("SUCCEEDED", moved)
+    assert found() == {external_id: price * 10 for external_id, price in before.items()}

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from classifeed.offers.v1.offer_pb2 import Price
+
 _PARTS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
@@ -18,6 +20,11 @@ def size_words(size_bytes: float) -> str:
         if size_bytes < 1023.5 or unit == "GiB":
             break
     return f"{size_bytes:,.1f} {unit}" if size_bytes < 9.95 else f"{size_bytes:,.0f} {unit}"
+
+
+def price_words(price: Price) -> str:
+    """Returns a price such as 1,200 RUB or 3.50 EUR."""
+    return f"{price.amount_micros / 1_000_000:,.2f} {price.currency_code}".replace(".00 ", " ").rstrip()
 
 
 def duration_words(duration_s: float) -> str:

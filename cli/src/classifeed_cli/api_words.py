@@ -91,8 +91,8 @@ def _feed_has_no_link(seller: str, namespace: str) -> str:
 
 def _task_held(seller: str, namespace: str, task: str) -> str:
     return (
-        f"Load {task} is held: it waits for a decision, and has removed nothing. Keep the offers that its file lacks "
-        f"with `classifeed task reject {seller} {namespace} {task}`, or have it go on with `task confirm`."
+        f"Load {task} is held: it waits for a decision, and has done nothing of what waits. Leave the offers as they "
+        f"are with `classifeed task reject {seller} {namespace} {task}`, or have it go on with `task confirm`."
     )
 
 

@@ -55,6 +55,10 @@ def rerun(
     allow_removals: Annotated[
         bool, typer.Option("--allow-removals", help="Load it even if it removes more offers than the guard allows.")
     ] = False,
+    allow_changes: Annotated[
+        bool,
+        typer.Option("--allow-changes", help="Load it however its prices move and even if nothing in it is available."),
+    ] = False,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait for the end of the load.")] = False,
     timeout: Annotated[float, typer.Option(min=1, help="How long to wait for the end, in seconds.")] = 600,
     yes: YesOption = False,
@@ -67,7 +71,12 @@ def rerun(
     with connect(data, address) as client:
         earlier = find_task(client, seller, namespace, task)
         confirm(out, _question_of_rerun(earlier), yes=yes)
-        loaded = client.rerun_task(earlier.name, request_id=str(uuid.uuid4()), allow_removals=allow_removals)
+        loaded = client.rerun_task(
+            earlier.name,
+            request_id=str(uuid.uuid4()),
+            allow_removals=allow_removals,
+            allow_changes=allow_changes,
+        )
         if not no_wait:
             loaded = follow_load(client, out, loaded.name, timeout)
     show_task(out, loaded)

@@ -36,7 +36,7 @@ def confirm(
     address: AddressOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Have a held load remove what it lacks, wait for its end, and print what became of it."""
+    """Have a held load make its changes and remove what it lacks, wait for its end, and print what became of it."""
     with connect(data, address) as client:
         return _decide(client, client.confirm_task, Output(as_json), task_name(seller, namespace, task), timeout)
 
@@ -50,7 +50,7 @@ def reject(
     address: AddressOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Have a held load keep the offers that it lacks, wait for its end, and print what became of it."""
+    """Have a held load leave its changes and keep what it lacks, wait for its end, and print what became of it."""
     with connect(data, address) as client:
         return _decide(client, client.reject_task, Output(as_json), task_name(seller, namespace, task), timeout)
 

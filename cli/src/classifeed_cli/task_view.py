@@ -60,7 +60,8 @@ def show_task(out: Output, task: task_pb2.Task) -> None:
         out.say(f"  offers    {numbers.total:,}{rate}")
     for field, words in _COUNTS:
         if value := getattr(numbers, field):
-            out.say(f"    {value:>9,}  {words}")
+            waits = field == "skipped" and task.status == task_pb2.TASK_STATUS_HELD and task.hold.changes
+            out.say(f"    {value:>9,}  {words}{f': {task.hold.changes:,} of them wait' if waits else ''}")
     for field, words in _GONE:
         if value := getattr(numbers, field):
             reason = ", as the file lacks them" if is_load else ""

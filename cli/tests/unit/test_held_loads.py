@@ -40,6 +40,27 @@ HELD = {
 }
 NO_OFFERS = {"reasons": ["HOLD_REASON_NO_OFFERS"], "removals": 2, "offers": 2, "sample_offers": [{"external_id": "a"}]}
 
+PRICES = {
+    "reasons": ["HOLD_REASON_PRICES"],
+    "changes": 1200,
+    "moved_prices": 1200,
+    "changed_prices": 1327,
+    "price_ratio": 10,
+    "sample_prices": [
+        {
+            "external_id": f"{number}",
+            "title": "Ковёр шерстяной ручной работы, 2 × 3 м, с бахромой, синий",
+            "price": {"amount_micros": "1250500000", "currency_code": "RUB"},
+            "new_price": {"amount_micros": "12505000000", "currency_code": "RUB"},
+        }
+        for number in range(2)
+    ]
+    + [{"external_id": "2", "price": {"amount_micros": "99000000", "currency_code": "RUB"}}],
+}
+UNAVAILABLE = {"reasons": ["HOLD_REASON_UNAVAILABLE"], "changes": 1298, "turned_unavailable": 1298}
+BOTH = {**PRICES, "removals": 1, "offers": 1327, "sample_offers": [{"external_id": "a"}]}
+REMOVALS = {"reasons": ["HOLD_REASON_REMOVALS"], "removals": 1200, "offers": 1327, "changes": 3}
+
 
 def task(**changes: Any) -> task_pb2.Task:
     return ParseDict({**HELD, **changes}, task_pb2.Task())
@@ -55,7 +76,11 @@ def test_upload_that_is_held(
     snapshot("feed-upload-held", terminal("feed", "upload", "price.yml", "--seller", "my-shop"))
     ended = terminal("feed", "upload", "price.yml", "--seller", "my-shop", "--allow-removals", "--json")
     assert (ended.exit_code, ended.document["hold"]["reasons"]) == (1, ["REMOVALS"])
-    assert [asked[0].spec.allow_removals for asked in api.asked["UploadFeed"]] == [False, True]
+    allowed = terminal("feed", "upload", "price.yml", "--seller", "my-shop", "--allow-changes", "--json")
+    assert allowed.exit_code == 1, "the other guard"
+    specs = [asked[0].spec for asked in api.asked["UploadFeed"]]
+    assert [spec.allow_removals for spec in specs] == [False, True, False]
+    assert [spec.allow_changes for spec in specs] == [False, False, True]
 
 
 def test_held_load_is_shown(api: Any, terminal: Any, snapshot: Snapshot) -> None:
@@ -65,6 +90,18 @@ def test_held_load_is_shown(api: Any, terminal: Any, snapshot: Snapshot) -> None
     assert "; a newer load took its place" in " ".join(terminal("task", "show", "my-shop", "default", "7").out.split())
     api.answer("ListTasks", task_service_pb2.ListTasksResponse(tasks=[task(), task(hold=NO_OFFERS, statistics={})]))
     snapshot("task-list-held", terminal("task", "list", "my-shop", "default"))
+
+
+def test_what_a_load_would_change_is_shown(api: Any, terminal: Any, snapshot: Snapshot) -> None:
+    statistics = {"total": 1327, "updated": 127, "skipped": 1200}
+    api.answer("GetTask", task(hold=PRICES, statistics=statistics))
+    snapshot("task-show-held-prices", terminal("task", "show", "my-shop", "default", "7"))
+    moves = [{**PRICES, "price_ratio": ratio} for ratio in (0.05, 0, 1234.5)]
+    tasks = [task(hold=hold, statistics=statistics) for hold in (UNAVAILABLE, *moves, BOTH, REMOVALS)]
+    api.answer("ListTasks", task_service_pb2.ListTasksResponse(tasks=tasks))
+    snapshot("task-list-held-changes", terminal("task", "list", "my-shop", "default"))
+    api.answer("GetTask", task(hold=BOTH, statistics=statistics))
+    assert "To change and remove them:" in terminal("task", "show", "my-shop", "default", "7").out
 
 
 @pytest.mark.parametrize(("verb", "method"), [("confirm", "ConfirmTask"), ("reject", "RejectTask")])

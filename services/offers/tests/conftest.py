@@ -147,7 +147,9 @@ class Owner:
 
     async def take(self, requests: Iterable[OfferBatch | TaskEnd | RunCheck]) -> list:
         async with self.db.transaction() as tx:
-            return await apply_requests(tx, list(requests), moderation=ApprovedBySetting(), sweeps=self)
+            return await apply_requests(
+                tx, list(requests), moderation=ApprovedBySetting(), sweeps=self, guard=self.guard
+            )
 
     async def step(self, run: RunKey, *, slice_offers: int = 1000):
         async with self.db.transaction() as tx:

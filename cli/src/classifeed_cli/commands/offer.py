@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from classifeed.offers.v1 import offer_pb2, offer_service_pb2
+from classifeed_cli.amounts import price_words
 from classifeed_cli.explanation_view import show_explanation
 from classifeed_cli.messages import document_of, enum_label
 from classifeed_cli.options import AddressOption, DataOption, NamespaceArgument, SellerArgument
@@ -89,6 +90,7 @@ def show(
         ("text", content.description),
         ("approved", "by a setting, as there is no moderation" if offer.moderation == "setting" else offer.moderation),
         ("last load", offer.last_task_id),
+        ("waits", f"what load {offer.waiting_task_id} changes of it" if offer.waiting_task_id else ""),
     )
     for label, value in lines:
         if value:
@@ -122,8 +124,7 @@ def price_of(content: offer_pb2.OfferContent, field: Literal["price", "old_price
     """Returns a price for people, empty where there is none."""
     if not content.HasField(field):
         return ""
-    price = content.price if field == "price" else content.old_price
-    return f"{price.amount_micros / 1_000_000:,.2f} {price.currency_code}".replace(".00 ", " ").rstrip()
+    return price_words(content.price if field == "price" else content.old_price)
 
 
 def _status(offer: offer_pb2.Offer) -> str:

@@ -30,9 +30,13 @@ class TaskCalls(Connection):
         """Ends a task that has not sent its end, and returns it. Idempotent."""
         return self._call(self._feeds.CancelTask, task_service_pb2.CancelTaskRequest(name=name), task_pb2.Task)
 
-    def rerun_task(self, name: str, *, request_id: str = "", allow_removals: bool = False) -> task_pb2.Task:
+    def rerun_task(
+        self, name: str, *, request_id: str = "", allow_removals: bool = False, allow_changes: bool = False
+    ) -> task_pb2.Task:
         """Returns a new task that loads the file of an earlier one again; the same request_id answers the same task."""
-        request = task_service_pb2.RerunTaskRequest(name=name, request_id=request_id, allow_removals=allow_removals)
+        request = task_service_pb2.RerunTaskRequest(
+            name=name, request_id=request_id, allow_removals=allow_removals, allow_changes=allow_changes
+        )
         return self._call(self._feeds.RerunTask, request, task_pb2.Task)
 
     def watch_task(self, name: str, *, timeout_s: float) -> Iterator[task_pb2.Task]:

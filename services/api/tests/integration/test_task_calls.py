@@ -17,12 +17,12 @@ Refusal = Callable[[Awaitable[object]], Awaitable[tuple[grpc.StatusCode, str, li
 async def test_cancel_and_rerun_are_the_processors(api: Any, refusal: Refusal) -> None:
     canceled = await api.stub.CancelTask(CancelTaskRequest(name=NAME))
     assert (canceled.name, canceled.status) == (NAME, 6)
-    again = await api.stub.RerunTask(RerunTaskRequest(name=NAME, request_id=REQUEST, allow_removals=True))
+    again = await api.stub.RerunTask(RerunTaskRequest(name=NAME, request_id=REQUEST, allow_changes=True))
     assert again.rerun_of == NAME
     await api.stub.RerunTask(RerunTaskRequest(name=NAME))
     _, named, unnamed = api.processor.asked
-    assert (named.request_id, named.allow_removals) == (REQUEST, True)
-    assert (len(unnamed.request_id), unnamed.allow_removals) == (36, False), (
+    assert (named.request_id, named.allow_removals, named.allow_changes) == (REQUEST, False, True)
+    assert (len(unnamed.request_id), unnamed.allow_changes) == (36, False), (
         "one that is repeated on its way is one load"
     )
     gone = RerunTaskRequest(name="sellers/shop/feeds/default/tasks/2")

@@ -286,7 +286,9 @@ async def test_a_later_upload_does_not_overtake_a_removal_that_the_processor_ref
 
     async def parts() -> Any:
         yield feed_service_pb2.UploadFeedRequest(
-            spec=feed_service_pb2.UploadSpec(seller_id="shop", allow_removals=True, default_currency="KZT")
+            spec=feed_service_pb2.UploadSpec(
+                seller_id="shop", allow_removals=True, allow_changes=True, default_currency="KZT"
+            )
         )
         yield feed_service_pb2.UploadFeedRequest(chunk=CONTENT)
 
@@ -295,7 +297,7 @@ async def test_a_later_upload_does_not_overtake_a_removal_that_the_processor_ref
     assert api.processor.tasks["shop", "default"] == [("DELETE", removed.version), (upload.upload_id, 0)]
     assert refused == [removed.version]
     [load] = [request for request in api.processor.requests if request.upload_id]
-    assert load.allow_removals
+    assert (load.allow_removals, load.allow_changes) == (True, True)
     [deletion] = [request for request in api.processor.requests if request.kind == task_pb2.TASK_KIND_DELETE]
     assert (deletion.disposition, deletion.source_sha256, deletion.upload_id) == (1, "", "")
     [load] = [request for request in api.processor.requests if request.upload_id]

@@ -458,6 +458,68 @@ CASES = {
         ],
         "Reject that load, or load a file that has the offer, to keep it; confirm the load to let it go.",
     ),
+    "held load changes its price far": Case(
+        facts(
+            Look(
+                task(
+                    9,
+                    "HELD",
+                    hold=load_pb2.LoadHold(
+                        reasons=[load_pb2.HOLD_REASON_PRICES], changes=1200, moved_prices=1200, changed_prices=1300
+                    ),
+                ),
+                located(5),
+                [],
+            ),
+            kept(load=8, waiting_task_id=9),
+            found(),
+        ),
+        "SEARCHABLE",
+        [
+            "The search finds the state of load 8",
+            "What load 9 changes of the offer waits for a decision: the load is held, as it would move 1,200 of 1,300 "
+            "changed prices far. Until then the offer stays as load 8 left it.",
+        ],
+        "Confirm that load if its file is right; else reject it, or load a right one.",
+        {"APPLIED": "WAITING", "REGISTERED": "DONE", "SEARCHABLE": "DONE"},
+    ),
+    "running load changes its price far": Case(
+        facts(Look(task(9, "IN_PROGRESS"), located(5), []), kept(load=8, waiting_task_id=9), found()),
+        "SEARCHABLE",
+        ["What load 9 changes of the offer waits for the end of that load."],
+        steps={"APPLIED": "WAITING", "SEARCHABLE": "DONE"},
+    ),
+    "its change was rejected": Case(
+        facts(
+            Look(task(9, decision=HOLD_DECISION_REJECT, hold=load_pb2.LoadHold(changes=3)), located(5), []),
+            kept(load=8),
+            found(),
+        ),
+        "SEARCHABLE",
+        ["the state of load 8"],
+        steps={"APPLIED": "DONE"},
+    ),
+    "load held for two reasons lacks it": Case(
+        facts(
+            Look(task(8), located(5), []),
+            kept(load=8),
+            found(),
+            newer=task(
+                9,
+                "HELD",
+                hold=load_pb2.LoadHold(
+                    reasons=[load_pb2.HOLD_REASON_UNAVAILABLE], removals=2, offers=1300, turned_unavailable=1298
+                ),
+            ),
+            lacking=[9],
+        ),
+        "SEARCHABLE",
+        [
+            "is held, as it would remove 2 of 1,300 offers and leave no offer available: confirmed, it removes the "
+            "offer."
+        ],
+        "Reject that load, or load a file that has the offer, to keep it; confirm the load to let it go.",
+    ),
     "rejected load lacks it": Case(
         facts(
             Look(task(8), located(5), []),
@@ -726,6 +788,7 @@ offers = st.builds(
     origin=st.integers(1, 2),
     published_version=st.sampled_from([0, NOW_MICROS]),
     published_content=st.sampled_from([None, OfferContent(title="x")]),
+    waiting_task_id=st.sampled_from([0, 9]),
     content=st.sampled_from([OfferContent(), OfferContent(category_id="1"), OfferContent(picture_urls=["a", "b"])]),
 )
 links = st.builds(

@@ -61,7 +61,12 @@ def build(settings: OffersSettings) -> ServiceRunner:
     leases = Leases(db, process_holder(SERVICE), settings.lease_ttl_s)
     outbox = Outbox()
     relay = Relay(db, producer, leases, outbox=outbox)
-    guard = Guard(least_offers=settings.guard_least_offers, share_percent=settings.guard_share_percent)
+    guard = Guard(
+        least_offers=settings.guard_least_offers,
+        share_percent=settings.guard_share_percent,
+        price_factor=settings.guard_price_factor,
+        holds_unavailable=settings.guard_unavailable,
+    )
     tasks = sweep_registry(outbox, guard=guard)
     register_republish(tasks)
     jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s, tasks=tasks)
@@ -85,7 +90,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
     publication = PublicationWatch(db)
     watch = Watch(publication.look, period_s=_WATCH_S)
     sweeps = SweepJobs(jobs, guard=guard, at_once_offers=_SWEPT_AT_ONCE)
-    handler = RequestHandler(outbox=outbox, moderation=ApprovedBySetting(), sweeps=sweeps)
+    handler = RequestHandler(outbox=outbox, moderation=ApprovedBySetting(), sweeps=sweeps, guard=guard)
     positions = WakingPositions(db, outbox.wake, pusher.wake)
     consumer = OrderedConsumer(
         bootstrap=settings.kafka_bootstrap,

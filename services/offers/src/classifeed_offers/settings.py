@@ -37,7 +37,22 @@ class OffersSettings(ServiceSettings):
         "until somebody confirms or rejects it, in percent; 100: only loads without any offer are.",
     )
     guard_least_offers: int = Field(
-        default=20, ge=1, description="A load that would remove fewer offers is not held for it, whatever their share."
+        default=20,
+        ge=1,
+        description="A load that would remove fewer offers is not held for it, whatever their share; nor is one that "
+        "changes fewer prices, or makes fewer offers unavailable.",
+    )
+    guard_price_factor: float = Field(
+        default=5,
+        ge=0,
+        description="A change of a price by this factor or more, up or down, waits for the end of its load. The load "
+        "is held if more than half of the prices that it changes move so far, and at least as many as "
+        "guard_least_offers; above 1, or 0: prices are not looked at.",
+    )
+    guard_unavailable: bool = Field(
+        default=True,
+        description="Whether a load is held of which no offer is available, and at least as many as "
+        "guard_least_offers were.",
     )
     history_days: int = Field(
         default=30, ge=8, description="How long it is kept what was done for tasks that newer ones overtook, in days."
@@ -61,6 +76,13 @@ class OffersSettings(ServiceSettings):
         description="How often it is checked, while nothing is published, that the receiver still has what it "
         "acknowledged, in seconds.",
     )
+
+    @field_validator("guard_price_factor")
+    @classmethod
+    def _must_be_a_move(cls, value: float) -> float:
+        if 0 < value <= 1:
+            raise ValueError("a price that moves by a factor of 1 stays as it is; name one above 1, or 0 for none")
+        return value
 
     @field_validator("texts_approved_by_setting")
     @classmethod

@@ -214,7 +214,7 @@ async def test_a_sweep_that_was_ended_before_its_time_begins_again_when_the_end_
     async def take() -> None:
         async with db.transaction() as tx:
             sweeps = SweepJobs(store, guard=Guard())
-            await apply_requests(tx, load.messages, moderation=ApprovedBySetting(), sweeps=sweeps)
+            await apply_requests(tx, load.messages, moderation=ApprovedBySetting(), sweeps=sweeps, guard=Guard())
 
     async def jobs() -> list[str]:
         async with db.transaction() as tx:
@@ -283,7 +283,7 @@ async def test_a_batch_of_other_content_ends_the_run_incomplete(owner, records, 
 
 async def test_a_run_after_a_crash_counts_what_its_earlier_run_did(owner, records, new_load):
     await owner.load(new_load([records.good("same"), records.good("changes"), records.good("goes")]))
-    file = [records.good("same"), records.good("changes", price=5), records.good("comes")]
+    file = [records.good("same"), records.good("changes", price=50), records.good("comes")]
     first = new_load(file, task=2, batch_size=1)
     await owner.take(first.batches)  # and its end is lost
 
@@ -368,7 +368,7 @@ async def test_an_offer_that_comes_back_is_added(owner, records, new_load):
 async def test_a_patch_changes_named_fields_of_existing_offers_only(owner, records, new_load):
     await owner.load(new_load([records.good("a"), records.good("b"), records.good("c")]))
     patch = new_load(
-        [records.patch("a", 7), records.patch("b", 100), records.patch("x", 7)],
+        [records.patch("a", 70), records.patch("b", 100), records.patch("x", 70)],
         task=2,
         mode=LOAD_MODE_PATCH,
         batch_size=9,
@@ -381,7 +381,7 @@ async def test_a_patch_changes_named_fields_of_existing_offers_only(owner, recor
     assert end_of(answers).removed == 0
     rows = await owner.rows()
     assert set(rows) == {"a", "b", "c"}
-    assert rows["a"][2:4] == ("offer a", 7)
+    assert rows["a"][2:4] == ("offer a", 70)
     # What the full feed says next is a change again, although its hash is that of the load before.
     again = await owner.load(new_load([records.good("a"), records.good("b"), records.good("c")], task=3))
     assert counts_of(again) == {"updated": 1, "unchanged": 2}
@@ -407,7 +407,7 @@ async def test_namespaces_and_sellers_of_one_poll_are_apart(owner, records, new_
 
 async def test_tasks_of_one_poll_see_what_the_earlier_one_did(owner, records, new_load):
     first = new_load([records.good("a"), records.good("b")])
-    second = new_load([records.good("a"), records.good("b", price=2), records.good("c")], task=2)
+    second = new_load([records.good("a"), records.good("b", price=50), records.good("c")], task=2)
     answers = await owner.take([*first.batches, *second.messages])
     assert counts_of(answers) == {"added": 3, "unchanged": 1, "updated": 1}
     await owner.sweep()
@@ -439,7 +439,7 @@ async def test_nul_in_any_text_of_a_request_stops_nobody(owner, mode):
     record.kind, record.content_hash, record.named_fields[0] = RECORD_KIND_OFFER, b"h" * 16, "title"
     record.errors[0].level = ISSUE_LEVEL_WARNING
     end = TaskEnd(**address, batch_count=1, digest=b"d" * 16, mode=mode, disposition=DISPOSITION_DELETE)
-    handler = RequestHandler(outbox=Outbox(), moderation=ApprovedBySetting(), sweeps=owner)
+    handler = RequestHandler(outbox=Outbox(), moderation=ApprovedBySetting(), sweeps=owner, guard=owner.guard)
     refused, spoiled = set(), 0
     for run, request in enumerate((batch, end, RunCheck(**address, last_batch_id=1)), start=1):
         for path, wrong in spoil_texts(request):

@@ -88,7 +88,7 @@ async def test_the_first_decision_counts(owner, held, at_once_offers, decision, 
     async def take(*requests):
         async with owner.db.transaction() as tx:
             results = await apply_module.apply_requests(
-                tx, list(requests), moderation=ApprovedBySetting(), sweeps=sweeps
+                tx, list(requests), moderation=ApprovedBySetting(), sweeps=sweeps, guard=Guard()
             )
         return [*results, *await owner.sweep()]
 

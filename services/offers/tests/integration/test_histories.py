@@ -33,16 +33,18 @@ from classifeed.feeds.v1.offer_requests_pb2 import (
 )
 from classifeed.feeds.v1.offer_results_pb2 import BatchOutcome, OfferBatchResult, TaskEndOutcome
 from classifeed_common.db import Database
+from classifeed_offers.app import apply_batches as batches_module
 from classifeed_offers.app import apply_requests as apply_module
 from classifeed_offers.app import sweep_run as sweep_module
 from classifeed_offers.domain import decide as decide_module
 from classifeed_offers.domain.ending import Wholeness
 from classifeed_offers.domain.offers import Run
-from classifeed_offers.store import sweeping
+from classifeed_offers.store import sweeping, waiting
 
 IDS = "abcdef"
 EXAMPLES = 2000 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 60
 FEED_KINDS = ("good", "good", "good", "broken", "kept")
+STALE = ("STALE", 0, 0, 0, 0, 0, [])
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,8 @@ class Model:
         self.whole: dict[tuple, int] = {}
         self.planned: set[tuple] = set()
         self.decisions: dict[tuple, int] = {}
+        self.waiting: dict[tuple, dict[str, tuple[tuple, Row]]] = {}
+        self.changed: dict[tuple, int] = {}
 
     def take(self, message):
         space = (message.seller_id, message.namespace)
@@ -90,16 +94,16 @@ class Model:
         if key in self.ended:
             return partial(self.decide, key, message.decision)
         if run < self.heads.get(space, (0, 0)):
-            return ("STALE", 0, 0, 0, [])
+            return STALE
         self.heads[space] = run
         self.ended[key] = None  # while it is swept
         self.decisions[key] = message.decision
         missing = [n for n in range(1, message.batch_count + 1) if n not in self.applied.get(key, {})]
         if missing:
-            self.ended[key] = ("INCOMPLETE", 0, 0, 0, missing)
+            self.ended[key] = ("INCOMPLETE", 0, 0, 0, 0, 0, missing)
             return self.ended[key]
         if message.mode == LOAD_MODE_PATCH:
-            self.ended[key] = ("COMPLETED", 0, 0, 0, [])
+            self.ended[key] = ("COMPLETED", 0, 0, 0, 0, 0, [])
             return self.ended[key]
         self.whole[key] = message.disposition
         return None
@@ -109,12 +113,11 @@ class Model:
         result = self.ended[key]
         is_held = result is not None and result[0] == "HELD"
         if is_held and self.heads[key[:2]] != key[2:]:
-            self.ended[key] = ("STALE", 0, 0, 0, [])
+            self.ended[key] = STALE
         elif decision and not self.decisions[key] and (is_held or (result is None and key not in self.planned)):
             self.decisions[key] = decision
             if is_held:
-                rejected = decision == HOLD_DECISION_REJECT
-                self.ended[key] = ("COMPLETED", 0, 0, len(self.lacking(key)), []) if rejected else None
+                self.ended[key] = self.rejected(key) if decision == HOLD_DECISION_REJECT else None
         return self.ended[key]
 
     def result_of_plan(self, key) -> tuple | None:
@@ -122,9 +125,18 @@ class Model:
         self.planned.add(key)
         lacking, decision = self.lacking(key), self.decisions[key]
         if decision == HOLD_DECISION_REJECT:
-            return ("COMPLETED", 0, 0, len(lacking), [])
+            return self.rejected(key)
         is_asked = not decision and self.whole[key] != DISPOSITION_MAKE_MANUAL
-        return ("HELD", 0, 0, 0, []) if is_asked and lacking and not self.seen.get(key) else None
+        return ("HELD", 0, 0, 0, 0, 0, []) if is_asked and lacking and not self.seen.get(key) else None
+
+    def rejected(self, key) -> tuple:
+        """What sweeps of earlier runs have done is not undone."""
+        return ("COMPLETED", *self.swept_counts(key), len(self.lacking(key)), 0, len(self.waiting_of(key)), [])
+
+    def waiting_of(self, key) -> dict[str, Row]:
+        """Changes by a factor of 5 and more that wait for the end of the run."""
+        waiting = self.waiting.get(key[:2], {})
+        return {name: row for name, (run, row) in waiting.items() if run == key}
 
     def record(self, space, key, batch, record) -> str:
         if record.kind == RECORD_KIND_DUPLICATE:
@@ -150,7 +162,11 @@ class Model:
         seen.add(name)
         change = "ADDED" if not there or (in_this_task and old.change == "ADDED") else "UPDATED"
         origin = old.origin if patch else "FEED"
-        rows[name] = Row("ACTIVE", origin, price, task, change, old.writes + 1 if old else 1)
+        new = Row("ACTIVE", origin, price, task, change, old.writes + 1 if old else 1)
+        if there and not patch and old.origin == "FEED" and not 1 / 5 < price / old.price < 5:
+            self.waiting.setdefault(space, {})[name] = (key, new)
+            return "skipped"
+        rows[name] = new
         return change.lower()
 
     def lacking(self, key) -> set[str]:
@@ -190,7 +206,7 @@ class Player:
         made = []
         for name in self.random.sample(IDS, self.random.randint(0, len(IDS))):
             kind = self.random.choice(FEED_KINDS)
-            price = self.random.randint(1, 2)
+            price = self.random.choice((1, 2, 10))
             if kind == "broken":
                 made.append(self.records.broken(name))
             elif kind == "kept":
@@ -305,6 +321,11 @@ class Player:
         ends_planned = self.model.result_of_plan(key) if is_newest and key not in self.model.planned else None
         step = await self.owner.step(run, slice_offers=2)
         table = await self.table(space)
+        for name, changed in self.model.waiting_of(key).items():
+            if replace(table[name], writes=0) == replace(changed, writes=0):
+                rows[name] = changed
+                del self.model.waiting[space][name]
+                self.model.changed[key] = self.model.changed.get(key, 0) + 1
         for name in lacking:
             gone = self.model.without(key, rows[name])
             if replace(table[name], writes=0) == replace(gone, writes=0):
@@ -316,9 +337,11 @@ class Player:
                 self.model.ended[key] = ends_planned
             elif is_newest:
                 assert self.model.lacking(key) == set()
-                self.model.ended[key] = ("COMPLETED", *self.model.swept_counts(key), 0, [])
+                assert self.model.waiting_of(key) == {}
+                changed = self.model.changed.get(key, 0)
+                self.model.ended[key] = ("COMPLETED", *self.model.swept_counts(key), 0, changed, 0, [])
             else:
-                self.model.ended[key] = ("STALE", 0, 0, 0, [])
+                self.model.ended[key] = STALE
             assert spoken(step.answer) == self.model.ended[key]
 
     async def table(self, space) -> dict[str, Row]:
@@ -341,7 +364,8 @@ def spoken(answer) -> tuple:
         outcome = BatchOutcome.Name(answer.outcome).removeprefix("BATCH_OUTCOME_")
         return (outcome, {field.name: value for field, value in answer.counts.ListFields()})
     outcome = TaskEndOutcome.Name(answer.outcome).removeprefix("TASK_END_OUTCOME_")
-    return (outcome, answer.removed, answer.made_manual, answer.kept, list(answer.missing_batches))
+    counts = (answer.removed, answer.made_manual, answer.kept, answer.changed, answer.dropped)
+    return (outcome, *counts, list(answer.missing_batches))
 
 
 @pytest.fixture
@@ -418,13 +442,13 @@ def sweep_without_looking_at_the_head(patch) -> None:
 
 
 def forget_offers_with_errors(patch) -> None:
-    real = apply_module.decide
+    real = batches_module.decide
 
     def decide(record, *args, **kwargs):
         decision = real(record, *args, **kwargs)
         return decision._replace(seen=decision.seen and not record.errors)
 
-    patch.setattr(apply_module, "decide", decide)
+    patch.setattr(batches_module, "decide", decide)
 
 
 def count_a_rerun_as_unchanged(patch) -> None:
@@ -432,12 +456,20 @@ def count_a_rerun_as_unchanged(patch) -> None:
 
 
 def write_what_did_not_change(patch) -> None:
-    real = apply_module.applying.load_offers
+    real = batches_module.applying.load_offers
 
     async def load_offers(*args, **kwargs):
         return {name: state._replace(content_hash=b"") for name, state in (await real(*args, **kwargs)).items()}
 
-    patch.setattr(apply_module.applying, "load_offers", load_offers)
+    patch.setattr(batches_module.applying, "load_offers", load_offers)
+
+
+def make_changes_of_any_run(patch) -> None:
+    patch.setattr(
+        waiting,
+        "_MAKE_CHANGES",
+        waiting._MAKE_CHANGES.replace("AND task_id = %(task)s AND run = %(run)s\n          ORDER", "ORDER"),
+    )
 
 
 @pytest.mark.slow
@@ -452,6 +484,7 @@ def write_what_did_not_change(patch) -> None:
         forget_offers_with_errors,
         count_a_rerun_as_unchanged,
         write_what_did_not_change,
+        make_changes_of_any_run,
     ],
 )
 def test_the_model_finds_the_naive_way(play, monkeypatch, naive):

@@ -52,7 +52,11 @@ async def own(settings: dict[str, str]) -> None:
     store = JobStore(default_lease_ttl_s=3, tasks=registry)
     sweeps = SweepJobs(store, guard=Guard())
     handler = RequestHandler(
-        outbox=outbox, moderation=ApprovedBySetting(), sweeps=sweeps, results_topic=settings["results"]
+        outbox=outbox,
+        moderation=ApprovedBySetting(),
+        sweeps=sweeps,
+        guard=Guard(),
+        results_topic=settings["results"],
     )
     consumer = OrderedConsumer(
         bootstrap=settings["bootstrap"],
@@ -184,7 +188,10 @@ async def test_killed_in_the_middle_every_batch_counts_once(world, owner, record
     first = [new_load([records.good(str(n)) for n in range(2000)], seller=seller, batch_size=20) for seller in sellers]
     second = [
         new_load(
-            [records.good(str(n), price=5 if n % 3 else 100) for n in range(500, 2500)], 2, seller=seller, batch_size=20
+            [records.good(str(n), price=50 if n % 3 else 100) for n in range(500, 2500)],
+            2,
+            seller=seller,
+            batch_size=20,
         )
         for seller in sellers
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import grpc
 import pytest
 
+from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_REJECT
 from classifeed.offers.v1.offer_pb2 import (
     OFFER_CHANGE_REMOVED,
     OFFER_CHANGE_UPDATED,
@@ -52,9 +53,31 @@ async def test_an_offer_is_shown_whole(owner, offers, records, new_load):
 
 async def test_an_offer_says_what_its_last_load_did(owner, offers, records, new_load):
     await owner.load(new_load([records.good("kept"), records.good("gone")]))
-    await owner.load(new_load([records.good("kept", price=9)], task=2))
+    await owner.load(new_load([records.good("kept", price=90)], task=2))
     shown = [await offers.GetOffer(GetOfferRequest(name=f"{PARENT}/offers/{name}")) for name in ("kept", "gone")]
     assert [(it.last_task_id, it.last_change) for it in shown] == [(2, OFFER_CHANGE_UPDATED), (2, OFFER_CHANGE_REMOVED)]
+
+
+async def test_a_change_that_waits_is_shown_until_it_is_decided_about(owner, offers, records, new_load):
+    def load(task: int, price: int):
+        return new_load([records.good(f"{n:02}", price=price) for n in range(20)], task=task, batch_size=100)
+
+    async def shown():
+        offer = await offers.GetOffer(GetOfferRequest(name=f"{PARENT}/offers/00"))
+        return offer.waiting_task_id, offer.waiting_content.price.amount_micros // 1_000_000
+
+    await owner.load(load(1, 100))
+    assert await shown() == (0, 0)
+    held = load(2, 1000)
+    await owner.take(held.batches)
+    assert await shown() == (2, 1000), "until the end of the load"
+    await owner.take([held.end])
+    await owner.sweep()
+    assert await shown() == (2, 1000), "until somebody decides"
+    await owner.take([held.decided(HOLD_DECISION_REJECT)])
+    assert await shown() == (0, 0)
+    await owner.take([*load(3, 1000).batches, *load(4, 110).batches])
+    assert await shown() == (0, 0), "a newer load took its place"
 
 
 async def test_an_unknown_offer_is_not_found(offers):

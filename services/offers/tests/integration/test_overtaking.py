@@ -17,7 +17,9 @@ async def test_a_newer_task_waits_for_batches_that_are_being_applied(owner, reco
     newer = new_load([records.good("e")], task=2)
     await owner.take(older.batches[:1])
     async with owner.db.transaction() as tx:
-        [applied] = await apply_requests(tx, older.batches[1:], moderation=ApprovedBySetting(), sweeps=owner)
+        [applied] = await apply_requests(
+            tx, older.batches[1:], moderation=ApprovedBySetting(), sweeps=owner, guard=owner.guard
+        )
         taking = asyncio.create_task(owner.take(newer.batches))
         assert await comes_to_wait(taking, owner.db, behind=tx)
     [taken] = await taking
@@ -41,7 +43,7 @@ async def test_a_sweep_waits_for_a_newer_task_and_sees_it(owner, records, new_lo
     run = await a_sweep_that_is_due(owner, records, new_load)
     async with owner.db.transaction() as tx:
         newer = new_load([records.good("z")], task=3)
-        await apply_requests(tx, newer.batches, moderation=ApprovedBySetting(), sweeps=owner)
+        await apply_requests(tx, newer.batches, moderation=ApprovedBySetting(), sweeps=owner, guard=owner.guard)
         stepping = asyncio.create_task(owner.step(run))
         assert await comes_to_wait(stepping, owner.db, behind=tx)
     assert (await stepping).answer.outcome == TASK_END_OUTCOME_STALE

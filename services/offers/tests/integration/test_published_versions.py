@@ -18,7 +18,7 @@ async def test_a_version_is_above_the_one_before_when_the_clock_steps_back(owner
         await tx.execute("UPDATE offers SET version = %s", (TOMORROW,))
     match way:
         case "updated":
-            await owner.load(new_load([records.good("a", price=5)], task=2))
+            await owner.load(new_load([records.good("a", price=50)], task=2))
         case "removed":
             await owner.load(new_load([], task=2, decision=HOLD_DECISION_CONFIRM))
         case "made manual":

@@ -8,7 +8,7 @@ from classifeed_common.db.migrations import check_drift
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.ending import Loss
 from classifeed_offers.domain.offers import Namespace, Run
-from classifeed_offers.store import applying, publishing, reading, republishing, sweeping
+from classifeed_offers.store import applying, publishing, reading, republishing, sweeping, waiting
 from classifeed_offers.store.sweeping import Plan
 from classifeed_offers.store.tables import metadata
 
@@ -25,6 +25,8 @@ INSERT INTO task_ends (seller_id, namespace, task_id, run, batch_count, disposit
 SELECT 'seller' || n % 20, 'default', n, 1, 1, 'DELETE' FROM generate_series(1, 5000) n;
 INSERT INTO namespace_sizes SELECT 'seller' || n, 'default', '2026-01-01', 1 FROM generate_series(1, 5000) n;
 INSERT INTO sweep_slices SELECT 'seller' || n % 20, 'default', 1, 1, n, '{1}' FROM generate_series(1, 5000) n;
+INSERT INTO waiting_changes
+SELECT seller_id, namespace, offer_id, 1, 1, '', '', '', 'ACTIVE', 'UPDATED', '', 10, false FROM offers;
 ANALYZE;
 """
 
@@ -50,6 +52,7 @@ APPLYING = {
     "update_offers": STATES,
     "list_batches": RUN,
 }
+MAKING = {"make_changes": RUN | {"limit": 1000}}
 HOT = {
     "lock_end": (sweeping.SQL, RUN),
     "plan_slices": (sweeping.SQL, RUN | {"slice_size": 1000}),
@@ -58,7 +61,7 @@ HOT = {
     "remove_offers": (sweeping.SQL, {"task": 1, "offer_ids": list(range(1, 1001))}),
     "make_manual": (sweeping.SQL, {"task": 1, "offer_ids": list(range(1, 1001))}),
     "count_swept": (sweeping.SQL, RUN | {"removed": 1, "made_manual": 0}),
-    "finish_end": (sweeping.SQL, RUN | {"outcome": "COMPLETED", "kept": 0}),
+    "finish_end": (sweeping.SQL, RUN | {"outcome": "COMPLETED", "kept": 0, "dropped": 0}),
     "hold_end": (sweeping.SQL, RUN | {"hold": b""}),
     "decide_end": (sweeping.SQL, RUN | {"decision": "CONFIRM"}),
     "forget_sizes": (sweeping.SQL, RUN),
@@ -66,6 +69,12 @@ HOT = {
     "count_shown": (sweeping.SQL, RUN | {"accepted_task": 0, "accepted_at": None}),
     "sample_lacking": (sweeping.SQL, RUN | {"accepted_task": 0, "limit": 10}),
     "find_renamed": (sweeping.SQL, RUN | {"accepted_task": 0} | sweeping._COMPARED),
+    "load_contents": (waiting.SQL, {"offer_ids": list(range(1, 301))}),
+    "find_available": (waiting.SQL, COLUMNS),
+    "count_waiting": (waiting.SQL, RUN | {"factor": 5}),
+    "sum_batches": (waiting.SQL, RUN),
+    "find_middle": (waiting.SQL, RUN | {"factor": 5}),
+    "sample_moved": (waiting.SQL, RUN | {"factor": 5, "limit": 10}),
     "drop_slices": (sweeping.SQL, RUN),
     "drop_seen": (sweeping.SQL, RUN),
     "get_offer": (reading.SQL, RUN | {"external_id": "id1"}),
@@ -107,6 +116,7 @@ async def test_no_hot_query_scans_a_table(db):
         plans = {name: await plan_of(tx, queries[name], parameters) for name, (queries, parameters) in HOT.items()}
         await applying.forbid_scans(tx)
         plans |= {name: await plan_of(tx, applying.SQL[name], parameters) for name, parameters in APPLYING.items()}
+        plans |= {name: await plan_of(tx, waiting.SQL[name], parameters) for name, parameters in MAKING.items()}
     assert {name: plan for name, plan in plans.items() if "Seq Scan" in plan} == {}
 
 

@@ -19,7 +19,7 @@ from classifeed_offers.jobs.sweep import QUEUE, SweepJobs
 async def take(db: Database, messages: list[Any], at_once_offers: int = 3) -> list[Any]:
     sweeps = SweepJobs(JobStore(), guard=Guard(), at_once_offers=at_once_offers)
     async with db.transaction() as tx:
-        return await apply_requests(tx, messages, moderation=ApprovedBySetting(), sweeps=sweeps)
+        return await apply_requests(tx, messages, moderation=ApprovedBySetting(), sweeps=sweeps, guard=Guard())
 
 
 def ends_of(results: list[Any]) -> list[TaskEndResult]:

@@ -12,7 +12,8 @@ from classifeed.feeds.v1.offer_requests_pb2 import (
     HOLD_DECISION_REJECT,
     HOLD_DECISION_UNSPECIFIED,
 )
-from classifeed_offers.domain.ending import Decision, Guard, Loss, Removals, decide_removals, find_hold_reasons
+from classifeed_offers.domain.ending import Course, Decision, Guard, Loss, decide_end, find_removal_reasons
+from classifeed_offers.domain.shifts import Changes
 
 REMOVALS, NO_OFFERS = (HOLD_REASON_REMOVALS,), (HOLD_REASON_NO_OFFERS,)
 
@@ -47,30 +48,30 @@ def loss(before: int, lacking: int, most_before: int = 0, *, brought: int = 0, i
     ],
 )
 def test_reasons(found: Loss, reasons: tuple[int, ...]) -> None:
-    assert find_hold_reasons(found, Guard()) == reasons
+    assert find_removal_reasons(found, Guard()) == reasons
 
 
 def test_limits_are_those_of_the_installation() -> None:
-    assert find_hold_reasons(loss(10, 6), Guard(least_offers=5)) == REMOVALS
-    assert find_hold_reasons(loss(100, 21), Guard(share_percent=20)) == REMOVALS
-    assert find_hold_reasons(loss(100, 100), Guard(share_percent=100)) == ()
+    assert find_removal_reasons(loss(10, 6), Guard(least_offers=5)) == REMOVALS
+    assert find_removal_reasons(loss(100, 21), Guard(share_percent=20)) == REMOVALS
+    assert find_removal_reasons(loss(100, 100), Guard(share_percent=100)) == ()
 
 
 @pytest.mark.parametrize(
     ("found", "disposition", "decision", "expected"),
     [
-        (loss(100, 90), "DELETE", HOLD_DECISION_UNSPECIFIED, Decision(Removals.HOLD, REMOVALS)),
-        (loss(100, 10), "DELETE", HOLD_DECISION_UNSPECIFIED, Decision(Removals.SWEEP)),
-        (loss(100, 90), "DELETE", HOLD_DECISION_CONFIRM, Decision(Removals.SWEEP, forgets_sizes=True)),
-        (loss(100, 10), "DELETE", HOLD_DECISION_CONFIRM, Decision(Removals.SWEEP)),
-        (loss(100, 90), "DELETE", HOLD_DECISION_REJECT, Decision(Removals.KEEP)),
-        (loss(100, 90), "MAKE_MANUAL", HOLD_DECISION_UNSPECIFIED, Decision(Removals.SWEEP, forgets_sizes=True)),
-        (loss(100, 0), "MAKE_MANUAL", HOLD_DECISION_UNSPECIFIED, Decision(Removals.SWEEP)),
-        (loss(9, 9, is_empty=True), "MAKE_MANUAL", HOLD_DECISION_REJECT, Decision(Removals.KEEP)),
+        (loss(100, 90), "DELETE", HOLD_DECISION_UNSPECIFIED, Decision(Course.HOLD, REMOVALS)),
+        (loss(100, 10), "DELETE", HOLD_DECISION_UNSPECIFIED, Decision(Course.GO_ON)),
+        (loss(100, 90), "DELETE", HOLD_DECISION_CONFIRM, Decision(Course.GO_ON, forgets_sizes=True)),
+        (loss(100, 10), "DELETE", HOLD_DECISION_CONFIRM, Decision(Course.GO_ON)),
+        (loss(100, 90), "DELETE", HOLD_DECISION_REJECT, Decision(Course.DROP)),
+        (loss(100, 90), "MAKE_MANUAL", HOLD_DECISION_UNSPECIFIED, Decision(Course.GO_ON, forgets_sizes=True)),
+        (loss(100, 0), "MAKE_MANUAL", HOLD_DECISION_UNSPECIFIED, Decision(Course.GO_ON)),
+        (loss(9, 9, is_empty=True), "MAKE_MANUAL", HOLD_DECISION_REJECT, Decision(Course.DROP)),
     ],
 )
 def test_what_happens(found: Loss, disposition: str, decision: int, expected: Decision) -> None:
-    assert decide_removals(found, Guard(), disposition, decision) == expected
+    assert decide_end(found, Changes(), Guard(), disposition, decision) == expected
 
 
 @st.composite
@@ -83,12 +84,12 @@ def losses(draw: st.DrawFn) -> Loss:
 @given(losses(), st.integers(1, 100), st.integers(1, 100))
 def test_more_lost_is_never_less_held(found: Loss, least: int, share: int) -> None:
     guard = Guard(least, share)
-    reasons = find_hold_reasons(found, guard)
+    reasons = find_removal_reasons(found, guard)
     if found.lacking < found.before:
-        assert not reasons or find_hold_reasons(
+        assert not reasons or find_removal_reasons(
             found._replace(lacking=found.lacking + 1, unseen=found.unseen + 1), guard
         )
-    assert not reasons or find_hold_reasons(found._replace(most_before=found.most_before + 1), guard)
+    assert not reasons or find_removal_reasons(found._replace(most_before=found.most_before + 1), guard)
     assert not reasons or found.removals
     if reasons == REMOVALS:
         kept = found.before - found.lacking

@@ -7,8 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from classifeed.feeds.v1 import offer_results_pb2, task_pb2
-from classifeed.feeds.v1.load_pb2 import HOLD_REASON_REMOVALS, LoadHold
-from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_REJECT, OfferBatch, TaskEnd
+from classifeed.feeds.v1.load_pb2 import HOLD_REASON_PRICES, HOLD_REASON_REMOVALS, LoadHold
+from classifeed.feeds.v1.offer_requests_pb2 import (
+    HOLD_DECISION_ALLOW_CHANGES,
+    HOLD_DECISION_ALLOW_REMOVALS,
+    HOLD_DECISION_CONFIRM,
+    HOLD_DECISION_REJECT,
+    HOLD_DECISION_UNSPECIFIED,
+    OfferBatch,
+    TaskEnd,
+)
 from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, TaskEndResult
 from classifeed.feeds.v1.task_pb2 import Task
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
@@ -54,8 +62,8 @@ class Blobs:
 class Owner:
     """Answers each request as soon as it is sent, and keeps them.
 
-    `removals` is what loads would remove: with some, an end without a decision is held. `decisions` has those that
-    count, by run; `forgotten` the runs that it lost.
+    `removals` is what loads would remove, `changes` what they would change far: with some, an end without a decision is
+    held. `decisions` has those that count, by run; `forgotten` the runs that it lost.
     """
 
     def __init__(self, db) -> None:
@@ -65,6 +73,7 @@ class Owner:
         self.loses_ends = False
         self.repeats = False
         self.removals = 0
+        self.changes = 0
         self.decisions: dict[tuple[int, int], int] = {}
         self.forgotten: set[tuple[int, int]] = set()
 
@@ -80,7 +89,8 @@ class Owner:
             if isinstance(request, OfferBatch):
                 applied = offer_results_pb2.BATCH_OUTCOME_APPLIED
                 answer = OfferBatchResult(**address, batch_id=request.batch_id, outcome=applied)
-                answer.counts.added = len(request.records)
+                answer.counts.skipped = min(self.changes, len(request.records))
+                answer.counts.added = len(request.records) - answer.counts.skipped
             else:
                 answer = self.result_of(request, address)
                 if self.loses_ends:
@@ -93,16 +103,21 @@ class Owner:
         run = (end.task_id, end.run)
         if run in self.forgotten:
             return TaskEndResult(**address, outcome=offer_results_pb2.TASK_END_OUTCOME_INCOMPLETE)
-        decision = self.decisions.setdefault(run, end.decision) or end.decision
-        self.decisions[run] = decision
-        if self.removals and not decision:
-            hold = LoadHold(reasons=[HOLD_REASON_REMOVALS], removals=self.removals, offers=self.removals)
+        decision = self.decisions.get(run, HOLD_DECISION_UNSPECIFIED)
+        if decision not in {HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT}:
+            decision = self.decisions[run] = end.decision
+        hold = LoadHold(removals=self.removals, offers=self.removals, changes=self.changes)
+        if self.removals and decision in {HOLD_DECISION_UNSPECIFIED, HOLD_DECISION_ALLOW_CHANGES}:
+            hold.reasons.append(HOLD_REASON_REMOVALS)
+        if self.changes and decision in {HOLD_DECISION_UNSPECIFIED, HOLD_DECISION_ALLOW_REMOVALS}:
+            hold.reasons.append(HOLD_REASON_PRICES)
+        if hold.reasons:
             return TaskEndResult(**address, outcome=offer_results_pb2.TASK_END_OUTCOME_HELD, hold=hold)
         answer = TaskEndResult(**address, outcome=offer_results_pb2.TASK_END_OUTCOME_COMPLETED)
         if decision == HOLD_DECISION_REJECT:
-            answer.kept = self.removals
+            answer.kept, answer.dropped = self.removals, self.changes
         else:
-            answer.removed = self.removals
+            answer.removed, answer.changed = self.removals, self.changes
         return answer
 
     async def say(self, *answers: TaskEndResult) -> None:

@@ -9,6 +9,8 @@ import pytest
 from classifeed.feeds.v1 import offer_results_pb2, task_pb2
 from classifeed.feeds.v1.load_pb2 import HOLD_REASON_REMOVALS, LoadHold
 from classifeed.feeds.v1.offer_requests_pb2 import (
+    HOLD_DECISION_ALLOW_CHANGES,
+    HOLD_DECISION_ALLOW_REMOVALS,
     HOLD_DECISION_CONFIRM,
     HOLD_DECISION_REJECT,
     HOLD_DECISION_UNSPECIFIED,
@@ -95,7 +97,43 @@ async def test_removals_that_are_allowed_beforehand_and_of_a_removed_feed_are_ne
     allowed = await runner.run(await runner.upload("u1", allow_removals=True))
     removed = await runner.run(await runner.remove(3))
     assert [(it.status, it.statistics.removed) for it in (allowed, removed)] == [(SUCCEEDED, 30)] * 2
-    assert decisions(runner) == [CONFIRM, CONFIRM]
+    assert decisions(runner) == [HOLD_DECISION_ALLOW_REMOVALS, CONFIRM]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "decision", "status"),
+    [
+        ({"allow_removals": True}, HOLD_DECISION_ALLOW_REMOVALS, HELD),
+        ({"allow_changes": True}, HOLD_DECISION_ALLOW_CHANGES, HELD),
+        ({"allow_removals": True, "allow_changes": True}, CONFIRM, SUCCEEDED),
+    ],
+)
+async def test_what_was_allowed_is_not_what_the_load_is_held_for(runner, allowed, decision, status):
+    """A load that is held although something was allowed is decided about like any other."""
+    runner.owner.removals, runner.owner.changes = 30, 2
+    key = await runner.upload("u1", **allowed)
+    assert (await runner.run(key)).status == status
+    assert decisions(runner) == [decision]
+    if status == HELD:
+        await decide(runner, key, CONFIRM)
+        task = await runner.run(key)
+        assert (task.status, task.statistics.removed, decisions(runner)) == (SUCCEEDED, 30, [decision, CONFIRM])
+    assert (await runner.task(key)).statistics.updated == 2
+
+
+@pytest.mark.parametrize(("decision", "updated"), [(CONFIRM, 2), (REJECT, 0)])
+async def test_changes_that_wait_are_skipped_until_they_are_made(runner, decision, updated):
+    runner.owner.changes = 2
+    runner.owner.repeats = True
+    key = await runner.upload("u1")
+    counted = (await runner.run(key)).statistics
+    assert (counted.total, counted.skipped, counted.updated) == (2, 2, 0)
+    await decide(runner, key, decision)
+    task = await runner.run(key)
+    counted = task.statistics
+    assert (counted.total, counted.skipped, counted.updated) == (2, 2 - updated, updated)
+    rejected = ["CHANGES_REJECTED: 2 offers stay as they were"] if decision == REJECT else []
+    assert [warning.partition(",")[0] for warning in task.warnings] == rejected
 
 
 async def test_late_replies_do_not_hold_a_decided_task_again(runner, held):

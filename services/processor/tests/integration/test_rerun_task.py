@@ -64,7 +64,7 @@ class Loads:
             await (tasks.hold_task(tx, key, load_pb2.LoadHold()) if status == HELD else tasks.end_task(tx, key, status))
 
     async def rerun(self, key: TaskKey, request_id: str | None = None) -> TaskKey:
-        options: Any = {"request_id": request_id, "allow_removals": False, "timeout_s": 60}
+        options: Any = {"request_id": request_id, "allow_removals": False, "allow_changes": False, "timeout_s": 60}
         return await rerun_task(self.db, JobStore(), self.blobs, key, **options)  # type: ignore[arg-type]
 
     async def task(self, key: TaskKey) -> task_pb2.Task:

@@ -53,6 +53,7 @@ def load_file(
     disposition: str = "DELETE",
     force: bool = False,
     allow_removals: bool = False,
+    allow_changes: bool = False,
     currency: str | None = None,
     timeout_s: float = 600,
 ) -> task_pb2.Task:
@@ -81,6 +82,7 @@ def load_file(
             disposition=disposition,
             force=force,
             allow_removals=allow_removals,
+            allow_changes=allow_changes,
             default_currency=currency or "",
             request_id=str(uuid.uuid4()),
             timeout_s=timeout_s,

@@ -37,6 +37,12 @@ def upload(
     allow_removals: Annotated[
         bool, typer.Option("--allow-removals", help="Load it at once, however many offers it removes.")
     ] = False,
+    allow_changes: Annotated[
+        bool,
+        typer.Option(
+            "--allow-changes", help="Load it at once, however its prices move and even if nothing in it is available."
+        ),
+    ] = False,
     fail_on_rejected: FailOnRejectedOption = None,
     currency: CurrencyOption = None,
     timeout: Annotated[float, typer.Option(min=1, help="How long to wait for the end, in seconds.")] = 600,
@@ -58,6 +64,7 @@ def upload(
             disposition=disposition.value,
             force=force,
             allow_removals=allow_removals,
+            allow_changes=allow_changes,
             currency=currency,
             timeout_s=timeout,
         )

@@ -30,6 +30,7 @@ class LoadCalls(UploadCalls, TaskCalls):
         disposition: str = "DELETE",
         force: bool = False,
         allow_removals: bool = False,
+        allow_changes: bool = False,
         default_currency: str = "",
         timeout_s: float = 600.0,
         on_change: Callable[[task_pb2.Task], None] | None = None,
@@ -44,6 +45,8 @@ class LoadCalls(UploadCalls, TaskCalls):
             disposition: what happens to offers that the file lacks: DELETE or MAKE_MANUAL.
             force: load although the namespace has a feed by link.
             allow_removals: load it although it removes more offers than the guard allows.
+            allow_changes: load it although its prices move farther than the guard allows, or nothing in it is available
+                any more.
             default_currency: ISO code of amounts for which the file names none.
             timeout_s: how long to wait for the end, in seconds.
             on_change: is given the task at each change.
@@ -62,6 +65,7 @@ class LoadCalls(UploadCalls, TaskCalls):
             disposition=disposition,
             force=force,
             allow_removals=allow_removals,
+            allow_changes=allow_changes,
             default_currency=default_currency,
             request_id=str(uuid.uuid4()),
             timeout_s=timeout_s,

@@ -31,13 +31,15 @@ class UploadCalls(Connection):
         request_id: str = "",
         force: bool = False,
         allow_removals: bool = False,
+        allow_changes: bool = False,
         default_currency: str = "",
         timeout_s: float = 600.0,
         on_sent: Callable[[int], None] | None = None,
     ) -> feed_service_pb2.Upload:
         """Hands in a file and returns the upload; `on_sent` is told the bytes sent so far.
 
-        With `allow_removals` the load is not held, however much it removes.
+        With `allow_removals` the load is not held for what it removes, with `allow_changes` not for the prices and the
+        availability that it changes.
 
         Raises:
             OSError: the file cannot be read.
@@ -53,6 +55,7 @@ class UploadCalls(Connection):
             request_id=request_id,
             force=force,
             allow_removals=allow_removals,
+            allow_changes=allow_changes,
             default_currency=default_currency,
             size_bytes=size_of(file),
         )

@@ -51,6 +51,7 @@ class ProcessorClient:
                 mode=load_pb2.LoadMode.Name(upload.mode),
                 disposition=load_pb2.Disposition.Name(upload.disposition),
                 allow_removals=upload.allow_removals,
+                allow_changes=upload.allow_changes,
                 default_currency=upload.default_currency,
             )
         )

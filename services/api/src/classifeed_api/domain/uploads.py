@@ -19,8 +19,9 @@ class NewUpload:
     """A file that has come whole, before it is stored.
 
     `mode` and `disposition` are the numbers of the enums in load.proto; never the unspecified ones. `force`: load it
-    although the namespace has a feed. `allow_removals`: load it however much it removes. `default_currency`: ISO code
-    of amounts for which the file names none.
+    although the namespace has a feed. `allow_removals`: load it however much it removes. `allow_changes`: load it
+    however its prices move, and though nothing in it is available. `default_currency`: ISO code of amounts for which
+    the file names none.
     """
 
     seller_id: str
@@ -34,6 +35,7 @@ class NewUpload:
     force: bool = False
     allow_removals: bool = False
     default_currency: str = ""
+    allow_changes: bool = False
 
     @property
     def key(self) -> NamespaceKey:
@@ -57,6 +59,7 @@ class Upload:
     created_at: datetime
     allow_removals: bool = False
     default_currency: str = ""
+    allow_changes: bool = False
 
     @property
     def key(self) -> NamespaceKey:

@@ -83,6 +83,7 @@ def _new_upload(spec: feed_service_pb2.UploadSpec, key: NamespaceKey, sha256: st
         size_bytes=size_bytes,
         force=spec.force,
         allow_removals=spec.allow_removals,
+        allow_changes=spec.allow_changes,
         default_currency=spec.default_currency,
     )
 

@@ -25,6 +25,7 @@ uploads = sa.Table(
     sa.Column("size_bytes", sa.BigInteger, nullable=False),
     # Whether its load may remove as much as it says; else it is held where that is too much.
     sa.Column("allow_removals", sa.Boolean, nullable=False, server_default=sa.text("false")),
+    sa.Column("allow_changes", sa.Boolean, nullable=False, server_default=sa.text("false")),
     sa.Column("task_id", sa.BigInteger),
     sa.Column("stored", sa.Boolean, nullable=False),
     sa.Column("version", sa.BigInteger, nullable=False),

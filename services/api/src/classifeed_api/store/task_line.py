@@ -64,6 +64,7 @@ def waiting_of(row: tuple[Any, ...]) -> Waiting:
         created_at,
         allow_removals,
         default_currency,
+        allow_changes,
         version,
     ) = row
     if upload_id is None:
@@ -81,4 +82,5 @@ def waiting_of(row: tuple[Any, ...]) -> Waiting:
         created_at,
         allow_removals,
         default_currency,
+        allow_changes,
     )

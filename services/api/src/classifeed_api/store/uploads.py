@@ -27,6 +27,7 @@ async def insert(tx: Tx, upload_id: UUID, upload: NewUpload) -> bool:
             "size_bytes": upload.size_bytes,
             "allow_removals": upload.allow_removals,
             "default_currency": upload.default_currency,
+            "allow_changes": upload.allow_changes,
         },
     )
     return await cursor.fetchone() is not None

@@ -30,6 +30,7 @@ def offers_clean_up(*, history_days: int, removed_days: int) -> CleanUp:
         [
             until_nothing_is_left(partial(_remove_batches, age=history), limit=_ROWS),
             until_nothing_is_left(partial(_remove_ends, age=history), limit=_ROWS),
+            until_nothing_is_left(_remove_waiting, limit=_ROWS),
             until_nothing_is_left(_remove_sizes, limit=_ROWS),
             partial(remove_offers, age=removed),
         ],
@@ -55,6 +56,10 @@ async def _remove_batches(tx: Tx, at: datetime, limit: int, *, age: timedelta) -
 
 async def _remove_ends(tx: Tx, at: datetime, limit: int, *, age: timedelta) -> int:
     return await cleaning.delete_ends(tx, before=at - age, limit=limit)
+
+
+async def _remove_waiting(tx: Tx, _at: datetime, limit: int) -> int:
+    return await cleaning.delete_waiting(tx, limit=limit)
 
 
 async def _remove_sizes(tx: Tx, at: datetime, limit: int) -> int:

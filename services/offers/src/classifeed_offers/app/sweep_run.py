@@ -1,4 +1,4 @@
-"""Sweep what a whole load lacks: planned once, then slice by slice, each step a transaction of its own."""
+"""End a whole load: make the changes that wait and remove what it lacks, planned once, then slice by slice."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import structlog
 
+from classifeed.feeds.v1.load_pb2 import HoldReason
 from classifeed.feeds.v1.offer_results_pb2 import (
     TASK_END_OUTCOME_COMPLETED,
     TASK_END_OUTCOME_HELD,
@@ -16,8 +17,15 @@ from classifeed.feeds.v1.offer_results_pb2 import (
 from classifeed_common.db import Tx
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.answers import run_ended
-from classifeed_offers.domain.ending import Guard, Removals, decide_removals, decision_of, find_hold_reasons
-from classifeed_offers.store import sweeping
+from classifeed_offers.domain.ending import (
+    Course,
+    Guard,
+    decide_end,
+    decision_of,
+    find_change_reasons,
+    find_removal_reasons,
+)
+from classifeed_offers.store import applying, sweeping, waiting
 from classifeed_offers.store.sweeping import End
 
 _log = structlog.get_logger(__name__)
@@ -45,11 +53,13 @@ async def sweep_step(tx: Tx, run: RunKey, *, guard: Guard, slice_offers: int = s
         return Step(more=False, answer=run_ended(run, TASK_END_OUTCOME_STALE))
     if not end.planned:
         return await _plan(tx, run, end, guard, slice_offers)
+    await applying.forbid_scans(tx)
+    if await waiting.make_changes(tx, run, slice_offers):
+        return Step(more=True)
     offer_ids = await sweeping.take_slice(tx, run)
     if offer_ids is None:
         await sweeping.finish(tx, run, "COMPLETED")
-        answer = run_ended(run, TASK_END_OUTCOME_COMPLETED, removed=end.removed, made_manual=end.made_manual)
-        return Step(more=False, answer=answer)
+        return Step(more=False, answer=_completed(run, end))
     if end.disposition == "MAKE_MANUAL":
         await sweeping.make_manual(tx, run, offer_ids)
     else:
@@ -58,32 +68,60 @@ async def sweep_step(tx: Tx, run: RunKey, *, guard: Guard, slice_offers: int = s
 
 
 async def _plan(tx: Tx, run: RunKey, end: End, guard: Guard, slice_offers: int) -> Step:
-    """Find what the run lacks, and decide what happens to it."""
+    """Find what the run lacks and what of it waits, and decide what happens to both."""
     plan = await sweeping.plan(tx, run, slice_offers)
+    changes = await waiting.count_changes(tx, run, guard.price_factor)
     loss = plan.loss
-    if find_hold_reasons(loss, guard):  # an ordinary load is not held at the worst, and need not be counted exactly
+    # An ordinary load is not held at the worst, and need not be counted exactly.
+    if find_removal_reasons(loss, guard) or find_change_reasons(changes, guard):
         loss = await sweeping.count_loss(tx, run, plan)
-    decided = decide_removals(loss, guard, end.disposition, decision_of(end.decision))
+    decided = decide_end(loss, changes, guard, end.disposition, decision_of(end.decision))
     if decided.forgets_sizes:
         await sweeping.forget_sizes(tx, run.namespace)
-    match decided.removals:
-        case Removals.SWEEP:
+    match decided.course:
+        case Course.GO_ON:
             return Step(more=True)
-        case Removals.KEEP:
-            return Step(more=False, answer=await keep_lacking(tx, run))
-        case Removals.HOLD:
-            held = await sweeping.describe_lacking(tx, run, plan, loss)
+        case Course.DROP:
+            planned = await sweeping.lock_end(tx, run)  # with what sweeps of earlier runs have done
+            assert planned is not None
+            return Step(more=False, answer=await drop_waiting(tx, run, planned, changes.waiting))
+        case Course.HOLD:
+            held = await waiting.describe_changes(tx, run, changes, guard.price_factor)
+            if end.disposition == "DELETE" and loss.removals:
+                held.MergeFrom(await sweeping.describe_lacking(tx, run, plan, loss))
             held.reasons.extend(decided.reasons)
             await sweeping.hold(tx, run, held)
-            _log.warning("load.held", **run.names, removals=held.removals, offers=held.offers, renamed=held.renamed)
+            _log.warning(
+                "load.held",
+                **run.names,
+                reasons=[HoldReason.Name(reason).removeprefix("HOLD_REASON_") for reason in held.reasons],
+                removals=held.removals,
+                offers=held.offers,
+                renamed=held.renamed,
+                moved_prices=held.moved_prices,
+                changed_prices=held.changed_prices,
+                turned_unavailable=held.turned_unavailable,
+            )
             return Step(more=False, answer=run_ended(run, TASK_END_OUTCOME_HELD, hold=held))
 
 
-async def keep_lacking(tx: Tx, run: RunKey) -> TaskEndResult:
-    """End a planned run whose removals were rejected, and return the answer to send."""
+async def drop_waiting(tx: Tx, run: RunKey, end: End, changes: int) -> TaskEndResult:
+    """End a planned run that was rejected, with as many changes that wait, and return the answer to send."""
     kept = await sweeping.count_lacking(tx, run)
-    await sweeping.finish(tx, run, "COMPLETED", kept=kept)
-    return run_ended(run, TASK_END_OUTCOME_COMPLETED, kept=kept)
+    await sweeping.finish(tx, run, "COMPLETED", kept=kept, dropped=changes)
+    return _completed(run, end._replace(kept=kept, dropped=end.dropped + changes))
+
+
+def _completed(run: RunKey, end: End) -> TaskEndResult:
+    return run_ended(
+        run,
+        TASK_END_OUTCOME_COMPLETED,
+        removed=end.removed,
+        made_manual=end.made_manual,
+        kept=end.kept,
+        changed=end.changed,
+        dropped=end.dropped,
+    )
 
 
 async def sweep_at_once(tx: Tx, run: RunKey, *, guard: Guard, most_offers: int) -> TaskEndResult | None:

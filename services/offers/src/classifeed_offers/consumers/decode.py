@@ -14,12 +14,10 @@ from classifeed.feeds.v1.load_pb2 import (
     LOAD_MODE_REPLACE,
 )
 from classifeed.feeds.v1.offer_requests_pb2 import (
-    HOLD_DECISION_CONFIRM,
-    HOLD_DECISION_REJECT,
-    HOLD_DECISION_UNSPECIFIED,
     RECORD_KIND_DUPLICATE,
     RECORD_KIND_OFFER,
     RECORD_KIND_UNIDENTIFIED,
+    HoldDecision,
     OfferBatch,
     OfferRecord,
     RunCheck,
@@ -39,7 +37,7 @@ _BATCH_LIMIT_RECORDS: Final = 100
 _TYPES: Final[dict[str, type[Request]]] = {cls.DESCRIPTOR.full_name: cls for cls in (OfferBatch, TaskEnd, RunCheck)}
 _MODES: Final = (LOAD_MODE_REPLACE, LOAD_MODE_PATCH)
 _DISPOSITIONS: Final = (DISPOSITION_DELETE, DISPOSITION_MAKE_MANUAL)
-_DECISIONS: Final = (HOLD_DECISION_UNSPECIFIED, HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT)
+_DECISIONS: Final = frozenset(HoldDecision.values())
 _KINDS: Final = (RECORD_KIND_OFFER, RECORD_KIND_DUPLICATE, RECORD_KIND_UNIDENTIFIED)
 
 

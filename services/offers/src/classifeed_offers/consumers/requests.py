@@ -31,6 +31,7 @@ from classifeed_offers.app.apply_requests import Sweeps, apply_requests
 from classifeed_offers.consumers.decode import decode_request, fault_of_address, parse_request
 from classifeed_offers.domain.admission import run_key_of
 from classifeed_offers.domain.answers import refused_batch, run_ended
+from classifeed_offers.domain.ending import Guard
 from classifeed_offers.domain.moderation import Moderation
 
 GROUP: Final = "offers"
@@ -47,11 +48,18 @@ class RequestHandler:
     """Handles polls of requests, for an OrderedConsumer over TablePositions."""
 
     def __init__(
-        self, *, outbox: Outbox, moderation: Moderation, sweeps: Sweeps, results_topic: str = FEEDS_OFFER_RESULTS
+        self,
+        *,
+        outbox: Outbox,
+        moderation: Moderation,
+        sweeps: Sweeps,
+        guard: Guard,
+        results_topic: str = FEEDS_OFFER_RESULTS,
     ) -> None:
         self._outbox = outbox
         self._moderation = moderation
         self._sweeps = sweeps
+        self._guard = guard
         self._results_topic = results_topic
 
     async def handle(self, tx: Tx, records: Sequence[Record]) -> None:
@@ -61,7 +69,9 @@ class RequestHandler:
             Poison: a record is no request, or breaks the protocol.
         """
         requests = decode_all(records, decode_request)
-        answers = await apply_requests(tx, requests, moderation=self._moderation, sweeps=self._sweeps)
+        answers = await apply_requests(
+            tx, requests, moderation=self._moderation, sweeps=self._sweeps, guard=self._guard
+        )
         await self._answer(tx, answers)
 
     async def refuse(self, tx: Tx, record: Record, reason: str) -> None:

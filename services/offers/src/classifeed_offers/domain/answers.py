@@ -112,6 +112,8 @@ def run_ended(
     removed: int = 0,
     made_manual: int = 0,
     kept: int = 0,
+    changed: int = 0,
+    dropped: int = 0,
     missing: list[int] | None = None,
     hold: LoadHold | None = None,
 ) -> TaskEndResult:
@@ -125,6 +127,8 @@ def run_ended(
         removed=removed,
         made_manual=made_manual,
         kept=kept,
+        changed=changed,
+        dropped=dropped,
         missing_batches=missing or [],
         hold=hold,
     )

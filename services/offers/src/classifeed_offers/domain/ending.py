@@ -1,4 +1,4 @@
-"""The end of a run: is the load whole, and may what it lacks be removed?"""
+"""The end of a run: is the load whole, and may it remove what it lacks and make the changes that wait?"""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Final, NamedTuple
 
-from classifeed.feeds.v1.load_pb2 import HOLD_REASON_NO_OFFERS, HOLD_REASON_REMOVALS, HoldReason
+from classifeed.feeds.v1.load_pb2 import (
+    HOLD_REASON_NO_OFFERS,
+    HOLD_REASON_PRICES,
+    HOLD_REASON_REMOVALS,
+    HOLD_REASON_UNAVAILABLE,
+    HoldReason,
+)
 from classifeed.feeds.v1.offer_requests_pb2 import (
+    HOLD_DECISION_ALLOW_CHANGES,
+    HOLD_DECISION_ALLOW_REMOVALS,
     HOLD_DECISION_CONFIRM,
     HOLD_DECISION_REJECT,
     HOLD_DECISION_UNSPECIFIED,
@@ -15,6 +23,7 @@ from classifeed.feeds.v1.offer_requests_pb2 import (
     TaskEnd,
 )
 from classifeed_offers.domain.offers import digest_of
+from classifeed_offers.domain.shifts import Changes, Shift
 
 _NAMED_MISSING = 100
 
@@ -45,15 +54,35 @@ def check_whole(end: TaskEnd, batches: Sequence[tuple[int, bytes]]) -> Wholeness
 
 
 class Guard(NamedTuple):
-    """When a load is held because of what it would remove.
+    """When a load is held because of what it would remove or change.
 
     Attributes:
-        least_offers: a loss of fewer offers is never held.
+        least_offers: a loss of fewer offers is never held, nor a change of fewer prices, nor of fewer available offers.
         share_percent: a loss of up to this share of the namespace's offers is never held.
+        price_factor: a change of a price by this factor or more waits for the end of its load; 0: none does.
+        holds_unavailable: whether a load is held of which no offer is available any more.
     """
 
     least_offers: int = 20
     share_percent: int = 50
+    price_factor: float = 5
+    holds_unavailable: bool = True
+
+    @property
+    def looks_at_changes(self) -> bool:
+        """Whether it matters what an offer said before a change."""
+        return bool(self.price_factor) or self.holds_unavailable
+
+    def sets_aside(self, shift: Shift, *, has_available: bool) -> bool:
+        """Tell whether a change waits for the end of its run: until then nobody knows whether the load is a mistake.
+
+        Args:
+            shift: what the change does.
+            has_available: whether an available offer has come in the run, so that not everything becomes unavailable.
+        """
+        if shift.moves_price(self.price_factor):
+            return True
+        return self.holds_unavailable and shift.turns_unavailable and not has_available
 
 
 class Loss(NamedTuple):
@@ -84,26 +113,31 @@ class Loss(NamedTuple):
         return max(self.before, self.most_before)
 
 
-class Removals(Enum):
-    """What happens to the offers that a whole load lacks."""
+class Course(Enum):
+    """What happens to what waits for the end of a whole load: removals of what it lacks, and changes set aside."""
 
-    SWEEP = "sweep"
+    GO_ON = "go on"
     HOLD = "hold"
-    KEEP = "keep"
+    DROP = "drop"
 
 
 class Decision(NamedTuple):
-    """What happens to the offers that a load lacks, why it is held, and whether earlier sizes are forgotten.
+    """What happens at the end of a load, why it is held, and whether earlier sizes are forgotten.
 
     Once a loss was allowed, a later load must not be measured by what the namespace had before it.
     """
 
-    removals: Removals
+    course: Course
     reasons: tuple[HoldReason, ...] = ()
     forgets_sizes: bool = False
 
 
-_NAMES: Final = {HOLD_DECISION_CONFIRM: "CONFIRM", HOLD_DECISION_REJECT: "REJECT"}
+_NAMES: Final = {
+    HOLD_DECISION_CONFIRM: "CONFIRM",
+    HOLD_DECISION_REJECT: "REJECT",
+    HOLD_DECISION_ALLOW_REMOVALS: "ALLOW_REMOVALS",
+    HOLD_DECISION_ALLOW_CHANGES: "ALLOW_CHANGES",
+}
 
 
 def name_of_decision(decision: HoldDecision) -> str | None:
@@ -111,31 +145,40 @@ def name_of_decision(decision: HoldDecision) -> str | None:
     return _NAMES.get(decision)
 
 
+def is_final(decision: HoldDecision) -> bool:
+    """Tell whether a decision says what becomes of a held load, and not only what was allowed beforehand."""
+    return decision in {HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT}
+
+
 def decision_of(name: str | None) -> HoldDecision:
     """Return the decision of a stored name."""
     return next((decision for decision, known in _NAMES.items() if known == name), HOLD_DECISION_UNSPECIFIED)
 
 
-def decide_removals(loss: Loss, guard: Guard, disposition: str, decision: HoldDecision) -> Decision:
-    """Decide what happens to the offers that a whole load lacks.
+def decide_end(loss: Loss, changes: Changes, guard: Guard, disposition: str, decision: HoldDecision) -> Decision:
+    """Decide whether a whole load removes what it lacks and makes the changes that wait.
 
     Args:
         loss: what the load lacks.
+        changes: what it changes.
         guard: the limits of the installation.
-        disposition: DELETE, or MAKE_MANUAL: that leaves every offer in the search, so it is never held.
-        decision: what the terminal message says was decided.
+        disposition: DELETE, or MAKE_MANUAL: that leaves every offer in the search, so it is never held for them.
+        decision: what the terminal message says was decided, or allowed beforehand.
     """
     if decision == HOLD_DECISION_REJECT:
-        return Decision(Removals.KEEP)
-    if disposition == "MAKE_MANUAL":
-        return Decision(Removals.SWEEP, forgets_sizes=loss.unseen > 0)
-    reasons = find_hold_reasons(loss, guard)
-    if decision == HOLD_DECISION_CONFIRM:
-        return Decision(Removals.SWEEP, forgets_sizes=bool(reasons))
-    return Decision(Removals.HOLD, reasons) if reasons else Decision(Removals.SWEEP)
+        return Decision(Course.DROP)
+    removes = disposition != "MAKE_MANUAL"
+    of_removals = find_removal_reasons(loss, guard) if removes else ()
+    allows_removals = decision in {HOLD_DECISION_CONFIRM, HOLD_DECISION_ALLOW_REMOVALS}
+    allows_changes = decision in {HOLD_DECISION_CONFIRM, HOLD_DECISION_ALLOW_CHANGES}
+    reasons = () if allows_removals else of_removals
+    reasons += () if allows_changes else find_change_reasons(changes, guard)
+    if reasons:
+        return Decision(Course.HOLD, reasons)
+    return Decision(Course.GO_ON, forgets_sizes=bool(of_removals) if removes else loss.unseen > 0)
 
 
-def find_hold_reasons(loss: Loss, guard: Guard) -> tuple[HoldReason, ...]:
+def find_removal_reasons(loss: Loss, guard: Guard) -> tuple[HoldReason, ...]:
     """Return why a loss has to be decided about by a person; nothing where it need not."""
     if not loss.removals:
         return ()
@@ -144,3 +187,16 @@ def find_hold_reasons(loss: Loss, guard: Guard) -> tuple[HoldReason, ...]:
     lost = loss.baseline - (loss.before - loss.lacking)
     is_large = lost >= guard.least_offers and lost * 100 > loss.baseline * guard.share_percent
     return (HOLD_REASON_REMOVALS,) if is_large else ()
+
+
+def find_change_reasons(changes: Changes, guard: Guard) -> tuple[HoldReason, ...]:
+    """Return why changes have to be decided about by a person; nothing where they need not.
+
+    The median of the changed prices moves far exactly if more than half of them do.
+    """
+    reasons = []
+    if changes.prices >= guard.least_offers and changes.moved * 2 > changes.prices:
+        reasons.append(HOLD_REASON_PRICES)
+    if guard.holds_unavailable and changes.turned_unavailable >= guard.least_offers:
+        reasons.append(HOLD_REASON_UNAVAILABLE)
+    return tuple(reasons)

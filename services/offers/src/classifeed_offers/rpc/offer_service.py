@@ -149,6 +149,9 @@ def offer_message(namespace: Namespace, row: OfferRow) -> Offer:
     )
     if row.published_content is not None:
         offer.published_content.ParseFromString(row.published_content)
+    if row.waiting_task_id is not None and row.waiting_content is not None:
+        offer.waiting_task_id = row.waiting_task_id
+        offer.waiting_content.ParseFromString(row.waiting_content)
     return offer
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from classifeed.feeds.v1.offer_requests_pb2 import TaskEnd
 from classifeed_common.db import Tx, load_queries
 from classifeed_offers.domain.admission import BatchKey, RunKey
 from classifeed_offers.domain.offers import Change, Namespace, OfferState, Origin, Run, Status
+from classifeed_offers.store.runs import run_columns, run_values
 
 SQL = load_queries(__package__, "applying.sql")
 _FORBID_SCANS = SQL["forbid_scans"]
@@ -37,14 +38,36 @@ class AppliedBatch(NamedTuple):
     kept: bytes | None
 
 
+class AppliedNow(NamedTuple):
+    """A batch that has been applied.
+
+    Attributes:
+        key: what makes it the same batch.
+        digest: of its records.
+        kept: what is kept of its result.
+        seen: ids of its offers; None in a PATCH load.
+        steady_prices: prices that it has changed.
+        has_available: whether an offer in it is available.
+    """
+
+    key: BatchKey
+    digest: bytes
+    kept: bytes
+    seen: Sequence[int] | None
+    steady_prices: int
+    has_available: bool
+
+
 class RecordedEnd(NamedTuple):
     """A run's end as recorded. `digest` is None where it was not kept, `outcome` while the sweep of the run goes on."""
 
     digest: bytes | None
     outcome: str | None
-    removed: int
-    made_manual: int
-    kept: int
+    removed: int = 0
+    made_manual: int = 0
+    kept: int = 0
+    changed: int = 0
+    dropped: int = 0
 
 
 async def forbid_scans(tx: Tx) -> None:
@@ -71,12 +94,12 @@ async def lock_heads(tx: Tx, namespaces: Collection[Namespace]) -> dict[Namespac
 
 async def move_heads(tx: Tx, moved: Mapping[Namespace, Run]) -> None:
     """Write the heads that moved."""
-    await tx.execute(_MOVE_HEADS, _run_columns(RunKey(namespace, run) for namespace, run in moved.items()))
+    await tx.execute(_MOVE_HEADS, run_columns(RunKey(namespace, run) for namespace, run in moved.items()))
 
 
 async def find_applied(tx: Tx, batches: Sequence[BatchKey]) -> dict[BatchKey, AppliedBatch]:
     """Return those of `batches` that were applied before."""
-    parameters = _run_columns(RunKey(key.namespace, key.run) for key in batches)
+    parameters = run_columns(RunKey(key.namespace, key.run) for key in batches)
     parameters["batches"] = [key.batch_id for key in batches]
     rows = await (await tx.execute(_FIND_APPLIED, parameters)).fetchall()
     return {BatchKey(Namespace(*row[:2]), Run(*row[2:4]), row[4]): AppliedBatch(*row[5:]) for row in rows}
@@ -84,7 +107,7 @@ async def find_applied(tx: Tx, batches: Sequence[BatchKey]) -> dict[BatchKey, Ap
 
 async def find_ended(tx: Tx, runs: Collection[RunKey]) -> dict[RunKey, RecordedEnd]:
     """Return those of `runs` whose end was recorded before."""
-    rows = await (await tx.execute(_FIND_ENDED, _run_columns(runs))).fetchall()
+    rows = await (await tx.execute(_FIND_ENDED, run_columns(runs))).fetchall()
     return {RunKey(Namespace(*row[:2]), Run(*row[2:4])): RecordedEnd(*row[4:]) for row in rows}
 
 
@@ -121,19 +144,21 @@ async def update_offers(tx: Tx, offers: Collection[OfferState]) -> None:
     await tx.execute(_UPDATE_OFFERS, parameters)
 
 
-async def insert_batches(tx: Tx, batches: Sequence[tuple[BatchKey, bytes, bytes, Sequence[int] | None]]) -> None:
-    """Note batches as applied: each with its digest, what is kept of its result, and the ids of its offers."""
-    parameters = _run_columns(RunKey(key.namespace, key.run) for key, *_ in batches)
-    parameters["batches"] = [key.batch_id for key, *_ in batches]
-    parameters["digests"] = [digest for _, digest, *_ in batches]
-    parameters["kept"] = [kept for _, _, kept, _ in batches]
-    parameters["seen"] = [None if seen is None else "{" + ",".join(map(str, seen)) + "}" for *_, seen in batches]
+async def insert_batches(tx: Tx, batches: Sequence[AppliedNow]) -> None:
+    """Note batches as applied."""
+    parameters = run_columns(RunKey(it.key.namespace, it.key.run) for it in batches)
+    parameters["batches"] = [it.key.batch_id for it in batches]
+    parameters["digests"] = [it.digest for it in batches]
+    parameters["kept"] = [it.kept for it in batches]
+    parameters["seen"] = [None if it.seen is None else "{" + ",".join(map(str, it.seen)) + "}" for it in batches]
+    parameters["steady_prices"] = [it.steady_prices for it in batches]
+    parameters["has_available"] = [it.has_available for it in batches]
     await tx.execute(_INSERT_BATCHES, parameters)
 
 
 async def list_batches(tx: Tx, run: RunKey) -> list[tuple[int, bytes]]:
     """Return (number, digest) of the batches applied in a run, in order of the numbers."""
-    cursor = await tx.execute(_LIST_BATCHES, _run_values(run))
+    cursor = await tx.execute(_LIST_BATCHES, run_values(run))
     return [(row[0], row[1]) for row in await cursor.fetchall()]
 
 
@@ -141,7 +166,7 @@ async def insert_end(
     tx: Tx, run: RunKey, end: TaskEnd, *, disposition: str, decision: str | None, outcome: str | None
 ) -> None:
     """Record the end of a run; without an outcome while its sweep is still to come."""
-    parameters = _run_values(run) | {
+    parameters = run_values(run) | {
         "batch_count": end.batch_count,
         "digest": end.digest,
         "disposition": disposition,
@@ -149,25 +174,6 @@ async def insert_end(
         "outcome": outcome,
     }
     await tx.execute(_INSERT_END, parameters)
-
-
-def _run_values(key: RunKey) -> dict[str, Any]:
-    return {
-        "seller": key.namespace.seller_id,
-        "namespace": key.namespace.namespace,
-        "task": key.run.task_id,
-        "run": key.run.run,
-    }
-
-
-def _run_columns(runs: Iterable[RunKey]) -> dict[str, Any]:
-    keys = list(runs)
-    return {
-        "sellers": [key.namespace.seller_id for key in keys],
-        "namespaces": [key.namespace.namespace for key in keys],
-        "tasks": [key.run.task_id for key in keys],
-        "runs": [key.run.run for key in keys],
-    }
 
 
 def _state_columns(states: Collection[OfferState]) -> dict[str, Any]:

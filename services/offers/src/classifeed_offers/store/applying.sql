@@ -32,7 +32,8 @@ FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(tasks)s::bigint[], %(
 JOIN applied_batches b USING (seller_id, namespace, task_id, run, batch_id)
 
 -- name: find_ended
-SELECT e.seller_id, e.namespace, e.task_id, e.run, e.digest, e.outcome, e.removed, e.made_manual, e.kept
+SELECT e.seller_id, e.namespace, e.task_id, e.run, e.digest, e.outcome, e.removed, e.made_manual, e.kept, e.changed,
+       e.dropped
 FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(tasks)s::bigint[], %(runs)s::integer[])
      AS n(seller_id, namespace, task_id, run)
 JOIN task_ends e USING (seller_id, namespace, task_id, run)
@@ -70,11 +71,13 @@ WHERE o.offer_id = n.offer_id
 
 -- name: insert_batches
 -- `seen` travels as text: an array of arrays of different lengths has no other form.
-INSERT INTO applied_batches (seller_id, namespace, task_id, run, batch_id, digest, result, seen)
-SELECT seller_id, namespace, task_id, run, batch_id, digest, result, seen::bigint[]
+INSERT INTO applied_batches (seller_id, namespace, task_id, run, batch_id, digest, result, seen, steady_prices,
+                             has_available)
+SELECT seller_id, namespace, task_id, run, batch_id, digest, result, seen::bigint[], steady_prices, has_available
 FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(tasks)s::bigint[], %(runs)s::integer[], %(batches)s::bigint[],
-            %(digests)b::bytea[], %(kept)b::bytea[], %(seen)s::text[])
-     AS n(seller_id, namespace, task_id, run, batch_id, digest, result, seen)
+            %(digests)b::bytea[], %(kept)b::bytea[], %(seen)s::text[], %(steady_prices)s::integer[],
+            %(has_available)s::boolean[])
+     AS n(seller_id, namespace, task_id, run, batch_id, digest, result, seen, steady_prices, has_available)
 
 -- name: list_batches
 SELECT batch_id, digest

@@ -10,6 +10,7 @@ from classifeed_offers.domain.offers import Namespace
 _SQL = load_queries(__package__, "cleaning.sql")
 _DELETE_BATCHES = _SQL["delete_batches"]
 _DELETE_ENDS = _SQL["delete_ends"]
+_DELETE_WAITING = _SQL["delete_waiting"]
 _DELETE_SIZES = _SQL["delete_sizes"]
 _FIND_REMOVED = _SQL["find_removed"]
 _DELETE_REMOVED = _SQL["delete_removed"]
@@ -23,6 +24,11 @@ async def delete_batches(tx: Tx, *, before: datetime, limit: int) -> int:
 async def delete_ends(tx: Tx, *, before: datetime, limit: int) -> int:
     """Delete decided ends of overtaken tasks that came before a time; return how many."""
     return (await tx.execute(_DELETE_ENDS, {"before": before, "limit": limit})).rowcount
+
+
+async def delete_waiting(tx: Tx, *, limit: int) -> int:
+    """Delete changes that wait for runs that have ended or were overtaken; return how many."""
+    return (await tx.execute(_DELETE_WAITING, {"limit": limit})).rowcount
 
 
 async def delete_sizes(tx: Tx, *, before: datetime, limit: int) -> int:

@@ -22,6 +22,17 @@ WHERE ctid = ANY(ARRAY(
     ORDER BY e.received_at
     LIMIT %(limit)s))
 
+-- name: delete_waiting
+-- What waited for runs that have ended or were overtaken.
+DELETE FROM waiting_changes
+WHERE ctid = ANY(ARRAY(
+    SELECT w.ctid
+    FROM waiting_changes w
+    JOIN task_heads h USING (seller_id, namespace)
+    LEFT JOIN task_ends e ON (e.seller_id, e.namespace, e.task_id, e.run) = (w.seller_id, w.namespace, w.task_id, w.run)
+    WHERE (w.task_id, w.run) <> (h.task_id, h.run) OR e.outcome IN ('COMPLETED', 'INCOMPLETE', 'STALE')
+    LIMIT %(limit)s))
+
 -- name: delete_sizes
 DELETE FROM namespace_sizes
 WHERE ctid = ANY(ARRAY(SELECT ctid FROM namespace_sizes WHERE day < %(before)s::date ORDER BY day LIMIT %(limit)s))

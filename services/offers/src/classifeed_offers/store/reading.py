@@ -14,7 +14,7 @@ _LIST_OFFERS = SQL["list_offers"]
 
 
 class OfferRow(NamedTuple):
-    """An offer as it is stored; its namespace is the one that was asked for."""
+    """An offer as it is stored; its namespace is the one that was asked for. The last two: a change that waits."""
 
     external_id: str
     status: str
@@ -28,6 +28,8 @@ class OfferRow(NamedTuple):
     created_at: datetime
     updated_at: datetime
     last_change: str
+    waiting_task_id: int | None = None
+    waiting_content: bytes | None = None
 
 
 async def get_offer(tx: Tx, namespace: Namespace, external_id: str) -> OfferRow | None:

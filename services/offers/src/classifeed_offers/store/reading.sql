@@ -1,8 +1,16 @@
 -- name: get_offer
-SELECT external_id, status, origin, content, published_content, last_task_id, version, published_version, moderation,
-       created_at, updated_at, last_change
-FROM offers
-WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND external_id = %(external_id)s
+SELECT o.external_id, o.status, o.origin, o.content, o.published_content, o.last_task_id, o.version, o.published_version,
+       o.moderation, o.created_at, o.updated_at, o.last_change, w.task_id, w.content
+FROM offers o
+LEFT JOIN LATERAL (
+    SELECT w.task_id, w.content
+    FROM waiting_changes w
+    JOIN task_heads h USING (seller_id, namespace, task_id, run)
+    LEFT JOIN task_ends e USING (seller_id, namespace, task_id, run)
+    WHERE w.seller_id = o.seller_id AND w.namespace = o.namespace AND w.offer_id = o.offer_id
+      AND coalesce(e.outcome, 'HELD') = 'HELD'
+) AS w ON true
+WHERE o.seller_id = %(seller)s AND o.namespace = %(namespace)s AND o.external_id = %(external_id)s
 
 -- name: list_offers
 SELECT external_id, status, origin, content, published_content, last_task_id, version, published_version, moderation,

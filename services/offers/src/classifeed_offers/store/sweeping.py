@@ -12,6 +12,7 @@ from classifeed_common.db import Tx, load_queries
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.ending import Loss
 from classifeed_offers.domain.offers import Namespace, Run
+from classifeed_offers.store.runs import run_values
 
 SQL = load_queries(__package__, "sweeping.sql")
 _HAS_AT_MOST = SQL["has_at_most"]
@@ -51,6 +52,8 @@ class End(NamedTuple):
     removed: int
     made_manual: int
     kept: int
+    changed: int
+    dropped: int
     decision: str | None
     hold: bytes | None
 
@@ -78,39 +81,39 @@ async def has_at_most(tx: Tx, namespace: Namespace, offers: int) -> bool:
 
 async def lock_end(tx: Tx, key: RunKey) -> End | None:
     """Return the end of a run, locked; None when there is none."""
-    row = await (await tx.execute(_LOCK_END, _values(key))).fetchone()
+    row = await (await tx.execute(_LOCK_END, run_values(key))).fetchone()
     return None if row is None else End(Run(row[0], row[1]), *row[2:])
 
 
 async def plan(tx: Tx, key: RunKey, slice_offers: int = SLICE_OFFERS) -> Plan:
     """Store the slices of what the run lacks. Reads the whole namespace once."""
-    row = await (await tx.execute(_PLAN_SLICES, _values(key) | {"slice_size": slice_offers})).fetchone()
+    row = await (await tx.execute(_PLAN_SLICES, run_values(key) | {"slice_size": slice_offers})).fetchone()
     assert row is not None
-    before = await (await tx.execute(_COUNT_SWEPT_BEFORE, _values(key))).fetchone()
+    before = await (await tx.execute(_COUNT_SWEPT_BEFORE, run_values(key))).fetchone()
     assert before is not None
     removed, made_manual = before
-    await tx.execute(_MARK_PLANNED, _values(key) | {"removed": removed, "made_manual": made_manual})
+    await tx.execute(_MARK_PLANNED, run_values(key) | {"removed": removed, "made_manual": made_manual})
     offers, lacking, most_before, is_empty, *accepted = row
     return Plan(Loss(offers, lacking, lacking, most_before, is_empty), *accepted)
 
 
 async def count_loss(tx: Tx, key: RunKey, plan: Plan) -> Loss:
     """Return the loss of a planned run exactly. Reads each offer that it lacks."""
-    row = await (await tx.execute(_COUNT_SHOWN, _values(key) | _accepted(plan))).fetchone()
+    row = await (await tx.execute(_COUNT_SHOWN, run_values(key) | _accepted(plan))).fetchone()
     assert row is not None
     return plan.loss._replace(lacking=row[0], unseen=row[1])
 
 
 async def count_lacking(tx: Tx, key: RunKey) -> int:
     """Return how many offers the slices of a run have, whatever their status."""
-    row = await (await tx.execute(_COUNT_LACKING, _values(key))).fetchone()
+    row = await (await tx.execute(_COUNT_LACKING, run_values(key))).fetchone()
     assert row is not None
     return int(row[0])
 
 
 async def describe_lacking(tx: Tx, key: RunKey, plan: Plan, loss: Loss) -> LoadHold:
     """Return what a planned run would remove, in figures and by name; without a reason."""
-    values = _values(key) | _accepted(plan)
+    values = run_values(key) | _accepted(plan)
     sample = await (await tx.execute(_SAMPLE_LACKING, values | {"limit": _SAMPLE_OFFERS})).fetchall()
     renamed = await (await tx.execute(_FIND_RENAMED, values | _COMPARED)).fetchone()
     assert renamed is not None
@@ -130,12 +133,12 @@ async def describe_lacking(tx: Tx, key: RunKey, plan: Plan, loss: Loss) -> LoadH
 
 async def hold(tx: Tx, key: RunKey, held: LoadHold) -> None:
     """Record that a planned run waits for a decision; its slices stay."""
-    await tx.execute(_HOLD_END, _values(key) | {"hold": held.SerializeToString()})
+    await tx.execute(_HOLD_END, run_values(key) | {"hold": held.SerializeToString()})
 
 
 async def decide(tx: Tx, key: RunKey, decision: str) -> bool:
     """Record a decision, CONFIRM or REJECT, and have the sweep go on; False when it comes too late."""
-    return (await tx.execute(_DECIDE_END, _values(key) | {"decision": decision})).rowcount > 0
+    return (await tx.execute(_DECIDE_END, run_values(key) | {"decision": decision})).rowcount > 0
 
 
 async def forget_sizes(tx: Tx, namespace: Namespace) -> None:
@@ -145,46 +148,40 @@ async def forget_sizes(tx: Tx, namespace: Namespace) -> None:
 
 async def take_slice(tx: Tx, key: RunKey) -> list[int] | None:
     """Return the next slice's offers and forget it, both with this transaction; None when there is none left."""
-    row = await (await tx.execute(_TAKE_SLICE, _values(key))).fetchone()
+    row = await (await tx.execute(_TAKE_SLICE, run_values(key))).fetchone()
     return None if row is None else row[0]
 
 
 async def remove_offers(tx: Tx, key: RunKey, offer_ids: Sequence[int]) -> None:
     """Remove offers of the feed, and count them. The caller holds the head."""
     cursor = await tx.execute(_REMOVE_OFFERS, {"offer_ids": offer_ids, "task": key.run.task_id})
-    await tx.execute(_COUNT_SWEPT, _values(key) | {"removed": cursor.rowcount, "made_manual": 0})
+    await tx.execute(_COUNT_SWEPT, run_values(key) | {"removed": cursor.rowcount, "made_manual": 0})
 
 
 async def make_manual(tx: Tx, key: RunKey, offer_ids: Sequence[int]) -> None:
     """Keep offers of the feed by hand from now on, and count them. The caller holds the head."""
     cursor = await tx.execute(_MAKE_MANUAL, {"offer_ids": offer_ids, "task": key.run.task_id})
-    await tx.execute(_COUNT_SWEPT, _values(key) | {"removed": 0, "made_manual": cursor.rowcount})
+    await tx.execute(_COUNT_SWEPT, run_values(key) | {"removed": 0, "made_manual": cursor.rowcount})
 
 
-async def finish(tx: Tx, key: RunKey, outcome: str, *, kept: int = 0) -> None:
+async def finish(tx: Tx, key: RunKey, outcome: str, *, kept: int = 0, dropped: int = 0) -> None:
     """Record the outcome, and drop what only sweeps needed, of this run and of those below it.
+
+    Changes that still wait count for nothing from now on; the clean-up removes them.
 
     Args:
         kept: offers that the load lacks and that stay.
+        dropped: changes that are not made.
     """
-    await tx.execute(_FINISH_END, _values(key) | {"outcome": outcome, "kept": kept})
+    await tx.execute(_FINISH_END, run_values(key) | {"outcome": outcome, "kept": kept, "dropped": dropped})
     await drop_plans(tx, key)
 
 
 async def drop_plans(tx: Tx, key: RunKey) -> None:
     """Drop `seen` and slices of a run and of those below it."""
-    await tx.execute(_DROP_SLICES, _values(key))
-    await tx.execute(_DROP_SEEN, _values(key))
+    await tx.execute(_DROP_SLICES, run_values(key))
+    await tx.execute(_DROP_SEEN, run_values(key))
 
 
 def _accepted(plan: Plan) -> dict[str, Any]:
     return {"accepted_task": plan.accepted_task, "accepted_at": plan.accepted_at}
-
-
-def _values(key: RunKey) -> dict[str, Any]:
-    return {
-        "seller": key.namespace.seller_id,
-        "namespace": key.namespace.namespace,
-        "task": key.run.task_id,
-        "run": key.run.run,
-    }

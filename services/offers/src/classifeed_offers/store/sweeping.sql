@@ -5,7 +5,7 @@ FROM (SELECT FROM offers WHERE seller_id = %(seller)s AND namespace = %(namespac
 -- name: lock_end
 -- The head is held so that no batch of a higher run is applied while we act on what this run has seen.
 SELECT h.task_id, h.run, e.outcome, e.planned_at IS NOT NULL, e.disposition, e.removed, e.made_manual, e.kept,
-       e.decision, e.hold
+       e.changed, e.dropped, e.decision, e.hold
 FROM task_heads h
 JOIN task_ends e USING (seller_id, namespace)
 WHERE e.seller_id = %(seller)s AND e.namespace = %(namespace)s AND e.task_id = %(task)s AND e.run = %(run)s
@@ -173,15 +173,15 @@ SET outcome = 'HELD', hold = %(hold)b, ended_at = clock_timestamp()
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND task_id = %(task)s AND run = %(run)s
 
 -- name: decide_end
--- The first decision counts, and none once the sweep has begun without one.
+-- The first decision counts, and none once the sweep has begun without one. What was allowed beforehand is none.
 UPDATE task_ends
 SET decision = %(decision)s, outcome = NULL, ended_at = NULL
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND task_id = %(task)s AND run = %(run)s
-  AND decision IS NULL AND (outcome = 'HELD' OR (outcome IS NULL AND planned_at IS NULL))
+  AND coalesce(decision, '') NOT IN ('CONFIRM', 'REJECT') AND (outcome = 'HELD' OR (outcome IS NULL AND planned_at IS NULL))
 
 -- name: finish_end
 UPDATE task_ends
-SET outcome = %(outcome)s, kept = %(kept)s, ended_at = clock_timestamp()
+SET outcome = %(outcome)s, kept = %(kept)s, dropped = dropped + %(dropped)s, ended_at = clock_timestamp()
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND task_id = %(task)s AND run = %(run)s
 
 -- name: drop_slices

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Date,
     DateTime,
+    Double,
     ForeignKey,
     Identity,
     Index,
@@ -76,6 +78,9 @@ applied_batches = Table(
     Column("result", LargeBinary),
     # offer_id of each offer that the batch has; null in PATCH loads and once the task has ended.
     Column("seen", ARRAY(BigInteger)),
+    # Prices that it has changed, beside those that wait; whether an offer of it is available.
+    Column("steady_prices", Integer, nullable=False, server_default=text("0")),
+    Column("has_available", Boolean, nullable=False, server_default=text("false")),
     Column("applied_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
 )
 Index(
@@ -105,7 +110,10 @@ task_ends = Table(
     Column("made_manual", BigInteger, nullable=False, server_default=text("0")),
     # Offers that the load lacks and that stay, as their removal was rejected.
     Column("kept", BigInteger, nullable=False, server_default=text("0")),
-    # CONFIRM or REJECT; null while nobody has decided about the load.
+    # Changes that waited for this end: made, and not made.
+    Column("changed", BigInteger, nullable=False, server_default=text("0")),
+    Column("dropped", BigInteger, nullable=False, server_default=text("0")),
+    # CONFIRM or REJECT, or ALLOW_… from before the load began; null while nobody has decided about it.
     Column("decision", Text),
     # The LoadHold of a run that was held.
     Column("hold", LargeBinary),
@@ -124,6 +132,27 @@ sweep_slices = Table(
     Column("run", Integer, primary_key=True, autoincrement=False),
     Column("slice", Integer, primary_key=True, autoincrement=False),
     Column("offer_ids", ARRAY(BigInteger), nullable=False),
+)
+
+# Changes that may be a mistake of the file: made at the end of their run, or once somebody has decided.
+waiting_changes = Table(
+    "waiting_changes",
+    metadata,
+    Column("seller_id", Text, primary_key=True),
+    Column("namespace", Text, primary_key=True),
+    Column("offer_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("task_id", BigInteger, nullable=False),
+    Column("run", Integer, nullable=False),
+    # What the offer said when its change was set aside: made is the change only if it still does.
+    Column("before_hash", LargeBinary, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("content_hash", LargeBinary, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("last_change", Text, nullable=False),
+    Column("moderation", Text, nullable=False),
+    # New price by old price; null where the price stays or cannot be compared.
+    Column("price_ratio", Double),
+    Column("turns_unavailable", Boolean, nullable=False),
 )
 
 # The most offers that a namespace had before a load of the day (UTC): what the guard against mass removal measures by.

@@ -8,7 +8,13 @@ from uuid import UUID
 import structlog
 
 from classifeed.feeds.v1 import task_pb2
-from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_CONFIRM, HOLD_DECISION_UNSPECIFIED, HoldDecision
+from classifeed.feeds.v1.offer_requests_pb2 import (
+    HOLD_DECISION_ALLOW_CHANGES,
+    HOLD_DECISION_ALLOW_REMOVALS,
+    HOLD_DECISION_CONFIRM,
+    HOLD_DECISION_UNSPECIFIED,
+    HoldDecision,
+)
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed_common.blobs import BlobMissing, BlobRefs, BlobStore
 from classifeed_common.db import Database, Tx
@@ -58,9 +64,13 @@ async def create_task(db: Database, jobs: JobStore, request: CreateTaskRequest, 
         return key
 
 
-def decision_at_start(*, allow_removals: bool) -> HoldDecision:
-    """Return what is decided about the removals of a task before it begins."""
-    return HOLD_DECISION_CONFIRM if allow_removals else HOLD_DECISION_UNSPECIFIED
+def decision_at_start(*, allow_removals: bool, allow_changes: bool) -> HoldDecision:
+    """Return what is decided about a task before it begins."""
+    if allow_removals and allow_changes:
+        return HOLD_DECISION_CONFIRM
+    if allow_removals:
+        return HOLD_DECISION_ALLOW_REMOVALS
+    return HOLD_DECISION_ALLOW_CHANGES if allow_changes else HOLD_DECISION_UNSPECIFIED
 
 
 async def enqueue_run(tx: Tx, jobs: JobStore, key: TaskKey) -> UUID:
@@ -136,7 +146,7 @@ def _columns_of(wanted: WantedTask) -> dict[str, Any]:
         "format_wanted": wanted.format_wanted,
         "default_currency": wanted.default_currency,
         "parser_version": PARSER_VERSION,
-        "decision": decision_at_start(allow_removals=wanted.allow_removals),
+        "decision": decision_at_start(allow_removals=wanted.allow_removals, allow_changes=wanted.allow_changes),
     }
 
 

@@ -149,7 +149,7 @@ async def _end_run(ctx: JobContext, parts: RunParts, key: TaskKey, state: TaskSt
         digest=state.digest or b"",
         mode=state.mode,
         disposition=state.disposition,
-        # Whoever removes a feed, or allows removals beforehand, is not asked again.
+        # Whoever removes a feed, or has allowed beforehand what it does, is not asked again.
         decision=HOLD_DECISION_CONFIRM if state.kind == task_pb2.TASK_KIND_DELETE else state.decision,
     )
     await parts.sender.send([message_of(parts.topic, key.seller_id.encode(), end)])

@@ -29,6 +29,7 @@ async def rerun_task(
     *,
     request_id: str | None,
     allow_removals: bool,
+    allow_changes: bool,
     timeout_s: float | None,
 ) -> TaskKey:
     """Return the new task, or the one that the same request made before.
@@ -43,7 +44,8 @@ async def rerun_task(
         blobs: has the file.
         earlier: the task whose file is loaded.
         request_id: makes the call idempotent within the seller; None: each call is a new load.
-        allow_removals: load it even if it would be held otherwise.
+        allow_removals: load it even if it would be held otherwise for what it removes.
+        allow_changes: load it even if it would be held otherwise for what it changes.
         timeout_s: of each transaction, in seconds.
 
     Raises:
@@ -73,20 +75,20 @@ async def rerun_task(
         await _lock_earlier(tx, earlier)
         await _require_not_removed(tx, earlier)
         key = await tasks.draw_key(tx, earlier.seller_id, earlier.namespace)
-        columns = _columns_of(request_id, allow_removals=allow_removals)
+        columns = _columns_of(request_id, allow_removals=allow_removals, allow_changes=allow_changes)
         await reruns.insert_rerun(tx, key, earlier, columns, await enqueue_run(tx, jobs, key))
         await _REFS.add(tx, sha256, key.blob_ref)
     _log.info("task.rerun", task=key.name, rerun_of=earlier.name)
     return key
 
 
-def _columns_of(request_id: str | None, *, allow_removals: bool) -> dict[str, Any]:
+def _columns_of(request_id: str | None, *, allow_removals: bool, allow_changes: bool) -> dict[str, Any]:
     return {
         "status": task_pb2.TASK_STATUS_IN_PROGRESS,
         "phase": task_pb2.TASK_PHASE_UNSPECIFIED,
         "parser_version": PARSER_VERSION,
         "request_id": request_id,
-        "decision": decision_at_start(allow_removals=allow_removals),
+        "decision": decision_at_start(allow_removals=allow_removals, allow_changes=allow_changes),
     }
 
 

@@ -10,13 +10,14 @@ from typing import Final, TypeAlias
 import structlog
 
 from classifeed.feeds.v1 import offer_results_pb2, task_pb2
-from classifeed.feeds.v1.load_pb2 import OfferError
+from classifeed.feeds.v1.load_pb2 import HoldReason, OfferError
+from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT
 from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, RunCheckResult, TaskEndResult
 from classifeed_common.db import Tx
 from classifeed_jobs import JobStore
 from classifeed_processor.app.finish_task import begin_next, finish_task
 from classifeed_processor.domain.faults import FeedFault
-from classifeed_processor.domain.statistics import add_counts, add_issues, add_stage
+from classifeed_processor.domain.statistics import add_changed, add_counts, add_issues, add_stage
 from classifeed_processor.domain.tasks import MAX_LOSSES, TaskKey, Window
 from classifeed_processor.store import results, tasks
 from classifeed_processor.store.results import LockedTask
@@ -26,14 +27,19 @@ _IN_PROGRESS: Final = task_pb2.TASK_STATUS_IN_PROGRESS
 _HELD: Final = task_pb2.TASK_STATUS_HELD
 # What a canceled load had on its way is applied, so it counts.
 _COUNTED: Final = frozenset({_IN_PROGRESS, task_pb2.TASK_STATUS_CANCELED})
+_DECIDED: Final = frozenset({HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT})
 _LOST_REPLIES: Final = (
     "The load has arrived as a whole. What became of the offers in {} of its parts was lost on the way back, "
     "so the counts and issues are too low."
 )
-# Begins with a code, for programs.
+# Each begins with a code, for programs.
 _REMOVALS_REJECTED: Final = (
     "REMOVALS_REJECTED: {:,} offers that the file lacks stay in the search, as their removal was rejected. The next "
     "load of a file without them is held again."
+)
+_CHANGES_REJECTED: Final = (
+    "CHANGES_REJECTED: {:,} offers stay as they were, as their changes were rejected. The next load that says the same "
+    "of them is held again."
 )
 
 Answer: TypeAlias = OfferBatchResult | TaskEndResult | RunCheckResult
@@ -113,9 +119,16 @@ class _Taking:
             case offer_results_pb2.TASK_END_OUTCOME_STALE:
                 await self._finish(key, task_pb2.TASK_STATUS_SUPERSEDED)
             case offer_results_pb2.TASK_END_OUTCOME_HELD:
-                if task.status == _HELD or task.decision:
+                if task.status == _HELD or task.decision in _DECIDED:
                     return  # the reply to an end that was said before the decision
-                _log.warning("task.held", task=key.name, removals=answer.hold.removals, offers=answer.hold.offers)
+                _log.warning(
+                    "task.held",
+                    task=key.name,
+                    reasons=[HoldReason.Name(reason).removeprefix("HOLD_REASON_") for reason in answer.hold.reasons],
+                    removals=answer.hold.removals,
+                    offers=answer.hold.offers,
+                    changes=answer.hold.changes,
+                )
                 await self._add_answer_time(key, task, answer.run)
                 await tasks.hold_task(self._tx, key, answer.hold)
                 await begin_next(self._tx, self._jobs, key)
@@ -146,8 +159,11 @@ class _Taking:
         statistics = await results.lock_statistics(self._tx, key, task.run)
         statistics.removed = answer.removed
         statistics.made_manual = answer.made_manual
+        add_changed(statistics, answer.changed)
         if answer.kept:
             await tasks.warn(self._tx, key, _REMOVALS_REJECTED.format(answer.kept))
+        if answer.dropped and (task.decision == HOLD_DECISION_REJECT or task.status == _HELD):
+            await tasks.warn(self._tx, key, _CHANGES_REJECTED.format(answer.dropped))
         await results.save_statistics(self._tx, key, statistics, answered=True)
         await self._add_answer_time(key, task, task.run)
         await self._finish(key, task_pb2.TASK_STATUS_SUCCEEDED)

@@ -37,8 +37,8 @@ def require_cancelable(key: TaskKey, state: TaskState) -> None:
     if state.status == task_pb2.TASK_STATUS_HELD:
         raise FailedPrecondition(
             "TASK_HELD",
-            f"{key.name} is held: it waits for a decision, and has removed nothing. Reject it to keep the offers that "
-            "its file lacks, or confirm it.",
+            f"{key.name} is held: it waits for a decision, and has done nothing of what waits. Reject it to leave the "
+            "offers as they are, or confirm it.",
             metadata=metadata,
         )
     if not state.is_open:

@@ -55,7 +55,8 @@ class MadeTask:
     def holds(self, wanted: WantedTask) -> bool:
         """Says whether the same bytes wait for a decision, which another load of them would take away."""
         is_same = self.source_sha256 == wanted.source_sha256
-        return self.status == task_pb2.TASK_STATUS_HELD and is_same and not wanted.allow_removals
+        is_allowed = wanted.allow_removals or wanted.allow_changes
+        return self.status == task_pb2.TASK_STATUS_HELD and is_same and not is_allowed
 
     def has_loaded(self, wanted: WantedTask, parser_version: int) -> bool:
         """Says whether the newest load of a namespace makes a load of this fetched file needless.

@@ -28,6 +28,16 @@ def add_counts(statistics: FeedStatistics, counts: OfferCounts) -> None:
             statistics.total += count
 
 
+def add_changed(statistics: FeedStatistics, changed: int) -> None:
+    """Counts changes as updated that waited for the end of the run, and were skipped until then.
+
+    Of those whose answers were lost nothing is counted.
+    """
+    counted = min(changed, statistics.skipped)
+    statistics.skipped -= counted
+    statistics.updated += counted
+
+
 def add_issues(statistics: FeedStatistics, errors: Iterable[OfferError]) -> list[OfferError]:
     """Adds the issues of one answered batch, by level, kind, code and field, the most frequent first.
 

@@ -31,6 +31,7 @@ class WantedTask:
         default_currency: ISO code of amounts for which the file names none; empty: as the format says.
         skip_if_loaded: Whether a load of the same file will do.
         allow_removals: Whether it may remove as much as it says. The first request for a task decides.
+        allow_changes: Whether it may change prices and availability as it says. The first request for a task decides.
     """
 
     seller_id: str
@@ -49,6 +50,7 @@ class WantedTask:
     default_currency: str
     skip_if_loaded: bool
     allow_removals: bool
+    allow_changes: bool
 
     @property
     def what(self) -> str:
@@ -91,6 +93,7 @@ def read_request(request: CreateTaskRequest) -> WantedTask:
         default_currency=request.default_currency,
         skip_if_loaded=request.skip_if_loaded,
         allow_removals=request.allow_removals,
+        allow_changes=request.allow_changes,
     )
 
 

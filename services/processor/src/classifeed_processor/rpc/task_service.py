@@ -117,6 +117,7 @@ class TaskService(FormatFiles, TaskServiceServicer):
             _task_key("name", request.name),
             request_id=request.request_id.lower() or None,
             allow_removals=request.allow_removals,
+            allow_changes=request.allow_changes,
             timeout_s=remaining_s(),
         )
         return await self._read_task(key)

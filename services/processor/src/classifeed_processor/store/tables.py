@@ -75,7 +75,7 @@ tasks = Table(
     # What the terminal message of the run says; known in phase SENT.
     Column("batch_count", BigInteger),
     Column("digest", LargeBinary),
-    # A HoldDecision: what was decided about its removals, by `decided_at` or before it began.
+    # A HoldDecision: what was decided about it, by `decided_at`, or allowed before it began.
     Column("decision", SmallInteger, nullable=False, server_default=text("0")),
     Column("decided_at", DateTime(timezone=True)),
     # The LoadHold of a task that was held, and since when.

@@ -19,7 +19,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class UploadSpec(_message.Message):
-    __slots__ = ("seller_id", "namespace", "mode", "disposition", "default_currency", "file_name", "request_id", "force", "size_bytes", "sha256", "allow_removals")
+    __slots__ = ("seller_id", "namespace", "mode", "disposition", "default_currency", "file_name", "request_id", "force", "size_bytes", "sha256", "allow_removals", "allow_changes")
     SELLER_ID_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
@@ -31,6 +31,7 @@ class UploadSpec(_message.Message):
     SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
     SHA256_FIELD_NUMBER: _ClassVar[int]
     ALLOW_REMOVALS_FIELD_NUMBER: _ClassVar[int]
+    ALLOW_CHANGES_FIELD_NUMBER: _ClassVar[int]
     seller_id: str
     namespace: str
     mode: _load_pb2.LoadMode
@@ -42,7 +43,8 @@ class UploadSpec(_message.Message):
     size_bytes: int
     sha256: str
     allow_removals: bool
-    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., mode: _Optional[_Union[_load_pb2.LoadMode, str]] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ..., default_currency: _Optional[str] = ..., file_name: _Optional[str] = ..., request_id: _Optional[str] = ..., force: _Optional[bool] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ..., allow_removals: _Optional[bool] = ...) -> None: ...
+    allow_changes: bool
+    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., mode: _Optional[_Union[_load_pb2.LoadMode, str]] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ..., default_currency: _Optional[str] = ..., file_name: _Optional[str] = ..., request_id: _Optional[str] = ..., force: _Optional[bool] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ..., allow_removals: _Optional[bool] = ..., allow_changes: _Optional[bool] = ...) -> None: ...
 
 class UploadFeedRequest(_message.Message):
     __slots__ = ("spec", "chunk")

@@ -1,3 +1,4 @@
+from classifeed.offers.v1 import offer_pb2 as _offer_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -24,6 +25,8 @@ class HoldReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     HOLD_REASON_UNSPECIFIED: _ClassVar[HoldReason]
     HOLD_REASON_REMOVALS: _ClassVar[HoldReason]
     HOLD_REASON_NO_OFFERS: _ClassVar[HoldReason]
+    HOLD_REASON_PRICES: _ClassVar[HoldReason]
+    HOLD_REASON_UNAVAILABLE: _ClassVar[HoldReason]
 
 class IssueLevel(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -49,6 +52,8 @@ DISPOSITION_MAKE_MANUAL: Disposition
 HOLD_REASON_UNSPECIFIED: HoldReason
 HOLD_REASON_REMOVALS: HoldReason
 HOLD_REASON_NO_OFFERS: HoldReason
+HOLD_REASON_PRICES: HoldReason
+HOLD_REASON_UNAVAILABLE: HoldReason
 ISSUE_LEVEL_UNSPECIFIED: IssueLevel
 ISSUE_LEVEL_ERROR: IssueLevel
 ISSUE_LEVEL_WARNING: IssueLevel
@@ -68,8 +73,20 @@ class HeldOffer(_message.Message):
     title: str
     def __init__(self, external_id: _Optional[str] = ..., title: _Optional[str] = ...) -> None: ...
 
+class HeldPrice(_message.Message):
+    __slots__ = ("external_id", "title", "price", "new_price")
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    PRICE_FIELD_NUMBER: _ClassVar[int]
+    NEW_PRICE_FIELD_NUMBER: _ClassVar[int]
+    external_id: str
+    title: str
+    price: _offer_pb2.Price
+    new_price: _offer_pb2.Price
+    def __init__(self, external_id: _Optional[str] = ..., title: _Optional[str] = ..., price: _Optional[_Union[_offer_pb2.Price, _Mapping]] = ..., new_price: _Optional[_Union[_offer_pb2.Price, _Mapping]] = ...) -> None: ...
+
 class LoadHold(_message.Message):
-    __slots__ = ("reasons", "removals", "offers", "sample_offers", "renamed", "renamed_from", "renamed_to")
+    __slots__ = ("reasons", "removals", "offers", "sample_offers", "renamed", "renamed_from", "renamed_to", "changes", "moved_prices", "changed_prices", "price_ratio", "sample_prices", "turned_unavailable")
     REASONS_FIELD_NUMBER: _ClassVar[int]
     REMOVALS_FIELD_NUMBER: _ClassVar[int]
     OFFERS_FIELD_NUMBER: _ClassVar[int]
@@ -77,6 +94,12 @@ class LoadHold(_message.Message):
     RENAMED_FIELD_NUMBER: _ClassVar[int]
     RENAMED_FROM_FIELD_NUMBER: _ClassVar[int]
     RENAMED_TO_FIELD_NUMBER: _ClassVar[int]
+    CHANGES_FIELD_NUMBER: _ClassVar[int]
+    MOVED_PRICES_FIELD_NUMBER: _ClassVar[int]
+    CHANGED_PRICES_FIELD_NUMBER: _ClassVar[int]
+    PRICE_RATIO_FIELD_NUMBER: _ClassVar[int]
+    SAMPLE_PRICES_FIELD_NUMBER: _ClassVar[int]
+    TURNED_UNAVAILABLE_FIELD_NUMBER: _ClassVar[int]
     reasons: _containers.RepeatedScalarFieldContainer[HoldReason]
     removals: int
     offers: int
@@ -84,7 +107,13 @@ class LoadHold(_message.Message):
     renamed: int
     renamed_from: str
     renamed_to: str
-    def __init__(self, reasons: _Optional[_Iterable[_Union[HoldReason, str]]] = ..., removals: _Optional[int] = ..., offers: _Optional[int] = ..., sample_offers: _Optional[_Iterable[_Union[HeldOffer, _Mapping]]] = ..., renamed: _Optional[int] = ..., renamed_from: _Optional[str] = ..., renamed_to: _Optional[str] = ...) -> None: ...
+    changes: int
+    moved_prices: int
+    changed_prices: int
+    price_ratio: float
+    sample_prices: _containers.RepeatedCompositeFieldContainer[HeldPrice]
+    turned_unavailable: int
+    def __init__(self, reasons: _Optional[_Iterable[_Union[HoldReason, str]]] = ..., removals: _Optional[int] = ..., offers: _Optional[int] = ..., sample_offers: _Optional[_Iterable[_Union[HeldOffer, _Mapping]]] = ..., renamed: _Optional[int] = ..., renamed_from: _Optional[str] = ..., renamed_to: _Optional[str] = ..., changes: _Optional[int] = ..., moved_prices: _Optional[int] = ..., changed_prices: _Optional[int] = ..., price_ratio: _Optional[float] = ..., sample_prices: _Optional[_Iterable[_Union[HeldPrice, _Mapping]]] = ..., turned_unavailable: _Optional[int] = ...) -> None: ...
 
 class OfferError(_message.Message):
     __slots__ = ("task", "error_id", "external_id", "ordinal", "level", "kind", "code", "field", "line", "column", "path", "excerpt", "value", "expected", "title", "message", "suggestion", "count")

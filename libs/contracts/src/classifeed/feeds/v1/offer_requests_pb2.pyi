@@ -21,6 +21,8 @@ class HoldDecision(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     HOLD_DECISION_UNSPECIFIED: _ClassVar[HoldDecision]
     HOLD_DECISION_CONFIRM: _ClassVar[HoldDecision]
     HOLD_DECISION_REJECT: _ClassVar[HoldDecision]
+    HOLD_DECISION_ALLOW_REMOVALS: _ClassVar[HoldDecision]
+    HOLD_DECISION_ALLOW_CHANGES: _ClassVar[HoldDecision]
 RECORD_KIND_UNSPECIFIED: RecordKind
 RECORD_KIND_OFFER: RecordKind
 RECORD_KIND_DUPLICATE: RecordKind
@@ -28,6 +30,8 @@ RECORD_KIND_UNIDENTIFIED: RecordKind
 HOLD_DECISION_UNSPECIFIED: HoldDecision
 HOLD_DECISION_CONFIRM: HoldDecision
 HOLD_DECISION_REJECT: HoldDecision
+HOLD_DECISION_ALLOW_REMOVALS: HoldDecision
+HOLD_DECISION_ALLOW_CHANGES: HoldDecision
 
 class OfferRecord(_message.Message):
     __slots__ = ("kind", "external_id", "ordinal", "line", "content", "content_hash", "errors", "keep_existing", "named_fields")

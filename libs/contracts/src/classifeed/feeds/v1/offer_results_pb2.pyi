@@ -73,7 +73,7 @@ class OfferBatchResult(_message.Message):
     def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., task_id: _Optional[int] = ..., run: _Optional[int] = ..., batch_id: _Optional[int] = ..., outcome: _Optional[_Union[BatchOutcome, str]] = ..., counts: _Optional[_Union[OfferCounts, _Mapping]] = ..., errors: _Optional[_Iterable[_Union[_load_pb2.OfferError, _Mapping]]] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class TaskEndResult(_message.Message):
-    __slots__ = ("seller_id", "namespace", "task_id", "run", "outcome", "removed", "made_manual", "missing_batches", "hold", "kept")
+    __slots__ = ("seller_id", "namespace", "task_id", "run", "outcome", "removed", "made_manual", "missing_batches", "hold", "kept", "changed", "dropped")
     SELLER_ID_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     TASK_ID_FIELD_NUMBER: _ClassVar[int]
@@ -84,6 +84,8 @@ class TaskEndResult(_message.Message):
     MISSING_BATCHES_FIELD_NUMBER: _ClassVar[int]
     HOLD_FIELD_NUMBER: _ClassVar[int]
     KEPT_FIELD_NUMBER: _ClassVar[int]
+    CHANGED_FIELD_NUMBER: _ClassVar[int]
+    DROPPED_FIELD_NUMBER: _ClassVar[int]
     seller_id: str
     namespace: str
     task_id: int
@@ -94,7 +96,9 @@ class TaskEndResult(_message.Message):
     missing_batches: _containers.RepeatedScalarFieldContainer[int]
     hold: _load_pb2.LoadHold
     kept: int
-    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., task_id: _Optional[int] = ..., run: _Optional[int] = ..., outcome: _Optional[_Union[TaskEndOutcome, str]] = ..., removed: _Optional[int] = ..., made_manual: _Optional[int] = ..., missing_batches: _Optional[_Iterable[int]] = ..., hold: _Optional[_Union[_load_pb2.LoadHold, _Mapping]] = ..., kept: _Optional[int] = ...) -> None: ...
+    changed: int
+    dropped: int
+    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., task_id: _Optional[int] = ..., run: _Optional[int] = ..., outcome: _Optional[_Union[TaskEndOutcome, str]] = ..., removed: _Optional[int] = ..., made_manual: _Optional[int] = ..., missing_batches: _Optional[_Iterable[int]] = ..., hold: _Optional[_Union[_load_pb2.LoadHold, _Mapping]] = ..., kept: _Optional[int] = ..., changed: _Optional[int] = ..., dropped: _Optional[int] = ...) -> None: ...
 
 class RunCheckResult(_message.Message):
     __slots__ = ("seller_id", "namespace", "task_id", "run", "last_batch_id")

@@ -14,7 +14,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class CreateTaskRequest(_message.Message):
-    __slots__ = ("seller_id", "namespace", "upload_id", "source_sha256", "source_bytes", "file_name", "mode", "disposition", "kind", "feed_version", "feed_loader_task_id", "feed_loader_result_id", "format", "default_currency", "skip_if_loaded", "allow_removals")
+    __slots__ = ("seller_id", "namespace", "upload_id", "source_sha256", "source_bytes", "file_name", "mode", "disposition", "kind", "feed_version", "feed_loader_task_id", "feed_loader_result_id", "format", "default_currency", "skip_if_loaded", "allow_removals", "allow_changes")
     SELLER_ID_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     UPLOAD_ID_FIELD_NUMBER: _ClassVar[int]
@@ -31,6 +31,7 @@ class CreateTaskRequest(_message.Message):
     DEFAULT_CURRENCY_FIELD_NUMBER: _ClassVar[int]
     SKIP_IF_LOADED_FIELD_NUMBER: _ClassVar[int]
     ALLOW_REMOVALS_FIELD_NUMBER: _ClassVar[int]
+    ALLOW_CHANGES_FIELD_NUMBER: _ClassVar[int]
     seller_id: str
     namespace: str
     upload_id: str
@@ -47,7 +48,8 @@ class CreateTaskRequest(_message.Message):
     default_currency: str
     skip_if_loaded: bool
     allow_removals: bool
-    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., upload_id: _Optional[str] = ..., source_sha256: _Optional[str] = ..., source_bytes: _Optional[int] = ..., file_name: _Optional[str] = ..., mode: _Optional[_Union[_load_pb2.LoadMode, str]] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ..., kind: _Optional[_Union[_task_pb2.TaskKind, str]] = ..., feed_version: _Optional[int] = ..., feed_loader_task_id: _Optional[int] = ..., feed_loader_result_id: _Optional[int] = ..., format: _Optional[str] = ..., default_currency: _Optional[str] = ..., skip_if_loaded: _Optional[bool] = ..., allow_removals: _Optional[bool] = ...) -> None: ...
+    allow_changes: bool
+    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., upload_id: _Optional[str] = ..., source_sha256: _Optional[str] = ..., source_bytes: _Optional[int] = ..., file_name: _Optional[str] = ..., mode: _Optional[_Union[_load_pb2.LoadMode, str]] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ..., kind: _Optional[_Union[_task_pb2.TaskKind, str]] = ..., feed_version: _Optional[int] = ..., feed_loader_task_id: _Optional[int] = ..., feed_loader_result_id: _Optional[int] = ..., format: _Optional[str] = ..., default_currency: _Optional[str] = ..., skip_if_loaded: _Optional[bool] = ..., allow_removals: _Optional[bool] = ..., allow_changes: _Optional[bool] = ...) -> None: ...
 
 class GetTaskRequest(_message.Message):
     __slots__ = ("name",)
@@ -74,14 +76,16 @@ class CancelTaskRequest(_message.Message):
     def __init__(self, name: _Optional[str] = ...) -> None: ...
 
 class RerunTaskRequest(_message.Message):
-    __slots__ = ("name", "request_id", "allow_removals")
+    __slots__ = ("name", "request_id", "allow_removals", "allow_changes")
     NAME_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     ALLOW_REMOVALS_FIELD_NUMBER: _ClassVar[int]
+    ALLOW_CHANGES_FIELD_NUMBER: _ClassVar[int]
     name: str
     request_id: str
     allow_removals: bool
-    def __init__(self, name: _Optional[str] = ..., request_id: _Optional[str] = ..., allow_removals: _Optional[bool] = ...) -> None: ...
+    allow_changes: bool
+    def __init__(self, name: _Optional[str] = ..., request_id: _Optional[str] = ..., allow_removals: _Optional[bool] = ..., allow_changes: _Optional[bool] = ...) -> None: ...
 
 class ListTasksRequest(_message.Message):
     __slots__ = ("parent", "page_size", "page_token")

@@ -112,7 +112,7 @@ class Attribute(_message.Message):
     def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ..., unit: _Optional[str] = ...) -> None: ...
 
 class Offer(_message.Message):
-    __slots__ = ("name", "seller_id", "namespace", "external_id", "status", "origin", "content", "published_content", "last_task_id", "version", "published_version", "moderation", "create_time", "update_time", "last_change")
+    __slots__ = ("name", "seller_id", "namespace", "external_id", "status", "origin", "content", "published_content", "last_task_id", "version", "published_version", "moderation", "create_time", "update_time", "last_change", "waiting_task_id", "waiting_content")
     NAME_FIELD_NUMBER: _ClassVar[int]
     SELLER_ID_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
@@ -128,6 +128,8 @@ class Offer(_message.Message):
     CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
     UPDATE_TIME_FIELD_NUMBER: _ClassVar[int]
     LAST_CHANGE_FIELD_NUMBER: _ClassVar[int]
+    WAITING_TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    WAITING_CONTENT_FIELD_NUMBER: _ClassVar[int]
     name: str
     seller_id: str
     namespace: str
@@ -143,4 +145,6 @@ class Offer(_message.Message):
     create_time: _timestamp_pb2.Timestamp
     update_time: _timestamp_pb2.Timestamp
     last_change: OfferChange
-    def __init__(self, name: _Optional[str] = ..., seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., external_id: _Optional[str] = ..., status: _Optional[_Union[OfferStatus, str]] = ..., origin: _Optional[_Union[OfferOrigin, str]] = ..., content: _Optional[_Union[OfferContent, _Mapping]] = ..., published_content: _Optional[_Union[OfferContent, _Mapping]] = ..., last_task_id: _Optional[int] = ..., version: _Optional[int] = ..., published_version: _Optional[int] = ..., moderation: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_change: _Optional[_Union[OfferChange, str]] = ...) -> None: ...
+    waiting_task_id: int
+    waiting_content: OfferContent
+    def __init__(self, name: _Optional[str] = ..., seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., external_id: _Optional[str] = ..., status: _Optional[_Union[OfferStatus, str]] = ..., origin: _Optional[_Union[OfferOrigin, str]] = ..., content: _Optional[_Union[OfferContent, _Mapping]] = ..., published_content: _Optional[_Union[OfferContent, _Mapping]] = ..., last_task_id: _Optional[int] = ..., version: _Optional[int] = ..., published_version: _Optional[int] = ..., moderation: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_change: _Optional[_Union[OfferChange, str]] = ..., waiting_task_id: _Optional[int] = ..., waiting_content: _Optional[_Union[OfferContent, _Mapping]] = ...) -> None: ...

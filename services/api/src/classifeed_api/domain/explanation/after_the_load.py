@@ -9,10 +9,13 @@ from typing import Final
 from classifeed.feeds.v1 import explanation_pb2 as stages
 from classifeed.feeds.v1.explanation_pb2 import ExplanationStage, ExplanationStep
 from classifeed.feeds.v1.load_pb2 import ISSUE_KIND_BANNED, ISSUE_KIND_PICTURE, OfferError
+from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_REJECT
+from classifeed.feeds.v1.task_pb2 import TASK_STATUS_HELD
 from classifeed.offers.v1 import offer_pb2
 from classifeed.offers.v1.offer_pb2 import Offer
 from classifeed_api.domain.explanation.checks import OWNER_FINDINGS
 from classifeed_api.domain.explanation.facts import Facts
+from classifeed_api.domain.explanation.held import tell_hold
 from classifeed_api.domain.explanation.steps import (
     DONE,
     SKIPPED,
@@ -76,7 +79,7 @@ def tell_applied(facts: Facts) -> ExplanationStep:
             code="ERRORS_TOO_LONG",
             suggestion="Correct the errors that its loads list; the next load without them brings it back.",
         )
-    return _tell_kept(facts, offer)
+    return _tell_waiting(facts, offer) if offer.waiting_task_id else _tell_kept(facts, offer)
 
 
 def tell_moderation(facts: Facts) -> ExplanationStep:
@@ -162,6 +165,24 @@ def tell_searchable(facts: Facts) -> ExplanationStep:
     return step(_SEARCHABLE, DONE, f"The search finds {found_state(facts)}{found_since(hit)}.", time=hit.index_time)
 
 
+def _tell_waiting(facts: Facts, offer: Offer) -> ExplanationStep:
+    """Tells of a change that the guard has set aside."""
+    number = offer.waiting_task_id
+    stays = f"Until then the offer stays as load {offer.last_task_id} left it."
+    task = facts.look.task if facts.look is not None and facts.look.task.task_id == number else None
+    if task is None or task.status != TASK_STATUS_HELD:
+        return step(
+            _APPLIED, WAITING, f"What load {number} changes of the offer waits for the end of that load. {stays}"
+        )
+    return step(
+        _APPLIED,
+        WAITING,
+        f"What load {number} changes of the offer waits for a decision: the load is held, as it would "
+        f"{tell_hold(task.hold)}. {stays}",
+        suggestion="Confirm that load if its file is right; else reject it, or load a right one.",
+    )
+
+
 def _tell_kept(facts: Facts, offer: Offer) -> ExplanationStep:
     number = offer.last_task_id
     look = facts.look
@@ -177,6 +198,9 @@ def _tell_kept(facts: Facts, offer: Offer) -> ExplanationStep:
     if number > look.task.task_id:
         return step(_APPLIED, DONE, f"Load {number} has changed the offer since.", time=offer.update_time)
     time = None if look.location is UNKNOWN else look.location.answer_time
+    if look.task.decision == HOLD_DECISION_REJECT and look.task.hold.changes:
+        text = f"It is as load {number} left it: load {look.task.task_id} left it so, or its change was rejected."
+        return step(_APPLIED, DONE, text, time=time)
     return step(_APPLIED, DONE, f"As before: nothing of it has changed since load {number}.", time=time)
 
 

@@ -151,6 +151,9 @@ def _suggestion(steps: Sequence[ExplanationStep], has_duplicates: bool) -> str:
     stopped = _stopped(steps)
     if stopped is not None:
         return stopped.suggestion
+    applied = next(it for it in steps if it.stage == stages.EXPLANATION_STAGE_APPLIED)
+    if applied.state == WAITING and applied.suggestion:
+        return applied.suggestion
     checks = next(it for it in steps if it.stage == stages.EXPLANATION_STAGE_CHECKS)
     return checks.suggestion if has_duplicates else ""
 

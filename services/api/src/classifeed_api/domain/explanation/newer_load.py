@@ -14,6 +14,7 @@ from classifeed.feeds.v1.task_pb2 import (
 )
 from classifeed.offers.v1.offer_pb2 import OFFER_ORIGIN_MANUAL
 from classifeed_api.domain.explanation.facts import Facts
+from classifeed_api.domain.explanation.held import tell_hold
 from classifeed_api.domain.unknown import UNKNOWN
 
 
@@ -46,8 +47,7 @@ def tell_newer(facts: Facts) -> Note:
         )
     if task.status == TASK_STATUS_HELD:
         return Note(
-            f"{lacks} and is held, as it would remove {task.hold.removals:,} of {task.hold.offers:,} offers: "
-            f"confirmed, it {loses}.",
+            f"{lacks} and is held, as it would {tell_hold(task.hold)}: confirmed, it {loses}.",
             "Reject that load, or load a file that has the offer, to keep it; confirm the load to let it go.",
         )
     if task.decision == HOLD_DECISION_REJECT:

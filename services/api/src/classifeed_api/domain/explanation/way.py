@@ -75,10 +75,12 @@ def _drop_earlier_times(steps: Iterable[ExplanationStep]) -> None:
 
 
 def _holds_back(stage: ExplanationStage, facts: Facts) -> bool:
-    """Whether what waits at a station keeps the later ones waiting: not where an earlier text is shown meanwhile."""
+    """Whether what waits at a station keeps the later ones waiting: not where an earlier state is shown meanwhile."""
     if stage == _MODERATION:
         return facts.kept is None or not facts.kept.HasField("published_content")
-    return stage in {_SOURCE, _APPLIED}
+    if stage == _APPLIED:
+        return facts.kept is None or not facts.kept.waiting_task_id
+    return stage == _SOURCE
 
 
 def _beyond(stage: ExplanationStage, facts: Facts) -> ExplanationStep:

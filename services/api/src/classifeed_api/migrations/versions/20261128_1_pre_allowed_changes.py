@@ -1,0 +1,15 @@
+"""Uploads whose load may change prices and availability as it says."""
+
+from alembic import op
+
+revision = "20261128_1"
+down_revision = "20261127_4"
+PHASE = "pre"
+
+
+def upgrade() -> None:
+    op.execute("ALTER TABLE uploads ADD COLUMN allow_changes boolean NOT NULL DEFAULT false")
+
+
+def downgrade() -> None:
+    op.execute("ALTER TABLE uploads DROP COLUMN allow_changes")

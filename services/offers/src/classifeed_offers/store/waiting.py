@@ -1,0 +1,113 @@
+"""Changes that wait for the end of their run, as the guard has set them aside."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Final, NamedTuple
+
+from classifeed.feeds.v1.load_pb2 import HeldPrice, LoadHold
+from classifeed.offers.v1.offer_pb2 import OfferContent
+from classifeed_common.db import Tx, load_queries
+from classifeed_offers.domain.admission import RunKey
+from classifeed_offers.domain.offers import Namespace, OfferState, Run
+from classifeed_offers.domain.shifts import Changes, Shift
+from classifeed_offers.store.runs import run_columns, run_values
+
+SQL = load_queries(__package__, "waiting.sql")
+_LOAD_CONTENTS = SQL["load_contents"]
+_FIND_AVAILABLE = SQL["find_available"]
+_SET_ASIDE = SQL["set_aside"]
+_COUNT_WAITING = SQL["count_waiting"]
+_SUM_BATCHES = SQL["sum_batches"]
+_FIND_MIDDLE = SQL["find_middle"]
+_SAMPLE_MOVED = SQL["sample_moved"]
+_MAKE_CHANGES = SQL["make_changes"]
+
+_SAMPLE_PRICES: Final = 10
+_TITLE_CHARS: Final = 200
+
+
+class WaitingChange(NamedTuple):
+    """A change that was set aside: what the offer said before, what it would become, and how that moves it."""
+
+    run: Run
+    before_hash: bytes
+    state: OfferState
+    shift: Shift
+
+
+async def load_contents(tx: Tx, offer_ids: Collection[int]) -> dict[int, bytes]:
+    """Return what offers say, by their ids."""
+    cursor = await tx.execute(_LOAD_CONTENTS, {"offer_ids": list(offer_ids)}, binary=True)
+    return dict(await cursor.fetchall())
+
+
+async def find_available(tx: Tx, runs: Collection[RunKey]) -> set[RunKey]:
+    """Return those of `runs` of which a batch with an available offer was applied."""
+    rows = await (await tx.execute(_FIND_AVAILABLE, run_columns(runs))).fetchall()
+    return {RunKey(Namespace(*row[:2]), Run(*row[2:])) for row in rows}
+
+
+async def set_aside(tx: Tx, namespace: Namespace, changes_of: Sequence[tuple[int, WaitingChange]]) -> None:
+    """Keep changes of offers, by their ids, one each: a newer one takes the place of another.
+
+    The caller holds the namespace's head.
+    """
+    changes = [it for _, it in changes_of]
+    parameters = {
+        "seller": namespace.seller_id,
+        "namespace": namespace.namespace,
+        "offer_ids": [offer_id for offer_id, _ in changes_of],
+        "tasks": [it.run.task_id for it in changes],
+        "runs": [it.run.run for it in changes],
+        "before_hashes": [it.before_hash for it in changes],
+        "contents": [it.state.content for it in changes],
+        "hashes": [it.state.content_hash for it in changes],
+        "statuses": [it.state.status.value for it in changes],
+        "changes": [it.state.last_change.value for it in changes],
+        "moderations": [it.state.moderation for it in changes],
+        "price_ratios": [it.shift.price_ratio for it in changes],
+        "turns_unavailable": [it.shift.turns_unavailable for it in changes],
+    }
+    await tx.execute(_SET_ASIDE, parameters)
+
+
+async def count_changes(tx: Tx, key: RunKey, price_factor: float) -> Changes:
+    """Return what a whole run changes, as far as the guard looks at it; all zero where nothing waits."""
+    values = run_values(key) | {"factor": price_factor or None}
+    row = await (await tx.execute(_COUNT_WAITING, values)).fetchone()
+    assert row is not None
+    waiting, moved, prices, turned = row
+    if not waiting:
+        return Changes()
+    row = await (await tx.execute(_SUM_BATCHES, values)).fetchone()
+    assert row is not None
+    steady, has_available = row
+    return Changes(waiting, moved, prices + steady, 0 if has_available else turned)
+
+
+async def describe_changes(tx: Tx, key: RunKey, changes: Changes, price_factor: float) -> LoadHold:
+    """Return what of a held run waits to be changed, in figures and by examples; without a reason."""
+    held = LoadHold(changes=changes.waiting, turned_unavailable=changes.turned_unavailable)
+    if not changes.moved:
+        return held
+    values = run_values(key) | {"factor": price_factor}
+    middle = await (await tx.execute(_FIND_MIDDLE, values)).fetchone()
+    assert middle is not None
+    held.moved_prices, held.changed_prices, held.price_ratio = changes.moved, changes.prices, middle[0]
+    rows = await (await tx.execute(_SAMPLE_MOVED, values | {"limit": _SAMPLE_PRICES})).fetchall()
+    for external_id, before, after in rows:
+        old, new = OfferContent.FromString(before), OfferContent.FromString(after)
+        price = HeldPrice(external_id=external_id, title=old.title[:_TITLE_CHARS], price=old.price)
+        if new.HasField("price"):
+            price.new_price.CopyFrom(new.price)
+        held.sample_prices.append(price)
+    return held
+
+
+async def make_changes(tx: Tx, key: RunKey, limit: int) -> bool:
+    """Make the next changes of a run that wait, forget and count them; False when none was left.
+
+    The caller holds the namespace's head.
+    """
+    return (await tx.execute(_MAKE_CHANGES, run_values(key) | {"limit": limit})).rowcount > 0
