@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -58,18 +59,22 @@ def test_grpcurl_lists_and_calls_every_service(suite: Suite) -> None:
                 assert "Unauthenticated" not in with_ticket.stderr, (full, with_ticket.stderr)
 
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/how-to/call-it-from-another-program.md"
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/how-to/call-it-from-another-program.md"
 
 
 def test_another_team_calls_as_its_page_says(suite: Suite, tmp_path: Path) -> None:
     """With a token of its own, by every example of the page as it stands."""
-    grpcurl = go_tool("grpcurl")
+    grpcurl, bin_ = go_tool("grpcurl"), tmp_path / "bin"
     feed = write_feed(tmp_path / "feed.yml", 3, prefix="team")
     status = suite.status()["services"]
     environment = {
         **os.environ,
-        "PATH": os.pathsep.join((str(grpcurl.parent), str(Path(sys.executable).parent), os.environ["PATH"])),
+        # Before the tools of the project, so that those that the page has installed are taken.
+        "PATH": os.pathsep.join((str(bin_), str(grpcurl.parent), str(Path(sys.executable).parent), os.environ["PATH"])),
         "CLASSIFEED_DATA": str(suite.data),
+        "GOBIN": str(bin_),
+        "CGO_ENABLED": "0",  # as what tools/gotools.py has built, of which most is taken
     }
 
     def run(*command: str | Path) -> str:
@@ -80,7 +85,7 @@ def test_another_team_calls_as_its_page_says(suite: Suite, tmp_path: Path) -> No
         return done.stdout
 
     page = PAGE.read_text()
-    addresses, token, described = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    addresses, token, described, go = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
     for name, path in re.findall(
         r"export (\w+)=\$\(classifeed status --json \| jq -r \.services\.(\w+)\.grpc\)", addresses
     ):
@@ -94,6 +99,14 @@ def test_another_team_calls_as_its_page_says(suite: Suite, tmp_path: Path) -> No
     shown = run("sh", "-ec", described)
     assert "// Where it stands." in shown
     assert '"TASK_STATUS_SUCCEEDED"' in shown
+    for folder in ("proto", "examples/go"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("contracts"))
+    suite.wait(
+        lambda: suite.run("search", "диван", "--seller", "shop").document["total"], 60, "the offers can be found"
+    )
+    counted, hits = run("sh", "-ec", go).splitlines()
+    assert counted == "TASK_STATUS_SUCCEEDED: 0 added, 0 updated, 3 unchanged, 0 refused"
+    assert int(hits.removesuffix(" hits")) > 0
 
 
 def test_wrong_request_names_the_field(suite: Suite) -> None:

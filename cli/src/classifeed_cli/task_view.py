@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from classifeed.feeds.v1 import load_pb2, task_pb2
 from classifeed_cli.amounts import size_words
 from classifeed_cli.hold_view import show_hold
+from classifeed_cli.issues.place import place_of
 from classifeed_cli.load_words import caution_of, status_of, stays_of
 from classifeed_cli.messages import enum_label
 from classifeed_cli.output import Output
@@ -103,10 +104,9 @@ def show_errors(out: Output, errors: Sequence[load_pb2.OfferError], titles: Mapp
     """
     for error in errors:
         level = enum_label(load_pb2.IssueLevel.DESCRIPTOR, error.level).lower()
-        place = f"line {error.line}" if error.line else f"offer {error.ordinal} of the file"
         title = (titles or {}).get(error.ordinal)
         name = f"{one_line(error.external_id)} “{one_line(title)}”" if title else one_line(error.external_id)
-        out.say(f"{name}, {place}: {error.title} ({level} {error.code})")
+        out.say(f"{name}, {place_of(error)}: {error.title} ({level} {error.code})")
         out.say(f"  {one_line(error.message)}", hang=2)
         if error.suggestion:
             out.say(f"  {one_line(error.suggestion)}", hang=2)

@@ -39,6 +39,7 @@ class Refusal:
     message: str
     metadata: dict[str, str] = field(default_factory=dict)
     violations: dict[str, str] = field(default_factory=dict)
+    retry_after_s: float | None = None
 
 
 @dataclass
@@ -70,6 +71,10 @@ class Api:
             if answer.violations:
                 wrong = [{"field": path, "description": words} for path, words in answer.violations.items()]
                 status.details.add().Pack(error_details_pb2.BadRequest(field_violations=wrong))
+            if answer.retry_after_s is not None:
+                retry = error_details_pb2.RetryInfo()
+                retry.retry_delay.FromNanoseconds(int(answer.retry_after_s * 1e9))
+                status.details.add().Pack(retry)
             context.abort_with_status(rpc_status.to_status(status))
         return answer
 

@@ -132,6 +132,27 @@ def test_refusals(api: Any, terminal: Any, snapshot: Snapshot, refusal: Any, fil
     assert len(api.asked["UploadFeed"]) == 1
 
 
+def test_full_service_is_asked_again_when_it_says(api: Any, terminal: Any, refusal: Any, file: str) -> None:
+    full = refusal("RESOURCE_EXHAUSTED", "UPLOADS_FULL", "64 uploads are open here.", retry_after_s=0.01)
+    busy = refusal("RESOURCE_EXHAUSTED", "SELLER_UPLOADS_FULL", "8 uploads are open.", retry_after_s=0.01)
+    api.answer("UploadFeed", full, busy, UPLOAD)
+    api.answer("WatchTask", [task(DONE)])
+    upload = ("feed", "upload", file, "--seller", "my-shop")
+    ended = terminal(*upload, "--timeout", "60")
+    assert ended.exit_code == 0
+    assert ended.err.splitlines().count("too many uploads: waits 0 s") == 2
+    tries = api.asked["UploadFeed"]
+    assert len({requests[0].spec.request_id for requests in tries}) == 1, "so that none is stored twice"
+    assert [sum(len(each.chunk) for each in requests) for requests in tries] == [14310] * 3
+    later = refusal("RESOURCE_EXHAUSTED", "UPLOADS_FULL", "64 uploads are open here.", retry_after_s=61)
+    no_room = refusal("RESOURCE_EXHAUSTED", "SPOOL_FULL", "The disk is full.", retry_after_s=0.01)
+    for answer in (later, no_room):
+        api.answer("UploadFeed", answer)
+        tries.clear()
+        ended = terminal(*upload, "--timeout", "60", "--json")
+        assert (ended.exit_code, ended.document["error"]["reason"], len(tries)) == (1, answer.reason, 1)
+
+
 def test_time_that_runs_out(api: Any, terminal: Any, snapshot: Snapshot, file: str) -> None:
     api.answer("UploadFeed", UPLOAD)
     stop = threading.Event()

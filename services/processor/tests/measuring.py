@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
+# The child bounds its own address space, so that a failure ends it and not the machine. A `preexec_fn` would fork this
+# process, whose other threads may hold locks of gRPC.
 _PROBE = """
+import resource
+resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
 import sys
 import time
 from pathlib import Path
@@ -59,14 +62,12 @@ class Measured(NamedTuple):
 
 def measure(path: Path, naive: str = "") -> Measured:
     """Read a file with both passes as a load does; `naive` is code that breaks a part of the reader before."""
-    # The address space is bounded too, so that a failure ends this process and not the machine.
     done = subprocess.run(
         [sys.executable, "-c", _PROBE, str(path), str(path.parent), naive],
         capture_output=True,
         text=True,
         timeout=300,
         check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30)),
     )
     assert done.returncode == 0, done.stderr[-2000:]
     outcome, peak, growth, took, message = done.stdout.rstrip("\n").split("\t")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from classifeed.feeds.v1 import load_pb2
 from classifeed_cli.excerpt import excerpt_lines
 from classifeed_cli.issues.groups import Group
+from classifeed_cli.issues.place import place_of, short_place_of
 from classifeed_cli.messages import enum_label
 from classifeed_cli.output import Output
 from classifeed_cli.wrapping import one_line
@@ -30,11 +31,11 @@ def _show(out: Output, group: Group) -> None:
     out.say(f"  {one_line(first.message)}", hang=2)
     if first.suggestion:
         out.say(f"  {one_line(first.suggestion)}", hang=2)
-    out.say(f"  {_place(first)}: {one_line(first.external_id)}", hang=4)
+    out.say(f"  {place_of(first)}: {one_line(first.external_id)}", hang=4)
     for line in excerpt_lines(first.excerpt, _fault(first), None if out.edge is None else out.edge - 4):
         out.say(f"    {line}")
     if group.further:
-        places = ", ".join(f"{_line(each)} {one_line(each.external_id)}" for each in group.further)
+        places = ", ".join(f"{short_place_of(each)} {one_line(each.external_id)}" for each in group.further)
         left = group.count - 1 - len(group.further)
         out.say(f"  also {places}{f' and {left:,} more' if left else ''}", hang=4)
 
@@ -46,11 +47,3 @@ def _fault(issue: load_pb2.OfferError) -> str:
     name = re.escape(issue.field)
     found = re.search(rf"<{name}(?:\s[^<>]*)?(?:/>|>\s*</{name}\s*>)", issue.excerpt)
     return found[0] if found else ""
-
-
-def _place(issue: load_pb2.OfferError) -> str:
-    return f"{_line(issue)}, column {issue.column}" if issue.line and issue.column else _line(issue)
-
-
-def _line(issue: load_pb2.OfferError) -> str:
-    return f"line {issue.line}" if issue.line else f"offer {issue.ordinal} of the file"

@@ -33,7 +33,8 @@ class FieldViolation:
 class ApiError(Exception):
     """A call that did not succeed.
 
-    `reason` is stable and has a page of its own; `message` is for people; `metadata` holds the particulars.
+    `reason` is stable and has a page of its own; `message` is for people; `metadata` holds the particulars;
+    `retry_after_s` says when another try makes sense, in seconds, and is None where the service does not say.
     """
 
     reason: str
@@ -41,6 +42,7 @@ class ApiError(Exception):
     metadata: dict[str, str] = field(default_factory=dict)
     violations: list[FieldViolation] = field(default_factory=list)
     code: grpc.StatusCode = grpc.StatusCode.UNKNOWN
+    retry_after_s: float | None = None
 
     def __str__(self) -> str:
         unsaid = [each for each in self.violations if each.description not in self.message]
@@ -71,15 +73,18 @@ def error_of(call: grpc.RpcError, peer: Peer) -> ApiError:
     An error of a service that is away or silent names it and its address, also in the metadata (`service`, `address`).
     """
     code = call.code()
-    reason, metadata, violations = code.name, {}, []
+    reason, metadata, violations, retry_after_s = code.name, {}, [], None
     status = rpc_status.from_call(cast(grpc.Call, call))
     for detail in status.details if status else ():
         info = error_details_pb2.ErrorInfo()
         bad = error_details_pb2.BadRequest()
+        retry = error_details_pb2.RetryInfo()
         if detail.Unpack(info):
             reason, metadata = info.reason, dict(info.metadata)
         elif detail.Unpack(bad):
             violations = [FieldViolation(violation.field, violation.description) for violation in bad.field_violations]
+        elif detail.Unpack(retry):
+            retry_after_s = retry.retry_delay.ToNanoseconds() / 1e9
     message = call.details() or code.name
     kind = _KINDS.get(code, Refused)
     if kind is not Refused:
@@ -90,4 +95,4 @@ def error_of(call: grpc.RpcError, peer: Peer) -> ApiError:
             message = f"{peer} does not answer. It may be starting: try again in a moment. ({message})"
         else:
             message = f"{peer} gave no answer in time."
-    return kind(reason, message, metadata, violations, code)
+    return kind(reason, message, metadata, violations, code, retry_after_s)

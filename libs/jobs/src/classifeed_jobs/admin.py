@@ -324,7 +324,7 @@ class JobAdmin:
         limit = self._max_open_per_caller
         return ResourceExhausted(
             "JOBS_OPEN_LIMIT",
-            f"{by} has {count} triggered jobs that have not ended, and may have {limit} (DL_MAX_OPEN_PER_CALLER). "
+            f"{by} has {count} triggered jobs that have not ended, and may have {limit}. "
             "Nothing was enqueued. Wait until jobs end, or cancel some, and try again.",
             metadata={"open": str(count), "limit": str(limit)},
             retry_after_s=_RETRY_AFTER_S,

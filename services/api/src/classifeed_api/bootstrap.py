@@ -140,7 +140,7 @@ def build(settings: ApiSettings) -> ServiceRunner:
             Role("verify-tasks", task_verifier.run),
             Role("sweep", BlobSweeper(db, blobs).run),
         ],
-        servicers=[feed_servicer(parts), job_servicer(db, jobs)],
+        servicers=[feed_servicer(parts), job_servicer(db, jobs, max_open_per_caller=settings.jobs_max_open_per_caller)],
         readiness={"postgres": check_table(db, "feed"), "s3": blobs.check},
         on_start=start,
         on_stop=stop,

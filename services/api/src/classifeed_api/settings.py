@@ -9,6 +9,7 @@ from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
 from classifeed_common.settings import TARGET, ServiceSettings
+from classifeed_jobs.admin import MAX_OPEN_PER_CALLER
 
 
 class ApiSettings(ServiceSettings):
@@ -70,6 +71,11 @@ class ApiSettings(ServiceSettings):
         default=45,
         ge=31,
         description="How long removed feeds are kept, in days: longer than the receiver keeps its tombstones.",
+    )
+    jobs_max_open_per_caller: int = Field(
+        default=MAX_OPEN_PER_CALLER,
+        ge=1,
+        description="Jobs that one caller may have triggered and that have not ended.",
     )
     lease_ttl_s: float = Field(
         default=10, gt=0, description="How long another replica waits before it takes over making tasks, in seconds."

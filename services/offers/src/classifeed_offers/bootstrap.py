@@ -148,7 +148,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
         ],
         servicers=[
             Servicer.of(add_OfferServiceServicer_to_server, OfferService(db, republisher, pusher.backlog)),
-            job_servicer(db, jobs),
+            job_servicer(db, jobs, max_open_per_caller=settings.jobs_max_open_per_caller),
         ],
         readiness={"postgres": check_table(db, "task_heads")},
         on_start=start,

@@ -6,6 +6,7 @@ from pydantic import Field, field_validator
 from pydantic_settings import SettingsConfigDict
 
 from classifeed_common.settings import TARGET, ServiceSettings
+from classifeed_jobs.admin import MAX_OPEN_PER_CALLER
 
 
 class OffersSettings(ServiceSettings):
@@ -61,6 +62,11 @@ class OffersSettings(ServiceSettings):
         default=45,
         ge=31,
         description="How long removed offers are kept, in days: longer than the receiver keeps its tombstones.",
+    )
+    jobs_max_open_per_caller: int = Field(
+        default=MAX_OPEN_PER_CALLER,
+        ge=1,
+        description="Jobs that one caller may have triggered and that have not ended.",
     )
     jobs_lease_s: int = Field(
         default=20, ge=1, le=600, description="After this silence a sweep is given to another process, in seconds."

@@ -144,7 +144,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         ],
         servicers=[
             Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, jobs, blobs, locator)),
-            job_servicer(database, jobs),
+            job_servicer(database, jobs, max_open_per_caller=settings.jobs_max_open_per_caller),
         ],
         readiness={"postgres": check_table(database, "tasks"), "kafka": check_kafka, "s3": blobs.check},
         on_start=open_all,

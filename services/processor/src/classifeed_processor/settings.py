@@ -9,6 +9,7 @@ from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
 from classifeed_common.settings import ServiceSettings
+from classifeed_jobs.admin import MAX_OPEN_PER_CALLER
 
 
 class ProcessorSettings(ServiceSettings):
@@ -38,6 +39,11 @@ class ProcessorSettings(ServiceSettings):
     )
     heartbeat_s: float = Field(
         default=5, gt=0, le=20, description="How often a process says that its jobs live, in seconds."
+    )
+    jobs_max_open_per_caller: int = Field(
+        default=MAX_OPEN_PER_CALLER,
+        ge=1,
+        description="Jobs that one caller may have triggered and that have not ended.",
     )
     jobs_lease_s: int = Field(
         default=20, ge=3, le=600, description="After this silence a task is given to another process, in seconds."

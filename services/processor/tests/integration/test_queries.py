@@ -43,6 +43,7 @@ HOT = [
     ("tasks.sql", "find_next_job", TASK | {"held": 2}),
     ("reruns.sql", "find_rerun", {"seller_id": "s7", "request_id": "r"}),
     ("reruns.sql", "lock_earlier", TASK),
+    ("reruns.sql", "count_open_reruns", TASK),
     ("results.sql", "lock_tasks", TASKS),
     ("results.sql", "answer_batches", BATCHES),
     ("results.sql", "lock_statistics", TASK),

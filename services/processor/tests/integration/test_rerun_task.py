@@ -11,7 +11,7 @@ import pytest
 from classifeed.feeds.v1 import load_pb2, task_pb2
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed_common.blobs import BlobMissing
-from classifeed_common.errors import DomainError
+from classifeed_common.errors import DomainError, ResourceExhausted
 from classifeed_jobs import JobStore
 from classifeed_processor.app import rerun_task as rerunning
 from classifeed_processor.app.create_task import create_task
@@ -141,6 +141,20 @@ async def test_one_request_is_one_load(loads: Loads) -> None:
     theirs = await loads.upload(seller_id="another")
     assert (await loads.rerun(theirs, REQUEST)).seller_id == "another"
     assert len({await loads.rerun(earlier), await loads.rerun(earlier)}) == 2, "without one each call is a load"
+
+
+async def test_a_namespace_has_ten_open_reruns_at_most(loads: Loads) -> None:
+    earlier = await loads.upload()
+    first = await loads.rerun(earlier, REQUEST)
+    made = await asyncio.gather(*(loads.rerun(earlier) for _ in range(12)), return_exceptions=True)
+    refused = [each for each in made if isinstance(each, ResourceExhausted)]
+    assert [each.reason for each in refused] == ["RERUNS_FULL"] * 3
+    assert "cancel those" in refused[0].message
+    assert await loads.count() == 11
+    assert await loads.rerun(earlier, REQUEST) == first, "a call that is repeated is answered"
+    assert await loads.rerun(await loads.upload(namespace="other")), "of other namespaces none is refused"
+    await loads.end(first, SUCCEEDED)
+    assert await loads.rerun(earlier)
 
 
 async def test_what_cannot_be_run_again_makes_no_task(loads: Loads) -> None:

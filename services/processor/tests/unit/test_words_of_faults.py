@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 import zipfile
 
 import pytest
@@ -46,6 +47,51 @@ def test_a_bare_ampersand_is_named_at_its_place(scan, yml, offer, text, shown, e
     assert shown.split()[0] in fault.reason
     assert "Write &amp; for each &" in fault.message
     assert "&lt;" not in fault.message
+
+
+def listed(fault: FeedFault) -> list[str]:
+    [note] = [note for note in fault.notes if note.startswith("An & stands alone in ")]
+    return note.partition(" by line and column: ")[2].split(", ")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1251", "utf-16"])
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r"])
+def test_each_bare_ampersand_is_named_and_no_other(scan, yml, offer, encoding, line_break):
+    far = "Ж&amp;" * 100_000  # more than is read at a time
+    texts = (
+        "Ж&Ж",
+        "a&amp;b &#38; &#x26; c",
+        "?a=1&b=2&copy=3",
+        f"<!-- & --> {far} <![CDATA[ & ]]> & <?a & ?>",
+        "&",
+        "я &\n&",
+    )
+    declared = {"utf-8": "UTF-8", "cp1251": "windows-1251", "utf-16": "UTF-16"}[encoding]
+    prolog = f'<?xml version="1.0" encoding="{declared}"?>\n'
+    feed = yml(*(offer(f"o{n}", name=text) for n, text in enumerate(texts)), prolog=prolog).decode()
+    fault = fault_of(scan, feed.replace("\n", line_break).encode(encoding))
+    kept = re.sub(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|&(amp|#38|#x26);", lambda found: "x" * len(found[0]), feed)
+    expected = [
+        f"{number}:{found.start() + 1}"
+        for number, line in enumerate(kept.split("\n"), 1)
+        for found in re.finditer("&", line)
+    ]
+    assert len(expected) == 7
+    assert listed(fault) == expected
+    assert f"{fault.line}:{fault.column}" == expected[0]
+    assert "in 7 places. All by line" in fault.message
+
+
+def test_of_many_bare_ampersands_the_first_are_named_and_all_are_counted(scan, yml, offer):
+    fault = fault_of(scan, yml(*(offer(f"o{n}", name="a & b") for n in range(1_234))))
+    assert "in 1,234 places. The first 100 by line" in fault.message
+    assert len(listed(fault)) == 100
+    endless = fault_of(scan, yml(offer("a", name="&" * 3_000_000)))
+    assert "in at least 10,000 places" in endless.message
+
+
+def test_a_single_bare_ampersand_has_no_list(scan, yml, offer):
+    assert fault_of(scan, yml(offer("a", name="a & b"))).notes == ()
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.99])

@@ -151,6 +151,33 @@ def test_spellings_find_the_same(codes: TantivyIndex, text: str, pks: list[str])
     assert sorted(find(codes, text)) == sorted(pks)
 
 
+@pytest.mark.parametrize(
+    ("text", "pks"),
+    [
+        ("диваны-кровати", ["S-1"]),
+        ("диван-кровать", ["S-1"]),
+        ("диваны кровати", ["S-1"]),
+        ('"диванов-кроватей"', ["S-1"]),
+        ("диван-кровать 160x200", ["S-1"]),
+        ("диваны-кровати 160x200", ["S-1"]),
+        ("кровать", ["S-1", "S-2"]),
+        ("кроватью", ["S-1", "S-2"]),
+        ("карта памяти", ["S-3"]),
+        ("бокалы", ["S-4"]),
+        ("диванов", ["A-1", "S-1"]),
+        ("канат", []),
+        ("крова", []),
+        ("кроват", ["S-2"]),
+    ],
+)
+def test_nouns_that_look_like_verbs_are_found_in_all_forms(index: TantivyIndex, text: str, pks: list[str]) -> None:
+    titles = ("Диван-кровать 160x200", "Кровати детские", "Память, карта", "Бокал", "Каналы")
+    for pk, title in zip(("S-1", "S-2", "S-3", "S-4", "S-5"), titles, strict=True):
+        index.apply(document(pk, title, 1))
+    index.commit()
+    assert sorted(find(index, text)) == pks
+
+
 def test_a_name_as_it_was_asked_for_comes_first(codes: TantivyIndex) -> None:
     assert [find(codes, f"vendor:{name}")[0] for name in ("NORD", "Nord", "НР", "HP")] == [
         "other", "tyre", "cyrillic", "latin",

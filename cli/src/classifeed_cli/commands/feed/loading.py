@@ -8,7 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from classifeed.feeds.v1 import feed_pb2, task_pb2
+from classifeed.feeds.v1 import feed_pb2, feed_service_pb2, task_pb2
+from classifeed_cli.commands.feed.sending import send_when_there_is_room
 from classifeed_cli.exit_codes import CommandError, ExitCode
 from classifeed_cli.interruption import Interruption
 from classifeed_cli.load_words import load_of
@@ -64,7 +65,7 @@ def load_file(
         ApiError: a call was refused.
     """
     deadline = Deadline.after(timeout_s)
-    size_bytes = file.stat().st_size
+    size_bytes, request_id = file.stat().st_size, str(uuid.uuid4())
     look = f"classifeed task list {seller_id} {namespace}"
     with Interruption(_UNSENT) as interruption, LoadProgress(out) as progress:
 
@@ -73,21 +74,25 @@ def load_file(
             if sent == size_bytes:
                 interruption.words = f"the file was sent whole, so it may be loaded all the same; see {look}"
 
-        progress.sending(file.name, 0, size_bytes)
-        stored = client.upload_feed(
-            file,
-            seller_id=seller_id,
-            namespace=namespace,
-            mode=mode,
-            disposition=disposition,
-            force=force,
-            allow_removals=allow_removals,
-            allow_changes=allow_changes,
-            default_currency=currency or "",
-            request_id=str(uuid.uuid4()),
-            timeout_s=timeout_s,
-            on_sent=on_sent,
-        )
+        def send() -> feed_service_pb2.Upload:
+            interruption.words = _UNSENT
+            progress.sending(file.name, 0, size_bytes)
+            return client.upload_feed(
+                file,
+                seller_id=seller_id,
+                namespace=namespace,
+                mode=mode,
+                disposition=disposition,
+                force=force,
+                allow_removals=allow_removals,
+                allow_changes=allow_changes,
+                default_currency=currency or "",
+                request_id=request_id,
+                timeout_s=deadline.left_s,
+                on_sent=on_sent,
+            )
+
+        stored = send_when_there_is_room(send, progress, lambda: deadline.left_s)
         interruption.words = _waited(f"the file is stored, and its load goes on; see {look}")
         progress.waiting("waiting for the load")
         name = client.wait_for_task_name(stored, timeout_s=max(1.0, deadline.left_s))

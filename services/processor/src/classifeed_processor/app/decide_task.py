@@ -21,28 +21,28 @@ _DONE: Final = {HOLD_DECISION_CONFIRM: "confirmed", HOLD_DECISION_REJECT: "rejec
 
 async def decide_task(
     db: Database, jobs: JobStore, key: TaskKey, decision: HoldDecision, *, timeout_s: float | None
-) -> bool:
-    """Has a held task end as was decided; the first decision counts. False: there is no such task.
+) -> None:
+    """Has a held task end as was decided; the first decision counts.
 
     Idempotent. The decision and the job that carries it to the owner of the offers exist together or not at all. A
     newer task either has taken the place of the held one before, so that there is nothing to decide, or waits for its
     end.
 
     Raises:
+        NotFound: there is no such task.
         FailedPrecondition: it was decided otherwise, or is not held.
     """
     async with db.transaction(timeout_s=timeout_s) as tx:
         state = await tasks.lock_task(tx, key)
         if state is None:
-            return False
+            raise key.not_found()
         if state.was_decided and state.decision == decision:
-            return True
+            return
         if state.status != task_pb2.TASK_STATUS_HELD:
             raise _refusal(key, state, decision)
         job_id = await enqueue_run(tx, jobs, key)
         await tasks.note_decision(tx, key, decision, job_id)
     _log.info(f"task.{_DONE[decision]}", task=key.name, job_id=str(job_id))
-    return True
 
 
 def _refusal(key: TaskKey, state: TaskState, decision: HoldDecision) -> FailedPrecondition:

@@ -9,7 +9,7 @@ import structlog
 from classifeed.feeds.v1 import task_pb2
 from classifeed_common.blobs import BlobMissing, BlobRefs, BlobStore
 from classifeed_common.db import Database, Tx
-from classifeed_common.errors import FailedPrecondition, FieldViolation, InvalidArgument
+from classifeed_common.errors import FailedPrecondition, FieldViolation, InvalidArgument, ResourceExhausted
 from classifeed_jobs import JobStore
 from classifeed_processor.app.create_task import decision_at_start, enqueue_run
 from classifeed_processor.domain.tasks import TaskKey
@@ -18,6 +18,8 @@ from classifeed_processor.store import reruns, tasks
 
 _log = structlog.get_logger(__name__)
 _REFS: Final = BlobRefs()
+# Of a namespace, so that a caller in a loop does not fill the queue.
+_MOST_OPEN: Final = 10
 _OPEN: Final = frozenset({task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_STATUS_HELD})
 
 
@@ -52,6 +54,7 @@ async def rerun_task(
         NotFound: there is no earlier task.
         FailedPrecondition: it has not ended, has no file, its file is gone, or its namespace was removed since.
         InvalidArgument: the request_id was used for another task.
+        ResourceExhausted: the namespace has as many reruns that have not ended as one may have.
         Unavailable: the object store does not answer; ask again.
     """
     async with db.transaction(timeout_s=timeout_s) as tx:
@@ -74,6 +77,7 @@ async def rerun_task(
             return made
         await _lock_earlier(tx, earlier)
         await _require_not_removed(tx, earlier)
+        await _require_room(tx, earlier)
         key = await tasks.draw_key(tx, earlier.seller_id, earlier.namespace)
         columns = _columns_of(request_id, allow_removals=allow_removals, allow_changes=allow_changes)
         await reruns.insert_rerun(tx, key, earlier, columns, await enqueue_run(tx, jobs, key))
@@ -132,5 +136,15 @@ async def _require_not_removed(tx: Tx, earlier: TaskKey) -> None:
         raise FailedPrecondition(
             "NAMESPACE_REMOVED",
             f"The feed of {earlier.name} was removed after that load. Make the feed anew, or upload the file again.",
+            metadata={"task": earlier.name},
+        )
+
+
+async def _require_room(tx: Tx, earlier: TaskKey) -> None:
+    if await reruns.count_open(tx, earlier.seller_id, earlier.namespace) >= _MOST_OPEN:
+        raise ResourceExhausted(
+            "RERUNS_FULL",
+            f"{_MOST_OPEN} reruns in the namespace of {earlier.name} have not ended, and it may have no more. Wait for "
+            "one of them, or cancel those that are not needed.",
             metadata={"task": earlier.name},
         )

@@ -8,6 +8,8 @@ from typing import Final
 from xml.parsers import expat
 
 from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.feed.bare_ampersands import BareAmpersands
+from classifeed_processor.feed.child_place import LineColumn
 from classifeed_processor.feed.content import CHUNK_BYTES
 from classifeed_processor.feed.entities import undefined_entity
 from classifeed_processor.feed.source import ByteStream
@@ -59,17 +61,25 @@ class _Open:
 
 @dataclass(frozen=True, slots=True)
 class _Reason:
-    """Words of a fault, and the characters by which it begins before the place that expat names."""
+    """Why a file is not well-formed.
+
+    Attributes:
+        words: What is wrong.
+        fix: What to do; empty where the words of the code say it.
+        before: Characters by which it begins before the place that expat names.
+        bare: The & that stands alone, as an index of what was read last; -1 where none does.
+    """
 
     words: str
     fix: str = ""
     before: int = 0
+    bare: int = -1
 
 
 def explain(stream: ByteStream, encoding: str, skipped_lines: int) -> FeedFault:
     """Returns the fault of a file that the first pass found not well-formed.
 
-    Reads the stream up to the fault; deterministic.
+    Reads the stream up to the fault, and to its end where the fault may stand in many places; deterministic.
 
     Args:
         stream: The content from its beginning.
@@ -113,13 +123,13 @@ def explain(stream: ByteStream, encoding: str, skipped_lines: int) -> FeedFault:
     is_cut_off = error.code in _CUT_OFF or (at >= len(recent) and error.code != _TAG_MISMATCH)
     named = stack if depth <= _STACK else []
     reason = _cut_off(named, recent, encoding) if is_cut_off else _reason(error.code, named, recent, at, encoding)
-    return FeedFault(
-        "MALFORMED_XML",
-        reason.words,
-        line=error.lineno + skipped_lines,
-        column=max(error.offset + 1 - reason.before, 1),
-        fix=reason.fix,
-    )
+    line, column = error.lineno + skipped_lines, max(error.offset + 1 - reason.before, 1)
+    notes: list[str] = []
+    if reason.bare >= 0:
+        ampersands = BareAmpersands(encoding, LineColumn(line, column))
+        ampersands.look(recent[reason.bare :], stream)
+        notes = ampersands.describe()
+    return FeedFault("MALFORMED_XML", reason.words, line=line, column=column, notes=notes, fix=reason.fix)
 
 
 def _cut_off(stack: list[_Open], recent: bytes, encoding: str) -> _Reason:
@@ -153,7 +163,7 @@ def _invalid_token(recent: bytes, at: int, encoding: str) -> _Reason:
     if bare >= 0:
         around = _around(recent, bare, encoding)
         before = len(recent[bare:at].decode(encoding, "replace"))
-        return _Reason(f"An & stands alone in “{around}”; in XML it is written &amp;", _FIX_BARE, before)
+        return _Reason(f"An & stands alone in “{around}”; in XML it is written &amp;", _FIX_BARE, before, bare)
     if b"<" in recent[max(at - 1, 0) : at + 1]:
         return _Reason("A < stands alone; in XML it is written &lt;", _FIX_LESS)
     if byte and byte[0] < 0x20:

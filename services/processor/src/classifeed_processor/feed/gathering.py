@@ -74,12 +74,12 @@ class TagTable:
         """Returns the element in which an offer says each thing, by meaning; slow, for messages."""
         found: dict[str, etree._Element] = {}
         for child in children:
-            meaning = self.single.get(child.tag)
+            tag = child.tag
+            meaning = self.single.get(tag)
+            is_single = meaning is not None
             if meaning is None:
-                meaning = self.special_meanings.get(child.tag)
-            elif not inner_text(child).strip():
-                continue
-            if meaning is not None and meaning not in found:
+                meaning = self.special_meanings.get(tag)
+            if meaning is not None and meaning not in found and (not is_single or inner_text(child).strip()):
                 found[meaning] = child
         return found
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.resources import files
 
 from lxml import etree
@@ -90,25 +89,30 @@ class OfferValidator:
         self._validate = self._schema.validate
         self._words = words
 
-    def refuse(self, offer: etree._Element, issues: IssueWriter) -> frozenset[etree._Element]:
-        """Writes down what is wrong; returns the elements that must count as absent."""
-        return NOTHING if self._validate(offer) else self._report(offer, issues)
+    def refuse(
+        self, offer: etree._Element, children: Iterable[etree._Element], issues: IssueWriter
+    ) -> frozenset[etree._Element]:
+        """Writes down what is wrong with an offer of these children; returns those that must count as absent."""
+        return NOTHING if self._validate(offer) else self._report(children, issues)
 
-    def _report(self, offer: etree._Element, issues: IssueWriter) -> frozenset[etree._Element]:
+    def _report(self, children: Iterable[etree._Element], issues: IssueWriter) -> frozenset[etree._Element]:
         words = self._words
         refused: set[etree._Element] = set()
-        by_tag: defaultdict[str, list[etree._Element]] = defaultdict(list)
-        for child in offer:
-            by_tag[str(child.tag)].append(child)
+        by_tag: dict[str, list[etree._Element]] = {}
+        for child in children:
+            if (same := by_tag.get(child.tag)) is None:
+                by_tag[child.tag] = [child]
+            else:
+                same.append(child)
         reported = ""
         for error in self._schema.error_log:  # type: ignore[attr-defined]
             path = error.path or ""
             # libxml2 says two or three things about one wrong value. About attributes of the offer the mapping speaks.
-            if path == reported or (match := _SCHEMA_PATH.match(path)) is None:
+            if path == reported or (place := _child_at(path)) is None:
                 continue
             reported = path
-            tag, nth = match["tag"], int(match["nth"] or 1)
-            found = by_tag[tag]
+            tag, nth = place
+            found = by_tag.get(tag, [])
             element = found[nth - 1] if len(found) >= nth else None
             if element is None or element in refused or (tag in words.lenient and not len(element)):
                 continue
@@ -117,6 +121,13 @@ class OfferValidator:
             code = words.codes.get(tag, "FIELD_INVALID")
             issues.add(code, field=tag, element=element, value=_value(element), expected=expected)
         return frozenset(refused)
+
+
+@lru_cache(maxsize=1_024)
+def _child_at(path: str) -> tuple[str, int] | None:
+    """Returns the name of the offer's child that a path of libxml2 leads to, and the how manyth of its name it is."""
+    match = _SCHEMA_PATH.match(path)
+    return None if match is None else (match["tag"], int(match["nth"] or 1))
 
 
 def _value(element: etree._Element) -> str:

@@ -83,7 +83,7 @@ class TableMapping:
     texts: dict[str, str]
     issues: IssueWriter
     skip: frozenset[etree._Element]
-    children: Iterable[etree._Element]
+    children: list[etree._Element]
     cleared: list[str]
     _elements: dict[str, etree._Element] | None
 
@@ -120,9 +120,11 @@ class TableMapping:
     def fill(self, record: OfferRecord, offer: etree._Element, issues: IssueWriter) -> None:
         """Fills `record.content` and, for a patch, `record.named_fields`; notes what is wrong."""
         self.offer, self.issues, self.cleared, self._elements = offer, issues, [], None
-        self.skip = self.refuse()
-        skip = self.skip
-        children = self.children = [child for child in offer if child not in skip] if skip else offer
+        # Kept in a list, so that lxml makes the object of an element, and the text of its name, once.
+        children = self.children = list(offer)
+        skip = self.skip = self.refuse()
+        if skip:
+            children = self.children = [child for child in children if child not in skip]
         gathered = self.table.gather(children)
         texts = self.texts = gathered.texts
         self.check(gathered)

@@ -39,7 +39,7 @@ def escaped_link(text: str) -> str:
     joined = _LINE_BREAK.sub("", text.strip())
     if _HOST.match(joined) is None:
         return ""
-    return absolute_link(_BLANK.sub(lambda blank: quote(blank[0]), joined))
+    return absolute_link(_BLANK.sub(lambda blank: quote(blank[0]), joined.replace(" ", "%20")))
 
 
 def space_within(text: str) -> int:

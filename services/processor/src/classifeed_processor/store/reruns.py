@@ -13,6 +13,7 @@ _SQL = load_queries(__package__, "reruns.sql")
 _FIND_RERUN = _SQL["find_rerun"]
 _LOCK_EARLIER = _SQL["lock_earlier"]
 _INSERT_RERUN = _SQL["insert_rerun"]
+_COUNT_OPEN = _SQL["count_open_reruns"]
 
 
 class MadeRerun(NamedTuple):
@@ -41,6 +42,12 @@ async def lock_earlier(tx: Tx, key: TaskKey) -> Earlier | None:
     """Return a task, which stays until the transaction ends; None when there is none."""
     row = await (await tx.execute(_LOCK_EARLIER, key._asdict())).fetchone()
     return None if row is None else Earlier(*row)
+
+
+async def count_open(tx: Tx, seller_id: str, namespace: str) -> int:
+    """Return how many reruns of a namespace have not ended; exact while the namespace's counter is locked."""
+    row = await (await tx.execute(_COUNT_OPEN, {"seller_id": seller_id, "namespace": namespace})).fetchone()
+    return 0 if row is None else int(row[0])
 
 
 async def insert_rerun(tx: Tx, key: TaskKey, earlier: TaskKey, columns: dict[str, Any], job_id: UUID) -> None:

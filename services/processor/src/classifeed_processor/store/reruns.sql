@@ -19,3 +19,7 @@ SELECT t.seller_id, t.namespace, %(task_id)s, t.kind, %(status)s, %(phase)s, t.m
        %(job_id)s, t.task_id, %(request_id)s
 FROM tasks t
 WHERE t.seller_id = %(seller_id)s AND t.namespace = %(namespace)s AND t.task_id = %(earlier)s
+
+-- name: count_open_reruns
+SELECT count(*) FROM tasks
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND ended_at IS NULL AND rerun_of IS NOT NULL

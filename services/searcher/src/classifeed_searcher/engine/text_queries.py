@@ -11,6 +11,7 @@ import tantivy
 from classifeed.documents.v1 import schema_pb2
 from classifeed_searcher.engine.analysis import PLAIN, RU_EN
 from classifeed_searcher.engine.spelling import alphabets, atoms_of, is_pair, join, read_code
+from classifeed_searcher.engine.word_forms import other_stems
 
 # A word is searched in several fields, which are mostly analyzed alike.
 _REMEMBERED: Final = 512
@@ -103,11 +104,16 @@ class TextQueries:
         unified, *twins = alphabets(text)
         code = read_code(unified)
         if not code.pairs:
-            phrases = [list(analyze(each)) for each in (unified, *twins)]
-            return [_Spelling([], phrase) for phrase in phrases if phrase]
+            return [_Spelling([], phrase) for phrase in self._phrases(analyzer, [unified, *twins]) if phrase]
         pairs = [word for pair in code.pairs for word in analyze(pair)]
         rests = alphabets(code.rest) if code.rest else [""]
-        return [_Spelling(pairs, list(analyze(rest))) for rest in rests]
+        return [_Spelling(pairs, phrase) for phrase in self._phrases(analyzer, rests)]
+
+    def _phrases(self, analyzer: str, texts: list[str]) -> list[list[str]]:
+        phrases = [list(self._analyzers[analyzer].analyze(text)) for text in texts]
+        if analyzer != RU_EN:
+            return phrases
+        return phrases + other_stems(self._analyzers[PLAIN].analyze(texts[0]), phrases[0])
 
     def _read_joined(self, analyzer: str, text: str, beside: Beside) -> list[str]:
         if not any(beside) or len(atoms_of(text)) != 1:

@@ -29,7 +29,7 @@ class NativeMapping(ListedMapping):
 
     def refuse(self) -> frozenset[etree._Element]:
         """Returns the elements that the schema refuses."""
-        return self._validator.refuse(self.offer, self.issues)
+        return self._validator.refuse(self.offer, self.children, self.issues)
 
     def put_category(self, content: OfferContent) -> None:
         """Puts the category in by its path, or else by its id."""

@@ -29,7 +29,7 @@ class YmlMapping(ListedMapping):
 
     def refuse(self) -> frozenset[etree._Element]:
         """Returns the elements that the schema refuses."""
-        return self._validator.refuse(self.offer, self.issues)
+        return self._validator.refuse(self.offer, self.children, self.issues)
 
     def check(self, gathered: GatheredOffer) -> None:
         """Takes the stock of all outlets together where the offer names none as a whole."""

@@ -1,0 +1,20 @@
+"""Where an issue stands in the file, as people read it."""
+
+from __future__ import annotations
+
+from classifeed.feeds.v1 import load_pb2
+
+
+def place_of(issue: load_pb2.OfferError) -> str:
+    """Return line and column; of an issue without a line the position of its offer."""
+    column = f", column {issue.column}" if issue.line and issue.column else ""
+    return f"{_line_of(issue)}{column}"
+
+
+def short_place_of(issue: load_pb2.OfferError) -> str:
+    """Return the same for a list of places, such as “line 20:16”."""
+    return f"{_line_of(issue)}:{issue.column}" if issue.line and issue.column else _line_of(issue)
+
+
+def _line_of(issue: load_pb2.OfferError) -> str:
+    return f"line {issue.line}" if issue.line else f"offer {issue.ordinal} of the file"
