@@ -82,11 +82,13 @@ def stays_of(task: task_pb2.Task) -> str:
         return ""
     wrong = [each for each in task.statistics.issues if each.level == load_pb2.ISSUE_LEVEL_ERROR]
     names = list(dict.fromkeys(one_line(each) for issue in wrong for each in issue.sample_external_ids))
-    such = f", such as {', '.join(names[:_NAMED])}" if names else ""
-    count = task.statistics.rejected_validation
+    such = f" (such as {', '.join(names[:_NAMED])})" if names else ""
+    count, known = task.statistics.rejected_validation, task.statistics.rejected_existing
+    # None are known of a load from before they were counted.
+    those = f"the {known:,}" if known else "those"
     return (
-        f"Of the {count:,} with errors those that an earlier load brought stay as it left them, old prices too{such}. "
-        "New ones were not made."
+        f"Of the {count:,} with errors{such} {those} that an earlier load brought stay as it left them, old prices "
+        "too. New ones were not made."
     )
 
 

@@ -105,6 +105,8 @@ def test_load_that_was_mostly_refused_says_so_and_what_stays(
     api.answer("WatchTask", [task(DONE, statistics=numbers, warnings=[])])
     upload = ("feed", "upload", file, "--seller", "my-shop")
     snapshot("feed-upload-mostly-refused", terminal(*upload))
+    api.answer("WatchTask", [task(DONE, statistics={**numbers, "rejected_existing": 9_000}, warnings=[])])
+    assert "the 9,000 that an earlier load brought stay" in " ".join(terminal(*upload).out.split())
     assert terminal(*upload, "--fail-on-rejected=99%").exit_code == 1
     for changes, head in (
         ({"total": 0}, "SUCCEEDED, but the file has no offers"),

@@ -125,7 +125,9 @@ async def test_every_kind_of_record_is_counted_once(owner, records, new_load):
     )
     answers = await owner.load(load)
 
-    assert answers[0].counts == OfferCounts(added=1, unchanged=1, rejected_validation=3, skipped=1, duplicates=1)
+    assert answers[0].counts == OfferCounts(
+        added=1, unchanged=1, rejected_validation=3, skipped=1, duplicates=1, rejected_existing=1
+    )
     assert {(error.external_id, error.code) for error in answers[0].errors} == {
         ("a", "PRICE_INVALID"),
         ("unknown", "PRICE_INVALID"),

@@ -89,6 +89,9 @@ class Model:
             for record in message.records:
                 fate = self.record(space, key, message, record)
                 counts[fate] = counts.get(fate, 0) + 1
+                old = self.rows[space].get(record.external_id)
+                if fate == "rejected_validation" and old is not None and old.status != "REMOVED":
+                    counts["rejected_existing"] = counts.get("rejected_existing", 0) + 1
             self.results[key, message.batch_id] = ("APPLIED", counts)
             return ("APPLIED", counts)
         if key in self.ended:

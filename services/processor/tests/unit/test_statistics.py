@@ -9,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from classifeed.feeds.v1.load_pb2 import ISSUE_KIND_VALIDATION, ISSUE_LEVEL_ERROR, ISSUE_LEVEL_WARNING, OfferError
+from classifeed.feeds.v1.offer_results_pb2 import OfferCounts
 from classifeed.feeds.v1.task_pb2 import FeedStatistics
 from classifeed_processor.domain.statistics import (
     COUNTED_FIELDS,
     LISTED_A_CODE,
     LISTED_A_TASK,
+    add_counts,
     add_issues,
     unlisted_of,
 )
@@ -21,6 +23,13 @@ from classifeed_processor.domain.statistics import (
 
 def issue(code: str, field: str = "f", level: int = ISSUE_LEVEL_ERROR) -> OfferError:
     return OfferError(error_id="i", external_id="a", level=level, kind=ISSUE_KIND_VALIDATION, code=code, field=field)
+
+
+def test_counts_of_batches_add_up_and_what_is_in_another_count_is_no_part_of_the_total() -> None:
+    statistics = FeedStatistics()
+    for _ in range(2):
+        add_counts(statistics, OfferCounts(added=4, rejected_validation=3, rejected_existing=2))
+    assert statistics == FeedStatistics(total=14, added=8, rejected_validation=6, rejected_existing=4)
 
 
 def batches(errors: list[OfferError], size: int) -> Iterator[list[OfferError]]:

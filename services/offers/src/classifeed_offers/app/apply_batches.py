@@ -136,7 +136,7 @@ def _apply_batch(
                 steady_prices += shift.price_ratio is not None
         if decision.seen:
             seen.append(external_id)
-        answer.add(record, fate, decision.finding)
+        answer.add(record, fate, decision.finding, exists=decision.seen)
     return _Applied(
         batch_key_of(batch),
         batch.digest,

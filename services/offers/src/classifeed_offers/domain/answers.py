@@ -40,17 +40,20 @@ class BatchAnswer:
 
     def __init__(self) -> None:
         self._fates: Counter[Fate] = Counter()
+        self._rejected_existing = 0
         self._found: list[OfferError] = []
 
-    def add(self, record: OfferRecord, fate: Fate, finding: Finding | None) -> None:
-        """Count a record, and note what is wrong with it that only the owner can find."""
+    def add(self, record: OfferRecord, fate: Fate, finding: Finding | None, *, exists: bool = False) -> None:
+        """Count a record, of which the offer `exists` or not, and note what only the owner can find wrong with it."""
         self._fates[fate] += 1
+        self._rejected_existing += exists and fate is Fate.REJECTED_VALIDATION
         if finding is not None:
             self._found.append(_warning(record, finding))
 
     def to_keep(self) -> bytes:
         """Return what has to be kept of the result to send it again: not what the batch itself brings."""
         counts = OfferCounts(**{fate.value: count for fate, count in self._fates.items()})
+        counts.rejected_existing = self._rejected_existing
         return OfferBatchResult(counts=counts, errors=self._found).SerializeToString()
 
 

@@ -26,6 +26,7 @@ def add_counts(statistics: FeedStatistics, counts: OfferCounts) -> None:
         if count:
             setattr(statistics, outcome, getattr(statistics, outcome) + count)
             statistics.total += count
+    statistics.rejected_existing += counts.rejected_existing
 
 
 def add_changed(statistics: FeedStatistics, changed: int) -> None:

@@ -300,6 +300,7 @@ class FeedServiceServicer:
     def RerunTask(self, request, context):
         """Loads the kept file of an earlier task again, with its settings, as a new task of the namespace. The same request_id
         again returns the same task. FAILED_PRECONDITION when the task had no file, or the file is not kept any more.
+        RESOURCE_EXHAUSTED while ten tasks of the namespace that were made so have not ended.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -33,7 +33,7 @@ TASK_END_OUTCOME_STALE: TaskEndOutcome
 TASK_END_OUTCOME_HELD: TaskEndOutcome
 
 class OfferCounts(_message.Message):
-    __slots__ = ("added", "updated", "unchanged", "rejected_validation", "rejected_moderation", "skipped", "duplicates")
+    __slots__ = ("added", "updated", "unchanged", "rejected_validation", "rejected_moderation", "skipped", "duplicates", "rejected_existing")
     ADDED_FIELD_NUMBER: _ClassVar[int]
     UPDATED_FIELD_NUMBER: _ClassVar[int]
     UNCHANGED_FIELD_NUMBER: _ClassVar[int]
@@ -41,6 +41,7 @@ class OfferCounts(_message.Message):
     REJECTED_MODERATION_FIELD_NUMBER: _ClassVar[int]
     SKIPPED_FIELD_NUMBER: _ClassVar[int]
     DUPLICATES_FIELD_NUMBER: _ClassVar[int]
+    REJECTED_EXISTING_FIELD_NUMBER: _ClassVar[int]
     added: int
     updated: int
     unchanged: int
@@ -48,7 +49,8 @@ class OfferCounts(_message.Message):
     rejected_moderation: int
     skipped: int
     duplicates: int
-    def __init__(self, added: _Optional[int] = ..., updated: _Optional[int] = ..., unchanged: _Optional[int] = ..., rejected_validation: _Optional[int] = ..., rejected_moderation: _Optional[int] = ..., skipped: _Optional[int] = ..., duplicates: _Optional[int] = ...) -> None: ...
+    rejected_existing: int
+    def __init__(self, added: _Optional[int] = ..., updated: _Optional[int] = ..., unchanged: _Optional[int] = ..., rejected_validation: _Optional[int] = ..., rejected_moderation: _Optional[int] = ..., skipped: _Optional[int] = ..., duplicates: _Optional[int] = ..., rejected_existing: _Optional[int] = ...) -> None: ...
 
 class OfferBatchResult(_message.Message):
     __slots__ = ("seller_id", "namespace", "task_id", "run", "batch_id", "outcome", "counts", "errors", "reason")

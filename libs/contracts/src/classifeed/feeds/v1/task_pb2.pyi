@@ -77,7 +77,7 @@ class StageTime(_message.Message):
     def __init__(self, stage: _Optional[str] = ..., duration: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class FeedStatistics(_message.Message):
-    __slots__ = ("total", "added", "updated", "unchanged", "removed", "made_manual", "rejected_validation", "rejected_moderation", "skipped", "duplicates", "errors", "warnings", "issues", "bytes", "stages", "offers_per_second")
+    __slots__ = ("total", "added", "updated", "unchanged", "removed", "made_manual", "rejected_validation", "rejected_moderation", "skipped", "duplicates", "errors", "warnings", "issues", "bytes", "stages", "offers_per_second", "rejected_existing")
     TOTAL_FIELD_NUMBER: _ClassVar[int]
     ADDED_FIELD_NUMBER: _ClassVar[int]
     UPDATED_FIELD_NUMBER: _ClassVar[int]
@@ -94,6 +94,7 @@ class FeedStatistics(_message.Message):
     BYTES_FIELD_NUMBER: _ClassVar[int]
     STAGES_FIELD_NUMBER: _ClassVar[int]
     OFFERS_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
+    REJECTED_EXISTING_FIELD_NUMBER: _ClassVar[int]
     total: int
     added: int
     updated: int
@@ -110,7 +111,8 @@ class FeedStatistics(_message.Message):
     bytes: int
     stages: _containers.RepeatedCompositeFieldContainer[StageTime]
     offers_per_second: float
-    def __init__(self, total: _Optional[int] = ..., added: _Optional[int] = ..., updated: _Optional[int] = ..., unchanged: _Optional[int] = ..., removed: _Optional[int] = ..., made_manual: _Optional[int] = ..., rejected_validation: _Optional[int] = ..., rejected_moderation: _Optional[int] = ..., skipped: _Optional[int] = ..., duplicates: _Optional[int] = ..., errors: _Optional[int] = ..., warnings: _Optional[int] = ..., issues: _Optional[_Iterable[_Union[IssueCount, _Mapping]]] = ..., bytes: _Optional[int] = ..., stages: _Optional[_Iterable[_Union[StageTime, _Mapping]]] = ..., offers_per_second: _Optional[float] = ...) -> None: ...
+    rejected_existing: int
+    def __init__(self, total: _Optional[int] = ..., added: _Optional[int] = ..., updated: _Optional[int] = ..., unchanged: _Optional[int] = ..., removed: _Optional[int] = ..., made_manual: _Optional[int] = ..., rejected_validation: _Optional[int] = ..., rejected_moderation: _Optional[int] = ..., skipped: _Optional[int] = ..., duplicates: _Optional[int] = ..., errors: _Optional[int] = ..., warnings: _Optional[int] = ..., issues: _Optional[_Iterable[_Union[IssueCount, _Mapping]]] = ..., bytes: _Optional[int] = ..., stages: _Optional[_Iterable[_Union[StageTime, _Mapping]]] = ..., offers_per_second: _Optional[float] = ..., rejected_existing: _Optional[int] = ...) -> None: ...
 
 class Task(_message.Message):
     __slots__ = ("name", "seller_id", "namespace", "task_id", "kind", "status", "phase", "run", "mode", "disposition", "source_sha256", "source_bytes", "file_name", "error_code", "error_message", "error_line", "error_column", "statistics", "format", "expected_total", "create_time", "update_time", "end_time", "upload_id", "warnings", "fetch", "feed_version", "hold", "decision", "rerun_of")
