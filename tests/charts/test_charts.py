@@ -88,6 +88,27 @@ def test_migrations_know_the_settings_without_a_prefix_too(render: Render) -> No
         assert {"name": "PG_SCHEMA_QUEUE", "value": "queue_of_jobs"} in container["env"]
 
 
+def test_variables_of_all_services_reach_each_and_give_way_to_its_own(render: Render) -> None:
+    endpoint = "global.environment.OTEL_EXPORTER_OTLP_ENDPOINT=http://otel:4317"
+    manifests = render("classifeed", endpoint, "api.environment.OTEL_EXPORTER_OTLP_ENDPOINT=http://own:4317")
+    found = {
+        each["metadata"]["name"]: each["data"]["OTEL_EXPORTER_OTLP_ENDPOINT"]
+        for each in manifests
+        if each["kind"] == "ConfigMap"
+    }
+    assert found == {f"shop-{name}": f"http://{'own' if name == 'api' else 'otel'}:4317" for name in SERVICES}
+    for job in (each for each in render("processor", endpoint) if each["kind"] == "Job"):
+        [container] = containers(job)
+        assert {"name": "OTEL_EXPORTER_OTLP_ENDPOINT", "value": "http://otel:4317"} in container["env"]
+    checksums = {
+        each["spec"]["template"]["metadata"]["annotations"]["checksum/config"]
+        for settings in ((), (endpoint,))
+        for each in render("processor", *settings)
+        if each["kind"] == "Deployment"
+    }
+    assert len(checksums) == 2, "pods are replaced"
+
+
 def test_searcher_keeps_its_index(render: Render) -> None:
     [searcher] = workloads(render("searcher"))
     assert searcher["kind"] == "StatefulSet"

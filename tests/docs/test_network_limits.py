@@ -17,6 +17,7 @@ from classifeed_common.kafka import OrderedConsumer, cluster
 from classifeed_common.rpc import client, keepalive
 from classifeed_common.runner import readiness
 from classifeed_common.settings import ServiceSettings
+from classifeed_common.telemetry import Tracing
 from classifeed_jobs import wakeups
 from classifeed_jobs.faces.http import door
 from tests.docs.pages import REFERENCE
@@ -66,6 +67,7 @@ _SECONDS: dict[str, list[float]] = {
     "a readiness check": [readiness.CHECK_TIMEOUT_S, readiness._ABANDON_S],
     "the count of a backlog": [app.BACKLOG_TIMEOUT_S],
     "the response of a broker": [cluster._REQUEST_LIMIT_S],
+    "the same, at the end of a process": [default_of(Tracing.shutdown, "limit_s")],
     "a heartbeat of a member": [default_of(OrderedConsumer, "session_timeout_s")],
 }
 

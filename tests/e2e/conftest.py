@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.suite import Suite
+from tests.e2e.suite import SPANS, Suite
 
 _KNOBS = {
     "TIMEZONE": "Asia/Tokyo",
@@ -21,6 +21,9 @@ _KNOBS = {
     "CLASSIFEED_LOADER_FETCH_TOTAL_S": "10",
     "CLASSIFEED_LOADER_FETCH_MAX_BYTES": str(16 << 20),
     "CLASSIFEED_LOADER_BACKOFF_BASE_S": "5",
+    # Spans of what a test begins a trace for, and of nothing else.
+    "OTEL_TRACES_SAMPLER": "parentbased_always_off",
+    "OTEL_BSP_SCHEDULE_DELAY": "200",
 }
 
 
@@ -28,7 +31,7 @@ _KNOBS = {
 @pytest.fixture(scope="package")
 def suite() -> Iterator[Suite]:
     folder = Path(tempfile.mkdtemp(prefix="cf-e2e-"))
-    running = Suite(folder, _KNOBS)
+    running = Suite(folder, {**_KNOBS, "CLASSIFEED_TELEMETRY_FILE": str(folder / SPANS)})
     try:
         running.up()
         yield running

@@ -25,6 +25,9 @@ from psycopg.conninfo import make_conninfo
 from classifeed_cli.main import run
 from classifeed_common.testing.databases import DatabaseServer
 
+SPANS = "spans.jsonl"
+"""Name of the file with the spans of all services, in the installation's folder."""
+
 
 @dataclass(frozen=True)
 class Answer:

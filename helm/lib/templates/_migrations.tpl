@@ -41,9 +41,9 @@ spec:
             - name: {{ include "classifeed.env" $root }}{{ $name }}
               value: {{ tpl (toString $value) $root | quote }}
             {{- end }}
-            {{- range $name, $value := $root.Values.environment }}
+            {{- range $name, $value := include "classifeed.variables" $root | fromYaml }}
             - name: {{ $name }}
-              value: {{ tpl (toString $value) $root | quote }}
+              value: {{ $value | quote }}
             {{- end }}
             {{- include "classifeed.environment" $root | nindent 12 }}
           resources:

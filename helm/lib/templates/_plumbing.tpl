@@ -22,9 +22,7 @@ data:
   {{- range $name, $value := omit .Values.config "HTTP_HOSTS" }}
   {{ include "classifeed.env" $ }}{{ $name }}: {{ tpl (toString $value) $ | quote }}
   {{- end }}
-  {{- range $name, $value := .Values.environment }}
-  {{ $name }}: {{ tpl (toString $value) $ | quote }}
-  {{- end }}
+  {{- include "classifeed.variables" . | nindent 2 }}
 ---
 apiVersion: v1
 kind: Service

@@ -1,3 +1,10 @@
+{{/* Variables without a prefix: those of the chart, and before them those of all charts, as a map of texts. */}}
+{{- define "classifeed.variables" -}}
+{{- range $name, $value := merge (dict) (.Values.environment | default dict) ((.Values.global).environment | default dict) }}
+{{ $name }}: {{ tpl (toString $value) $ | quote }}
+{{- end }}
+{{- end -}}
+
 {{/* Environment shared by every container of the service. */}}
 {{- define "classifeed.environment" -}}
 - name: {{ include "classifeed.env" . }}KEYS_DIR
@@ -39,7 +46,7 @@ metadata:
     {{- include "classifeed.labels" $root | nindent 4 }}
     app.kubernetes.io/component: {{ $role }}
   annotations:
-    checksum/config: {{ printf "%s%s" (toJson $root.Values.config) (toJson $root.Values.environment) | sha256sum }}
+    checksum/config: {{ printf "%s%s" (toJson $root.Values.config) (include "classifeed.variables" $root) | sha256sum }}
     {{- with $root.Values.podAnnotations }}
     {{- toYaml . | nindent 4 }}
     {{- end }}

@@ -4,7 +4,7 @@ import asyncio
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -88,8 +88,8 @@ class Registry:
         self.pusher = DocumentPusher(database, self.epochs, self.signal, ReceiverSettings())
         self.reader = ElementReader(database, self.signal, SystemClock(), poll_s=0.05)
 
-    async def push(self, *documents: RawDocument) -> None:
-        outcomes = await self.pusher.push(self.client, documents)
+    async def push(self, *documents: RawDocument, traces: Mapping[int, str] | None = None) -> None:
+        outcomes = await self.pusher.push(self.client, documents, traces=traces or {})
         assert {type(outcome).__name__ for outcome in outcomes} <= {"Acknowledged", "Stale"}
 
     async def put(self, schema: Schema) -> None:
@@ -132,10 +132,14 @@ class RecordingProducer:
     """Acknowledges everything and keeps it; `on_send` may interfere."""
 
     sent: list[IndexDocument] = field(default_factory=list)
+    headers: dict[str, Mapping[str, bytes]] = field(default_factory=dict)
+    """Those of the last message of a document, by its key."""
     on_send: Callable[[], Awaitable[None]] | None = None
 
     async def send(self, messages: list[Message]) -> None:
-        self.sent += [IndexDocument.FromString(message.value) for message in messages]
+        documents = [IndexDocument.FromString(message.value) for message in messages]
+        self.sent += documents
+        self.headers |= {document.pk: message.headers for document, message in zip(documents, messages, strict=True)}
         if self.on_send is not None:
             await self.on_send()
 

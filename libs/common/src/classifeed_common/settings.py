@@ -84,7 +84,8 @@ class ServiceSettings(LogFileSettings):
         default=60, gt=0, le=86400, description="How often metrics go into their file, in seconds."
     )
     telemetry_file: Path | None = Field(
-        default=None, description="File that gets the spans, one JSON a line; unset: spans are dropped."
+        default=None,
+        description="File that gets the spans, one JSON a line; unset: none. OTEL_* variables name a collector.",
     )
 
     @classmethod

@@ -12,7 +12,8 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from classifeed_common.db import Tx
-from classifeed_jobs.enqueuing import current_trace, trace_of
+from classifeed_common.telemetry import kept_trace
+from classifeed_jobs.enqueuing import trace_of
 from classifeed_jobs.job import JobRequest
 from classifeed_jobs.server_time import server_time
 
@@ -34,7 +35,7 @@ async def copy_jobs(tx: Tx, requests: Iterable[JobRequest], *, default_lease_ttl
         ValueError: a request has an idempotency key; COPY cannot ask for it.
     """
     counts: dict[str, int] = {}
-    trace = current_trace()
+    trace = kept_trace()
     rest = iter(requests)
     while batch := list(islice(rest, _BATCH)):
         if keyed := [request.idempotency_key for request in batch if request.idempotency_key is not None]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from psycopg.types.json import Jsonb
 
 from classifeed_common.db import Tx, load_queries
-from classifeed_common.telemetry import inject_trace
+from classifeed_common.telemetry import kept_trace
 from classifeed_jobs.job import EnqueuedJob, JobRequest
 
 _SQL = load_queries("classifeed_jobs.sql", "jobs.sql")
@@ -32,7 +32,7 @@ async def insert_jobs(
 ) -> list[EnqueuedJob]:
     """Make jobs in one statement; the answers in the order of the requests."""
     hashes = [request_hash(request) if request.idempotency_key is not None else None for request in requests]
-    trace = current_trace()
+    trace = kept_trace()
     parameters: dict[str, Any] = {
         "queues": [request.queue for request in requests],
         "tasks": [request.task for request in requests],
@@ -59,13 +59,6 @@ async def insert_jobs(
         if not answer.created:
             answers[place] = await _find_taken(tx, request)
     return answers
-
-
-def current_trace() -> dict[str, str]:
-    """The headers of the trace that the caller is in; empty outside of one."""
-    carrier: dict[str, str] = {}
-    inject_trace(carrier)
-    return carrier
 
 
 def trace_of(request: JobRequest, current: dict[str, str]) -> Jsonb | None:

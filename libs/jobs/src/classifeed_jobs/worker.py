@@ -13,11 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import structlog
-from opentelemetry import propagate, trace
+from opentelemetry import trace
 from opentelemetry.trace import SpanKind
 from opentelemetry.util.types import AttributeValue
 
 from classifeed_common.db import Database
+from classifeed_common.telemetry import context_of
 from classifeed_jobs.claimer import Claimer
 from classifeed_jobs.claims import RETURNED, Claim, ClaimKey, Ending, Place
 from classifeed_jobs.completions import Completions
@@ -280,7 +281,7 @@ class Worker:
 
 async def _traced(run: Run) -> Ending | None:
     claim = run.claim
-    parent = propagate.extract(claim.trace_context or {})
+    parent = context_of(claim.trace_context)
     attributes: dict[str, AttributeValue] = {
         "job.id": str(claim.job_id),
         "job.queue": claim.queue,

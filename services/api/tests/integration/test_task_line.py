@@ -30,6 +30,7 @@ from classifeed_api.store.task_line import SQL
 from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.db import Database
 from classifeed_common.errors import FailedPrecondition
+from classifeed_common.telemetry import context_of, entered, trace_ids
 
 NAMESPACES = ("one", "two")
 SETTINGS = feed_pb2.FeedSettings(source=feed_pb2.FeedSource(url="https://shop.example/feed.yml"))
@@ -237,6 +238,32 @@ async def test_a_clock_that_stepped_back_puts_nobody_before_those_who_wait(
         assert await task_line.next_place(tx, key, above=tomorrow + 5) == tomorrow + 6
         assert await task_line.next_place(tx, NamespaceKey("shop", "two")) < tomorrow
     assert await Seller(db, blobs, file, random.Random(1))._remove(key) > tomorrow
+
+
+async def test_a_task_belongs_to_the_trace_in_which_it_was_acknowledged(
+    db: Database, blobs: BlobStore, file: Path
+) -> None:
+    """An upload and a removal, in traces of their own, pushed in one batch."""
+    traces = {"u": "1" * 32, "r": "2" * 32}
+    seller = Seller(db, blobs, file, random.Random(0))
+    for namespace, act in (("u", seller._upload), ("r", seller._remove)):
+        with entered(context_of({"traceparent": f"00-{traces[namespace]}-b7ad6b7169203331-01"})):
+            await act(NamespaceKey("shop", namespace))
+    made_in: dict[str, str] = {}
+
+    class Noting(Processor):
+        async def load_upload(self, upload: Upload) -> int:
+            made_in[upload.namespace] = (trace_ids() or ("", ""))[0]
+            return 1
+
+        async def delete_offers(self, deletion: FeedDeletion) -> int:
+            made_in[deletion.key.namespace] = (trace_ids() or ("", ""))[0]
+            return 1
+
+    async with db.transaction() as tx:
+        rows = await (await tx.execute(SQL["select_due"], {"limit": 50})).fetchall()
+    assert await CreateTasks(db, Noting())(rows) == [True, True]
+    assert made_in == traces
 
 
 async def test_mark_of_an_upload_moves_by_version_and_never_falls(db: Database, blobs: BlobStore, file: Path) -> None:

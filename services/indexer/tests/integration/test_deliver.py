@@ -52,6 +52,17 @@ async def test_newest_version_of_each_document_is_delivered(
     assert await indexer.stored_offsets() == ends
 
 
+async def test_a_document_takes_its_trace_along_to_the_topic(registry: Any, make_indexer: Any, document: Any):
+    trace_id = b"0af7651916cd43dd8448eb211c80319c"
+    indexer = make_indexer()
+    await indexer.take(*ALL)
+    traces = {1: f"00-{trace_id.decode()}-b7ad6b7169203331-01"}
+    await registry.push(*[document(pk) for pk in "abc"], traces=traces)
+    await indexer.deliver_all()
+    carried = {pk: headers.get("traceparent", b"")[3:35] for pk, headers in indexer.producer.headers.items()}
+    assert carried == {"a": b"", "b": trace_id, "c": b""}
+
+
 @pytest.mark.kafka
 async def test_killed_between_delivery_and_offset(
     registry: Any,

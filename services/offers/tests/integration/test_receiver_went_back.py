@@ -79,7 +79,7 @@ async def settle(publishing: Any) -> None:
 class Positionless(Receiver):
     """The naive way: pushes without saying what was acknowledged before."""
 
-    async def push(self, documents: Any, known: Any) -> PushAnswer:
+    async def push(self, documents: Any, known: Any, traces: Any = ()) -> PushAnswer:
         return await super().push(documents, {})
 
     async def check_positions(self, known: Any) -> dict[int, int]:

@@ -45,7 +45,7 @@ STATES = {
 }
 APPLYING = {
     "lock_heads": COLUMNS,
-    "move_heads": COLUMNS,
+    "move_heads": COLUMNS | {"traces": [None]},
     "find_applied": COLUMNS,
     "find_ended": COLUMNS,
     "load_offers": RUN | {"external_ids": IDS},
@@ -81,6 +81,7 @@ HOT = {
     "list_offers": (reading.SQL, RUN | {"after": "id1", "status": None, "limit": 100}),
     "select_due": (publishing.SQL, {"limit": 500, "above": 0}),
     "advance": (publishing.SQL, {"offer_ids": list(range(1, 501)), "versions": [10**6] * 500}),
+    "select_traces": (publishing.SQL, {"sellers": ["seller1"], "namespaces": ["default"], "age_s": 3600}),
     "raise_versions": (
         publishing.SQL,
         {"offer_ids": list(range(1, 501)), "versions": [10**6] * 500, "stored": [10**6] * 500},

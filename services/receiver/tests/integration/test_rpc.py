@@ -52,6 +52,15 @@ async def test_push_one_and_read_it(stubs: Any, build: Any):
     assert not again.HasField("position")
 
 
+async def test_a_document_that_was_pushed_in_a_trace_is_read_with_it(stubs: Any, build: Any):
+    trace_id = "0af7651916cd43dd8448eb211c80319c"
+    traces = [pb.DocumentTrace(document=1, traceparent=f"00-{trace_id}-b7ad6b7169203331-01")]
+    documents = [build.upsert(pk) for pk in "abc"]
+    await stubs.receiver.PushBatch(pb.PushBatchRequest(client="offers", documents=documents, traces=traces))
+    read = {element.document.pk: element.traceparent[3:35] for element in (await all_shards(stubs)).elements}
+    assert read == {"a": "", "b": trace_id, "c": ""}
+
+
 async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(receiver: Any, rpc_server: Any, rpc_channel: Any):
     target = await rpc_server("receiver", *receiver.servicers())
     services = ("ReceiverService", "SchemaService", "IndexQueueService")

@@ -35,6 +35,7 @@ from classifeed_common.kafka.topics import (
     dlq,
     index_documents,
 )
+from classifeed_common.kafka.traces import trace_of
 
 __all__ = [
     "FEEDS_OFFER_REQUESTS",
@@ -66,5 +67,6 @@ __all__ = [
     "message_of",
     "trace_context",
     "trace_headers",
+    "trace_of",
     "type_of",
 ]

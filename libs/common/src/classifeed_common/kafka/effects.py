@@ -12,6 +12,7 @@ from classifeed_common.kafka.dead_letters import DeadLetters, Poison
 from classifeed_common.kafka.positions import GroupPartition, Position, Positions
 from classifeed_common.kafka.records import Record
 from classifeed_common.kafka.takeover import Takeover
+from classifeed_common.kafka.traces import processing
 
 _log = structlog.get_logger(__name__)
 
@@ -54,14 +55,15 @@ class Effects(Generic[T]):
         # Asked after the poll and before the effect: an unchanged id means that these records are of our log.
         self._takeover.check_topics(expected, await self._takeover.states({part.topic for part in expected}))
         refused: dict[Place, str] = {}
-        while True:
-            try:
-                async with self._positions.effect(expected, new) as tx:
-                    await self._handle_around(tx, batch, refused)
-            except Poison as poison:
-                await self._send_to_dead_letters(poison, batch, refused)
-            else:
-                return
+        with processing(self._group, batch):
+            while True:
+                try:
+                    async with self._positions.effect(expected, new) as tx:
+                        await self._handle_around(tx, batch, refused)
+                except Poison as poison:
+                    await self._send_to_dead_letters(poison, batch, refused)
+                else:
+                    return
 
     async def _handle_around(self, tx: T, batch: Sequence[Record], refused: Mapping[Place, str]) -> None:
         begin = 0

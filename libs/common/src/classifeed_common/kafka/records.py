@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from google.protobuf.message import Message as ProtobufMessage
-from opentelemetry import propagate
 from opentelemetry.context import Context
+
+from classifeed_common.telemetry import context_of, kept_trace
 
 TYPE_HEADER: Final = "type"
 TRACEPARENT_HEADER: Final = "traceparent"
@@ -64,10 +65,17 @@ class Message:
         return len(self.key or b"") + len(self.value) + headers + _OVERHEAD_BYTES
 
 
-def message_of(topic: str, key: bytes | None, proto: ProtobufMessage, *, partition: int | None = None) -> Message:
-    """Return `proto` as a message, with its type and the current trace in the headers."""
+def message_of(
+    topic: str,
+    key: bytes | None,
+    proto: ProtobufMessage,
+    *,
+    partition: int | None = None,
+    trace: Context | None = None,
+) -> Message:
+    """Return `proto` as a message, with its type and a trace (the current one unless given) in the headers."""
     headers = {TYPE_HEADER: proto.DESCRIPTOR.full_name.encode()}
-    headers.update(trace_headers())
+    headers.update(trace_headers(trace))
     return Message(topic, key, proto.SerializeToString(), headers, partition)
 
 
@@ -78,9 +86,7 @@ def type_of(record: Record) -> str:
 
 def trace_headers(context: Context | None = None) -> dict[str, bytes]:
     """Return the headers that carry `context` (the current one unless given); empty outside any trace."""
-    carrier: dict[str, str] = {}
-    propagate.inject(carrier, context)
-    return {name: value.encode() for name, value in carrier.items()}
+    return {name: value.encode() for name, value in kept_trace(context).items()}
 
 
 def trace_context(record: Record) -> Context:
@@ -90,7 +96,7 @@ def trace_context(record: Record) -> Context:
         for name, value in record.headers.items()
         if name in (TRACEPARENT_HEADER, TRACESTATE_HEADER)
     }
-    return propagate.extract(carrier, Context())
+    return context_of(carrier)
 
 
 def headers_of(pairs: Sequence[tuple[str, bytes | None]] | None) -> Mapping[str, bytes]:

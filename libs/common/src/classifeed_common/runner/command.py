@@ -23,7 +23,7 @@ from classifeed_common.metric_file import MetricFile
 from classifeed_common.runner.listening import ListenError, StartError, say
 from classifeed_common.runner.service import SERVE, ServiceRunner
 from classifeed_common.settings import ServiceSettings, describe_settings, load_settings
-from classifeed_common.telemetry import configure_tracing
+from classifeed_common.telemetry import Tracing, TracingSettingsError, configure_tracing
 
 SettingsT = TypeVar("SettingsT", bound=ServiceSettings)
 
@@ -73,7 +73,7 @@ def main(
         log_file=_file(settings, settings.log_path, settings.log_file_name or f"{service}.log"),
         audit_file=_file(settings, settings.audit_log_path, settings.audit_log_file_name or f"{service}-audit.log"),
     )
-    tracing = configure_tracing(service, environment=settings.environment, file=settings.telemetry_file)
+    tracing = _configure_tracing(service, settings)
     try:
         if arguments.verb == "migrate":
             code = _migrate(settings, migrations_package, arguments.phase, prepare)
@@ -96,6 +96,14 @@ def version_of(service: str) -> str:
         return version(f"classifeed-{service}")
     except PackageNotFoundError:
         return "0"
+
+
+def _configure_tracing(service: str, settings: ServiceSettings) -> Tracing:
+    try:
+        return configure_tracing(service, environment=settings.environment, file=settings.telemetry_file)
+    except TracingSettingsError as error:
+        say(str(error))
+        sys.exit(2)
 
 
 def _file(settings: ServiceSettings, folder: Path | None, name: str) -> RotatedFile | None:

@@ -12,6 +12,7 @@ from classifeed_api.domain.feeds import FeedDeletion
 from classifeed_api.domain.uploads import Upload
 from classifeed_api.store import task_line, uploads
 from classifeed_common.db import Database
+from classifeed_common.telemetry import entered
 
 log = structlog.get_logger(__name__)
 
@@ -39,7 +40,11 @@ class CreateTasks:
 
     async def __call__(self, rows: Sequence[tuple[Any, ...]]) -> Sequence[bool]:
         """Returns for each row whether its task is made. One that fails does not hold up other namespaces."""
-        return await asyncio.gather(*(self._push(task_line.waiting_of(row)) for row in rows))
+        return await asyncio.gather(*(self._push_traced(row) for row in rows))
+
+    async def _push_traced(self, row: tuple[Any, ...]) -> bool:
+        with entered(task_line.trace_of(row)):
+            return await self._push(task_line.waiting_of(row))
 
     async def _push(self, waiting: task_line.Waiting) -> bool:
         try:

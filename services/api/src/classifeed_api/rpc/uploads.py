@@ -16,6 +16,7 @@ from classifeed_api.rpc.upload_pieces import pieces_of
 from classifeed_api.store import uploads
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
 from classifeed_common.spool import run_folder
+from classifeed_common.telemetry import describe_span
 
 
 class UploadMethods(Methods):
@@ -42,6 +43,7 @@ class UploadMethods(Methods):
                     spec = request.spec
                     check_currency(spec.default_currency, field="spec.default_currency")
                     key = NamespaceKey(spec.seller_id, namespace_to_load(spec.namespace, field="spec.namespace"))
+                    describe_span(seller=key.seller_id, namespace=key.namespace)
                     held.enter_context(self._parts.upload_slots.hold_for(key.seller_id))
                     await self._parts.store_upload.admit(key, request_id=spec.request_id or None, force=spec.force)
                 else:

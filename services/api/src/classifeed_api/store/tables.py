@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import UUID
+from sqlalchemy.dialects.postgresql import JSONB, UUID
 
 from classifeed_common.db import shared_tables
 from classifeed_jobs.tables import add_jobs
@@ -31,6 +31,8 @@ uploads = sa.Table(
     sa.Column("version", sa.BigInteger, nullable=False),
     sa.Column("published_version", sa.BigInteger, nullable=False),
     sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+    # W3C headers of the trace that it was acknowledged in, and that its task belongs to.
+    sa.Column("trace_context", JSONB),
 )
 sa.Index(
     "uploads_request_id",
@@ -81,6 +83,7 @@ feed_deletions = sa.Table(
     sa.Column("published_version", sa.BigInteger, nullable=False),
     sa.Column("disposition", sa.SmallInteger, nullable=False),
     sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("trace_context", JSONB),
 )
 sa.Index(
     "feed_deletions_due",

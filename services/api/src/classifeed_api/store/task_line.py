@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from opentelemetry.context import Context
+from psycopg.types.json import Jsonb
+
 from classifeed_api.domain.feeds import FeedDeletion
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.domain.uploads import Upload
 from classifeed_common.db import Tx, load_queries
+from classifeed_common.telemetry import context_of, kept_trace
 
 SQL = load_queries(__package__, "task_line.sql")
 
@@ -37,8 +41,13 @@ async def has_deletion_waiting(tx: Tx, key: NamespaceKey) -> bool:
 
 
 async def insert_deletion(tx: Tx, deletion: FeedDeletion) -> None:
-    """Puts the removal of a feed into the line, at the place that is its version."""
-    parameters = {**deletion.key._asdict(), "version": deletion.version, "disposition": deletion.disposition}
+    """Puts the removal of a feed into the line, at the place that is its version; its task is of the current trace."""
+    parameters = {
+        **deletion.key._asdict(),
+        "version": deletion.version,
+        "disposition": deletion.disposition,
+        "trace_context": Jsonb(kept_trace()),
+    }
     await tx.execute(SQL["insert_deletion"], parameters)
 
 
@@ -66,6 +75,7 @@ def waiting_of(row: tuple[Any, ...]) -> Waiting:
         default_currency,
         allow_changes,
         version,
+        _,
     ) = row
     if upload_id is None:
         return FeedDeletion(NamespaceKey(seller_id, namespace), version, disposition)
@@ -84,3 +94,8 @@ def waiting_of(row: tuple[Any, ...]) -> Waiting:
         default_currency,
         allow_changes,
     )
+
+
+def trace_of(row: tuple[Any, ...]) -> Context:
+    """Return the trace that a row of `select_due` was acknowledged in; one without spans where there was none."""
+    return context_of(row[-1])

@@ -17,22 +17,22 @@ SELECT EXISTS (SELECT FROM feed_deletions
                 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND version > published_version)
 
 -- name: insert_deletion
-INSERT INTO feed_deletions (seller_id, namespace, version, published_version, disposition, created_at)
-VALUES (%(seller_id)s, %(namespace)s, %(version)s, 0, %(disposition)s, clock_timestamp())
+INSERT INTO feed_deletions (seller_id, namespace, version, published_version, disposition, created_at, trace_context)
+VALUES (%(seller_id)s, %(namespace)s, %(version)s, 0, %(disposition)s, clock_timestamp(), %(trace_context)s)
 
 -- name: select_due
 -- The first in the line of each namespace, and no other: one that is tried again after a failure is never overtaken.
 SELECT task_key, upload_id, seller_id, namespace, mode, disposition, file_name, sha256, size_bytes, task_id, created_at,
-       allow_removals, default_currency, allow_changes, version
+       allow_removals, default_currency, allow_changes, version, trace_context
   FROM (SELECT DISTINCT ON (seller_id, namespace) *
           FROM (SELECT upload_id::text AS task_key, upload_id, seller_id, namespace, mode, disposition, file_name,
                        sha256, size_bytes, task_id, created_at, allow_removals, default_currency, allow_changes,
-                       version
+                       version, trace_context
                   FROM uploads
                  WHERE version > published_version
                 UNION ALL
                 SELECT seller_id || '/' || namespace, NULL, seller_id, namespace, NULL, disposition, NULL, NULL, NULL,
-                       NULL, created_at, NULL, NULL, NULL, version
+                       NULL, created_at, NULL, NULL, NULL, version, trace_context
                   FROM feed_deletions
                  WHERE version > published_version) AS waiting
          ORDER BY seller_id, namespace, version) AS first

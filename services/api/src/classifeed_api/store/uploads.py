@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from psycopg.types.json import Jsonb
+
 from classifeed_api.domain.uploads import NewUpload, Upload
 from classifeed_common.db import Tx, load_queries
+from classifeed_common.telemetry import kept_trace
 
 SQL = load_queries(__package__, "uploads.sql")
 
@@ -34,8 +37,12 @@ async def insert(tx: Tx, upload_id: UUID, upload: NewUpload) -> bool:
 
 
 async def mark_stored(tx: Tx, upload_id: UUID, place: int) -> None:
-    """Says that the file lies in the object store, and puts the upload into the line of tasks; idempotent."""
-    await tx.execute(SQL["mark_stored"], {"upload_id": upload_id, "place": place})
+    """Says that the file lies in the object store, and puts the upload into the line of tasks; idempotent.
+
+    Its task belongs to the current trace.
+    """
+    trace = Jsonb(kept_trace())
+    await tx.execute(SQL["mark_stored"], {"upload_id": upload_id, "place": place, "trace_context": trace})
 
 
 async def is_request_stored(tx: Tx, seller_id: str, request_id: str) -> bool:

@@ -9,7 +9,8 @@ RETURNING upload_id
 
 -- name: mark_stored
 -- From here on the upload is due: a task will be made for it.
-UPDATE uploads SET stored = true, version = %(place)s WHERE upload_id = %(upload_id)s AND NOT stored
+UPDATE uploads SET stored = true, version = %(place)s, trace_context = %(trace_context)s
+ WHERE upload_id = %(upload_id)s AND NOT stored
 
 -- name: is_request_stored
 SELECT EXISTS (SELECT FROM uploads WHERE seller_id = %(seller_id)s AND request_id = %(request_id)s AND stored)

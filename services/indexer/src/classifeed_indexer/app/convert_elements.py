@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from opentelemetry.context import Context
+
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed_common.clock import Clock
 from classifeed_common.kafka import MAX_MESSAGE_BYTES, Message, index_documents, message_of
 from classifeed_common.lease import Lease
 from classifeed_common.turns import Turns
-from classifeed_indexer.clients.receiver import Element, Failure, Receiver
+from classifeed_indexer.clients.receiver import Element, Failure, Place, Receiver
 from classifeed_indexer.domain.conversion import Converter, Unconvertible
 
 # Documents that do not fit must not make every element ask for the schema again.
 _LEAST_AGE_S: Final = 1.0
+_NO_TRACES: Final[Mapping[Place, Context]] = {}
 
 
 class ElementConverter:
@@ -31,13 +34,14 @@ class ElementConverter:
         self._converters: dict[int, tuple[Converter | None, float]] = {}
 
     async def convert(
-        self, elements: Iterable[Element], leases: Mapping[int, Lease]
+        self, elements: Iterable[Element], leases: Mapping[int, Lease], traces: Mapping[Place, Context] = _NO_TRACES
     ) -> tuple[list[Message], list[Failure]]:
         """Returns a message for each element, in their order, and the failures of those that have none.
 
         Args:
             elements: of shards that are held.
             leases: the lease of each shard; its fence goes into the message.
+            traces: of elements whose messages take their trace along.
 
         Raises:
             DomainError: the receiver does not give the schema now.
@@ -49,7 +53,8 @@ class ElementConverter:
             await turns.give()
             try:
                 converted = await self._convert(element.document)
-                messages.append(self._message_of(converted, element, leases[element.key.shard]))
+                trace = traces.get(element.place)
+                messages.append(self._message_of(converted, element, leases[element.key.shard], trace))
             except Unconvertible as fault:
                 failures.append(Failure(element.key, element.idx, element.document.pk, str(fault)))
         return messages, failures
@@ -75,12 +80,13 @@ class ElementConverter:
             raise Unconvertible(f"epoch {epoch} has no schema")
         return converter
 
-    def _message_of(self, converted: IndexDocument, element: Element, lease: Lease) -> Message:
+    def _message_of(self, converted: IndexDocument, element: Element, lease: Lease, trace: Context | None) -> Message:
         converted.fence = lease.fence
         converted.queue = element.key.queue  # type: ignore[assignment]
         converted.shard = element.key.shard
         converted.idx = element.idx
-        message = message_of(self._topic, converted.pk.encode(), converted, partition=element.key.shard)
+        key = converted.pk.encode()
+        message = message_of(self._topic, key, converted, partition=element.key.shard, trace=trace)
         if message.size_bytes > MAX_MESSAGE_BYTES:
             raise Unconvertible(f"the document has {message.size_bytes} bytes, Kafka takes {MAX_MESSAGE_BYTES}")
         return message

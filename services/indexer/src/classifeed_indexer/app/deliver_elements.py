@@ -14,6 +14,7 @@ from classifeed_common.db import is_passing_fault
 from classifeed_common.errors import DomainError, FailedPrecondition
 from classifeed_common.kafka import Message
 from classifeed_common.lease import Lease
+from classifeed_common.telemetry import queue_spans
 from classifeed_indexer.app.convert_elements import ElementConverter
 from classifeed_indexer.app.reposition_shard import lost_queue, reposition_shard
 from classifeed_indexer.clients.receiver import Elements, Receiver
@@ -130,13 +131,15 @@ class Deliverer:
             # Shards may have gone while we waited; what they have is for their next holder.
             leases = {shard: lease for shard, lease in leases.items() if self._leases.get(shard) == lease}
             ours = [element for element in read.elements if element.key.shard in leases]
-            messages, failures = await self._converter.convert(ours, leases)
-            if messages:
-                await self._producer.send(messages)
-            if failures:
-                _log.warning("documents set aside", client=self._receiver.client, count=len(failures))
-                await self._receiver.append_failed(failures)
-            await self._move({key: idx for key, idx in read.next.items() if key.shard in leases}, leases)
+            carried = {element.place: element.traceparent for element in ours if element.traceparent}
+            with queue_spans("process", self._receiver.client, carried) as traces:
+                messages, failures = await self._converter.convert(ours, leases, traces)
+                if messages:
+                    await self._producer.send(messages)
+                if failures:
+                    _log.warning("documents set aside", client=self._receiver.client, count=len(failures))
+                    await self._receiver.append_failed(failures)
+                await self._move({key: idx for key, idx in read.next.items() if key.shard in leases}, leases)
             await self._report()
             return len(ours)
 

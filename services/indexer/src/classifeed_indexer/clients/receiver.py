@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import grpc.aio
 
@@ -25,6 +25,7 @@ from classifeed.documents.v1.schema_service_pb2 import GetSchemaRequest
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceStub
 from classifeed_common.errors import NotFound
 from classifeed_common.rpc.status import from_rpc_error
+from classifeed_common.telemetry import untraced
 from classifeed_indexer.domain.refilling import RefillStep, RegistryPosition
 from classifeed_indexer.domain.shards import ShardQueue
 
@@ -32,13 +33,22 @@ from classifeed_indexer.domain.shards import ShardQueue
 _ANSWER_TIME_S: Final = 10.0
 
 
+Place: TypeAlias = tuple[ShardQueue, int]
+
+
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element of a queue with its document."""
+    """An element of a queue with its document, and the trace that this was pushed in; empty: none to be seen."""
 
     key: ShardQueue
     idx: int
     document: RawDocument
+    traceparent: str = ""
+
+    @property
+    def place(self) -> Place:
+        """Where it stands."""
+        return self.key, self.idx
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +96,12 @@ class Receiver:
             client=self.client, cursors=map(_cursor_of, cursors.items()), limit=limit, max_wait_ms=int(wait_s * 1000)
         )
         try:
-            answer = await self._queue.ReadElements(request, timeout=wait_s + _ANSWER_TIME_S)
+            with untraced():  # several each second, most of them for nothing
+                call = self._queue.ReadElements(request, timeout=wait_s + _ANSWER_TIME_S)
+            answer = await call
         except grpc.aio.AioRpcError as error:
             raise from_rpc_error(error) from error
-        elements = [Element(_key_of(e.position), e.position.idx, e.document) for e in answer.elements]
+        elements = [Element(_key_of(e.position), e.position.idx, e.document, e.traceparent) for e in answer.elements]
         return Elements(elements, {_key_of(cursor): cursor.idx for cursor in answer.next})
 
     async def append_failed(self, failures: Sequence[Failure]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
 from google.protobuf.message import Message as ProtobufMessage
+from opentelemetry.context import Context
 
 from classifeed.feeds.v1.load_pb2 import DISPOSITION_MAKE_MANUAL, LOAD_MODE_PATCH
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, RunCheck, TaskEnd
@@ -17,6 +18,7 @@ from classifeed.feeds.v1.offer_results_pb2 import (
     TaskEndResult,
 )
 from classifeed_common.db import Tx
+from classifeed_common.telemetry import entered
 from classifeed_offers.app.apply_batches import apply_batches
 from classifeed_offers.app.decide_hold import decide_hold
 from classifeed_offers.domain.admission import (
@@ -41,6 +43,7 @@ from classifeed_offers.domain.moderation import Moderation
 from classifeed_offers.store import applying, sweeping
 from classifeed_offers.store.applying import RecordedEnd
 
+NO_TRACES: Final[Mapping[RunKey, Context]] = {}
 _END_OUTCOMES: Final = {
     "COMPLETED": TASK_END_OUTCOME_COMPLETED,
     "INCOMPLETE": TASK_END_OUTCOME_INCOMPLETE,
@@ -60,7 +63,13 @@ class Sweeps(Protocol):
 
 
 async def apply_requests(
-    tx: Tx, requests: Sequence[Request], *, moderation: Moderation, sweeps: Sweeps, guard: Guard
+    tx: Tx,
+    requests: Sequence[Request],
+    *,
+    moderation: Moderation,
+    sweeps: Sweeps,
+    guard: Guard,
+    traces: Mapping[RunKey, Context] = NO_TRACES,
 ) -> list[ProtobufMessage]:
     """Apply `requests` and return the results to send, in the order of the requests.
 
@@ -68,7 +77,7 @@ async def apply_requests(
     applied before: those change nothing and get the same result again, as the one before may be lost (ADR 0034). A
     whole REPLACE run gets its result from the sweep that is started here; changes that `guard` wants to wait are made
     by it. Takes a fixed number of round trips, plus two for each namespace, one for each end, and one for 300 offers
-    that change.
+    that change. `traces` are those that the runs belong to, as do sweeps and documents that follow from them.
     """
     await applying.forbid_scans(tx)
     heads = await applying.lock_heads(tx, {namespace_of(request) for request in requests})
@@ -86,7 +95,7 @@ async def apply_requests(
         tx, [it for it in admitted if isinstance(it, OfferBatch)], moderation=moderation, guard=guard
     )
     if moved:
-        await applying.move_heads(tx, moved)
+        await applying.move_heads(tx, moved, traces)
     messages: list[ProtobufMessage] = []
     for request, admission in zip(requests, admissions, strict=True):
         if isinstance(request, RunCheck):
@@ -94,7 +103,8 @@ async def apply_requests(
         elif isinstance(request, OfferBatch):
             messages.append(_result_of_batch(request, admission, kept))
         else:
-            result = await _result_of_end(tx, request, admission, ended, sweeps)
+            with entered(traces.get(run_key_of(request))):
+                result = await _result_of_end(tx, request, admission, ended, sweeps)
             if result is not None:
                 messages.append(result)
     return messages

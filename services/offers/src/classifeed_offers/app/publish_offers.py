@@ -23,8 +23,10 @@ from classifeed_common.db import Database, Tx
 from classifeed_common.errors import FailedPrecondition, Unimplemented
 from classifeed_common.turns import map_in_turns
 from classifeed_offers.app.republish_offers import Republisher
+from classifeed_offers.app.trace_pushes import PushTraces
 from classifeed_offers.clients.receiver import PushAnswer
 from classifeed_offers.domain.documents import EPOCH, DueOffer, compose, schema
+from classifeed_offers.domain.offers import Namespace
 from classifeed_offers.store import publishing
 from classifeed_offers.store.publishing import Overtaken, Refused
 
@@ -47,7 +49,9 @@ _REASONS_LENGTH: Final = 1000
 class Documents(Protocol):
     """Takes documents and schemas; idempotent."""
 
-    async def push(self, documents: Sequence[RawDocument], known: Mapping[int, int]) -> PushAnswer:
+    async def push(
+        self, documents: Sequence[RawDocument], known: Mapping[int, int], traces: Mapping[int, str]
+    ) -> PushAnswer:
         """Return what became of each, in their order; raises when nothing is known."""
         ...
 
@@ -84,6 +88,7 @@ class OfferPublisher:
         self._republisher = republisher
         self._effects = Effects()
         self._ahead: dict[tuple[int, int, int], float] = {}
+        self._traces = PushTraces()
 
     async def push(self, rows: Sequence[tuple[Any, ...]]) -> list[bool]:
         """Push the offers of `rows` (as the publish mark selects them) and return for each whether it is settled.
@@ -96,8 +101,11 @@ class OfferPublisher:
         self._effects = Effects()
         self._ahead.clear()
         dues = [DueOffer(*row) for row in rows]
+        documents = await map_in_turns(compose, dues)
+        known = await self._known()
         try:
-            answer = await self._documents.push(await map_in_turns(compose, dues), await self._known())
+            with self._traces.push(dues, await self._loads(dues)) as traces:
+                answer = await self._documents.push(documents, known, traces)
         except FailedPrecondition as error:
             await self._recover(error)
             raise
@@ -153,6 +161,11 @@ class OfferPublisher:
         async with self._db.transaction() as tx:
             await publishing.write_positions(tx, ends)
         return ends
+
+    async def _loads(self, dues: Sequence[DueOffer]) -> dict[Namespace, dict[str, str]]:
+        """Return the traces of the loads that these offers can have changed by."""
+        async with self._db.connection() as connection:
+            return await publishing.select_traces(connection, {Namespace(due.seller_id, due.namespace) for due in dues})
 
     async def _recover(self, error: FailedPrecondition) -> None:
         if error.reason in {"CLIENT_HAS_NO_SCHEMA", "REGISTRY_WENT_BACK"}:

@@ -11,6 +11,7 @@ import grpc.aio
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.receiver_service_pb2 import (
     CheckPositionsRequest,
+    DocumentTrace,
     PushBatchRequest,
     PushResult,
     ShardPosition,
@@ -25,6 +26,7 @@ from classifeed_offers.domain.documents import CLIENT
 # Below what a server takes in one message, with room for what is not documents.
 _REQUEST_LIMIT_BYTES: Final = 8 * 1024 * 1024
 _REQUEST_LIMIT_DOCUMENTS: Final = 500
+_NO_TRACES: Final[Mapping[int, str]] = {}
 
 
 @dataclass(slots=True)
@@ -49,26 +51,40 @@ class Receiver:
         except grpc.aio.AioRpcError as error:
             raise from_rpc_error(error) from error
 
-    async def push(self, documents: Sequence[RawDocument], known: Mapping[int, int]) -> PushAnswer:
+    async def push(
+        self, documents: Sequence[RawDocument], known: Mapping[int, int], traces: Mapping[int, str] = _NO_TRACES
+    ) -> PushAnswer:
         """Push documents and return what became of each. Idempotent.
 
         Args:
             documents: any number.
             known: newest element of each shard that the receiver acknowledged before.
+            traces: `traceparent` of documents that take their trace along to the index, by their place.
 
         Raises:
             FailedPrecondition: REGISTRY_WENT_BACK, the receiver does not have these elements.
         """
         answer = PushAnswer()
+        at = 0
         for part in cut(documents):
             # What this push was acknowledged counts from its first part on.
             positions = _messages_of({**known, **answer.positions})
             try:
                 told = await self._documents.PushBatch(
-                    PushBatchRequest(client=CLIENT, documents=part, known_positions=positions)
+                    PushBatchRequest(
+                        client=CLIENT,
+                        documents=part,
+                        known_positions=positions,
+                        traces=[
+                            DocumentTrace(document=place - at, traceparent=traceparent)
+                            for place, traceparent in traces.items()
+                            if at <= place < at + len(part)
+                        ],
+                    )
                 )
             except grpc.aio.AioRpcError as error:
                 raise from_rpc_error(error) from error
+            at += len(part)
             answer.results.extend(told.results)
             answer.positions.update((position.shard, position.idx) for position in told.positions)
         return answer

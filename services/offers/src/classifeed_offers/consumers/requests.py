@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from google.protobuf.message import Message as ProtobufMessage
+from opentelemetry.context import Context
 
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, TaskEnd
 from classifeed.feeds.v1.offer_results_pb2 import (
@@ -25,11 +26,13 @@ from classifeed_common.kafka import (
     TablePositions,
     decode_all,
     message_of,
+    trace_of,
 )
 from classifeed_common.outbox import Outbox
-from classifeed_offers.app.apply_requests import Sweeps, apply_requests
+from classifeed_common.telemetry import describe_span
+from classifeed_offers.app.apply_requests import NO_TRACES, Sweeps, apply_requests
 from classifeed_offers.consumers.decode import decode_request, fault_of_address, parse_request
-from classifeed_offers.domain.admission import run_key_of
+from classifeed_offers.domain.admission import RunKey, run_key_of
 from classifeed_offers.domain.answers import refused_batch, run_ended
 from classifeed_offers.domain.ending import Guard
 from classifeed_offers.domain.moderation import Moderation
@@ -38,10 +41,12 @@ GROUP: Final = "offers"
 _REASON_LIMIT_CHARS: Final = 500
 
 
-def answer_message(answer: ProtobufMessage, *, topic: str = FEEDS_OFFER_RESULTS) -> Message:
-    """Return an answer as a message under its seller's key."""
+def answer_message(
+    answer: ProtobufMessage, *, topic: str = FEEDS_OFFER_RESULTS, traces: Mapping[RunKey, Context] = NO_TRACES
+) -> Message:
+    """Return an answer as a message under its seller's key, in the trace of its run or else the current one."""
     assert isinstance(answer, OfferBatchResult | TaskEndResult | RunCheckResult)
-    return message_of(topic, answer.seller_id.encode(), answer)
+    return message_of(topic, answer.seller_id.encode(), answer, trace=traces.get(run_key_of(answer)))
 
 
 class RequestHandler:
@@ -69,10 +74,13 @@ class RequestHandler:
             Poison: a record is no request, or breaks the protocol.
         """
         requests = decode_all(records, decode_request)
+        traces = {run_key_of(request): trace_of(record) for record, request in zip(records, requests, strict=True)}
+        for key, trace in traces.items():
+            describe_span(trace, **key.names)
         answers = await apply_requests(
-            tx, requests, moderation=self._moderation, sweeps=self._sweeps, guard=self._guard
+            tx, requests, moderation=self._moderation, sweeps=self._sweeps, guard=self._guard, traces=traces
         )
-        await self._answer(tx, answers)
+        await self._answer(tx, answers, traces)
 
     async def refuse(self, tx: Tx, record: Record, reason: str) -> None:
         """Reply to the sender of a dead letter, so that it does not wait: the run has to come again.
@@ -82,13 +90,15 @@ class RequestHandler:
         request = parse_request(record)
         if request is None or fault_of_address(record, request) is not None:
             return
+        traces = {run_key_of(request): trace_of(record)}
         if isinstance(request, OfferBatch):
-            await self._answer(tx, [refused_batch(request, reason[:_REASON_LIMIT_CHARS])])
+            await self._answer(tx, [refused_batch(request, reason[:_REASON_LIMIT_CHARS])], traces)
         elif isinstance(request, TaskEnd):
-            await self._answer(tx, [run_ended(run_key_of(request), TASK_END_OUTCOME_INCOMPLETE)])
+            await self._answer(tx, [run_ended(run_key_of(request), TASK_END_OUTCOME_INCOMPLETE)], traces)
 
-    async def _answer(self, tx: Tx, answers: Sequence[ProtobufMessage]) -> None:
-        await self._outbox.put(tx, [answer_message(answer, topic=self._results_topic) for answer in answers])
+    async def _answer(self, tx: Tx, answers: Sequence[ProtobufMessage], traces: Mapping[RunKey, Context]) -> None:
+        messages = [answer_message(answer, topic=self._results_topic, traces=traces) for answer in answers]
+        await self._outbox.put(tx, messages)
 
 
 class WakingPositions(TablePositions):

@@ -7,9 +7,11 @@ from enum import Enum
 from typing import NamedTuple, TypeAlias
 
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, RunCheck, TaskEnd
+from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, RunCheckResult, TaskEndResult
 from classifeed_offers.domain.offers import Namespace, Run
 
 Request: TypeAlias = OfferBatch | TaskEnd | RunCheck
+Reply: TypeAlias = OfferBatchResult | TaskEndResult | RunCheckResult
 
 
 class BatchKey(NamedTuple):
@@ -48,9 +50,9 @@ def namespace_of(request: Request) -> Namespace:
     return Namespace(request.seller_id, request.namespace)
 
 
-def run_key_of(request: Request) -> RunKey:
-    """The run that a request belongs to."""
-    return RunKey(namespace_of(request), Run(request.task_id, request.run))
+def run_key_of(message: Request | Reply) -> RunKey:
+    """The run that a request or a reply belongs to."""
+    return RunKey(Namespace(message.seller_id, message.namespace), Run(message.task_id, message.run))
 
 
 def batch_key_of(batch: OfferBatch) -> BatchKey:

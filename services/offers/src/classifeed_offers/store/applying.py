@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from opentelemetry.context import Context
+from psycopg.types.json import Jsonb
+
 from classifeed.feeds.v1.offer_requests_pb2 import TaskEnd
 from classifeed_common.db import Tx, load_queries
+from classifeed_common.telemetry import kept_trace
 from classifeed_offers.domain.admission import BatchKey, RunKey
 from classifeed_offers.domain.offers import Change, Namespace, OfferState, Origin, Run, Status
 from classifeed_offers.store.runs import run_columns, run_values
@@ -92,9 +96,12 @@ async def lock_heads(tx: Tx, namespaces: Collection[Namespace]) -> dict[Namespac
     return {Namespace(*row[:2]): Run(*row[2:]) for row in rows}
 
 
-async def move_heads(tx: Tx, moved: Mapping[Namespace, Run]) -> None:
-    """Write the heads that moved."""
-    await tx.execute(_MOVE_HEADS, run_columns(RunKey(namespace, run) for namespace, run in moved.items()))
+async def move_heads(tx: Tx, moved: Mapping[Namespace, Run], traces: Mapping[RunKey, Context]) -> None:
+    """Write the heads that moved, each with the trace of its run, if it has one."""
+    keys = [RunKey(namespace, run) for namespace, run in moved.items()]
+    kept = [kept_trace(traces[key]) if key in traces else {} for key in keys]
+    parameters = {**run_columns(keys), "traces": [Jsonb(trace) if trace else None for trace in kept]}
+    await tx.execute(_MOVE_HEADS, parameters)
 
 
 async def find_applied(tx: Tx, batches: Sequence[BatchKey]) -> dict[BatchKey, AppliedBatch]:

@@ -20,9 +20,10 @@ ON CONFLICT DO NOTHING
 
 -- name: move_heads
 UPDATE task_heads h
-SET task_id = n.task_id, run = n.run
-FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(tasks)s::bigint[], %(runs)s::integer[])
-     AS n(seller_id, namespace, task_id, run)
+SET task_id = n.task_id, run = n.run, trace_context = n.trace_context, moved_at = clock_timestamp()
+FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(tasks)s::bigint[], %(runs)s::integer[],
+            %(traces)s::jsonb[])
+     AS n(seller_id, namespace, task_id, run, trace_context)
 WHERE h.seller_id = n.seller_id AND h.namespace = n.namespace
 
 -- name: find_applied

@@ -7,10 +7,13 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from classifeed_common.db import Tx, load_queries
+from classifeed_offers.domain.offers import Namespace
 
 SQL = load_queries(__package__, "publishing.sql")
 SELECT_DUE: Final = SQL["select_due"]
 ADVANCE: Final = SQL["advance"]
+# What is pushed later than this after a run has begun is no part of its trace: a repair, or the rest of a large load.
+_TRACE_AGE_S: Final = 3600.0
 
 
 class Overtaken(NamedTuple):
@@ -43,6 +46,17 @@ class RefusedOffer(NamedTuple):
 async def select_positions(tx: Tx) -> dict[int, int]:
     """Return the newest element of each shard that the receiver has acknowledged."""
     return dict(await (await tx.execute(SQL["select_positions"])).fetchall())
+
+
+async def select_traces(tx: Tx, namespaces: Collection[Namespace]) -> dict[Namespace, dict[str, str]]:
+    """Return the headers of the trace that the newest run of each namespace belongs to, where it has begun lately."""
+    parameters = {
+        "sellers": [key.seller_id for key in namespaces],
+        "namespaces": [key.namespace for key in namespaces],
+        "age_s": _TRACE_AGE_S,
+    }
+    rows = await (await tx.execute(SQL["select_traces"], parameters)).fetchall()
+    return {Namespace(seller_id, namespace): kept for seller_id, namespace, kept in rows}
 
 
 async def write_positions(tx: Tx, positions: Mapping[int, int]) -> None:

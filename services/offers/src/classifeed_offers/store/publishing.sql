@@ -22,6 +22,12 @@ FROM unnest(%(offer_ids)s::bigint[], %(versions)s::bigint[]) AS n(offer_id, vers
 JOIN free USING (offer_id)
 WHERE o.offer_id = n.offer_id AND o.offer_id = ANY(%(offer_ids)s::bigint[]) AND o.published_version < n.version
 
+-- name: select_traces
+SELECT h.seller_id, h.namespace, h.trace_context
+FROM unnest(%(sellers)s::text[], %(namespaces)s::text[]) AS n(seller_id, namespace)
+JOIN task_heads h USING (seller_id, namespace)
+WHERE h.trace_context IS NOT NULL AND h.moved_at > clock_timestamp() - %(age_s)s * interval '1 second'
+
 -- name: select_positions
 SELECT shard, idx FROM published_positions ORDER BY shard
 

@@ -20,7 +20,7 @@ from sqlalchemy import (
     Text,
     text,
 )
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from classifeed_common.db import shared_tables
 from classifeed_jobs.tables import add_jobs
@@ -63,6 +63,9 @@ task_heads = Table(
     Column("namespace", Text, primary_key=True),
     Column("task_id", BigInteger, nullable=False),
     Column("run", Integer, nullable=False),
+    # W3C headers of the trace that the run belongs to; documents pushed soon after belong to it as well.
+    Column("trace_context", JSONB),
+    Column("moved_at", DateTime(timezone=True)),
 )
 
 applied_batches = Table(

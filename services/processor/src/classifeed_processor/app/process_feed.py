@@ -13,6 +13,7 @@ from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_CONFIRM, RunChe
 from classifeed.feeds.v1.task_pb2 import FeedStatistics
 from classifeed_common.db import Tx
 from classifeed_common.kafka import message_of
+from classifeed_common.telemetry import describe_span
 from classifeed_jobs import Fail, JobContext, Snooze
 from classifeed_processor.app.finish_task import finish_task
 from classifeed_processor.app.furthest_batch import FurthestBatch
@@ -47,6 +48,7 @@ async def process_feed(ctx: JobContext, parts: RunParts, key: TaskKey) -> None:
         Fail: there is no such task.
         ClaimLost: another run of the job has begun.
     """
+    describe_span(seller=key.seller_id, namespace=key.namespace, task=key.task_id)
     try:
         while (step := await _next_step(ctx, parts, key)) is not None:
             await step()

@@ -10,11 +10,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, Protocol
 
+from opentelemetry.context import get_current
+
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch
 from classifeed.feeds.v1.task_pb2 import TASK_STATUS_IN_PROGRESS
 from classifeed_common.blobs import BlobCorrupt, BlobMissing, BlobStore
 from classifeed_common.kafka import Message, message_of
 from classifeed_common.spool import run_folder
+from classifeed_common.telemetry import is_sampled, unrecorded
 from classifeed_jobs import JobContext, JobStore, Progress
 from classifeed_processor.app.furthest_batch import FurthestBatch
 from classifeed_processor.app.reading_thread import ReadingThread
@@ -176,19 +179,19 @@ async def _send_batches(
     address = RunAddress(key.seller_id, key.namespace, key.task_id, run, state.mode)
     batches = read_batches(scan, address, default_currency=state.default_currency)
     reading.closing(batches.close)
-    envelope = message_of(parts.topic, key.seller_id.encode(), OfferBatch())
+    envelopes = _Envelopes.make(parts.topic, key.seller_id.encode())
     size = min(_CHUNK_BATCHES, parts.windows.largest)
     digest, furthest = RunDigest(), FurthestBatch(ctx)
     batch_count = records = 0
     stages = {"parse": 0.0, "send": 0.0}
-    ahead = reading.begin(lambda: _take_chunk(batches, envelope, size))
+    ahead = reading.begin(lambda: _take_chunk(batches, envelopes, size))
     while True:
         chunk = await asyncio.wrap_future(ahead)
         stages["parse"] += chunk.seconds
         if not chunk.batches:
             return _Sending(batch_count, digest.value(), stages)
         # The next piece is parsed while this one travels.
-        ahead = reading.begin(lambda: _take_chunk(batches, envelope, size))
+        ahead = reading.begin(lambda: _take_chunk(batches, envelopes, size))
         started = time.monotonic()
         if again := [m for b, m in zip(chunk.batches, chunk.messages, strict=True) if b.batch_id in before.unanswered]:
             await parts.sender.send(again)  # they have their place in the window
@@ -214,10 +217,28 @@ class _Chunk:
     seconds: float
 
 
-def _take_chunk(batches: Iterator[SealedBatch], envelope: Message, size: int) -> _Chunk:
+@dataclass(frozen=True, slots=True)
+class _Envelopes:
+    """Messages of a run without their batches: what is done with a batch is recorded in its trace, or is not."""
+
+    recorded: Message
+    unrecorded: Message
+
+    @classmethod
+    def make(cls, topic: str, key: bytes) -> _Envelopes:
+        return cls(
+            message_of(topic, key, OfferBatch()),
+            message_of(topic, key, OfferBatch(), trace=unrecorded(get_current())),
+        )
+
+    def around(self, batch: SealedBatch) -> Message:
+        return replace(self.recorded if is_sampled(batch.batch_id) else self.unrecorded, value=batch.value)
+
+
+def _take_chunk(batches: Iterator[SealedBatch], envelopes: _Envelopes, size: int) -> _Chunk:
     started = time.monotonic()
     taken = list(islice(batches, size))
-    messages = [replace(envelope, value=batch.value) for batch in taken]
+    messages = [envelopes.around(batch) for batch in taken]
     return _Chunk(taken, messages, time.monotonic() - started)
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Final, TypeAlias
 
 import structlog
+from opentelemetry.context import Context
 
 from classifeed.feeds.v1 import offer_results_pb2, task_pb2
 from classifeed.feeds.v1.load_pb2 import HoldReason, OfferError
 from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT
 from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, RunCheckResult, TaskEndResult
 from classifeed_common.db import Tx
+from classifeed_common.telemetry import entered
 from classifeed_jobs import JobStore
 from classifeed_processor.app.finish_task import begin_next, finish_task
 from classifeed_processor.domain.faults import FeedFault
@@ -42,26 +44,32 @@ _CHANGES_REJECTED: Final = (
     "of them is held again."
 )
 
+_NO_TRACES: Final[Mapping[TaskKey, Context]] = {}
+
 Answer: TypeAlias = OfferBatchResult | TaskEndResult | RunCheckResult
 
 
-async def take_results(tx: Tx, jobs: JobStore, answers: Sequence[Answer]) -> set[TaskKey]:
+async def take_results(
+    tx: Tx, jobs: JobStore, answers: Sequence[Answer], *, traces: Mapping[TaskKey, Context] = _NO_TRACES
+) -> set[TaskKey]:
     """Takes answers in, makes the jobs due that waited for them, and returns the tasks that they moved.
 
     All in the caller's transaction. Each batch counts once, however often its answer comes; answers about older runs
-    and ended tasks change nothing.
+    and ended tasks change nothing. `traces` are those that the tasks belong to.
     """
-    taking = _Taking(tx, jobs, await results.lock_tasks(tx, {_key(answer) for answer in answers}))
+    taking = _Taking(tx, jobs, await results.lock_tasks(tx, {key_of(answer) for answer in answers}))
     await taking.take_batches([answer for answer in answers if isinstance(answer, OfferBatchResult)])
     for answer in answers:
-        if isinstance(answer, TaskEndResult):
-            await taking.take_end(answer)
-        elif isinstance(answer, RunCheckResult):
-            await taking.take_check(answer)
+        with entered(traces.get(key_of(answer))):
+            if isinstance(answer, TaskEndResult):
+                await taking.take_end(answer)
+            elif isinstance(answer, RunCheckResult):
+                await taking.take_check(answer)
     return taking.moved
 
 
-def _key(answer: Answer) -> TaskKey:
+def key_of(answer: Answer) -> TaskKey:
+    """Return the task that a reply is about."""
     return TaskKey(answer.seller_id, answer.namespace, answer.task_id)
 
 
@@ -81,11 +89,11 @@ class _Taking:
     async def take_batches(self, answers: Sequence[OfferBatchResult]) -> None:
         current = [answer for answer in answers if self._of_run(answer, _COUNTED) is not None]
         first = await results.answer_batches(
-            self._tx, [(_key(answer), answer.run, answer.batch_id) for answer in current if not _is_refused(answer)]
+            self._tx, [(key_of(answer), answer.run, answer.batch_id) for answer in current if not _is_refused(answer)]
         )
         by_task: defaultdict[TaskKey, list[OfferBatchResult]] = defaultdict(list)
         for answer in current:
-            key = _key(answer)
+            key = key_of(answer)
             if (key, answer.batch_id) in first:
                 first.discard((key, answer.batch_id))
                 by_task[key].append(answer)
@@ -99,14 +107,14 @@ class _Taking:
         for answer in filter(_is_refused, current):
             # Asked at each one: the first refusal of a run ends the run.
             if (task := self._of_run(answer, {_IN_PROGRESS})) is not None:
-                await self._run_again(_key(answer), task, f"batch {answer.batch_id} was refused: {answer.reason}")
+                await self._run_again(key_of(answer), task, f"batch {answer.batch_id} was refused: {answer.reason}")
 
     async def take_end(self, answer: TaskEndResult) -> None:
         task = self._of_run(answer, {_IN_PROGRESS, _HELD})
         # Not the second answer to an end that was said twice: the first one has moved the phase.
         if task is None or task.phase != task_pb2.TASK_PHASE_SENT:
             return
-        key = _key(answer)
+        key = key_of(answer)
         _log.info("task.answered", task=key.name, run=answer.run, outcome=answer.outcome)
         match answer.outcome:
             case offer_results_pb2.TASK_END_OUTCOME_COMPLETED:
@@ -142,7 +150,7 @@ class _Taking:
         task = self._of_run(answer, {_IN_PROGRESS})
         if task is None or task.phase != task_pb2.TASK_PHASE_PARSING or task.window != Window.STALLED:
             return
-        key = _key(answer)
+        key = key_of(answer)
         lost = await tasks.count_unanswered(self._tx, key, task.run)
         if lost and task.incomplete_runs + 1 >= MAX_LOSSES:
             await self._give_up(key, f"the replies to {lost} batches were lost")
@@ -214,7 +222,7 @@ class _Taking:
 
     def _of_run(self, answer: Answer, statuses: Set[task_pb2.TaskStatus]) -> LockedTask | None:
         """The task of an answer about its run, while it has one of these statuses; None: the answer comes too late."""
-        task = self._found.get(_key(answer))
+        task = self._found.get(key_of(answer))
         return task if task is not None and answer.run == task.run and task.status in statuses else None
 
 

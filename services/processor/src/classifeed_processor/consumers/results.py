@@ -13,9 +13,19 @@ from classifeed.feeds.v1 import offer_results_pb2
 from classifeed.feeds.v1.load_pb2 import OfferError
 from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, RunCheckResult, TaskEndResult
 from classifeed_common.db import Database, Tx
-from classifeed_common.kafka import GroupPartition, Poison, Position, Record, TablePositions, decode_all, type_of
+from classifeed_common.kafka import (
+    GroupPartition,
+    Poison,
+    Position,
+    Record,
+    TablePositions,
+    decode_all,
+    trace_of,
+    type_of,
+)
+from classifeed_common.telemetry import describe_span
 from classifeed_jobs import JobStore
-from classifeed_processor.app.take_results import Answer, take_results
+from classifeed_processor.app.take_results import Answer, key_of, take_results
 from classifeed_processor.app.task_signals import TaskSignals
 from classifeed_processor.domain.tasks import TaskKey
 
@@ -47,7 +57,11 @@ class ResultHandler:
         Raises:
             Poison: a record is no answer.
         """
-        self.moved |= await take_results(tx, self._jobs, decode_all(records, decode_result))
+        answers = decode_all(records, decode_result)
+        traces = {key_of(answer): trace_of(record) for record, answer in zip(records, answers, strict=True)}
+        for key, trace in traces.items():
+            describe_span(trace, seller=key.seller_id, namespace=key.namespace, task=key.task_id)
+        self.moved |= await take_results(tx, self._jobs, answers, traces=traces)
 
 
 class RingingPositions(TablePositions):

@@ -34,6 +34,7 @@ from classifeed_common.db import Database, Tx
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.namespace_names import parse_namespace
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.telemetry import describe_span
 from classifeed_jobs import JobStore
 from classifeed_processor.app.cancel_task import cancel_task
 from classifeed_processor.app.create_task import create_task, keep_source
@@ -69,6 +70,7 @@ class TaskService(FormatFiles, TaskServiceServicer):
             Unavailable: its file cannot be kept now; ask again.
         """
         key = await create_task(self._db, self._jobs, request, timeout_s=remaining_s())
+        describe_span(seller=key.seller_id, namespace=key.namespace, task=key.task_id)
         await keep_source(self._blobs, request)
         return await self._read_task(key)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
 
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed_common.db import Database
@@ -26,6 +27,8 @@ from classifeed_receiver.domain.validation import check_document
 from classifeed_receiver.settings import ReceiverSettings
 from classifeed_receiver.store import registry
 
+_NO_TRACES: Final[Mapping[int, str]] = {}
+
 
 class DocumentPusher:
     """Takes documents of all clients."""
@@ -46,7 +49,13 @@ class DocumentPusher:
             limit_s=settings.write_limit_s,
         )
 
-    async def push(self, client: str, documents: Sequence[RawDocument], known: Collection[Place] = ()) -> list[Outcome]:
+    async def push(
+        self,
+        client: str,
+        documents: Sequence[RawDocument],
+        known: Collection[Place] = (),
+        traces: Mapping[int, str] = _NO_TRACES,
+    ) -> list[Outcome]:
         """Return what became of each document, in their order. Idempotent.
 
         Of several documents with one key the freshest is written, whatever their order; the others are stale.
@@ -55,12 +64,16 @@ class DocumentPusher:
             client: whose documents.
             documents: as they came.
             known: positions that the client was acknowledged before.
+            traces: `traceparent` of documents that take their trace along, by their place.
 
         Raises:
             FailedPrecondition: the client has no schema, or this database has not what the client was acknowledged
                 (REGISTRY_WENT_BACK); nothing is written then.
         """
         checked = await self._check(client, documents)
+        for place, traceparent in traces.items():
+            if place < len(checked) and isinstance(document := checked[place], NewDocument):
+                checked[place] = document._replace(traceparent=traceparent)
         valid = [document for document in checked if isinstance(document, NewDocument)]
         if known and not valid:
             # Documents may be refused just because the schema went back, too.

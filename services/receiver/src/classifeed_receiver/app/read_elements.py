@@ -30,11 +30,12 @@ _LOGGED_KEYS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class ReadElement:
-    """An element whose document is the one stored."""
+    """An element whose document is the one stored, and the trace that this was pushed in, if it took that along."""
 
     key: ShardKey
     idx: int
     document: RawDocument
+    traceparent: str = ""
 
 
 @dataclass(slots=True)
@@ -123,7 +124,7 @@ def _take(client: str, elements: Sequence[Element]) -> tuple[ReadResult, list[Fa
                 size_bytes += document.ByteSize() + _ELEMENT_OVERHEAD_BYTES
                 if result.next and size_bytes > _ANSWER_BYTES:
                     break
-                result.elements.append(ReadElement(element.key, element.idx, document))
+                result.elements.append(ReadElement(element.key, element.idx, document, element.traceparent or ""))
         result.next[element.key] = element.idx
     result.elements.sort(key=lambda element: (element.key, element.idx))
     if skipped:

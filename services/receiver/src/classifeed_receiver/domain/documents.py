@@ -38,6 +38,7 @@ class NewDocument(NamedTuple):
     status: Status
     expires_at: datetime | None
     content: bytes
+    traceparent: str = ""  # of the trace that it takes along, if it does
 
 
 class StoredDocument(NamedTuple):

@@ -51,7 +51,11 @@ class IndexQueueRpc(IndexQueueServiceServicer):
         )
         return pb.ReadElementsResponse(
             elements=[
-                pb.QueueElement(position=_cursor_of(element.key, element.idx), document=element.document)
+                pb.QueueElement(
+                    position=_cursor_of(element.key, element.idx),
+                    document=element.document,
+                    traceparent=element.traceparent,
+                )
                 for element in found.elements
             ],
             next=[_cursor_of(key, idx) for key, idx in found.next.items()],

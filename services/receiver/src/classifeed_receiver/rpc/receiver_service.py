@@ -12,6 +12,7 @@ from google.rpc.error_details_pb2 import BadRequest
 from classifeed.documents.v1 import receiver_service_pb2 as pb
 from classifeed.documents.v1.receiver_service_pb2_grpc import ReceiverServiceServicer
 from classifeed_common.db import Database
+from classifeed_common.telemetry import queue_spans, traceparent_of
 from classifeed_receiver.app.check_positions import check_positions, read_positions
 from classifeed_receiver.app.push_documents import DocumentPusher
 from classifeed_receiver.domain.documents import (
@@ -91,7 +92,10 @@ class ReceiverRpc(ReceiverServiceServicer):
 
     async def _push(self, request: pb.PushBatchRequest) -> pb.PushBatchResponse:
         known = _places_of(request.known_positions)
-        outcomes = await self._pusher.push(request.client, request.documents, known)
+        pushed_in = {traced.document: traced.traceparent for traced in request.traces}
+        with queue_spans("send", request.client, pushed_in) as contexts:
+            traces = {place: traceparent_of(context) for place, context in contexts.items()}
+            outcomes = await self._pusher.push(request.client, request.documents, known, traces)
         return pb.PushBatchResponse(
             results=map(_result_of, outcomes), positions=map(_position_of, newest_places(outcomes))
         )

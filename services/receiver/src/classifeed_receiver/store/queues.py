@@ -40,6 +40,7 @@ class Element:
     idx: int
     pk: str
     version: int
+    traceparent: str | None
     trimmed_idx: int
     is_known: bool
     document: KeptDocument | None
@@ -131,11 +132,12 @@ async def select_elements(
             idx,
             pk,
             version,
+            traceparent,
             trimmed_idx,
             is_known,
             None if stored[0] is None else KeptDocument(*stored),
         )
-        for queue, shard, idx, pk, version, trimmed_idx, is_known, *stored in await cursor.fetchall()
+        for queue, shard, idx, pk, version, traceparent, trimmed_idx, is_known, *stored in await cursor.fetchall()
     ]
 
 

@@ -25,9 +25,10 @@ WITH cursors AS MATERIALIZED (
       FROM unnest(%(queues)s::smallint[], %(shards)s::smallint[], %(idxs)s::bigint[]) AS c (queue, shard, idx)
       JOIN shards s ON s.client = %(client)s AND s.queue = c.queue AND s.shard = c.shard
 )
-SELECT queue, shard, idx, pk, element_version, trimmed_idx, is_known, epoch, version, modify_timestamp, status,
-       compression, document
-  FROM (SELECT e.queue, e.shard, e.idx, e.pk, e.version AS element_version, e.round, c.trimmed_idx, c.is_known,
+SELECT queue, shard, idx, pk, element_version, traceparent, trimmed_idx, is_known, epoch, version, modify_timestamp,
+       status, compression, document
+  FROM (SELECT e.queue, e.shard, e.idx, e.pk, e.version AS element_version, e.traceparent, e.round, c.trimmed_idx,
+               c.is_known,
                d.epoch, d.version, d.modify_timestamp, d.status, d.compression, d.document,
                sum(coalesce(octet_length(d.document), 0) + 64)
                    OVER (ORDER BY e.round, e.queue, e.shard ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)

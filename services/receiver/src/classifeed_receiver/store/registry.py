@@ -25,9 +25,32 @@ async def write_documents(
 ) -> dict[str, Place]:
     """Write the documents that are fresher than what is stored, and an element for each; return their places by key.
 
-    One statement, so it needs no transaction around it. Locks rows in the order given: give them as
-    `select_candidates` does, one for each key. What is stored in `abandoned_epochs` counts as less fresh.
+    One statement, so it needs no transaction around it; with one of its own where documents take a trace along. Locks
+    rows in the order given: give them as `select_candidates` does, one for each key. What is stored in
+    `abandoned_epochs` counts as less fresh.
     """
+    if not (traces := {document.pk: document.traceparent for document in documents if document.traceparent}):
+        return await _write(tx, client, documents, compress_from_bytes, abandoned_epochs)
+    async with tx.transaction():
+        places = await _write(tx, client, documents, compress_from_bytes, abandoned_epochs)
+        if traced := [(place, traces[pk]) for pk, place in places.items() if pk in traces]:
+            parameters = {
+                "client": client,
+                "shards": [place.shard for place, _ in traced],
+                "idxs": [place.idx for place, _ in traced],
+                "traceparents": [traceparent for _, traceparent in traced],
+            }
+            await tx.execute(SQL["trace_elements"], parameters)
+        return places
+
+
+async def _write(
+    tx: Tx,
+    client: str,
+    documents: Sequence[NewDocument],
+    compress_from_bytes: int,
+    abandoned_epochs: Collection[int],
+) -> dict[str, Place]:
     kept = [compress(document.content, from_bytes=compress_from_bytes) for document in documents]
     cursor = await tx.execute(
         SQL["write_documents"],

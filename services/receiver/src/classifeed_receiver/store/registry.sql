@@ -38,6 +38,13 @@ SELECT %(client)s, 1, shard, last_idx + 1 - row_number() OVER (PARTITION BY shar
   FROM written JOIN counted USING (shard)
 RETURNING pk, shard, idx
 
+-- name: trace_elements
+-- Of elements that this transaction has written; so few have a trace that the statement above is spared the column.
+UPDATE elements e
+   SET traceparent = n.traceparent
+  FROM unnest(%(shards)s::smallint[], %(idxs)s::bigint[], %(traceparents)s::text[]) AS n (shard, idx, traceparent)
+ WHERE e.client = %(client)s AND e.queue = 1 AND e.shard = n.shard AND e.idx = n.idx
+
 -- name: select_stored
 -- What the registry has for some keys; read after write_documents, by a statement of its own, so that it sees what won.
 SELECT d.pk, d.epoch, d.version, d.modify_timestamp, d.compression, d.document

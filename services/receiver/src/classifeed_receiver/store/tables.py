@@ -64,6 +64,8 @@ elements = sa.Table(
     sa.Column("epoch", sa.BigInteger, nullable=False),
     sa.Column("version", sa.BigInteger, nullable=False),
     sa.Column("modify_timestamp", sa.DateTime(timezone=True), nullable=False),
+    # W3C header of the trace that its document was pushed in; of a few elements only.
+    sa.Column("traceparent", sa.Text),
 )
 
 # Why elements failed, by the place they were read from; failed_idx is their place in the queue `failed`.

@@ -31,12 +31,14 @@ class QueueCursor(_message.Message):
     def __init__(self, queue: _Optional[_Union[IndexQueue, str]] = ..., shard: _Optional[int] = ..., idx: _Optional[int] = ...) -> None: ...
 
 class QueueElement(_message.Message):
-    __slots__ = ("position", "document")
+    __slots__ = ("position", "document", "traceparent")
     POSITION_FIELD_NUMBER: _ClassVar[int]
     DOCUMENT_FIELD_NUMBER: _ClassVar[int]
+    TRACEPARENT_FIELD_NUMBER: _ClassVar[int]
     position: QueueCursor
     document: _document_pb2.RawDocument
-    def __init__(self, position: _Optional[_Union[QueueCursor, _Mapping]] = ..., document: _Optional[_Union[_document_pb2.RawDocument, _Mapping]] = ...) -> None: ...
+    traceparent: str
+    def __init__(self, position: _Optional[_Union[QueueCursor, _Mapping]] = ..., document: _Optional[_Union[_document_pb2.RawDocument, _Mapping]] = ..., traceparent: _Optional[str] = ...) -> None: ...
 
 class ReadElementsRequest(_message.Message):
     __slots__ = ("client", "cursors", "limit", "max_wait_ms")

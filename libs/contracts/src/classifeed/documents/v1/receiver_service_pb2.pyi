@@ -64,14 +64,24 @@ class PushResponse(_message.Message):
     def __init__(self, result: _Optional[_Union[PushResult, _Mapping]] = ..., position: _Optional[_Union[ShardPosition, _Mapping]] = ...) -> None: ...
 
 class PushBatchRequest(_message.Message):
-    __slots__ = ("client", "documents", "known_positions")
+    __slots__ = ("client", "documents", "known_positions", "traces")
     CLIENT_FIELD_NUMBER: _ClassVar[int]
     DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
     KNOWN_POSITIONS_FIELD_NUMBER: _ClassVar[int]
+    TRACES_FIELD_NUMBER: _ClassVar[int]
     client: str
     documents: _containers.RepeatedCompositeFieldContainer[_document_pb2.RawDocument]
     known_positions: _containers.RepeatedCompositeFieldContainer[ShardPosition]
-    def __init__(self, client: _Optional[str] = ..., documents: _Optional[_Iterable[_Union[_document_pb2.RawDocument, _Mapping]]] = ..., known_positions: _Optional[_Iterable[_Union[ShardPosition, _Mapping]]] = ...) -> None: ...
+    traces: _containers.RepeatedCompositeFieldContainer[DocumentTrace]
+    def __init__(self, client: _Optional[str] = ..., documents: _Optional[_Iterable[_Union[_document_pb2.RawDocument, _Mapping]]] = ..., known_positions: _Optional[_Iterable[_Union[ShardPosition, _Mapping]]] = ..., traces: _Optional[_Iterable[_Union[DocumentTrace, _Mapping]]] = ...) -> None: ...
+
+class DocumentTrace(_message.Message):
+    __slots__ = ("document", "traceparent")
+    DOCUMENT_FIELD_NUMBER: _ClassVar[int]
+    TRACEPARENT_FIELD_NUMBER: _ClassVar[int]
+    document: int
+    traceparent: str
+    def __init__(self, document: _Optional[int] = ..., traceparent: _Optional[str] = ...) -> None: ...
 
 class PushBatchResponse(_message.Message):
     __slots__ = ("results", "positions")

@@ -1,0 +1,17 @@
+"""Uploads and removals know the trace that they were acknowledged in."""
+
+from alembic import op
+
+revision = "20261128_2"
+down_revision = "20261128_1"
+PHASE = "pre"
+
+
+def upgrade() -> None:
+    op.execute("ALTER TABLE uploads ADD COLUMN trace_context jsonb")
+    op.execute("ALTER TABLE feed_deletions ADD COLUMN trace_context jsonb")
+
+
+def downgrade() -> None:
+    op.execute("ALTER TABLE uploads DROP COLUMN trace_context")
+    op.execute("ALTER TABLE feed_deletions DROP COLUMN trace_context")

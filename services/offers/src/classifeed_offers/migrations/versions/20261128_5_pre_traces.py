@@ -1,0 +1,15 @@
+"""A namespace knows the trace of its newest run, and since when that is its newest."""
+
+from alembic import op
+
+revision = "20261128_5"
+down_revision = "20261128_1"
+PHASE = "pre"
+
+
+def upgrade() -> None:
+    op.execute("ALTER TABLE task_heads ADD COLUMN trace_context jsonb, ADD COLUMN moved_at timestamptz")
+
+
+def downgrade() -> None:
+    op.execute("ALTER TABLE task_heads DROP COLUMN trace_context, DROP COLUMN moved_at")

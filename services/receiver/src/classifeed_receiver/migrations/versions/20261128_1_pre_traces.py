@@ -1,0 +1,15 @@
+"""Some elements know the trace that their document was pushed in."""
+
+from alembic import op
+
+revision = "20261128_1"
+down_revision = "20261122_2"
+PHASE = "pre"
+
+
+def upgrade() -> None:
+    op.execute("ALTER TABLE elements ADD COLUMN traceparent text")
+
+
+def downgrade() -> None:
+    op.execute("ALTER TABLE elements DROP COLUMN traceparent")
