@@ -69,7 +69,7 @@ def main(
         service,
         level=settings.log_level,
         as_json=settings.log_json,
-        zone=settings.zone,
+        zone=settings.log_zone,
         log_file=_file(settings, settings.log_path, settings.log_file_name or f"{service}.log"),
         audit_file=_file(settings, settings.audit_log_path, settings.audit_log_file_name or f"{service}-audit.log"),
     )
@@ -101,14 +101,14 @@ def version_of(service: str) -> str:
 def _file(settings: ServiceSettings, folder: Path | None, name: str) -> RotatedFile | None:
     if folder is None:
         return None
-    return RotatedFile(folder / name, Rotation.parse(settings.log_rotation), settings.zone)
+    return RotatedFile(folder / name, Rotation.parse(settings.log_rotation), settings.log_zone)
 
 
 def _metric_lines(service: str, settings: ServiceSettings) -> AbstractContextManager[object]:
     file = _file(settings, settings.metric_path, settings.metric_file_name or f"{service}-metrics.jsonl")
     if file is None:
         return nullcontext()
-    return MetricFile(file, service=service, interval_s=settings.metric_interval_s, zone=settings.zone)
+    return MetricFile(file, service=service, interval_s=settings.metric_interval_s, zone=settings.log_zone)
 
 
 def _migrate(
