@@ -209,7 +209,7 @@ async def test_a_decision_between_two_looks_of_a_newer_task_has_its_turn_first(r
 
     async def decide_first(tx, key):
         await decide(runner, held, REJECT)
-        await real(tx, key)
+        return await real(tx, key)
 
     monkeypatch.setattr(tasks, "supersede_held", decide_first)
     with pytest.raises(Snooze):

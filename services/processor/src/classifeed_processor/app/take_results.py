@@ -12,7 +12,7 @@ import structlog
 from classifeed.feeds.v1 import offer_results_pb2, task_pb2
 from classifeed.feeds.v1.load_pb2 import HoldReason, OfferError
 from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT
-from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, RunCheckResult, TaskEndResult
+from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, RunCheckResult, TaskEndOutcome, TaskEndResult
 from classifeed_common.db import Tx
 from classifeed_jobs import JobStore
 from classifeed_processor.app.finish_task import begin_next, finish_task
@@ -28,6 +28,7 @@ _HELD: Final = task_pb2.TASK_STATUS_HELD
 # What a canceled load had on its way is applied, so it counts.
 _COUNTED: Final = frozenset({_IN_PROGRESS, task_pb2.TASK_STATUS_CANCELED})
 _DECIDED: Final = frozenset({HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT})
+_OUTCOMES: Final = {number: name.removeprefix("TASK_END_OUTCOME_").lower() for name, number in TaskEndOutcome.items()}
 _LOST_REPLIES: Final = (
     "The load has arrived as a whole. What became of the offers in {} of its parts was lost on the way back, "
     "so the counts and issues are too low."
@@ -107,7 +108,8 @@ class _Taking:
         if task is None or task.phase != task_pb2.TASK_PHASE_SENT:
             return
         key = _key(answer)
-        _log.info("task.answered", task=key.name, run=answer.run, outcome=answer.outcome)
+        outcome = _OUTCOMES.get(answer.outcome, "unknown")
+        _log.info("feeds.load.answered", task=key.name, run=answer.run, outcome=outcome)
         match answer.outcome:
             case offer_results_pb2.TASK_END_OUTCOME_COMPLETED:
                 await self._complete(key, task, answer)
@@ -122,7 +124,7 @@ class _Taking:
                 if task.status == _HELD or task.decision in _DECIDED:
                     return  # the reply to an end that was said before the decision
                 _log.warning(
-                    "task.held",
+                    "feeds.load.held",
                     task=key.name,
                     reasons=[HoldReason.Name(reason).removeprefix("HOLD_REASON_") for reason in answer.hold.reasons],
                     removals=answer.hold.removals,
