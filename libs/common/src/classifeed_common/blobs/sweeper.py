@@ -11,6 +11,7 @@ from prometheus_client import Counter
 from classifeed_common.blobs.refs import GRACE_S, BlobRefs
 from classifeed_common.blobs.store import BlobStore
 from classifeed_common.db import Database
+from classifeed_common.fault_log import log_fault
 from classifeed_common.waiting import wait_for_event
 
 DELETED: Final = Counter("classifeed_blobs_deleted", "Files deleted after their grace time", ("schema",))
@@ -51,7 +52,7 @@ class BlobSweeper:
                 while not stop.is_set() and await self._sweep():
                     pass
             except Exception as error:  # noqa: BLE001 - whatever it is, the files can wait
-                _log.warning("blobs.sweep.failed", error=repr(error))
+                log_fault(_log, "blobs.sweep.failed", error, retry_in_s=self._sweep_every_s)
             await wait_for_event(stop, self._sweep_every_s)
 
     async def _audit(self) -> None:

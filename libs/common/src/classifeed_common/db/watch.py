@@ -13,6 +13,7 @@ from prometheus_client import Counter
 from classifeed_common.db.connection import WatchedConnection
 from classifeed_common.db.conninfo import UNANSWERED_S
 from classifeed_common.db.probe import Asking, Pooled, Probe, Session, Verdict
+from classifeed_common.errors import name_fault
 
 _log = structlog.get_logger(__name__)
 
@@ -217,6 +218,6 @@ class ConnectionWatch:
                 schema=self._schema,
                 statements=len(silences),
                 silent_s=longest_s,
-                error=f"{type(error).__name__}: {error}".strip(),
+                error=name_fault(error),
             )
         self._is_silent = True

@@ -16,6 +16,8 @@ from typing import NoReturn, TypeVar
 
 import structlog
 
+from classifeed_common.errors import name_fault
+from classifeed_common.fault_log import log_fault
 from classifeed_common.log_files import RotatedFile
 from classifeed_common.log_rotation import Rotation
 from classifeed_common.logging import configure_logging
@@ -155,8 +157,8 @@ async def _run(
         return await runner.run(stop, selected)
     except StartError:
         raise
-    except Exception:  # noqa: BLE001 whatever it was, the log has it and the supervisor starts us again
-        _log.exception("failed while starting or stopping", pid=os.getpid())
+    except Exception as error:  # noqa: BLE001 whatever it was, the log has it and the supervisor starts us again
+        log_fault(_log, "runner.failed", error, pid=os.getpid())
         return 1
 
 
@@ -164,7 +166,7 @@ async def _check(runner: ServiceRunner) -> int:
     try:
         missing = await runner.check()
     except Exception as error:  # noqa: BLE001 that something cannot be opened is what was asked for
-        missing = {"start": f"{type(error).__name__}: {error}"}
+        missing = {"start": name_fault(error)}
     for name, fault in missing.items():
         say(f"{name}: {fault}")
     return 1 if missing else 0
