@@ -6,19 +6,24 @@ from collections.abc import Iterator, MutableMapping
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
 from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_CONFIRM
+from classifeed.feeds.v1.offer_results_pb2 import OfferCounts
 from classifeed_common.errors import Unavailable
 from classifeed_jobs import JobStore
 from classifeed_processor.app.cancel_task import cancel_task
 from classifeed_processor.app.decide_task import decide_task
 from classifeed_processor.app.finish_task import finish_task
+from classifeed_processor.app.report_load import report_offers
+from classifeed_processor.metrics import OFFERS
 
 from .inline import BROKEN, GOOD
 
 Lines = list[MutableMapping[str, Any]]
+_ENDS = ("succeeded", "failed", "canceled")
 
 
 @pytest.fixture
@@ -89,13 +94,13 @@ async def test_a_held_load_ends_once_it_is_decided_about_or_replaced(runner, lin
     runner.owner.removals = 30
     first, second = await runner.upload("u1"), await runner.upload("u2")
     await runner.run(first)
-    assert told(lines, first) == ["started"]
+    assert told(lines, first) == ["started", "held"]
     assert last(lines, "held")["removals"] == 30
     await runner.run(second)
-    assert told(lines, first) == ["started", "ended superseded"]
+    assert told(lines, first) == ["started", "held", "ended superseded"]
     await decide_task(runner.db, JobStore(), second, HOLD_DECISION_CONFIRM, timeout_s=60)
     await runner.run(second)
-    assert told(lines, second) == ["started", "ended succeeded"]
+    assert told(lines, second) == ["started", "held", "ended succeeded"]
     assert last(lines, "ended")["removed"] == 30
 
 
@@ -133,3 +138,41 @@ async def test_an_end_that_did_not_commit_or_comes_too_late_is_not_told(runner, 
 async def test_replies_name_what_they_say(runner, lines):
     await runner.run(await runner.upload("u1"))
     assert last(lines, "answered")["outcome"] == "completed"
+
+
+async def test_loads_and_their_offers_are_counted_each_once(runner):
+    def value(name: str, **labels: str) -> float:
+        return REGISTRY.get_sample_value(f"classifeed_{name}", labels) or 0.0
+
+    def counts() -> list[float]:
+        return [
+            *(value("loads_total", kind="load", status=status) for status in _ENDS),
+            value("loads_total", kind="delete", status="succeeded"),
+            *(value("load_duration_seconds_count", kind="load", status=status) for status in _ENDS),
+            *(value("offers_total", outcome=outcome) for outcome in ("added", "removed")),
+        ]
+
+    before = counts()
+    good = await runner.upload("u1")
+    await runner.run(good)
+    await runner.run(good)
+    await runner.run(await runner.upload("u2", source_sha256=BROKEN))
+    await cancel_task(runner.db, await runner.upload("u3"), timeout_s=60)
+    runner.owner.removals = 30
+    await runner.run(await runner.remove(2))
+    grown = [now - then for now, then in zip(counts(), before, strict=True)]
+    # What was canceled before it began has had no duration.
+    assert grown == [1, 1, 1, 1, 1, 1, 0, 2, 30]
+
+
+async def test_offers_of_a_reply_that_did_not_commit_are_not_counted(runner):
+    async def report_and_fail() -> None:
+        async with runner.db.transaction() as tx:
+            report_offers(tx, OfferCounts(added=5))
+            raise LookupError
+
+    added = OFFERS.labels("added")._value
+    before = added.get()
+    with pytest.raises(LookupError):
+        await report_and_fail()
+    assert added.get() == before

@@ -9,10 +9,10 @@ from typing import Final, TypeVar
 
 import structlog
 
+from classifeed_common import metrics
 from classifeed_common.db import is_passing_fault
 from classifeed_common.errors import DomainError, Unavailable, name_fault
 from classifeed_common.fault_log import log_fault
-from classifeed_common.kafka import metrics
 from classifeed_common.kafka.positions import LogLost, ZombieConsumer
 from classifeed_common.kafka.reader import PartitionReader
 

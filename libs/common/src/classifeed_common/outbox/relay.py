@@ -8,13 +8,13 @@ from contextlib import suppress
 from typing import Any, Final
 
 import structlog
-from prometheus_client import Counter, Gauge
 
 from classifeed_common.db import Database, load_queries
 from classifeed_common.fault_log import log_fault
 from classifeed_common.kafka.producer import KafkaProducer
 from classifeed_common.kafka.records import Message
 from classifeed_common.lease import Lease, LeaseLost, Leases
+from classifeed_common.metrics import OUTBOX_OLDEST_AGE, OUTBOX_SENT
 from classifeed_common.outbox.cursor import OutboxCursor
 from classifeed_common.outbox.outbox import Outbox
 from classifeed_common.waiting import wait_for_event
@@ -28,11 +28,6 @@ _COUNT: Final = _SQL["count_waiting"]
 
 _FIRST_PAUSE_S: Final = 0.01
 _STOP_GRACE_S: Final = 2.0
-
-SENT: Final = Counter("classifeed_outbox_sent_messages", "Messages acknowledged by Kafka", ("schema", "shard"))
-OLDEST_AGE: Final = Gauge(
-    "classifeed_outbox_oldest_age_seconds", "Age of the oldest message that waits to be sent", ("schema", "shard")
-)
 
 
 class Relay:
@@ -164,7 +159,7 @@ class Relay:
             parameters = {"shard": self._shard, "after": after, "limit": self._max_messages}
             rows = await (await tx.execute(_READ, parameters)).fetchall()
             self._cursor.read(after)
-        OLDEST_AGE.labels(self._db.schema, str(self._shard)).set(rows[0][-1] if rows else 0.0)
+        OUTBOX_OLDEST_AGE.labels(self._db.schema, str(self._shard)).set(rows[0][-1] if rows else 0.0)
         if not rows:
             self._cursor.removed(0, is_whole=True)
             return 0
@@ -173,7 +168,7 @@ class Relay:
         async with self._db.connection() as connection:
             await connection.execute(_REMOVE, {"shard": self._shard, "ids": [row[0] for row in rows]})
         self._cursor.removed(rows[-1][0], is_whole=len(rows) < self._max_messages)
-        SENT.labels(self._db.schema, str(self._shard)).inc(len(rows))
+        OUTBOX_SENT.labels(self._db.schema, str(self._shard)).inc(len(rows))
         return len(rows)
 
     @property

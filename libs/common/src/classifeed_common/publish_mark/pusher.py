@@ -5,24 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any
 
 import structlog
-from prometheus_client import Counter
 
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import DomainError
 from classifeed_common.fault_log import log_fault
 from classifeed_common.lease import Lease, LeaseKeeper, LeaseLost, Leases
+from classifeed_common.metrics import PUBLISHED
 from classifeed_common.publish_mark.cursor import DueCursor
 from classifeed_common.publish_mark.refusals import Refusals
 from classifeed_common.waiting import wait_for_event
 
 Row = tuple[Any, ...]
 
-PUSHED: Final = Counter(
-    "classifeed_published_rows", "Rows that were pushed to another service, by whether it took them", ("name", "taken")
-)
 _FIRST_PAUSE_S = 0.02
 _FIRST_BACKOFF_S = 0.1
 _MOST_REFUSALS_IN_BATCHES = 10
@@ -194,8 +191,8 @@ class MarkPusher:
                 self._refusals.settle(identity)
             else:
                 self._refusals.refuse(identity, now_s)
-        PUSHED.labels(self._name, "yes").inc(len(done))
-        PUSHED.labels(self._name, "no").inc(len(rows) - len(done))
+        PUBLISHED.labels(self._name, "yes").inc(len(done))
+        PUBLISHED.labels(self._name, "no").inc(len(rows) - len(done))
         if done:
             values = {f"{column}s": [row[place] for row in done] for place, column in enumerate(columns)}
             async with self._db.transaction() as tx:

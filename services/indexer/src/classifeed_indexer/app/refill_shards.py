@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Final, Protocol
 
 import structlog
-from prometheus_client import Counter
 
 from classifeed_common.db import is_passing_fault
 from classifeed_common.errors import DomainError, FailedPrecondition
@@ -17,13 +16,10 @@ from classifeed_common.waiting import wait_for_event
 from classifeed_indexer.app.reposition_shard import lost_queue
 from classifeed_indexer.clients.receiver import QueueEnds, Receiver
 from classifeed_indexer.domain.shards import EMERGENCY, ShardQueue
+from classifeed_indexer.metrics import REFILLED
 from classifeed_indexer.store.refills import Refill, Refills
 
 _log = structlog.get_logger(__name__)
-
-REFILLED: Final = Counter(
-    "classifeed_indexer_refilled_documents", "Documents put into the queue `emergency` by refills", ("client",)
-)
 
 _POLL_S: Final = 1.0
 

@@ -6,13 +6,19 @@ with it; the task has it all.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import structlog
 
+from classifeed.feeds.v1.load_pb2 import HoldReason, LoadHold
+from classifeed.feeds.v1.offer_results_pb2 import OfferCounts
 from classifeed_common.db import Tx, after_commit
+from classifeed_common.enum_names import name_of
+from classifeed_processor.domain.statistics import OUTCOMES
 from classifeed_processor.domain.tasks import TaskKey
+from classifeed_processor.metrics import LOAD_DURATION, LOADS, OFFERS
 from classifeed_processor.store.loads import Load, read_load
 
 _log = structlog.get_logger(__name__)
@@ -35,8 +41,21 @@ def report_resumption(tx: Tx, key: TaskKey, run: int) -> None:
     after_commit(tx, partial(_log.info, "feeds.load.resumed", **_names(key), run=run, begins_anew=False))
 
 
+def report_held(tx: Tx, key: TaskKey, hold: LoadHold) -> None:
+    """Tell that a load waits for a decision, in the transaction that holds it."""
+    counts = {"removals": hold.removals, "offers": hold.offers, "changes": hold.changes}
+    reasons = [name_of(HoldReason, reason) for reason in hold.reasons]
+    after_commit(tx, partial(_log.warning, "feeds.load.held", **_names(key), reasons=reasons, **counts))
+
+
+def report_offers(tx: Tx, counts: OfferCounts) -> None:
+    """Count what became of the offers of a batch, in the transaction that takes its reply in."""
+    found = {outcome: getattr(counts, outcome) for outcome in OUTCOMES}
+    after_commit(tx, partial(_count_offers, found))
+
+
 async def report_end(tx: Tx, key: TaskKey) -> None:
-    """Tell how a load has ended, in the transaction that ends it."""
+    """Tell and count how a load has ended, in the transaction that ends it."""
     after_commit(tx, partial(_tell_end, key, await read_load(tx, key)))
 
 
@@ -61,6 +80,11 @@ def _tell_begin(key: TaskKey, run: int, load: Load, *, is_first: bool) -> None:
 
 
 def _tell_end(key: TaskKey, load: Load) -> None:
+    labels = load.kind_name, load.status_name
+    LOADS.labels(*labels).inc()
+    if load.duration_s is not None:
+        LOAD_DURATION.labels(*labels).observe(load.duration_s)
+    _count_offers({"removed": load.counts["removed"]})
     _log.info(
         "feeds.load.ended",
         **_names(key),
@@ -74,6 +98,12 @@ def _tell_end(key: TaskKey, load: Load) -> None:
         waited_s=_rounded(load.waited_s),
         duration_s=_rounded(load.duration_s),
     )
+
+
+def _count_offers(counts: Mapping[str, int]) -> None:
+    for outcome, count in counts.items():
+        if count:
+            OFFERS.labels(outcome).inc(count)
 
 
 def _rounded(seconds: float | None) -> float | None:

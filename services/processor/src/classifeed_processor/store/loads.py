@@ -8,6 +8,7 @@ from psycopg.rows import class_row
 
 from classifeed.feeds.v1.task_pb2 import FeedStatistics, TaskKind, TaskStatus
 from classifeed_common.db import Tx, load_queries
+from classifeed_common.enum_names import name_of
 from classifeed_processor.domain.tasks import TaskKey
 
 _READ_LOAD = load_queries(__package__, "loads.sql")["read_load"]
@@ -39,12 +40,12 @@ class Load:
     @property
     def kind_name(self) -> str:
         """Its kind in lower case, without the prefix."""
-        return TaskKind.Name(self.kind).removeprefix("TASK_KIND_").lower()
+        return name_of(TaskKind, self.kind)
 
     @property
     def status_name(self) -> str:
         """Its status in lower case, without the prefix."""
-        return TaskStatus.Name(self.status).removeprefix("TASK_STATUS_").lower()
+        return name_of(TaskStatus, self.status)
 
     @property
     def source(self) -> str:
