@@ -14,7 +14,7 @@ import pytest
 from pydantic_settings import BaseSettings
 
 from classifeed_jobs.metrics import SCHEDULE_AGE
-from classifeed_processor.app.watch_held import OLDEST_HELD
+from classifeed_processor.metrics import OLDEST_HELD
 from tests.charts.conftest import ROOT, SERVICES, Manifests
 
 Render = Callable[..., Manifests]

@@ -13,7 +13,7 @@ spec:
       rules:
         - alert: ClassifeedTablesPastTheirBound
           # Every process that reaps shows the same figure; one that has stopped shows none.
-          expr: max(job_schedule_success_age_seconds{schedule="{{ .Chart.Name }}.clean-up"}) > {{ mul .Values.alerts.cleanUpHours 3600 }}
+          expr: max(classifeed_job_schedule_success_age_seconds{schedule="{{ .Chart.Name }}.clean-up"}) > {{ mul .Values.alerts.cleanUpHours 3600 }}
           for: 15m
           labels:
             severity: warning
@@ -25,7 +25,7 @@ spec:
               have been removed since then is still kept.
             runbook: docs/how-to/tables-past-their-bound.md
         - alert: ClassifeedTablesUnobserved
-          expr: absent(job_schedule_success_age_seconds{schedule="{{ .Chart.Name }}.clean-up"})
+          expr: absent(classifeed_job_schedule_success_age_seconds{schedule="{{ .Chart.Name }}.clean-up"})
           for: 30m
           labels:
             severity: warning
@@ -37,7 +37,7 @@ spec:
 {{- with .Values.alerts.heldHours }}
         - alert: ClassifeedLoadsHeld
           # Every process that watches shows the same figure.
-          expr: max(classifeed_processor_held_oldest_age_seconds) > {{ mul . 3600 }}
+          expr: max(classifeed_loads_held_oldest_age_seconds) > {{ mul . 3600 }}
           for: 15m
           labels:
             severity: warning

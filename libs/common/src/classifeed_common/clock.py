@@ -6,8 +6,13 @@ import asyncio
 import heapq
 import itertools
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Protocol
+
+
+def stamp(zone: tzinfo = UTC) -> str:
+    """Return the present time as logs and metrics in files have it: ISO 8601 to the microsecond, UTC as `Z`."""
+    return datetime.now(zone).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 class Clock(Protocol):

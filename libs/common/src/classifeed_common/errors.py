@@ -130,3 +130,9 @@ def kind_of(error: DomainError) -> tuple[StatusCode, int]:
         if cls in KINDS:
             return KINDS[cls]
     return KINDS[Internal]
+
+
+def name_fault(error: BaseException) -> str:
+    """Return `Type: words` of an error, in one line."""
+    words = " ".join(str(error).split())
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__

@@ -9,11 +9,12 @@ import logging
 import os
 import sys
 from collections.abc import MutableMapping
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, tzinfo
 from typing import Any, Final, TextIO
 
 import structlog
 
+from classifeed_common.clock import stamp
 from classifeed_common.log_files import RotatedFile
 from classifeed_common.telemetry import trace_ids
 
@@ -53,7 +54,7 @@ def configure_logging(
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         _add_trace,
-        structlog.processors.TimeStamper(fmt="iso", utc=True) if zone is UTC else _Clock(zone),
+        _Clock(zone),
     ]
     # Plain traces only: those of rich and of structlog's dictionaries show local variables, which hold passwords and
     # the texts of users.
@@ -100,13 +101,16 @@ def _formatter(shared: list[Any], last: list[Any]) -> logging.Formatter:
 
 
 class _Clock:
-    """Stamps lines with the time of a zone, with its offset: moments stay clear whatever zone a reader expects."""
+    """Stamps lines with the time of a zone, with its offset: moments stay clear whatever zone a reader expects.
+
+    The zone of the machine plays no part.
+    """
 
     def __init__(self, zone: tzinfo) -> None:
         self._zone = zone
 
     def __call__(self, _: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-        event["timestamp"] = datetime.now(self._zone).isoformat(timespec="microseconds")
+        event["timestamp"] = stamp(self._zone)
         return event
 
 

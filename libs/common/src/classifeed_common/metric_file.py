@@ -7,12 +7,14 @@ import logging
 import os
 import threading
 from collections.abc import Iterator
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from types import TracebackType
 from typing import Any, Self
 
 from prometheus_client import REGISTRY
 from prometheus_client.metrics_core import Metric
+
+from classifeed_common.clock import stamp
 
 _Series = tuple[tuple[str, str], ...]
 
@@ -55,7 +57,7 @@ class MetricFile:
 
     def _write(self) -> None:
         head = {
-            "timestamp": datetime.now(self._zone).isoformat(timespec="milliseconds"),
+            "timestamp": stamp(self._zone),
             "service": self._service,
             "pid": os.getpid(),
         }

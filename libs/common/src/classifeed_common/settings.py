@@ -6,7 +6,6 @@ import sys
 from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any, Literal, NoReturn, Self, TypeVar, cast
-from zoneinfo import ZoneInfo
 
 from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
@@ -78,7 +77,7 @@ class ServiceSettings(LogFileSettings):
     log_json: bool = Field(default=True, description="Logs as JSON; otherwise for reading on a terminal.")
     time_zone: ZoneName = Field(
         default="UTC",
-        description="Clock of logs, metrics in files, and job schedules that name none: an IANA name.",
+        description="Clock of job schedules that name none: an IANA name.",
     )
     metric_interval_s: float = Field(
         default=60, gt=0, le=86400, description="How often metrics go into their file, in seconds."
@@ -102,9 +101,9 @@ class ServiceSettings(LogFileSettings):
         return values
 
     @property
-    def zone(self) -> tzinfo:
-        """Returns the clock of `time_zone`."""
-        return UTC if self.time_zone == "UTC" else ZoneInfo(self.time_zone)
+    def log_zone(self) -> tzinfo:
+        """Returns the clock of logs and of metrics in files."""
+        return UTC
 
     @property
     def further_schemas(self) -> tuple[str, ...]:

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextvars import ContextVar
 
 import psycopg
 import pytest
 from psycopg_pool import PoolClosed, PoolTimeout
 
-from classifeed_common.db import Database, is_passing_fault
+from classifeed_common.db import Database, Tx, after_commit, is_passing_fault
 
 
 async def test_a_transaction_commits_at_its_end_and_rolls_back_on_an_error(database: Database) -> None:
@@ -193,3 +194,36 @@ async def test_names_are_looked_for_in_further_schemas_after_the_own(database: D
         assert await (await connection.execute("SELECT to_regclass('test.test_or_beside')::text")).fetchone() != (None,)
     with pytest.raises(ValueError, match="no plain lower-case name"):
         Database(database_dsn, schema="test", further_schemas=["x; DROP"], application_name="joined")
+
+
+async def test_what_tells_of_an_effect_is_told_after_the_commit_and_of_none_that_was_rolled_back(
+    database: Database,
+) -> None:
+    told: list[str] = []
+    of: ContextVar[str] = ContextVar("of", default="nobody")
+
+    async def fail(tx: Tx) -> None:
+        async with tx.transaction():
+            after_commit(tx, lambda: told.append("savepoint"))
+            raise LookupError
+
+    async with database.transaction() as tx:
+        of.set("anna")
+        after_commit(tx, lambda: told.append(f"of {of.get()}"))
+        of.set("later")
+        with pytest.raises(LookupError):
+            await fail(tx)
+        async with tx.transaction():
+            after_commit(tx, lambda: told.append("inner"))
+        assert told == []
+    assert told == ["of anna", "inner"]
+
+    async def fail_alone() -> None:
+        async with database.transaction() as tx:
+            await fail(tx)
+
+    with pytest.raises(LookupError):
+        await fail_alone()
+    async with database.transaction() as tx:  # on the same pooled connection
+        pass
+    assert told == ["of anna", "inner"]

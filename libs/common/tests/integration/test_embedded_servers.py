@@ -103,6 +103,7 @@ def test_kafka_keeps_acknowledged_messages_over_sigkill(kafka: EmbeddedKafka) ->
     kafka.kill()
     kafka.start(300)
     assert kafka.port == port
+    assert b"-Duser.timezone=UTC" in Path(f"/proc/{kafka.pid}/cmdline").read_bytes().split(b"\0"), "its log"
     _produce(kafka.bootstrap, "embedded.kill", [b"after"])
     assert sorted(_read(kafka.bootstrap, "embedded.kill", 1001)) == sorted(
         [b"%d" % n for n in range(1000)] + [b"after"]
@@ -126,6 +127,7 @@ def test_s3_stores_lists_and_refuses_strangers(s3: EmbeddedS3) -> None:
     assert answer.read() == body
     answer.close()
     assert [item.object_name for item in client.list_objects("embedded", recursive=True)] == ["a/b"]
+    assert b"TZ=UTC" in Path(f"/proc/{s3.pid}/environ").read_bytes().split(b"\0"), "its log"
     stranger = Minio(host, access_key=s3.access_key, secret_key="wrong", secure=False)
     with pytest.raises(Exception, match=r"(?i)signature|access|denied"):
         stranger.stat_object("embedded", "a/b") and stranger.get_object("embedded", "a/b")

@@ -115,7 +115,7 @@ async def test_a_running_service_answers_everywhere(tmp_path: Path) -> None:
         assert (ready.status_code, ready.json()["version"]) == (200, "1.2.3")
         assert ready.json()["roles"] == ["relay", "serve", "sweep"]
         assert (await get(runner, "/backlog")).json() == {"items": {"relay.outbox": 3}, "total": 3}
-        assert 'backlog_items{item="relay.outbox"} 3.0' in (await get(runner, "/metrics")).text
+        assert 'classifeed_backlog_items{item="relay.outbox"} 3.0' in (await get(runner, "/metrics")).text
         assert (await get(runner, "/hello")).text == "hi"
         stop.set()
         assert await task == 0
@@ -207,10 +207,12 @@ async def test_what_a_role_cannot_go_on_with_is_named_while_it_serves() -> None:
         assert answer.json()["blocked"] == {"requests": found}
         assert list(answer.json()["since"]) == ["requests: feeds.offer-requests.v1[3]"]
         assert await health_of(runner) == HealthCheckResponse.SERVING
-        assert 'role_blocked_items{role="requests"} 1.0' in (await get(runner, "/metrics")).text
+        assert 'classifeed_role_blocked_items{role="requests"} 1.0' in (await get(runner, "/metrics")).text
         found = {}
         assert (await get(runner, "/health/ready")).json()["status"] == "ready"
-        assert "role_blocked_items{" not in (await get(runner, "/metrics")).text, "a gauge of what is over goes away"
+        assert "classifeed_role_blocked_items{" not in (await get(runner, "/metrics")).text, (
+            "a gauge of what is over goes away"
+        )
 
 
 async def test_a_drain_says_not_serving_while_calls_are_still_taken(rpc_channel: OpenChannel) -> None:
@@ -278,7 +280,7 @@ async def test_a_role_that_does_not_end_is_cancelled_after_the_grace() -> None:
 
 
 def failures_counted(role: str) -> float:
-    return REGISTRY.get_sample_value("role_failures_total", {"role": role}) or 0.0
+    return REGISTRY.get_sample_value("classifeed_role_failures_total", {"role": role}) or 0.0
 
 
 @pytest.mark.parametrize("fault", ["raises", "returns"])

@@ -14,7 +14,7 @@ from psycopg_pool import AsyncConnectionPool
 from psycopg_pool.pool_async import AddConnection
 
 from classifeed_common.db import Database, ResponseLost, Tx, is_passing_fault
-from classifeed_common.db.watch import DEAD
+from classifeed_common.metrics import DB_DEAD_CONNECTIONS
 from classifeed_common.runner.parts import database_of
 from classifeed_common.testing.recovery import Stopwatch, until
 from classifeed_common.testing.rpc import settings_for
@@ -35,7 +35,7 @@ async def things(database: Database) -> Database:
 
 
 def dead() -> float:
-    return DEAD.labels("test")._value.get()
+    return DB_DEAD_CONNECTIONS.labels("test")._value.get()
 
 
 async def add(db: Database) -> None:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import structlog
 
-from classifeed_common.db import Tx, is_passing_fault
+from classifeed_common.db import Tx
+from classifeed_common.fault_log import log_fault
 from classifeed_jobs.claiming import ClaimAnswer, Turn, claim_jobs
 from classifeed_jobs.claims import Claim, Place
 from classifeed_jobs.due import DueLooks
@@ -108,8 +109,7 @@ class Claimer:
                 await self._look()
                 fault_wait_s = _FAULT_FIRST_S
             except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
-                log = _log.warning if is_passing_fault(error) else _log.exception
-                log("worker.claim.failed", error=f"{type(error).__name__}: {error}", retry_in_s=fault_wait_s)
+                log_fault(_log, "worker.claim.failed", error, retry_in_s=fault_wait_s)
                 self._next_look_s = time.monotonic() + fault_wait_s
                 fault_wait_s = min(_FAULT_LONGEST_S, fault_wait_s * 2)
             await self._wait()

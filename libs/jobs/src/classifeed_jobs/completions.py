@@ -9,6 +9,7 @@ from typing import Any
 import structlog
 
 from classifeed_common.db import Database, is_passing_fault
+from classifeed_common.fault_log import log_fault
 from classifeed_jobs.claims import FAILED, KEPT, ClaimKey, Ending, Place, end_claims, finish_claims
 from classifeed_jobs.failure_hooks import HookFailed, hook_tasks
 from classifeed_jobs.metrics import ENDS_REFUSED
@@ -112,7 +113,7 @@ class Completions:
                 if not is_passing_fault(error):
                     await self._write_apart(batch, error)
                     return
-                _log.warning("worker.complete.failed", jobs=len(batch), error=str(error), retry_in_s=wait_s)
+                log_fault(_log, "worker.complete.failed", error, retry_in_s=wait_s, jobs=len(batch))
             await asyncio.sleep(wait_s)
             wait_s = min(_LONGEST_WAIT_S, wait_s * 2)
         _report(refused, is_repeated=attempts > 1)

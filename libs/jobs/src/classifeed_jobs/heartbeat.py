@@ -9,6 +9,7 @@ from uuid import UUID
 import structlog
 
 from classifeed_common.db import Tx
+from classifeed_common.fault_log import log_fault
 from classifeed_jobs.claims import RETURNED, ClaimKey, Ending, save_progress
 from classifeed_jobs.completions import Completions
 from classifeed_jobs.lease_row import LeaseRow
@@ -72,7 +73,7 @@ class Heartbeat:
                     await self._beat()
                 wait_s = self._period_s()
             except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
-                _log.warning("worker.heartbeat.failed", error=f"{type(error).__name__}: {error}", retry_in_s=_RETRY_S)
+                log_fault(_log, "worker.heartbeat.failed", error, retry_in_s=min(_RETRY_S, self._period_s()))
                 wait_s = _RETRY_S
                 await asyncio.sleep(min(wait_s, self._period_s()))
                 continue

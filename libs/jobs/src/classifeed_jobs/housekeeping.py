@@ -10,7 +10,8 @@ from typing import Final
 
 import structlog
 
-from classifeed_common.db import Database, is_passing_fault, load_queries
+from classifeed_common.db import Database, load_queries
+from classifeed_common.fault_log import log_fault
 from classifeed_jobs.metrics import JOBS, OLDEST, SCHEDULE_AGE, WORKERS
 from classifeed_jobs.pacing import Pace
 from classifeed_jobs.retention import Archive, Retention
@@ -85,9 +86,9 @@ class Housekeeping:
                         await chore.do()
                     chore.next_s = time.monotonic() + max(chore.period_s, chore.pace.due_in_s)
                 except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
-                    log = _log.warning if is_passing_fault(error) else _log.exception
-                    log("reaper.chore.failed", chore=chore.name, error=f"{type(error).__name__}: {error}")
-                    chore.next_s = time.monotonic() + min(_FAULT_WAIT_S, chore.period_s)
+                    wait_s = min(_FAULT_WAIT_S, chore.period_s)
+                    log_fault(_log, "reaper.chore.failed", error, retry_in_s=wait_s, chore=chore.name)
+                    chore.next_s = time.monotonic() + wait_s
             await asyncio.sleep(max(0.0, min(chore.next_s for chore in self._chores) - time.monotonic()))
 
     async def vacuum(self) -> None:

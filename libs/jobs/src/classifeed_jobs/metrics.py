@@ -1,6 +1,6 @@
 """Metrics of the jobs: of this process's runs, and of the tables, as its reaper last saw them.
 
-The error rate is that of `job_run_seconds_count` with outcome="failed" or "retry" to all of it.
+The error rate is that of `classifeed_job_run_seconds_count` with outcome="failed" or "retry" to all of it.
 """
 
 from __future__ import annotations
@@ -8,33 +8,54 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from prometheus_client import Counter, Gauge
-
+from classifeed_common.metric_set import MetricSet
 from classifeed_jobs.durations import Durations
 
+METRICS: Final = MetricSet()
+
+_QUEUE: Final = {"queue": "queue of the jobs"}
+
 RUN_DURATION: Final = Durations(
-    "job_run_seconds",
-    "Time from the start of a run to its end, by queue, task and outcome asked for.",
-    ("queue", "task", "outcome"),
+    METRICS,
+    "classifeed_job_run_seconds",
+    "Time from the start of a run to its end, by the outcome asked for.",
+    {
+        **_QUEUE,
+        "task": "registered task; `unknown` for all others",
+        "outcome": ("succeeded", "failed", "canceled", "retry", "fault", "snoozed", "returned", "lost"),
+    },
 )
 WAIT_DURATION: Final = Durations(
-    "job_wait_seconds", "Time from when a job was ready to its claim, by queue.", ("queue",)
+    METRICS, "classifeed_job_wait_seconds", "Time from when a job was ready to its claim.", _QUEUE
 )
-RUNNING: Final = Gauge("jobs_running", "Runs under way in this process, by queue.", ("queue",))
-ENDS_REFUSED: Final = Counter("job_ends_refused_total", "Ends that came too late: the claim was not held any more.")
-REAPED: Final = Counter(
-    "jobs_reaped_total", "Jobs taken back from silent processes, by what became of them.", ("outcome",)
+RUNNING: Final = METRICS.gauge("classifeed_jobs_running", "Runs under way in this process.", unit="runs", labels=_QUEUE)
+ENDS_REFUSED: Final = METRICS.counter(
+    "classifeed_job_ends_refused_total", "Ends that came too late: the claim was not held any more.", unit="ends"
 )
-JOBS: Final = Gauge(
-    "jobs_live", "Jobs that have not ended, by queue and state: ready, delayed, parked, running.", ("queue", "state")
+REAPED: Final = METRICS.counter(
+    "classifeed_jobs_reaped_total",
+    "Jobs taken back from silent processes, by what became of them.",
+    unit="jobs",
+    labels={"outcome": ("lost", "failed", "canceled")},
 )
-OLDEST: Final = Gauge("jobs_oldest_seconds", "How long the oldest ready job has been waiting, by queue.", ("queue",))
-SCHEDULE_AGE: Final = Gauge(
-    "job_schedule_success_age_seconds",
-    "For how long no job of a schedule has succeeded, by schedule; of those whose lock key is their name.",
-    ("schedule",),
+JOBS: Final = METRICS.gauge(
+    "classifeed_jobs_live",
+    "Jobs that have not ended.",
+    unit="jobs",
+    labels={**_QUEUE, "state": ("ready", "delayed", "parked", "running")},
 )
-WORKERS: Final = Gauge("job_workers", "Worker processes that have renewed their lease within a minute.")
+OLDEST: Final = METRICS.gauge(
+    "classifeed_jobs_oldest_seconds", "How long the oldest ready job has been waiting.", unit="seconds", labels=_QUEUE
+)
+SCHEDULE_AGE: Final = METRICS.gauge(
+    "classifeed_job_schedule_success_age_seconds",
+    "For how long no job of a schedule has succeeded; of schedules whose lock key is their name.",
+    unit="seconds",
+    labels={"schedule": "name of the schedule"},
+)
+WORKERS: Final = METRICS.gauge(
+    "classifeed_job_workers", "Worker processes that have renewed their lease within a minute.", unit="processes"
+)
 
 # Looking a child up by its labels costs more than counting; queues are few.
 running = cache(RUNNING.labels)

@@ -9,7 +9,8 @@ from uuid import UUID
 
 import structlog
 
-from classifeed_common.db import Database, Tx, is_passing_fault, load_queries
+from classifeed_common.db import Database, Tx, load_queries
+from classifeed_common.fault_log import log_fault
 from classifeed_common.waiting import wait_for_event
 from classifeed_jobs.claims import LOST, Ended, Ending, end_claims
 from classifeed_jobs.failure_hooks import HookFailed, hook_tasks
@@ -102,9 +103,8 @@ class Reaper:
                     wait_s = await self._wait_s()
             except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
                 self._was_blind = True
-                log = _log.warning if is_passing_fault(error) else _log.exception
-                log("reaper.failed", error=f"{type(error).__name__}: {error}")
                 wait_s = min(wait_s, 1.0)
+                log_fault(_log, "reaper.failed", error, retry_in_s=wait_s)
             await wait_for_event(stop, wait_s)
 
     async def reap(self) -> list[Ended]:

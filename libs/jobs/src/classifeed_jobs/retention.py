@@ -11,6 +11,7 @@ import structlog
 from psycopg import sql
 
 from classifeed_common.db import Database, Tx, load_queries
+from classifeed_common.errors import name_fault
 
 _log = structlog.get_logger("classifeed_jobs.retention")
 _SQL = load_queries("classifeed_jobs.sql", "housekeeping.sql")
@@ -114,7 +115,7 @@ class Archive:
         except (psycopg.errors.DuplicateTable, psycopg.errors.UndefinedTable):
             return False  # another process was faster
         except _BUSY as error:
-            _log.warning("reaper.partition.busy", what=what, error=str(error))
+            _log.warning("reaper.partition.busy", what=what, error=name_fault(error))
             return False
         _log.info("reaper.partition", what=what)
         return True

@@ -14,6 +14,8 @@ from typing import Any
 import structlog
 
 from classifeed_common.db import Database
+from classifeed_common.errors import name_fault
+from classifeed_common.fault_log import log_fault
 from classifeed_common.ids import new_incident
 from classifeed_common.passing import is_passing
 from classifeed_jobs.claims import (
@@ -75,7 +77,7 @@ class Run:
         except Exception as error:  # noqa: BLE001 - becomes the end of the run
             # A fault of the engine's own must not leave the claim without an end.
             _log.exception("worker.run.fault", job_id=str(self.claim.job_id))
-            return self._ending(RETRY, message=_describe(error), delay_s=30.0)
+            return self._ending(RETRY, message=name_fault(error), delay_s=30.0)
 
     async def _handle(self) -> Ending | None:
         if self.task is None:
@@ -169,15 +171,16 @@ class Run:
         return self._ending(SUCCEEDED, result=result)
 
     def _failed(self, task: Task, error: Exception) -> Ending:
-        job = {"job_id": str(self.claim.job_id), "task": task.name, "attempt": self.claim.attempt}
+        job: dict[str, Any] = {"job_id": str(self.claim.job_id), "task": task.name, "attempt": self.claim.attempt}
         if task.max_unknown_faults is None or is_passing(error):
-            _log.warning("worker.run.failed", **job, exc_info=True)
-            return self._retry(task, _describe(error), None)
+            ending = self._retry(task, name_fault(error), None)
+            log_fault(_log, "worker.run.failed", error, retry_in_s=ending.delay_s, **job)
+            return ending
         # It may be the same each time: then somebody has to look, and finds it by this id.
         incident = new_incident()
         _log.error("worker.run.unknown_fault", **job, incident=incident, exc_info=True)
         delay_s = task.backoff.delay_s(self.claim.attempt)
-        ending = self._ending(FAULT, f"incident {incident}: {_describe(error)}", delay_s=delay_s)
+        ending = self._ending(FAULT, f"incident {incident}: {name_fault(error)}", delay_s=delay_s)
         return ending._replace(max_faults=task.max_unknown_faults, incident=incident)
 
     def _retry(self, task: Task, reason: str, after_s: float | None) -> Ending:
@@ -210,7 +213,3 @@ def _exhaust(handler: Callable[..., Generator[Any, None, Any]], context: JobCont
             if isinstance(step, Progress):
                 context.report(step)
             context.raise_if_stopped()
-
-
-def _describe(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"

@@ -9,7 +9,8 @@ from typing import Final
 
 import structlog
 
-from classifeed_common.db import Database, Tx, is_passing_fault, load_queries
+from classifeed_common.db import Database, Tx, load_queries
+from classifeed_common.fault_log import log_fault
 from classifeed_common.waiting import wait_for_event
 from classifeed_jobs.job import JobRequest
 from classifeed_jobs.schedules import Schedule, Schedules, ScheduleState, read_state
@@ -58,9 +59,8 @@ class Scheduler:
                     continue
                 wait_s = await self._wait_s()
             except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
-                log = _log.warning if is_passing_fault(error) else _log.exception
-                log("scheduler.failed", error=f"{type(error).__name__}: {error}")
                 wait_s = min(wait_s, 1.0)
+                log_fault(_log, "scheduler.failed", error, retry_in_s=wait_s)
             await wait_for_event(stop, wait_s)
 
     async def _put_own(self) -> None:

@@ -53,7 +53,9 @@ class JobSettings(BaseSettings):
         ge=1,
         description="Jobs that one caller may have triggered over HTTP or gRPC and that have not ended.",
     )
-    timezone: ZoneName = Field(default="Europe/Moscow", description="Clock of logs, and of schedules that name none.")
+    timezone: ZoneName = Field(
+        default="Europe/Moscow", description="Clock of schedules that name none; where it is set, of logs too."
+    )
     pg_dsn: SecretStr = Field(
         default=SecretStr(""), description="PostgreSQL as URI or keyword string; wins over PG_HOST."
     )

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import structlog
 
 from classifeed_common.db import Database, Tx, load_queries
+from classifeed_common.fault_log import log_fault
 
 _log = structlog.get_logger("classifeed_jobs.waker")
 _NOTIFY = load_queries("classifeed_jobs.sql", "queues.sql")["notify_queues"]
@@ -79,4 +80,4 @@ class Waker:
                 async with self._db.connection() as connection:
                     await connection.execute(_NOTIFY, {"queues": queues})
             except Exception as error:  # noqa: BLE001 - a wake is only a faster way to what workers find anyway
-                _log.warning("waker.failed", queues=queues, error=f"{type(error).__name__}: {error}")
+                log_fault(_log, "waker.failed", error, queues=queues)

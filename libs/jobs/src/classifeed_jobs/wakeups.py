@@ -10,6 +10,7 @@ import psycopg
 import structlog
 
 from classifeed_common.db import Database
+from classifeed_common.fault_log import log_fault
 
 _log = structlog.get_logger("classifeed_jobs.wakeups")
 
@@ -47,6 +48,6 @@ class Wakeups:
                             self._on_payload(notification.payload)
                         await connection.execute("SELECT 1")
             except (psycopg.Error, OSError) as error:
-                _log.warning("worker.listen.lost", error=str(error), retry_in_s=wait_s)
+                log_fault(_log, "worker.listen.lost", error, retry_in_s=wait_s)
             await asyncio.sleep(wait_s)
             wait_s = min(_LONGEST_WAIT_S, wait_s * 2)

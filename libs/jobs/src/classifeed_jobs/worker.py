@@ -18,6 +18,7 @@ from opentelemetry.trace import SpanKind
 from opentelemetry.util.types import AttributeValue
 
 from classifeed_common.db import Database
+from classifeed_common.fault_log import log_fault
 from classifeed_common.telemetry import context_of
 from classifeed_jobs.claimer import Claimer
 from classifeed_jobs.claims import RETURNED, Claim, ClaimKey, Ending, Place
@@ -254,7 +255,7 @@ class Worker:
                 async with self._session.use() as connection:
                     await self._lease.leave(connection)
         except Exception as error:  # noqa: BLE001 - the leases run out by themselves
-            _log.warning("worker.drain.incomplete", error=f"{type(error).__name__}: {error}", worker_id=self.worker_id)
+            log_fault(_log, "worker.drain.incomplete", error, worker_id=self.worker_id)
 
     async def _wait_for_runs(self, timeout_s: float) -> None:
         with contextlib.suppress(TimeoutError):

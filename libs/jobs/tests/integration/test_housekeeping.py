@@ -161,12 +161,12 @@ async def test_figures_of_the_tables_and_of_the_runs(bench: Bench) -> None:
             await bench.execute(_ENDED, status, name, hours)
         await Housekeeping(bench.db, retention=None, forget_workers_s=3600).show_figures()
     value = REGISTRY.get_sample_value
-    assert value("jobs_live", {"queue": "waiting", "state": "ready"}) == 1
-    assert value("jobs_live", {"queue": "waiting", "state": "delayed"}) == 1
-    assert (value("jobs_oldest_seconds", {"queue": "waiting"}) or -1) >= 0
-    assert value("job_workers") == 1
+    assert value("classifeed_jobs_live", {"queue": "waiting", "state": "ready"}) == 1
+    assert value("classifeed_jobs_live", {"queue": "waiting", "state": "delayed"}) == 1
+    assert (value("classifeed_jobs_oldest_seconds", {"queue": "waiting"}) or -1) >= 0
+    assert value("classifeed_job_workers") == 1
     ages = {
-        name: value("job_schedule_success_age_seconds", {"schedule": name})
+        name: value("classifeed_job_schedule_success_age_seconds", {"schedule": name})
         for name in ("ran", "failed", "new", "paused")
     }
     assert {name: age and age // 3600 for name, age in ages.items()} == {
@@ -176,11 +176,11 @@ async def test_figures_of_the_tables_and_of_the_runs(bench: Bench) -> None:
         "paused": None,
     }
     runs = {
-        outcome: value("job_run_seconds_count", {"queue": "q", "task": "figured", "outcome": outcome})
+        outcome: value("classifeed_job_run_seconds_count", {"queue": "q", "task": "figured", "outcome": outcome})
         for outcome in ("succeeded", "retry")
     }
     assert runs == {"succeeded": 2, "retry": 1}
-    assert (value("job_wait_seconds_count", {"queue": "q"}) or 0) >= 3
+    assert (value("classifeed_job_wait_seconds_count", {"queue": "q"}) or 0) >= 3
 
 
 async def test_reaper_does_the_chores_beside_its_work(bench: Bench) -> None:

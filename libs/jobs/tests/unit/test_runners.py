@@ -9,6 +9,7 @@ from typing import cast
 from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 
+from classifeed_common.metric_set import MetricSet
 from classifeed_jobs.durations import Durations
 from classifeed_jobs.run import Run
 from classifeed_jobs.runners import Runners
@@ -137,11 +138,14 @@ async def test_what_still_runs_is_cancelled_by_close_and_what_waits_is_not_start
 
 def test_durations_are_a_histogram_as_prometheus_reads_it() -> None:
     registry = CollectorRegistry()
-    durations = Durations("took_seconds", "How long.", ("queue",), registry=registry)
+    durations = Durations(MetricSet(), "classifeed_took_seconds", "How long.", {"queue": "any"}, registry=registry)
     for seconds in (0.001, 0.005, 0.006, 8000.0):
         durations.observe(seconds, "q")
     value = registry.get_sample_value
-    buckets = {le: value("took_seconds_bucket", {"queue": "q", "le": le}) for le in ("0.005", "0.01", "7200.0", "+Inf")}
+    buckets = {
+        le: value("classifeed_took_seconds_bucket", {"queue": "q", "le": le})
+        for le in ("0.005", "0.01", "7200.0", "+Inf")
+    }
     assert buckets == {"0.005": 2, "0.01": 3, "7200.0": 3, "+Inf": 4}
-    assert value("took_seconds_count", {"queue": "q"}) == 4
-    assert value("took_seconds_sum", {"queue": "q"}) == 8000.012
+    assert value("classifeed_took_seconds_count", {"queue": "q"}) == 4
+    assert value("classifeed_took_seconds_sum", {"queue": "q"}) == 8000.012

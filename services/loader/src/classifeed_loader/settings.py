@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import tempfile
+from datetime import tzinfo
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from classifeed_common.log_settings import LogFileSettings
+from classifeed_common.log_settings import LogFileSettings, ZoneName
 from classifeed_common.settings import TARGET, ServiceSettings
+from classifeed_common.zones import find_zone
 from classifeed_jobs.settings import JobSettings
 
 _HAND_BACK_S: Final = 15.0
@@ -46,6 +48,10 @@ class LoaderSettings(ServiceSettings):
         default=45, ge=0, le=3700, description="How long calls and roles may take to end on SIGTERM, in seconds."
     )
 
+    log_time_zone: ZoneName = Field(
+        default="UTC",
+        description="Clock of logs and of metrics in files: an IANA name. Unset: that of TIMEZONE where it is set.",
+    )
     processor_address: str = Field(pattern=TARGET, description="gRPC address of the processor, [dns:///]host:port.")
     secrets_file: Path | None = Field(
         default=None,
@@ -114,11 +120,18 @@ class LoaderSettings(ServiceSettings):
             "time_zone": host.timezone,
         }
         taken |= host.model_dump(include=set(LogFileSettings.model_fields))
+        if "timezone" in host.model_fields_set:
+            taken["log_time_zone"] = host.timezone
         if host.app_environment:
             taken["environment"] = host.app_environment
         if host.debug:
             taken["log_level"] = "debug"
         return taken | values | {"hosting": host}
+
+    @property
+    def log_zone(self) -> tzinfo:
+        """Returns the clock of `log_time_zone`."""
+        return find_zone(self.log_time_zone)
 
     @property
     def further_schemas(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -35,6 +36,7 @@ def test_alone_it_listens_on_8081_of_the_loopback(monkeypatch: pytest.MonkeyPatc
     assert settings.http_listen == "127.0.0.1:8081"
     assert (settings.db_schema, settings.environment, settings.log_level) == ("loader", "dev", "info")
     assert (settings.further_schemas, settings.time_zone, settings.db_use_pool) == ((), "Europe/Moscow", True)
+    assert settings.log_time_zone == "UTC", "the zone of its schedules is not that of its logs, unless somebody sets it"
     assert (settings.log_path, settings.metric_path, settings.audit_log_path) == (None, None, None)
     assert settings.hosting.workers_json == {"etl.default": 4, "feed.fetch": 4}
     assert (settings.default_lease_s, settings.beat_s, settings.run_grace_s) == (60, 10, 30)
@@ -71,6 +73,7 @@ def test_variables_without_a_prefix_fill_what_the_others_leave_open(
     assert (settings.time_zone, settings.log_rotation, settings.audit_log_file_name) == (
         "Asia/Tokyo", "midnight", "who.log",
     )  # fmt: skip
+    assert settings.log_zone == ZoneInfo("Asia/Tokyo")
     assert settings.log_path == tmp_path / "made" / "logs"
     assert settings.log_path.is_dir()
     assert (settings.default_lease_s, settings.beat_s) == (33, 3)
@@ -82,6 +85,7 @@ def test_variables_without_a_prefix_fill_what_the_others_leave_open(
         CLASSIFEED_LOADER_DB_SCHEMA="own",
         CLASSIFEED_LOADER_DB_USE_POOL="true",
         CLASSIFEED_LOADER_TIME_ZONE="UTC",
+        CLASSIFEED_LOADER_LOG_TIME_ZONE="Europe/London",
         CLASSIFEED_LOADER_LOG_PATH=str(tmp_path),
         CLASSIFEED_LOADER_LOG_ROTATION="1 GB",
         CLASSIFEED_LOADER_JOBS_LEASE_S="4",
@@ -91,6 +95,7 @@ def test_variables_without_a_prefix_fill_what_the_others_leave_open(
     assert (own.http_listen, own.environment, own.db_schema) == ("127.0.0.1:1", "embedded", "own")
     assert own.dsn.get_secret_value() == "postgresql://one"
     assert (own.db_use_pool, own.time_zone, own.log_path, own.log_rotation) == (True, "UTC", tmp_path, "1 GB")
+    assert own.log_zone == ZoneInfo("Europe/London")
     assert (own.default_lease_s, own.beat_s, own.run_grace_s) == (4, 1, 1.5)
 
 

@@ -33,7 +33,7 @@ from classifeed_processor.app.locate_offer import OfferLocator
 from classifeed_processor.app.seller_windows import SellerWindows
 from classifeed_processor.app.send_run import RunParts
 from classifeed_processor.app.task_signals import TaskSignals
-from classifeed_processor.app.watch_held import measure_held
+from classifeed_processor.app.watch_loads import measure_loads
 from classifeed_processor.consumers.results import GROUP, ResultHandler, RingingPositions
 from classifeed_processor.jobs.feed_process import registry
 from classifeed_processor.rpc.task_service import TaskService
@@ -117,7 +117,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
 
     async def look_at_tasks() -> Mapping[str, str]:
         async with database.transaction() as tx:
-            await measure_held(tx)
+            await measure_loads(tx)
             count, seconds = await reading.count_unheard(tx, _ASKED_IN_VAIN)
         if not count:
             return {}

@@ -20,10 +20,10 @@ from classifeed.feeds.v1.offer_results_pb2 import TaskEndResult
 from classifeed_common.errors import FailedPrecondition, NotFound
 from classifeed_common.testing.locks import comes_to_wait
 from classifeed_jobs import JobStore, Snooze
+from classifeed_processor import metrics
 from classifeed_processor.app.create_task import QUEUE
 from classifeed_processor.app.decide_task import decide_task
-from classifeed_processor.app.watch_held import HELD as HELD_TASKS
-from classifeed_processor.app.watch_held import OLDEST_HELD, measure_held
+from classifeed_processor.app.watch_loads import measure_loads
 from classifeed_processor.store import reading, tasks
 
 CONFIRM, REJECT, UNDECIDED = HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT, HOLD_DECISION_UNSPECIFIED
@@ -209,7 +209,7 @@ async def test_a_decision_between_two_looks_of_a_newer_task_has_its_turn_first(r
 
     async def decide_first(tx, key):
         await decide(runner, held, REJECT)
-        await real(tx, key)
+        return await real(tx, key)
 
     monkeypatch.setattr(tasks, "supersede_held", decide_first)
     with pytest.raises(Snooze):
@@ -231,12 +231,15 @@ async def test_a_decision_waits_for_a_newer_task_that_begins(runner, held):
 async def test_what_waits_for_a_decision_is_shown_and_leaves_the_service_settled(runner, held):
     async with runner.db.transaction() as tx:
         await tx.execute("UPDATE tasks SET held_at = held_at - interval '1 hour'")
-        await measure_held(tx)
+        await measure_loads(tx)
         assert await reading.count_open(tx) == 0
-    assert HELD_TASKS._value.get() == 1
-    assert 3600 <= OLDEST_HELD._value.get() < 3700
+    assert (metrics.HELD._value.get(), metrics.OPEN._value.get()) == (1, 0)
+    assert 3600 <= metrics.OLDEST_HELD._value.get() < 3700
     await decide(runner, held, REJECT)
+    async with runner.db.transaction() as tx:
+        await measure_loads(tx)
+    assert (metrics.HELD._value.get(), metrics.OPEN._value.get()) == (0, 1)
     await runner.run(held)
     async with runner.db.transaction() as tx:
-        await measure_held(tx)
-    assert (HELD_TASKS._value.get(), OLDEST_HELD._value.get()) == (0, 0)
+        await measure_loads(tx)
+    assert (metrics.HELD._value.get(), metrics.OLDEST_HELD._value.get()) == (0, 0)

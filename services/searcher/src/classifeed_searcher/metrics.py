@@ -4,35 +4,59 @@ from __future__ import annotations
 
 from typing import Final
 
-from prometheus_client import Counter, Gauge
+from classifeed_common.metric_set import MetricSet
 
-DROPPED: Final = Counter(
-    "classifeed_searcher_dropped_documents",
-    "Index documents that were not applied: repeated (seen before), fenced (of a sender that lost the shard), "
-    "other_epoch",
-    ("client", "reason"),
+METRICS: Final = MetricSet()
+
+_CLIENT: Final = {"client": "client of the index, such as `offers`"}
+
+TIME_TO_SEARCHABLE: Final = METRICS.histogram(
+    "classifeed_time_to_searchable_seconds",
+    "Time from when an offer changed to when searches find it so, by the clocks of offers and searcher; without "
+    "removals, indexes made anew, and repairs. A document that was composed more than an hour after the change counts "
+    "as a repair.",
+    labels=_CLIENT,
+    buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600),
 )
-REFUSED: Final = Counter(
-    "classifeed_searcher_refused_documents", "Documents that do not fit the schema of their index", ("client",)
+DROPPED: Final = METRICS.counter(
+    "classifeed_searcher_dropped_documents_total",
+    "Index documents that were not applied: seen before, of a sender that had lost the shard, or of another epoch.",
+    unit="documents",
+    labels={**_CLIENT, "reason": ("repeated", "fenced", "other_epoch")},
 )
-REBUILDS: Final = Counter(
-    "classifeed_searcher_rebuilds",
-    "Indexes begun anew from the registry: no_index, log_lost, difference, other_epoch",
-    ("client", "cause"),
+REFUSED: Final = METRICS.counter(
+    "classifeed_searcher_refused_documents_total",
+    "Documents that do not fit the schema of their index.",
+    unit="documents",
+    labels=_CLIENT,
 )
-REBUILT_DOCUMENTS: Final = Counter(
-    "classifeed_searcher_rebuilt_documents", "Documents read from the registry by rebuilds", ("client",)
+REBUILDS: Final = METRICS.counter(
+    "classifeed_searcher_rebuilds_total",
+    "Indexes begun anew from the registry.",
+    unit="indexes",
+    labels={**_CLIENT, "cause": ("no_index", "log_lost", "difference", "other_epoch")},
 )
-IS_WHOLE: Final = Gauge(
+REBUILT_DOCUMENTS: Final = METRICS.counter(
+    "classifeed_searcher_rebuilt_documents_total",
+    "Documents read from the registry by rebuilds.",
+    unit="documents",
+    labels=_CLIENT,
+)
+IS_WHOLE: Final = METRICS.gauge(
     "classifeed_searcher_index_whole",
-    "1 while the index can be searched, 0 while it is being made or, after a start, catches up with the topic",
-    ("client",),
+    "1 while the index can be searched, 0 while it is being made or, after a start, catches up with the topic.",
+    unit="1 or 0",
+    labels=_CLIENT,
 )
-COMPARED: Final = Counter(
-    "classifeed_searcher_compared_shards",
-    "Shards compared with the registry by digests: equal, different",
-    ("client", "outcome"),
+COMPARED: Final = METRICS.counter(
+    "classifeed_searcher_compared_shards_total",
+    "Shards compared with the registry by digests.",
+    unit="shards",
+    labels={**_CLIENT, "outcome": ("equal", "different")},
 )
-DIFFERING: Final = Gauge(
-    "classifeed_searcher_differing_shards", "Shards that differ from the registry, as last compared", ("client",)
+DIFFERING: Final = METRICS.gauge(
+    "classifeed_searcher_differing_shards",
+    "Shards that differ from the registry, as last compared.",
+    unit="shards",
+    labels=_CLIENT,
 )

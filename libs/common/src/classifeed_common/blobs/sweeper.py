@@ -6,15 +6,14 @@ import asyncio
 from typing import Final
 
 import structlog
-from prometheus_client import Counter
 
 from classifeed_common.blobs.refs import GRACE_S, BlobRefs
 from classifeed_common.blobs.store import BlobStore
 from classifeed_common.db import Database
+from classifeed_common.fault_log import log_fault
+from classifeed_common.metrics import BLOBS_DELETED, BLOBS_UNKNOWN
 from classifeed_common.waiting import wait_for_event
 
-DELETED: Final = Counter("classifeed_blobs_deleted", "Files deleted after their grace time", ("schema",))
-UNKNOWN: Final = Counter("classifeed_blobs_unknown", "Files found that no reference was known of", ("schema",))
 _SWEEP_EVERY_S: Final = 600.0
 _AUDIT_EVERY_S: Final = 24 * 60 * 60.0
 
@@ -51,15 +50,15 @@ class BlobSweeper:
                 while not stop.is_set() and await self._sweep():
                     pass
             except Exception as error:  # noqa: BLE001 - whatever it is, the files can wait
-                _log.warning("blobs.sweep.failed", error=repr(error))
+                log_fault(_log, "blobs.sweep.failed", error, retry_in_s=self._sweep_every_s)
             await wait_for_event(stop, self._sweep_every_s)
 
     async def _audit(self) -> None:
         if found := await self._refs.audit(self._db, self._store):
-            UNKNOWN.labels(self._db.schema).inc(found)
+            BLOBS_UNKNOWN.labels(self._db.schema).inc(found)
             _log.warning("blobs.unknown.found", files=found, grace_s=self._grace_s)
 
     async def _sweep(self) -> int:
         deleted = await self._refs.sweep(self._db, self._store, grace_s=self._grace_s)
-        DELETED.labels(self._db.schema).inc(deleted)
+        BLOBS_DELETED.labels(self._db.schema).inc(deleted)
         return deleted

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from classifeed_common.db.connection import ResponseLost, Tx
+from classifeed_common.db.connection import ResponseLost, Tx, after_commit
 from classifeed_common.db.database import Database
 from classifeed_common.db.faults import is_passing_fault
 from classifeed_common.db.queries import Queries, load_queries
 from classifeed_common.db.shared_ddl import ddl
 
-__all__ = ["Database", "Queries", "ResponseLost", "Tx", "ddl", "is_passing_fault", "load_queries"]
+__all__ = ["Database", "Queries", "ResponseLost", "Tx", "after_commit", "ddl", "is_passing_fault", "load_queries"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Generator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Generator
+from contextlib import asynccontextmanager, suppress
+from contextvars import copy_context
+from functools import partial
 from os import dup
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, TypeVar
 
@@ -39,6 +41,7 @@ class WatchedConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
     activity = 0
     generation = 0
     opened_s = 0.0
+    _after_commit: list[Callable[[], object]]
     _watch: ConnectionWatch | None = None
     _lost: str | None = None
     _under_way: PQGen[Any] | None = None
@@ -51,6 +54,32 @@ class WatchedConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
             watch.adopt(connection)
             connection._watch = watch
         return connection
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._after_commit = []
+
+    @asynccontextmanager
+    async def transaction(
+        self, savepoint_name: str | None = None, force_rollback: bool = False
+    ) -> AsyncIterator[psycopg.AsyncTransaction]:
+        """A block in a transaction, or in a savepoint of the one that is open; see psycopg and `after_commit`."""
+        is_outermost = self.info.transaction_status == TransactionStatus.IDLE
+        former = len(self._after_commit)
+        try:
+            async with super().transaction(savepoint_name, force_rollback) as transaction:
+                yield transaction
+        except BaseException:
+            del self._after_commit[former:]
+            raise
+        if is_outermost:
+            calls, self._after_commit = self._after_commit, []
+            for call in calls:
+                call()
+
+    def after_commit(self, call: Callable[[], object]) -> None:
+        """Have `call` made once the open transaction has committed; see the function `after_commit`."""
+        self._after_commit.append(call)
 
     @property
     def is_executing(self) -> bool:
@@ -95,6 +124,16 @@ class WatchedConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
         """End the wait under way with `ResponseLost`."""
         self._lost = why
         shut_down(self)
+
+
+def after_commit(tx: Tx, call: Callable[[], object]) -> None:
+    """Have `call` made, in the context of now, once the transaction has committed; never when it is rolled back.
+
+    For what only tells of an effect: lines of the log, counts. It must not raise. It is not made when the process dies
+    in between, nor when the commit raises: then nobody knows whether there was one.
+    """
+    assert isinstance(tx, WatchedConnection)
+    tx.after_commit(partial(copy_context().run, call))
 
 
 def shut_down(connection: psycopg.AsyncConnection[Any]) -> None:

@@ -8,22 +8,15 @@ from dataclasses import dataclass
 from typing import Final
 
 import structlog
-from prometheus_client import Counter
 
 from classifeed_common.db.connection import WatchedConnection
 from classifeed_common.db.conninfo import UNANSWERED_S
 from classifeed_common.db.probe import Asking, Pooled, Probe, Session, Verdict
+from classifeed_common.errors import name_fault
+from classifeed_common.metrics import DB_DEAD_CONNECTIONS, DB_UNANSWERED_PROBES
 
 _log = structlog.get_logger(__name__)
 
-DEAD: Final = Counter(
-    "classifeed_db_dead_connections", "Connections to PostgreSQL that were open and gave no response", ("schema",)
-)
-SILENT: Final = Counter(
-    "classifeed_db_unanswered_probes",
-    "Probes of silent connections that PostgreSQL gave no response to",
-    ("schema",),
-)
 
 TICK_S: Final = 1.0
 PROBE_TICKS: Final = 6
@@ -181,7 +174,7 @@ class ConnectionWatch:
         self, connection: WatchedConnection, silence: _Silence, why: str, *, last_statement: str | None = None
     ) -> None:
         silent_s = round(silence.ticks * TICK_S, 1)
-        DEAD.labels(self._schema).inc()
+        DB_DEAD_CONNECTIONS.labels(self._schema).inc()
         _log.warning(
             "db.connection.dead",
             schema=self._schema,
@@ -209,7 +202,7 @@ class ConnectionWatch:
         self._is_silent = False
 
     def _note_no_answer(self, silences: Collection[_Silence], error: Exception) -> None:
-        SILENT.labels(self._schema).inc()
+        DB_UNANSWERED_PROBES.labels(self._schema).inc()
         if not self._is_silent:
             longest_s = max(silence.ticks for silence in silences) * TICK_S
             _log.warning(
@@ -217,6 +210,6 @@ class ConnectionWatch:
                 schema=self._schema,
                 statements=len(silences),
                 silent_s=longest_s,
-                error=f"{type(error).__name__}: {error}".strip(),
+                error=name_fault(error),
             )
         self._is_silent = True

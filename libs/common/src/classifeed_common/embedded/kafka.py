@@ -118,7 +118,7 @@ class EmbeddedKafka(EmbeddedServer):
         class_path = ":".join(str(path) for path in kafka_class_path(self.jars))
         command = [str(java()), *_JVM, f"-Xmx{self.max_heap_mb}m"]
         command += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true"]
-        command += ["-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSS"]
+        command += ["-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSS'Z'", "-Duser.timezone=UTC"]
         command += ["--sun-misc-unsafe-memory-access=allow", "--enable-native-access=ALL-UNNAMED"]
         command += ["-cp", class_path, "kafka.Kafka", str(self.data_dir / "server.properties")]
         self._admin = None

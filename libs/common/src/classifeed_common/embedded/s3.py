@@ -71,7 +71,8 @@ class EmbeddedS3(EmbeddedServer):
         # one CSV field.
         secret = {"RCLONE_AUTH_KEY": f'"{self.access_key},{self.secret_key}"'}
         environment = {key: value for key, value in os.environ.items() if not key.startswith("RCLONE_")}
-        return spawn_bound(command, log=self.log, env=environment | secret, death_signal=self.death_signal)
+        environment |= {"TZ": "UTC"} | secret
+        return spawn_bound(command, log=self.log, env=environment, death_signal=self.death_signal)
 
     def is_ready(self) -> bool:
         """Probe: an answer over HTTP, be it a refusal."""

@@ -15,7 +15,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from classifeed_common.errors import DomainError, Unavailable
+from classifeed_common.errors import DomainError, Unavailable, name_fault
+from classifeed_common.fault_log import log_fault
 from classifeed_common.http.browser_guard import AllowedHosts, BrowserGuard
 from classifeed_common.http.problems import Problems, answer_error, answer_http_error
 from classifeed_common.metrics import BACKLOG, ROLE_BLOCKED
@@ -69,7 +70,7 @@ def build_app(
         try:
             await count_backlog(backlogs)
         except Unavailable as error:  # a scrape without backlog is better than none
-            _log.warning("backlog cannot be counted", error=error.message)
+            log_fault(_log, "http.backlog.uncounted", error)
         ROLE_BLOCKED.clear()
         for role, items in state.blocked.items():
             ROLE_BLOCKED.labels(role).set(len(items))
@@ -144,6 +145,6 @@ async def _count(role: str, source: BacklogSource, faults: dict[str, str]) -> Ma
     except TimeoutError:
         faults[role] = f"no answer within {BACKLOG_TIMEOUT_S:g} s"
     except Exception as error:  # noqa: BLE001 - whatever it is, the count is unknown
-        faults[role] = f"{type(error).__name__}: {error}".strip()
-        _log.warning("backlog cannot be counted", role=role, error=repr(error))
+        faults[role] = name_fault(error)
+        log_fault(_log, "http.backlog.uncounted", error, role=role)
     return {}

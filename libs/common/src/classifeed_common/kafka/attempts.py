@@ -9,9 +9,10 @@ from typing import Final, TypeVar
 
 import structlog
 
+from classifeed_common import metrics
 from classifeed_common.db import is_passing_fault
-from classifeed_common.errors import DomainError, Unavailable
-from classifeed_common.kafka import metrics
+from classifeed_common.errors import DomainError, Unavailable, name_fault
+from classifeed_common.fault_log import log_fault
 from classifeed_common.kafka.positions import LogLost, ZombieConsumer
 from classifeed_common.kafka.reader import PartitionReader
 
@@ -84,9 +85,9 @@ class Attempts:
             except Exception as error:  # noqa: BLE001 - whatever it is, nothing can be read without it
                 metrics.BLOCKED.labels(self._group).inc()
                 self.fault = describe(error)
-                known = pause_s > FIRST_PAUSE_S or is_of_the_surroundings(error)
-                _log.warning(
-                    "consumer.blocked", group=self._group, pause_s=pause_s, error=repr(error), exc_info=not known
+                is_repeated = pause_s > FIRST_PAUSE_S
+                log_fault(
+                    _log, "consumer.blocked", error, retry_in_s=pause_s, is_repeated=is_repeated, group=self._group
                 )
             else:
                 self.fault = ""
@@ -112,5 +113,5 @@ def is_of_the_surroundings(error: BaseException) -> bool:
 
 def describe(error: BaseException) -> str:
     """Return what an error says, in one line, with its class where that says more than the words."""
-    words = " ".join(str(error).split())
-    return words if isinstance(error, DomainError) and words else f"{type(error).__name__}: {words}"
+    named = name_fault(error)
+    return named.partition(": ")[2] or named if isinstance(error, DomainError) else named

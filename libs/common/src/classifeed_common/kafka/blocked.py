@@ -9,8 +9,9 @@ from typing import Final
 
 import structlog
 
-from classifeed_common.kafka import metrics
-from classifeed_common.kafka.attempts import FIRST_PAUSE_S, describe, is_of_the_surroundings
+from classifeed_common import metrics
+from classifeed_common.fault_log import log_fault
+from classifeed_common.kafka.attempts import FIRST_PAUSE_S, describe
 from classifeed_common.kafka.positions import GroupPartition
 from classifeed_common.kafka.records import Record
 
@@ -62,16 +63,17 @@ class BlockedPartitions:
         blocked.due_s = now_s + blocked.pause_s
         metrics.BLOCKED.labels(part.group).inc()
         if blocked.attempts & (blocked.attempts - 1) == 0:  # 1, 2, 4, 8 …: an hour is a dozen lines
-            _log.warning(
+            log_fault(
+                _log,
                 "consumer.partition.blocked",
+                error,
+                retry_in_s=blocked.pause_s,
+                is_repeated=not first,
                 group=part.group,
                 topic=part.topic,
                 partition=part.partition,
                 offset=records[0].offset,
                 attempts=blocked.attempts,
-                pause_s=blocked.pause_s,
-                error=repr(error),
-                exc_info=error if first and not is_of_the_surroundings(error) else None,
             )
         blocked.pause_s = min(blocked.pause_s * 2, self._max_pause_s)
 

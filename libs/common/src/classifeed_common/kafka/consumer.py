@@ -17,7 +17,7 @@ from typing import Final, Generic, TypeVar
 
 import structlog
 
-from classifeed_common.kafka import metrics
+from classifeed_common import metrics
 from classifeed_common.kafka.attempts import Abandoned, Attempts, is_of_the_surroundings
 from classifeed_common.kafka.blocked import BlockedPartitions
 from classifeed_common.kafka.cluster import Cluster

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 import structlog
 
-from classifeed_common.kafka import metrics
+from classifeed_common import metrics
 from classifeed_common.kafka.dead_letters import DeadLetters, Poison
 from classifeed_common.kafka.positions import GroupPartition, Position, Positions
 from classifeed_common.kafka.records import Record

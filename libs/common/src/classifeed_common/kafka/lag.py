@@ -7,8 +7,8 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
+from classifeed_common import metrics
 from classifeed_common.errors import Unavailable
-from classifeed_common.kafka import metrics
 from classifeed_common.kafka.cluster import Cluster
 from classifeed_common.kafka.positions import GroupPartition, Position
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import structlog
 
-from classifeed_common.kafka import metrics
+from classifeed_common import metrics
 from classifeed_common.kafka.probe import are_brokers_reachable
 from classifeed_common.kafka.reader import PartitionReader
 

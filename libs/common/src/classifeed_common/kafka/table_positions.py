@@ -8,8 +8,8 @@ from typing import Any
 
 import structlog
 
+from classifeed_common import metrics
 from classifeed_common.db import Database, Tx, load_queries
-from classifeed_common.kafka import metrics
 from classifeed_common.kafka.positions import GroupPartition, LogLost, Position, ZombieConsumer
 
 _SQL = load_queries(__package__)

@@ -10,6 +10,7 @@ from functools import partial
 import structlog
 
 from classifeed_common.db import load_queries
+from classifeed_common.fault_log import log_fault
 from classifeed_common.lease.leases import Lease, Leases
 from classifeed_common.waiting import wait_for_event
 
@@ -58,6 +59,10 @@ class LeaseKeeper:
         self._renewed_at_s = float("-inf")
 
     @property
+    def _pause_s(self) -> float:
+        return min(self._leases.ttl_s / 3, _LONGEST_PAUSE_S)
+
+    @property
     def held(self) -> dict[str, Lease]:
         """The leases held now, by name; a copy."""
         return dict(self._held)
@@ -68,7 +73,7 @@ class LeaseKeeper:
         try:
             while not stop.is_set():
                 await self._round()
-                await wait_for_event(stop, min(self._leases.ttl_s / 3, _LONGEST_PAUSE_S))
+                await wait_for_event(stop, self._pause_s)
         finally:
             await self._drain()
             watch.cancel()
@@ -77,17 +82,17 @@ class LeaseKeeper:
         started_s = _now_s()
         try:
             gained = await self._renew_and_take(started_s)
-        except Exception:  # noqa: BLE001 - whatever it is, trying again is all that can be done
-            _log.warning("leases not renewed; trying again", holder=self._leases.holder, exc_info=True)
+        except Exception as error:  # noqa: BLE001 - whatever it is, trying again is all that can be done
+            log_fault(_log, "leases.renewal.failed", error, retry_in_s=self._pause_s, holder=self._leases.holder)
             return
         self._held.update({lease.name: lease for lease in gained})
         if gained:
-            _log.info("leases gained", holder=self._leases.holder, leases=_in_words(gained))
+            _log.info("leases.gained", holder=self._leases.holder, leases=_in_words(gained))
         for lease in gained:
             try:
                 await self._on_gain(lease)
-            except Exception:  # noqa: BLE001 - the caller's code; other leases must not suffer
-                _log.exception("lease cannot be used; giving it up", lease=lease.name)
+            except Exception as error:  # noqa: BLE001 - the caller's code; other leases must not suffer
+                log_fault(_log, "lease.unusable", error, lease=lease.name)
                 self._let_go([lease], "unusable")
 
     async def _renew_and_take(self, started_s: float) -> list[Lease]:
@@ -131,7 +136,7 @@ class LeaseKeeper:
             self._leaving[lease.name] = (lease, task)
             task.add_done_callback(partial(self._forget, lease.name))
         if going:
-            _log.info("leases let go", holder=self._leases.holder, reason=reason, leases=_in_words(going))
+            _log.info("leases.let_go", holder=self._leases.holder, reason=reason, leases=_in_words(going))
 
     def _forget(self, name: str, _task: asyncio.Task[None]) -> None:
         del self._leaving[name]
@@ -139,12 +144,12 @@ class LeaseKeeper:
     async def _stop_and_release(self, lease: Lease) -> None:
         try:
             await self._on_loss(lease)
-        except Exception:  # noqa: BLE001 - the caller's code; the name must get free all the same
-            _log.exception("work for a lease did not stop cleanly", lease=lease.name)
+        except Exception as error:  # noqa: BLE001 - the caller's code; the name must get free all the same
+            log_fault(_log, "lease.work.failed", error, lease=lease.name)
         try:
             await self._leases.release(lease)
-        except Exception:  # noqa: BLE001 - it expires by itself
-            _log.warning("lease not released; it will expire", lease=lease.name, exc_info=True)
+        except Exception as error:  # noqa: BLE001 - it expires by itself
+            log_fault(_log, "lease.release.failed", error, lease=lease.name)
 
     async def _drain(self) -> None:
         if self._group is not None:

@@ -8,12 +8,13 @@ from contextlib import suppress
 from typing import Any, Final
 
 import structlog
-from prometheus_client import Counter, Gauge
 
 from classifeed_common.db import Database, load_queries
+from classifeed_common.fault_log import log_fault
 from classifeed_common.kafka.producer import KafkaProducer
 from classifeed_common.kafka.records import Message
 from classifeed_common.lease import Lease, LeaseLost, Leases
+from classifeed_common.metrics import OUTBOX_OLDEST_AGE, OUTBOX_SENT
 from classifeed_common.outbox.cursor import OutboxCursor
 from classifeed_common.outbox.outbox import Outbox
 from classifeed_common.waiting import wait_for_event
@@ -27,11 +28,6 @@ _COUNT: Final = _SQL["count_waiting"]
 
 _FIRST_PAUSE_S: Final = 0.01
 _STOP_GRACE_S: Final = 2.0
-
-SENT: Final = Counter("classifeed_outbox_sent_messages", "Messages acknowledged by Kafka", ("schema", "shard"))
-OLDEST_AGE: Final = Gauge(
-    "classifeed_outbox_oldest_age_seconds", "Age of the oldest message that waits to be sent", ("schema", "shard")
-)
 
 
 class Relay:
@@ -92,14 +88,14 @@ class Relay:
         try:
             lease = await self._leases.acquire(self._lease_name)
         except Exception as error:  # noqa: BLE001 - a database away is back some time; nothing else ends a relay
-            _log.warning("the relay's lease cannot be asked for", lease=self._lease_name, error=repr(error))
+            log_fault(_log, "relay.lease.unknown", error, retry_in_s=self._leases.ttl_s / 3, lease=self._lease_name)
             lease = None
         if lease is None:
             await wait_for_event(stop, self._leases.ttl_s / 3)
         return lease
 
     async def _work(self, lease: Lease, stop: asyncio.Event) -> None:
-        _log.info("relay begins", lease=lease.name, fence=lease.fence)
+        _log.info("relay.begun", lease=lease.name, fence=lease.fence)
         self._cursor.reset()
         ending = asyncio.Event()
         renewing = asyncio.create_task(self._renew(lease, ending))
@@ -124,8 +120,8 @@ class Relay:
                     break
                 kept_at = asked_at
             except Exception as error:  # noqa: BLE001 - until the lease runs out there is time to try again
-                _log.warning("the relay's lease was not renewed", lease=lease.name, error=repr(error))
-        _log.warning("relay lost its lease", lease=lease.name, fence=lease.fence)
+                log_fault(_log, "relay.renewal.failed", error, retry_in_s=self._leases.ttl_s / 3, lease=lease.name)
+        _log.warning("relay.lease.lost", lease=lease.name, fence=lease.fence)
         self._end(ending)
 
     async def _pass_on(self, stop: asyncio.Event, ending: asyncio.Event) -> None:
@@ -148,7 +144,7 @@ class Relay:
             except LeaseLost:
                 return
             except Exception as error:  # noqa: BLE001 - messages must not be skipped, whatever it is
-                _log.warning("relay blocked, trying again", lease=lease.name, pause_s=pause_s, error=repr(error))
+                log_fault(_log, "relay.blocked", error, retry_in_s=pause_s, lease=lease.name)
                 self._cursor.reset()  # a restore breaks the connections
                 limit_s, failed = self._max_backoff_s, True
             # After a fault new messages are no reason to hurry.
@@ -163,7 +159,7 @@ class Relay:
             parameters = {"shard": self._shard, "after": after, "limit": self._max_messages}
             rows = await (await tx.execute(_READ, parameters)).fetchall()
             self._cursor.read(after)
-        OLDEST_AGE.labels(self._db.schema, str(self._shard)).set(rows[0][-1] if rows else 0.0)
+        OUTBOX_OLDEST_AGE.labels(self._db.schema, str(self._shard)).set(rows[0][-1] if rows else 0.0)
         if not rows:
             self._cursor.removed(0, is_whole=True)
             return 0
@@ -172,7 +168,7 @@ class Relay:
         async with self._db.connection() as connection:
             await connection.execute(_REMOVE, {"shard": self._shard, "ids": [row[0] for row in rows]})
         self._cursor.removed(rows[-1][0], is_whole=len(rows) < self._max_messages)
-        SENT.labels(self._db.schema, str(self._shard)).inc(len(rows))
+        OUTBOX_SENT.labels(self._db.schema, str(self._shard)).inc(len(rows))
         return len(rows)
 
     @property

@@ -5,23 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any
 
 import structlog
-from prometheus_client import Counter
 
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import DomainError
+from classifeed_common.fault_log import log_fault
 from classifeed_common.lease import Lease, LeaseKeeper, LeaseLost, Leases
+from classifeed_common.metrics import PUBLISHED
 from classifeed_common.publish_mark.cursor import DueCursor
 from classifeed_common.publish_mark.refusals import Refusals
 from classifeed_common.waiting import wait_for_event
 
 Row = tuple[Any, ...]
 
-PUSHED: Final = Counter(
-    "classifeed_published_rows", "Rows that were pushed to another service, by whether it took them", ("name", "taken")
-)
 _FIRST_PAUSE_S = 0.02
 _FIRST_BACKOFF_S = 0.1
 _MOST_REFUSALS_IN_BATCHES = 10
@@ -158,12 +156,12 @@ class MarkPusher:
             except LeaseLost:
                 # The keeper ends this when another one has the lease. One that ran out and was renewed, because nobody
                 # took it meanwhile, is ours still, and nobody would begin again.
-                _log.warning("push under a lease that had run out", lease=lease.name, fence=lease.fence)
+                _log.warning("push.lease.expired", lease=lease.name, fence=lease.fence)
                 await wait_for_event(ending, min(self._leases.ttl_s / 10, self._max_idle_s))
                 continue
             except Exception as error:  # noqa: BLE001 - rows must not be skipped, whatever it is
                 pause_s = max(backoff_s, (error.retry_after_s or 0.0) if isinstance(error, DomainError) else 0.0)
-                _log.warning("push failed, trying again", mark=self._name, pause_s=pause_s, error=repr(error))
+                log_fault(_log, "push.failed", error, retry_in_s=pause_s, mark=self._name)
                 self._cursor.reset()  # what was read is still due
                 await wait_for_event(ending, pause_s)  # new rows are no reason to hurry
                 backoff_s = min(backoff_s * 2, self._max_backoff_s)
@@ -193,8 +191,8 @@ class MarkPusher:
                 self._refusals.settle(identity)
             else:
                 self._refusals.refuse(identity, now_s)
-        PUSHED.labels(self._name, "yes").inc(len(done))
-        PUSHED.labels(self._name, "no").inc(len(rows) - len(done))
+        PUBLISHED.labels(self._name, "yes").inc(len(done))
+        PUBLISHED.labels(self._name, "no").inc(len(rows) - len(done))
         if done:
             values = {f"{column}s": [row[place] for row in done] for place, column in enumerate(columns)}
             async with self._db.transaction() as tx:

@@ -16,6 +16,7 @@ from classifeed_common.errors import (
     Unavailable,
     Unimplemented,
 )
+from classifeed_common.fault_log import log_fault
 from classifeed_common.ids import new_incident
 from classifeed_common.rpc.call import current_call, remaining_s
 from classifeed_common.rpc.status import deadline_exceeded, from_upstream
@@ -37,7 +38,7 @@ def explain(error: Exception, where: str) -> DomainError:
     if isinstance(error, TimeoutError) or remaining_s() == 0:
         return deadline_exceeded()
     if is_passing_fault(error):
-        _log.warning("database away", where=where, error=str(error).strip())
+        log_fault(_log, "rpc.database.away", error, where=where)
         return Unavailable(
             "DATABASE_UNAVAILABLE", "The database of this service does not answer. Try again.", retry_after_s=1
         )

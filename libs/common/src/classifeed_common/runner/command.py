@@ -16,6 +16,8 @@ from typing import NoReturn, TypeVar
 
 import structlog
 
+from classifeed_common.errors import name_fault
+from classifeed_common.fault_log import log_fault
 from classifeed_common.log_files import RotatedFile
 from classifeed_common.log_rotation import Rotation
 from classifeed_common.logging import configure_logging
@@ -69,7 +71,7 @@ def main(
         service,
         level=settings.log_level,
         as_json=settings.log_json,
-        zone=settings.zone,
+        zone=settings.log_zone,
         log_file=_file(settings, settings.log_path, settings.log_file_name or f"{service}.log"),
         audit_file=_file(settings, settings.audit_log_path, settings.audit_log_file_name or f"{service}-audit.log"),
     )
@@ -109,14 +111,14 @@ def _configure_tracing(service: str, settings: ServiceSettings) -> Tracing:
 def _file(settings: ServiceSettings, folder: Path | None, name: str) -> RotatedFile | None:
     if folder is None:
         return None
-    return RotatedFile(folder / name, Rotation.parse(settings.log_rotation), settings.zone)
+    return RotatedFile(folder / name, Rotation.parse(settings.log_rotation), settings.log_zone)
 
 
 def _metric_lines(service: str, settings: ServiceSettings) -> AbstractContextManager[object]:
     file = _file(settings, settings.metric_path, settings.metric_file_name or f"{service}-metrics.jsonl")
     if file is None:
         return nullcontext()
-    return MetricFile(file, service=service, interval_s=settings.metric_interval_s, zone=settings.zone)
+    return MetricFile(file, service=service, interval_s=settings.metric_interval_s, zone=settings.log_zone)
 
 
 def _migrate(
@@ -163,8 +165,8 @@ async def _run(
         return await runner.run(stop, selected)
     except StartError:
         raise
-    except Exception:  # noqa: BLE001 whatever it was, the log has it and the supervisor starts us again
-        _log.exception("failed while starting or stopping", pid=os.getpid())
+    except Exception as error:  # noqa: BLE001 whatever it was, the log has it and the supervisor starts us again
+        log_fault(_log, "runner.failed", error, pid=os.getpid())
         return 1
 
 
@@ -172,7 +174,7 @@ async def _check(runner: ServiceRunner) -> int:
     try:
         missing = await runner.check()
     except Exception as error:  # noqa: BLE001 that something cannot be opened is what was asked for
-        missing = {"start": f"{type(error).__name__}: {error}"}
+        missing = {"start": name_fault(error)}
     for name, fault in missing.items():
         say(f"{name}: {fault}")
     return 1 if missing else 0

@@ -9,6 +9,7 @@ from typing import Final
 
 import structlog
 
+from classifeed_common.errors import name_fault
 from classifeed_common.waiting import wait_for_event
 
 CHECK_TIMEOUT_S: Final = 3.0
@@ -95,7 +96,7 @@ class Readiness:
         try:
             asking.result()
         except Exception as error:  # noqa: BLE001 any failure of a check means: not there
-            return f"{type(error).__name__}: {error}".strip()
+            return name_fault(error)
         return None
 
     def _note(self, name: str, fault: str | None) -> None:

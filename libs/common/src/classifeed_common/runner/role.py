@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from classifeed_common.fault_log import log_fault
 from classifeed_common.metrics import ROLE_FAILURES
 
 _log = structlog.get_logger("runner")
@@ -47,9 +48,9 @@ async def run_role(role: Role, stop: asyncio.Event) -> None:
         await role.run(stop)
     except Exception as error:
         ROLE_FAILURES.labels(role.name).inc()
-        _log.exception("role failed", role=role.name)
+        log_fault(_log, "runner.role.failed", error, role=role.name)
         raise RoleEndedError(role.name) from error
     if not stop.is_set():
         ROLE_FAILURES.labels(role.name).inc()
-        _log.error("role ended before it was asked to", role=role.name)
+        _log.error("runner.role.ended", role=role.name)
         raise RoleEndedError(role.name)

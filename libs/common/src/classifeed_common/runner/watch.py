@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import structlog
 
 from classifeed_common.db import is_passing_fault
+from classifeed_common.fault_log import log_fault
 from classifeed_common.waiting import wait_for_event
 
 _log = structlog.get_logger("runner")
@@ -35,7 +36,7 @@ class Watch:
             except Exception as error:
                 if not is_passing_fault(error):
                     raise
-                _log.warning("what is blocked is not known now", error=repr(error))
+                log_fault(_log, "runner.watch.failed", error, retry_in_s=self._period_s)
             else:
                 if found != self._found and found:
                     _log.warning("blocked", found=dict(found))

@@ -8,8 +8,9 @@ import pytest
 from confluent_kafka import Producer
 from prometheus_client import REGISTRY
 
+from classifeed_common import metrics
 from classifeed_common.errors import Unavailable
-from classifeed_common.kafka import DeadLetters, Message, Poison, dlq, metrics
+from classifeed_common.kafka import DeadLetters, Message, Poison, dlq
 from classifeed_common.kafka import blocked as blocked_module
 
 pytestmark = pytest.mark.kafka

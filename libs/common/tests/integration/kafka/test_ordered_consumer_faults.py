@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from classifeed_common import metrics
 from classifeed_common.kafka import (
     DeadLetters,
     OffsetOutsideLog,
@@ -15,7 +16,6 @@ from classifeed_common.kafka import (
     Topic,
     TopicRecreated,
     dlq,
-    metrics,
 )
 from classifeed_common.kafka import consumer as consumer_module
 from classifeed_common.kafka.reader import PartitionReader

@@ -11,8 +11,11 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
+from structlog.testing import capture_logs
 
 from classifeed_common.db import Database
 from classifeed_common.lease import Lease, LeaseKeeper, Leases
@@ -224,3 +227,28 @@ async def test_a_stopped_process_writes_nothing_once_others_have_its_names(db: D
         assert await (await connection.execute("SELECT * FROM fallen")).fetchall() == []
         rows = await (await connection.execute("SELECT count(*) FROM work WHERE fence > 0")).fetchone()
     assert rows == (64,)
+
+
+async def test_a_database_that_is_away_is_one_line_and_a_fault_of_the_code_a_traceback(db: Database, members) -> None:
+    async def told(logs: list[dict[str, Any]], level: str) -> dict[str, Any]:
+        while True:
+            for line in logs:
+                if (line["event"], line["log_level"]) == ("leases.renewal.failed", level):
+                    return line
+            await asyncio.sleep(0.01)
+
+    with capture_logs() as logs:
+        member = members("one", ttl_s=1)
+        async with asyncio.timeout(120), db.transaction() as tx:
+            await tx.execute("LOCK TABLE leases")
+            away = await told(logs, "warning")
+        async with db.connection() as connection:
+            await connection.execute("ALTER TABLE leases RENAME TO gone")
+        async with asyncio.timeout(120):
+            broken = await told(logs, "error")
+        async with db.connection() as connection:
+            await connection.execute("ALTER TABLE gone RENAME TO leases")
+        await member.drain()
+    assert (away["exc_info"], away["error"]) == (None, "QueryCanceled: canceling statement due to statement timeout")
+    assert away["retry_in_s"] == 0.333
+    assert isinstance(broken["exc_info"], psycopg.errors.UndefinedTable)

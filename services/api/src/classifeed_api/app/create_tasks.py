@@ -12,6 +12,7 @@ from classifeed_api.domain.feeds import FeedDeletion
 from classifeed_api.domain.uploads import Upload
 from classifeed_api.store import task_line, uploads
 from classifeed_common.db import Database
+from classifeed_common.fault_log import log_fault
 from classifeed_common.telemetry import entered
 
 log = structlog.get_logger(__name__)
@@ -53,7 +54,7 @@ class CreateTasks:
                 return True
             task_id = await self._processor.load_upload(waiting)
         except Exception as error:  # noqa: BLE001 - whatever it is, the row stays due and is tried again
-            log.warning("api.create_task.failed", namespace=waiting.key.name, error=str(error))
+            log_fault(log, "api.create_task.failed", error, namespace=waiting.key.name)
             return False
         async with self._db.transaction() as tx:
             await uploads.set_task(tx, waiting.upload_id, task_id)

@@ -13,6 +13,7 @@ from classifeed_api.domain.feeds import Feed
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.store import feeds
 from classifeed_common.db import Database
+from classifeed_common.fault_log import log_fault
 
 log = structlog.get_logger(__name__)
 
@@ -63,7 +64,7 @@ class ReadFeeds:
         try:
             states = dict(zip(names, await self._states.get_states(names), strict=True)) if names else {}
         except Exception as error:  # noqa: BLE001 - the state is an extra, whatever keeps the loader from telling it
-            log.warning("api.source_states.failed", error=str(error))
+            log_fault(log, "api.source_states.failed", error)
             return [FeedWithState(feed, None) for feed in found]
         await self._join_loads(state.last_fetch for state in states.values() if state.HasField("last_fetch"))
         known = {name: state for name, state in states.items() if state.feed_version}

@@ -7,16 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
 import structlog
-from prometheus_client import Counter
 
 from classifeed.feeds.v1.feed_pb2 import FeedSourceState
 from classifeed_api.app.verifying import verify_until
 from classifeed_api.domain.namespaces import NamespaceKey
+from classifeed_api.metrics import LOST_SOURCES
 from classifeed_api.store import feeds
 from classifeed_common.db import Database
 from classifeed_common.namespace_names import parse_namespace
 
-LOST: Final = Counter("classifeed_api_lost_sources", "Feeds that the loader had known and knew no more")
 _SLICE: Final = 500
 _NAMED: Final = 5
 
@@ -84,7 +83,7 @@ class SourceVerifier:
             if gone:
                 async with self._db.transaction() as tx:
                     lost += await feeds.forget_published(tx, gone)
-                LOST.inc(len(gone))
+                LOST_SOURCES.inc(len(gone))
                 log.warning("api.sources.lost", feeds=len(gone), first=gone[0].name)
                 self._on_lost()
             behind += await self._list_behind(published, states)

@@ -7,14 +7,13 @@ from collections.abc import Callable, Collection
 from typing import Final, Protocol
 
 import structlog
-from prometheus_client import Counter
 
 from classifeed_api.app.verifying import verify_until
 from classifeed_api.domain.namespaces import NamespaceKey
+from classifeed_api.metrics import LOST_TASKS
 from classifeed_api.store import made_tasks
 from classifeed_common.db import Database
 
-LOST: Final = Counter("classifeed_api_lost_tasks", "Uploads and removals whose task the processor had and knew no more")
 _SLICE: Final = 500
 
 log = structlog.get_logger(__name__)
@@ -82,7 +81,7 @@ class TaskVerifier:
         async with self._db.transaction() as tx:
             count = await made_tasks.forget_made(tx, made.key, known)
         if count:
-            LOST.inc(count)
+            LOST_TASKS.inc(count)
             log.warning("api.tasks.lost", namespace=made.key.name, tasks=count, newest_known=known)
             self._on_lost()
         return count

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
+from classifeed_common.fault_log import log_fault
 from classifeed_common.waiting import wait_for_event
 
 log = structlog.get_logger(__name__)
@@ -20,5 +21,5 @@ async def verify_until(
         try:
             await verify()
         except Exception as error:  # noqa: BLE001 - the next comparison finds what this one did not
-            log.warning("api.not_verified", what=what, error=str(error))
+            log_fault(log, "api.not_verified", error, retry_in_s=interval_s, what=what)
         await wait_for_event(stop, interval_s)

@@ -12,6 +12,7 @@ import structlog
 from classifeed_common.clock import Clock
 from classifeed_common.db import is_passing_fault
 from classifeed_common.errors import DomainError, FailedPrecondition
+from classifeed_common.fault_log import log_fault
 from classifeed_common.kafka import Message
 from classifeed_common.lease import Lease
 from classifeed_common.telemetry import queue_spans
@@ -112,7 +113,7 @@ class Deliverer:
                 if not (isinstance(error, DomainError) or is_passing_fault(error)):
                     raise
                 pause_s = min(max(2 * pause_s, _FIRST_PAUSE_S), _LONGEST_PAUSE_S)
-                _log.warning("delivery waits", client=self._receiver.client, pause_s=pause_s, error=str(error))
+                log_fault(_log, "indexer.delivery.waits", error, retry_in_s=pause_s, client=self._receiver.client)
             if pause_s or not self._active():
                 await _first_of(stop, self._changed, limit_s=pause_s or _LEASE_PAUSE_S)
 
@@ -225,7 +226,7 @@ class Deliverer:
     def _set_aside(self, error: FailedPrecondition) -> None:
         """Leave out the shard that the receiver names, for a while; the error's text says what an operator does."""
         shard = int(error.metadata.get("shard", -1))
-        _log.error("a shard cannot go on", client=self._receiver.client, shard=shard, error=str(error))
+        _log.error("indexer.shard.stuck", client=self._receiver.client, shard=shard, error=str(error))
         for held in [shard] if shard in self._leases else list(self._leases):
             self._rests_until_s[held] = self._clock.monotonic_s() + _STUCK_PAUSE_S
             self._stuck[held] = error.message

@@ -7,22 +7,19 @@ from collections.abc import Mapping
 from typing import Final, Protocol
 
 import structlog
-from prometheus_client import Counter
 
 from classifeed_common.db import is_passing_fault
 from classifeed_common.errors import DomainError, FailedPrecondition
+from classifeed_common.fault_log import log_fault
 from classifeed_common.lease import Lease
 from classifeed_common.waiting import wait_for_event
 from classifeed_indexer.app.reposition_shard import lost_queue
 from classifeed_indexer.clients.receiver import QueueEnds, Receiver
 from classifeed_indexer.domain.shards import EMERGENCY, ShardQueue
+from classifeed_indexer.metrics import REFILLED
 from classifeed_indexer.store.refills import Refill, Refills
 
 _log = structlog.get_logger(__name__)
-
-REFILLED: Final = Counter(
-    "classifeed_indexer_refilled_documents", "Documents put into the queue `emergency` by refills", ("client",)
-)
 
 _POLL_S: Final = 1.0
 
@@ -61,7 +58,7 @@ class ShardRefiller:
             except Exception as error:
                 if not (isinstance(error, DomainError) or is_passing_fault(error)):
                     raise
-                _log.warning("indexer.refill.waits", client=self._receiver.client, error=str(error))
+                log_fault(_log, "indexer.refill.waits", error, retry_in_s=_POLL_S, client=self._receiver.client)
             await wait_for_event(stop, _POLL_S / 20 if has_stepped else _POLL_S)
 
     async def step_once(self) -> bool:

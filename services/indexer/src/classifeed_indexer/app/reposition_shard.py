@@ -5,24 +5,20 @@ from __future__ import annotations
 from typing import Final
 
 import structlog
-from prometheus_client import Counter
 
+from classifeed.documents.v1.index_queue_service_pb2 import IndexQueue
+from classifeed_common.enum_names import name_of
 from classifeed_common.errors import FailedPrecondition
 from classifeed_common.lease import Lease
 from classifeed_indexer.clients.receiver import QueueEnds, Receiver
 from classifeed_indexer.domain.shards import ShardQueue
+from classifeed_indexer.metrics import LOST_CURSORS
 from classifeed_indexer.store.offsets import Offsets
 
 _log = structlog.get_logger(__name__)
 
 CURSOR_TRIMMED: Final = "CURSOR_TRIMMED"
 CURSOR_UNKNOWN: Final = "CURSOR_UNKNOWN"
-
-LOST_CURSORS: Final = Counter(
-    "classifeed_indexer_lost_cursors",
-    "Cursors that the receiver's queues no longer had, so that delivery went on elsewhere, by the receiver's reason",
-    ("client", "reason"),
-)
 
 
 def lost_queue(error: FailedPrecondition) -> ShardQueue | None:
@@ -66,7 +62,7 @@ async def reposition_shard(
     _log.warning(
         "indexer.cursor.lost",
         client=receiver.client,
-        queue=key.queue,
+        queue=name_of(IndexQueue, key.queue),
         shard=key.shard,
         cursor=cursor,
         goes_on_at=idx,

@@ -6,18 +6,17 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 import structlog
-from prometheus_client import Counter
 
 from classifeed.feeds.v1.feed_pb2 import FetchOutcome
 from classifeed_common.db import Tx
+from classifeed_common.enum_names import name_of
 from classifeed_common.ids import new_incident
 from classifeed_jobs import FailedJob
 from classifeed_loader.domain.endings import Ending, failed
 from classifeed_loader.domain.faults import LoadFailed
 from classifeed_loader.domain.fetches import FetchKey
+from classifeed_loader.metrics import FETCHES
 from classifeed_loader.store import fetching
-
-FETCHES: Final = Counter("classifeed_fetches", "Fetches that ended, by how, and why those failed", ("outcome", "code"))
 
 _log = structlog.get_logger(__name__)
 _CANCELED: Final = ("FETCH_CANCELED", "The operator canceled the fetch before its end")
@@ -59,7 +58,7 @@ async def end_fetch(tx: Tx, key: FetchKey, ending: Ending, waits: FetchWaits) ->
 
 def report_end(key: FetchKey, ending: Ending) -> None:
     """Count and log an end."""
-    outcome = FetchOutcome.Name(ending.outcome).removeprefix("FETCH_OUTCOME_").lower()
+    outcome = name_of(FetchOutcome, ending.outcome)
     FETCHES.labels(outcome, ending.code).inc()
     _log.info("fetch.ended", fetch=key.name, outcome=outcome, code=ending.code, feed_task=ending.task)
 

@@ -9,6 +9,7 @@ from typing import Final
 import structlog
 
 from classifeed_common.db import Database
+from classifeed_common.fault_log import log_fault
 from classifeed_common.lease import Lease, LeaseKeeper, Leases
 from classifeed_jobs import JobStore
 from classifeed_loader.app.queue_fetches import SCHEDULED_PRIORITY, queue_fetches
@@ -99,11 +100,11 @@ class Scheduler:
                 pause_s = await self._pause_s()
             except Exception as error:  # noqa: BLE001 - whatever it is, sources stay due and are looked for again
                 # A lease that ran out and that nobody took may be renewed yet: who ends this is the keeper.
-                _log.warning("schedule failed, trying again", pause_s=_FAULT_PAUSE_S, error=repr(error))
+                log_fault(_log, "fetches.schedule.failed", error, retry_in_s=_FAULT_PAUSE_S)
                 await _wait_for(ending, _FAULT_PAUSE_S)
                 continue
             if queued:
-                _log.info("fetches queued", fetches=queued)
+                _log.info("fetches.queued", fetches=queued)
             await _wait_for(self._woken, pause_s)
 
     async def _pause_s(self) -> float:

@@ -14,6 +14,7 @@ from classifeed_loader.app.fetch_parts import FetchParts
 from classifeed_loader.domain.faults import OURS, LoadFailed
 from classifeed_loader.domain.fetches import FetchKey, FetchState, StoredFile, shown_elsewhere
 from classifeed_loader.domain.sources import Source
+from classifeed_loader.metrics import FETCHED_BYTES
 from classifeed_loader.store import fetching
 
 
@@ -64,6 +65,7 @@ async def _keep(
         await parts.refs.add(tx, file.sha256, key.blob_ref)
     if not file.is_as_before:
         await parts.blobs.put_file(path, file.sha256)
+        FETCHED_BYTES.inc(file.size_bytes)
     return file
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import structlog
-from prometheus_client import Counter
 
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.receiver_service_pb2 import (
@@ -20,6 +19,7 @@ from classifeed.documents.v1.receiver_service_pb2 import (
 )
 from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed_common.db import Database, Tx
+from classifeed_common.enum_names import name_of
 from classifeed_common.errors import FailedPrecondition, Unimplemented
 from classifeed_common.turns import map_in_turns
 from classifeed_offers.app.republish_offers import Republisher
@@ -27,18 +27,12 @@ from classifeed_offers.app.trace_pushes import PushTraces
 from classifeed_offers.clients.receiver import PushAnswer
 from classifeed_offers.domain.documents import EPOCH, DueOffer, compose, schema
 from classifeed_offers.domain.offers import Namespace
+from classifeed_offers.metrics import PUSHED, RAISED
 from classifeed_offers.store import publishing
 from classifeed_offers.store.publishing import Overtaken, Refused
 
 _log = structlog.get_logger(__name__)
 
-PUSHED: Final = Counter(
-    "classifeed_offers_pushed_documents", "Documents that the receiver answered, by its outcome", ("outcome",)
-)
-RAISED: Final = Counter(
-    "classifeed_offers_raised_versions",
-    "Offers whose version was raised above what the receiver had: the table of offers went back",
-)
 # An INVALID one is done with as well: it would be refused again for ever, and hold up the others.
 _SETTLED: Final = (PUSH_OUTCOME_ACK, PUSH_OUTCOME_STALE, PUSH_OUTCOME_INVALID)
 # How long the receiver must be ahead of us before that means more than an answer that we have not noted yet.
@@ -111,7 +105,7 @@ class OfferPublisher:
             raise
         self._effects = _effects_of(dues, answer)
         for result in answer.results:
-            PUSHED.labels(PushOutcome.Name(result.outcome).removeprefix("PUSH_OUTCOME_")).inc()
+            PUSHED.labels(name_of(PushOutcome, result.outcome)).inc()
         return [result.outcome in _SETTLED for result in answer.results]
 
     async def record(self, tx: Tx) -> None:

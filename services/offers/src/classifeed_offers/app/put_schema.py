@@ -9,6 +9,7 @@ from typing import Final, Protocol
 import structlog
 
 from classifeed.documents.v1.schema_pb2 import Schema
+from classifeed_common.fault_log import log_fault
 from classifeed_common.waiting import wait_for_event
 from classifeed_offers.domain.documents import schema
 
@@ -41,7 +42,7 @@ async def put_schema(schemas: Schemas, stop: asyncio.Event, on_fault: Callable[[
         try:
             await schemas.put_schema(schema())
         except Exception as error:  # noqa: BLE001 - see above
-            _log.warning("the schema of offers is not put yet, trying again", pause_s=pause_s, error=repr(error))
+            log_fault(_log, "offers.schema.refused", error, retry_in_s=pause_s)
             on_fault(f"the receiver does not take the schema of offers, so nothing is published: {error}")
         else:
             on_fault("")

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final, Protocol
+from typing import Protocol
 
 import structlog
-from prometheus_client import Counter
 
 from classifeed_common.db import Database, Tx
+from classifeed_offers.metrics import REPUBLICATIONS
 from classifeed_offers.store import publishing, republishing
 from classifeed_offers.store.republishing import Scope
 
 _log = structlog.get_logger(__name__)
-
-REPUBLICATIONS: Final = Counter(
-    "classifeed_offers_republications", "Full publications anew that were begun, by what began them", ("cause",)
-)
 
 
 class ResetJobs(Protocol):

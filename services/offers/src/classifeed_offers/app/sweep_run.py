@@ -15,6 +15,7 @@ from classifeed.feeds.v1.offer_results_pb2 import (
     TaskEndResult,
 )
 from classifeed_common.db import Tx
+from classifeed_common.enum_names import name_of
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.answers import run_ended
 from classifeed_offers.domain.ending import (
@@ -94,7 +95,7 @@ async def _plan(tx: Tx, run: RunKey, end: End, guard: Guard, slice_offers: int) 
             _log.warning(
                 "load.held",
                 **run.names,
-                reasons=[HoldReason.Name(reason).removeprefix("HOLD_REASON_") for reason in held.reasons],
+                reasons=[name_of(HoldReason, reason) for reason in held.reasons],
                 removals=held.removals,
                 offers=held.offers,
                 renamed=held.renamed,

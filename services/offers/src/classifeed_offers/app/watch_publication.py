@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 import structlog
-from prometheus_client import Gauge
 
 from classifeed_common.db import Database
+from classifeed_offers.metrics import REFUSED
 from classifeed_offers.store import publishing, republishing
 from classifeed_offers.store.republishing import Republication
 
 _log = structlog.get_logger(__name__)
-
-REFUSED: Final = Gauge(
-    "classifeed_offers_refused_documents",
-    "Offers that are not in the search in their newest version, as the receiver refuses their documents as invalid",
-)
 
 
 class PublicationWatch:

@@ -28,7 +28,7 @@ from classifeed.documents.v1.schema_pb2 import (
     Schema,
 )
 from classifeed.offers.v1.offer_pb2 import OfferContent
-from classifeed_common.offer_names import DOCUMENT_CLIENT, OfferName
+from classifeed_common.offer_names import CHANGE_TIME_FIELD, DOCUMENT_CLIENT, OfferName
 from classifeed_offers.domain.offers import Status
 
 CLIENT: Final = DOCUMENT_CLIENT
@@ -82,7 +82,7 @@ def schema() -> Schema:
             FieldSchema(name="picture", type=FIELD_TYPE_STRING, stored=True, repeated=True),
             FieldSchema(name="available", type=FIELD_TYPE_BOOL, indexed=True, stored=True),
             FieldSchema(name="location", type=FIELD_TYPE_GEO_POINT, indexed=True, stored=True),
-            FieldSchema(name="updated", type=FIELD_TYPE_TIMESTAMP, indexed=True, stored=True, sortable=True),
+            FieldSchema(name=CHANGE_TIME_FIELD, type=FIELD_TYPE_TIMESTAMP, indexed=True, stored=True, sortable=True),
             text("attributes", stored=False),
         ],
     )
@@ -127,7 +127,7 @@ def _fields(due: DueOffer, content: OfferContent) -> Iterator[Field]:
     if content.HasField("location"):
         place = LatLng(latitude=content.location.latitude, longitude=content.location.longitude)
         yield Field(name="location", values=[Value(geo_value=place)])
-    yield Field(name="updated", values=[Value(timestamp_value=due.updated_at)])
+    yield Field(name=CHANGE_TIME_FIELD, values=[Value(timestamp_value=due.updated_at)])
     properties = [(it.name, it.value, it.unit) for it in content.attributes]
     identity = [content.vendor, content.model, content.vendor_code, *content.barcodes]
     yield from _strings("attributes", " ".join(word for words in [*properties, identity] for word in words if word))

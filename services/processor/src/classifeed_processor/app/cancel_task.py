@@ -6,6 +6,7 @@ import structlog
 
 from classifeed.feeds.v1 import task_pb2
 from classifeed_common.db import Database, Tx
+from classifeed_common.enum_names import name_of
 from classifeed_jobs import JobStore
 from classifeed_processor.app.finish_task import finish_task
 from classifeed_processor.domain.cancellation import canceled, require_cancelable
@@ -43,5 +44,5 @@ async def cancel_task(db: Database, key: TaskKey, *, timeout_s: float | None) ->
 async def end_canceled(tx: Tx, key: TaskKey, state: TaskState) -> None:
     """End a locked task CANCELED whose job ends in the same transaction, and let the next one begin."""
     fault = canceled(state)
-    _log.info("task.canceled", task=key.name, phase=task_pb2.TaskPhase.Name(state.phase), run=state.run)
+    _log.info("task.canceled", task=key.name, phase=name_of(task_pb2.TaskPhase, state.phase), run=state.run)
     await finish_task(tx, JobStore(), key, task_pb2.TASK_STATUS_CANCELED, fault)

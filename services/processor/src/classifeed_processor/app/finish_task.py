@@ -5,6 +5,7 @@ from __future__ import annotations
 from classifeed.feeds.v1 import task_pb2
 from classifeed_common.db import Tx
 from classifeed_jobs import JobStore
+from classifeed_processor.app.report_load import report_end
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.store import tasks
@@ -25,7 +26,8 @@ async def finish_task(
         fault: for FAILED: why.
         is_fetched: chooses the words of the fault.
     """
-    await tasks.end_task(tx, key, status, fault, is_fetched=is_fetched)
+    if await tasks.end_task(tx, key, status, fault, is_fetched=is_fetched):
+        await report_end(tx, key)
     await begin_next(tx, jobs, key)
 
 

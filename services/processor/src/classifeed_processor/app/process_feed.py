@@ -17,6 +17,7 @@ from classifeed_common.telemetry import describe_span
 from classifeed_jobs import Fail, JobContext, Snooze
 from classifeed_processor.app.finish_task import finish_task
 from classifeed_processor.app.furthest_batch import FurthestBatch
+from classifeed_processor.app.report_load import report_begin, report_end, report_resumption
 from classifeed_processor.app.send_run import RunOvertaken, RunParts, RunStalled, Sent, send_nothing, send_run
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.feed_order import FINISHED, FetchOrder
@@ -73,6 +74,7 @@ async def _next_step(ctx: JobContext, parts: RunParts, key: TaskKey) -> _Step | 
                 await _await_turn_to_ask(tx, key, state)
                 return lambda: _check_run(parts, key, state.run, last)
             await tasks.resume(tx, key)
+            report_resumption(tx, key, state.run)
             return lambda: _send(ctx, parts, key, state, state.run, Sent(last, unanswered))
         if await tasks.has_earlier(tx, key):
             raise Snooze(_EARLIER_S)
@@ -80,13 +82,15 @@ async def _next_step(ctx: JobContext, parts: RunParts, key: TaskKey) -> _Step | 
             _log.info("feed.outdated", task=key.name, feed_version=state.feed_version)
             await finish_task(tx, parts.jobs, key, task_pb2.TASK_STATUS_SUPERSEDED)
             return None
-        await tasks.supersede_held(tx, key)
+        for held in await tasks.supersede_held(tx, key):
+            await report_end(tx, held)
         if await tasks.has_earlier(tx, key):
             raise Snooze(_EARLIER_S)  # a held one was decided about meanwhile, and has its turn first
         if ctx.claim_no > 1:
             await FurthestBatch(ctx).note_earlier_run(tx, await tasks.find_last_batch(tx, key, state.run))
         statistics = FeedStatistics(bytes=state.source_bytes)
         run = await tasks.begin_run(tx, key, statistics.SerializeToString())
+        await report_begin(tx, key, run, is_first=state.run == 0)
         return lambda: _send(ctx, parts, key, state, run, Sent(0, set()))
 
 

@@ -32,6 +32,7 @@ from classifeed_processor.feed.limits import DEFAULT_LIMITS
 from classifeed_processor.feed.scan import FeedScan, require_mode
 from classifeed_processor.feed.second_pass import read_batches
 from classifeed_processor.feed.source import open_source
+from classifeed_processor.metrics import READ_BYTES
 from classifeed_processor.store import results, tasks
 
 _CHUNK_BATCHES: Final = 8
@@ -132,6 +133,7 @@ async def send_run(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, sta
         for stage, seconds in (stages | sent.stages).items():
             add_stage(statistics, stage, seconds)
         await results.save_statistics(tx, key, statistics, answered=False)
+    READ_BYTES.inc(state.source_bytes)
 
 
 async def send_nothing(ctx: JobContext, key: TaskKey, run: int) -> None:

@@ -11,13 +11,15 @@ import structlog
 from opentelemetry.context import Context
 
 from classifeed.feeds.v1 import offer_results_pb2, task_pb2
-from classifeed.feeds.v1.load_pb2 import HoldReason, OfferError
+from classifeed.feeds.v1.load_pb2 import OfferError
 from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT
-from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, RunCheckResult, TaskEndResult
+from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, RunCheckResult, TaskEndOutcome, TaskEndResult
 from classifeed_common.db import Tx
+from classifeed_common.enum_names import name_of
 from classifeed_common.telemetry import entered
 from classifeed_jobs import JobStore
 from classifeed_processor.app.finish_task import begin_next, finish_task
+from classifeed_processor.app.report_load import report_held, report_offers
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.statistics import add_changed, add_counts, add_issues, add_stage
 from classifeed_processor.domain.tasks import MAX_LOSSES, TaskKey, Window
@@ -115,7 +117,8 @@ class _Taking:
         if task is None or task.phase != task_pb2.TASK_PHASE_SENT:
             return
         key = key_of(answer)
-        _log.info("task.answered", task=key.name, run=answer.run, outcome=answer.outcome)
+        outcome = name_of(TaskEndOutcome, answer.outcome)
+        _log.info("feeds.load.answered", task=key.name, run=answer.run, outcome=outcome)
         match answer.outcome:
             case offer_results_pb2.TASK_END_OUTCOME_COMPLETED:
                 await self._complete(key, task, answer)
@@ -129,14 +132,7 @@ class _Taking:
             case offer_results_pb2.TASK_END_OUTCOME_HELD:
                 if task.status == _HELD or task.decision in _DECIDED:
                     return  # the reply to an end that was said before the decision
-                _log.warning(
-                    "task.held",
-                    task=key.name,
-                    reasons=[HoldReason.Name(reason).removeprefix("HOLD_REASON_") for reason in answer.hold.reasons],
-                    removals=answer.hold.removals,
-                    offers=answer.hold.offers,
-                    changes=answer.hold.changes,
-                )
+                report_held(self._tx, key, answer.hold)
                 await self._add_answer_time(key, task, answer.run)
                 await tasks.hold_task(self._tx, key, answer.hold)
                 await begin_next(self._tx, self._jobs, key)
@@ -215,6 +211,7 @@ class _Taking:
         errors: list[OfferError] = []
         for result in batch_results:
             add_counts(statistics, result.counts)
+            report_offers(self._tx, result.counts)
             errors.extend(result.errors)
         await results.insert_errors(self._tx, key, run, add_issues(statistics, errors))
         await results.save_statistics(self._tx, key, statistics, answered=True)

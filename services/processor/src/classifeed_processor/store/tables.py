@@ -92,6 +92,8 @@ tasks = Table(
     Column("asked_at", DateTime(timezone=True)),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
     Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    # When its first run began, past the wait for its turn.
+    Column("begun_at", DateTime(timezone=True)),
     Column("ended_at", DateTime(timezone=True)),
     # The task of the namespace whose file it loads again, and what made the call for that idempotent.
     Column("rerun_of", BigInteger),

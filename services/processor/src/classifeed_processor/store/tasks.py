@@ -142,14 +142,15 @@ async def has_earlier(tx: Tx, key: TaskKey) -> bool:
     return bool(row[0])
 
 
-async def supersede_held(tx: Tx, key: TaskKey) -> None:
-    """End the held tasks before this one: the newer load takes their place."""
+async def supersede_held(tx: Tx, key: TaskKey) -> list[TaskKey]:
+    """End the held tasks before this one and return them: the newer load takes their place."""
     states = {
         "superseded": task_pb2.TASK_STATUS_SUPERSEDED,
         "held": task_pb2.TASK_STATUS_HELD,
         "done": task_pb2.TASK_PHASE_DONE,
     }
-    await tx.execute(_SUPERSEDE_HELD, {**_key(key), **states})
+    rows = await (await tx.execute(_SUPERSEDE_HELD, {**_key(key), **states})).fetchall()
+    return [key._replace(task_id=row[0]) for row in rows]
 
 
 async def begin_run(tx: Tx, key: TaskKey, statistics: bytes) -> int:
@@ -210,8 +211,8 @@ async def end_task(
     fault: FeedFault | None = None,
     *,
     is_fetched: bool = False,
-) -> None:
-    """End the task for good, unless it has ended; `is_fetched` chooses the words of the fault."""
+) -> bool:
+    """End the task for good and return whether it had not ended; `is_fetched` chooses the words of the fault."""
     columns = {
         "status": status,
         "done": task_pb2.TASK_PHASE_DONE,
@@ -220,7 +221,7 @@ async def end_task(
         "error_line": fault.line if fault else 0,
         "error_column": fault.column if fault else 0,
     }
-    await tx.execute(_END_TASK, {**_key(key), **columns})
+    return (await tx.execute(_END_TASK, {**_key(key), **columns})).rowcount > 0
 
 
 async def hold_task(tx: Tx, key: TaskKey, hold: LoadHold) -> None:

@@ -90,13 +90,14 @@ SELECT EXISTS (
 UPDATE tasks SET status = %(superseded)s, phase = %(done)s, updated_at = clock_timestamp(), ended_at = clock_timestamp()
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id < %(task_id)s AND ended_at IS NULL
   AND status = %(held)s
+RETURNING task_id
 
 -- name: begin_run
 -- Never below the seconds since 2025, for the reason that task ids are not: runs of one task are compared too.
 UPDATE tasks
 SET run = greatest(run + 1, (extract(epoch FROM clock_timestamp()) - 1735689600)::integer), phase = %(parsing)s,
     batch_count = NULL, digest = NULL, sent_at = NULL, window_state = 0, asks = 0, asked_at = NULL,
-    updated_at = clock_timestamp()
+    updated_at = clock_timestamp(), begun_at = coalesce(begun_at, clock_timestamp())
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
 RETURNING run
 

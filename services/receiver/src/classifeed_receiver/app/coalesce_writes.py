@@ -12,6 +12,7 @@ from typing import Final
 import structlog
 
 from classifeed_common.db import is_passing_fault
+from classifeed_common.fault_log import log_fault
 from classifeed_receiver.domain.documents import NewDocument, Outcome, Place, Retry
 
 _log = structlog.get_logger(__name__)
@@ -132,7 +133,7 @@ class WriteCoalescer:
                 outcomes = await self._write(client, documents, known)
         except Exception as error:  # noqa: BLE001 whatever it is, its callers wait for an answer
             if isinstance(error, TimeoutError) or is_passing_fault(error):
-                _log.warning("documents were not written", client=client, documents=len(documents), error=str(error))
+                log_fault(_log, "receiver.write.failed", error, client=client, documents=len(documents))
                 outcomes = [Retry()] * len(documents)
             elif len(pushes) > 1:
                 # One push must not fail the others: each gets a transaction of its own.

@@ -9,6 +9,7 @@ from typing import Final
 import structlog
 
 from classifeed_common.db import Database, is_passing_fault
+from classifeed_common.fault_log import log_fault
 from classifeed_common.waiting import wait_for_event
 from classifeed_receiver.store import registry
 
@@ -38,7 +39,7 @@ class DocumentExpirer:
             except Exception as error:
                 if not is_passing_fault(error):
                     raise
-                _log.warning("documents do not expire now", error=str(error))
+                log_fault(_log, "receiver.expiry.failed", error, retry_in_s=self._interval_s)
             if not is_full:
                 await wait_for_event(stop, self._interval_s)
 
@@ -49,7 +50,7 @@ class DocumentExpirer:
         async with self._database.transaction() as tx:
             forgotten = await registry.delete_tombstones(tx, age_s=self._tombstone_age_s, limit=self._documents)
         if buried or forgotten:
-            _log.info("documents expired", buried=buried, forgotten=forgotten)
+            _log.info("receiver.documents.expired", buried=buried, forgotten=forgotten)
         return max(buried, forgotten) >= self._documents
 
     async def backlog(self) -> Mapping[str, int]:

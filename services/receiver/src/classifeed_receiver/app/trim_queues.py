@@ -9,6 +9,7 @@ from typing import Final
 import structlog
 
 from classifeed_common.db import Database, is_passing_fault
+from classifeed_common.fault_log import log_fault
 from classifeed_common.waiting import wait_for_event
 from classifeed_receiver.store import queues
 
@@ -51,7 +52,7 @@ class QueueTrimmer:
             except Exception as error:
                 if not is_passing_fault(error):
                     raise
-                _log.warning("queues are not trimmed now", error=str(error))
+                log_fault(_log, "receiver.trim.failed", error, retry_in_s=self._interval_s)
             await wait_for_event(stop, self._interval_s)
 
     async def trim_once(self) -> int:

@@ -20,6 +20,7 @@ from classifeed.documents.v1 import schema_pb2
 from classifeed.documents.v1.index_queue_service_pb2 import RegistryPosition
 from classifeed_common.document_shards import SHARDS
 from classifeed_common.errors import DomainError, FailedPrecondition
+from classifeed_common.fault_log import log_fault
 from classifeed_searcher.clients.registry import Registry, ScannedPage
 from classifeed_searcher.clients.topic_log import Positions, TopicLog
 from classifeed_searcher.domain.rebuild import Rebuild
@@ -124,7 +125,7 @@ class IndexBuilder:
                 raise
             except DomainError as error:
                 rebuild.waits_for = error.message
-                _log.warning("searcher.rebuild.waits", client=self._registry.client, error=str(error))
+                log_fault(_log, "searcher.rebuild.waits", error, retry_in_s=pause_s, client=self._registry.client)
                 await asyncio.sleep(pause_s)
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             else:

@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from classifeed_common.document_shards import SHARDS
-from classifeed_common.errors import DomainError
+from classifeed_common.errors import DomainError, name_fault
 from classifeed_common.waiting import wait_for_event
 from classifeed_searcher.app.compare_digests import Outcome, Verdict, compare_digests
 from classifeed_searcher.clients.registry import Registry
@@ -78,7 +78,7 @@ class IndexVerifier:
             try:
                 await self.verify_once(generation)
             except DomainError as error:
-                _log.info("searcher.digest.waits", client=self._live.client, error=str(error))
+                _log.info("searcher.digest.waits", client=self._live.client, error=name_fault(error))
 
     async def verify_once(self, generation: IndexGeneration) -> None:
         """Compare the shards that have moved since they were equal, or all of them when that is due.

@@ -9,6 +9,7 @@ from typing import Final
 import structlog
 
 from classifeed_common.errors import Unavailable
+from classifeed_common.fault_log import log_fault
 from classifeed_common.kafka import Cluster, Position, index_documents
 
 Positions = Mapping[tuple[str, int], Position]
@@ -53,7 +54,7 @@ class TopicLog:
                 ends = await self.ends()
                 starts = await self._cluster.starts(list(ends))
         except (Unavailable, TimeoutError) as error:
-            _log.warning("searcher.topic.unknown", topic=self.name, error=str(error))
+            log_fault(_log, "searcher.topic.unknown", error, topic=self.name)
             return {}
         for (topic, partition), end in ends.items():
             position = positions.get((topic, partition))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,10 +13,11 @@ from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed_common.document_digest import digest_of
 from classifeed_common.document_shards import hash_of, shard_of
 from classifeed_common.kafka import Position
+from classifeed_searcher.domain.change_time import changed_at_s
 from classifeed_searcher.domain.watermarks import Admission, Watermarks
 from classifeed_searcher.engine.fields import WrongValue
 from classifeed_searcher.engine.index import Sums, TantivyIndex
-from classifeed_searcher.metrics import DROPPED, REFUSED
+from classifeed_searcher.metrics import DROPPED, REFUSED, TIME_TO_SEARCHABLE
 from classifeed_searcher.store.state_file import IndexState, UnusableIndex, read_state, write_state
 
 MAIN = index_queue_service_pb2.INDEX_QUEUE_MAIN
@@ -28,12 +30,16 @@ _INDEX = "index"
 
 @dataclass(slots=True)
 class IndexWrite:
-    """What one effect has put so far; nothing of it is seen before the commit."""
+    """What one effect has put so far; nothing of it is seen before the commit.
+
+    `changed_s` has when the things changed whose documents these are, in seconds of the epoch, where that is known.
+    """
 
     watermarks: Watermarks
     refused: dict[str, int]
     is_touched: bool = False
     dropped: dict[str, int] = field(default_factory=dict)
+    changed_s: list[float] = field(default_factory=list)
 
     def drop(self, reason: str) -> None:
         """Count a document that is not applied."""
@@ -128,6 +134,8 @@ class IndexGeneration:
             self.index.apply(document)
             write.is_touched = True
             write.refused.pop(document.pk, None)
+            if document.queue == MAIN and (changed_s := changed_at_s(document)) is not None:
+                write.changed_s.append(changed_s)
 
     def fill(self, write: IndexWrite, documents: Iterable[RawDocument]) -> None:
         """Put documents of the registry into a generation that has none of their keys. Blocks."""
@@ -153,7 +161,9 @@ class IndexGeneration:
             write_state(self.state_path, state)
             refused = len(state.refused.keys() - self.state.refused.keys())
             self.state = state
-        client = self.schema.client
+        client, now_s = self.schema.client, time.time()
+        for changed_s in write.changed_s:
+            TIME_TO_SEARCHABLE.labels(client).observe(max(0.0, now_s - changed_s))
         REFUSED.labels(client).inc(refused)
         for reason, count in write.dropped.items():
             DROPPED.labels(client, reason).inc(count)

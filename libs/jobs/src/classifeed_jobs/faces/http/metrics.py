@@ -1,16 +1,31 @@
-"""Metrics of the HTTP face: requests, answers by status, and how long they took."""
+"""Metrics of the HTTP API of jobs, by the names that its contract gives them."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from prometheus_client import Counter, Histogram
+from classifeed_common.metric_set import MetricSet
 
-REQUESTS: Final = Counter("requests_total", "Requests that came in, by route.", ("method", "route"))
-RESPONSES: Final = Counter("responses_total", "Answers given, by route and status.", ("method", "route", "status"))
-DURATION: Final = Histogram(
+METRICS: Final = MetricSet()
+
+_STANDARD: Final = "the jobs API"
+_ROUTE: Final = {"method": "HTTP method", "route": "path with names for its variable parts"}
+
+REQUESTS: Final = METRICS.counter(
+    "requests_total", "Requests that came in.", unit="requests", labels=_ROUTE, standard=_STANDARD
+)
+RESPONSES: Final = METRICS.counter(
+    "responses_total",
+    "Responses given.",
+    unit="responses",
+    labels={**_ROUTE, "status": "HTTP status code"},
+    standard=_STANDARD,
+)
+DURATION: Final = METRICS.histogram(
     "duration_ms",
-    "Time from a request to its answer in milliseconds, by route.",
-    ("method", "route"),
+    "Time from a request to its response.",
+    unit="milliseconds",
+    labels=_ROUTE,
     buckets=(1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000),
+    standard=_STANDARD,
 )

@@ -1,0 +1,102 @@
+"""Metrics as typed constants: a service or library declares its own in one module, each with its meaning.
+
+The page docs/reference/metrics.md is generated from them (`python -m tools.metrics_page`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from prometheus_client import Counter, Gauge, Histogram
+
+PREFIX: Final = "classifeed_"
+
+Kind: TypeAlias = Literal["counter", "gauge", "histogram"]
+Labels: TypeAlias = Mapping[str, str | tuple[str, ...]]
+"""Labels by name: their values where these are known beforehand, else words that say what they are. Never values that
+grow with the use: no seller, task or address.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What is said of a metric.
+
+    Attributes:
+        name: as it is scraped, a counter's with `_total`, a histogram's without `_bucket`.
+        kind: counter, gauge or histogram.
+        unit: of its value.
+        meaning: a sentence or two.
+        labels: see `Labels`.
+        standard: whose name it is, where it has not our prefix.
+    """
+
+    name: str
+    kind: Kind
+    unit: str
+    meaning: str
+    labels: Labels
+    standard: str = ""
+
+
+class MetricSet:
+    """The metrics of one module.
+
+    Attributes:
+        declarations: what was declared, in order.
+    """
+
+    def __init__(self) -> None:
+        self.declarations: list[Declaration] = []
+
+    def counter(
+        self, name: str, meaning: str, *, unit: str, labels: Labels | None = None, standard: str = ""
+    ) -> Counter:
+        """Declare and register a counter; its name ends in `_total`.
+
+        Raises:
+            ValueError: the name has neither our prefix nor that of a standard.
+        """
+        self.declare(Declaration(name, "counter", unit, meaning, labels or {}, standard))
+        return Counter(name, meaning, tuple(labels or ()))
+
+    def gauge(self, name: str, meaning: str, *, unit: str, labels: Labels | None = None) -> Gauge:
+        """Declare and register a gauge.
+
+        Raises:
+            ValueError: the name has not our prefix.
+        """
+        self.declare(Declaration(name, "gauge", unit, meaning, labels or {}))
+        return Gauge(name, meaning, tuple(labels or ()))
+
+    def histogram(
+        self,
+        name: str,
+        meaning: str,
+        *,
+        buckets: Sequence[float],
+        unit: str = "seconds",
+        labels: Labels | None = None,
+        standard: str = "",
+    ) -> Histogram:
+        """Declare and register a histogram with these upper bounds.
+
+        Raises:
+            ValueError: the name has neither our prefix nor that of a standard.
+        """
+        self.declare(Declaration(name, "histogram", unit, meaning, labels or {}, standard))
+        return Histogram(name, meaning, tuple(labels or ()), buckets=buckets)
+
+    def declare(self, declaration: Declaration) -> None:
+        """Note a metric that is registered otherwise.
+
+        Raises:
+            ValueError: the name has neither our prefix nor that of a standard, or is a counter's without `_total`.
+        """
+        if not declaration.name.startswith(PREFIX) and not declaration.standard:
+            raise ValueError(f"{declaration.name}: the name of a metric begins with {PREFIX}")
+        if (declaration.kind == "counter") != declaration.name.endswith("_total"):
+            raise ValueError(f"{declaration.name}: the name of a counter, and of nothing else, ends in _total")
+        self.declarations.append(declaration)

@@ -1,0 +1,32 @@
+"""Metrics of the owner of the offers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from classifeed_common.metric_set import MetricSet
+
+METRICS: Final = MetricSet()
+
+PUSHED: Final = METRICS.counter(
+    "classifeed_offers_pushed_documents_total",
+    "Documents that the receiver answered, by its outcome.",
+    unit="documents",
+    labels={"outcome": ("ack", "stale", "invalid", "epoch_too_old", "retry")},
+)
+RAISED: Final = METRICS.counter(
+    "classifeed_offers_raised_versions_total",
+    "Offers whose version was raised above what the receiver had: the table of offers went back.",
+    unit="offers",
+)
+REFUSED: Final = METRICS.gauge(
+    "classifeed_offers_refused_documents",
+    "Offers that are not in the search in their newest version, as the receiver refuses their documents as invalid.",
+    unit="offers",
+)
+REPUBLICATIONS: Final = METRICS.counter(
+    "classifeed_offers_republications_total",
+    "Publications of all offers, or of all of a seller, that were begun anew, by what began them.",
+    unit="publications",
+    labels={"cause": ("receiver went back", "offers went back", "operator")},
+)

@@ -1,0 +1,15 @@
+"""Tasks know since when they are loaded: the wait for their turn is no part of it."""
+
+from alembic import op
+
+revision = "20261128_1"
+down_revision = "20261127_5"
+PHASE = "pre"
+
+
+def upgrade() -> None:
+    op.execute("ALTER TABLE tasks ADD COLUMN begun_at timestamptz")
+
+
+def downgrade() -> None:
+    op.execute("ALTER TABLE tasks DROP COLUMN begun_at")

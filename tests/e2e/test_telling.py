@@ -1,0 +1,80 @@
+"""What the services tell of a load by themselves: lines of their logs, and metrics, which are those of the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bench.generated_feed import write_feed
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+from tools.metrics_page import LIBRARY_PREFIXES, SERVICES, declared_by
+
+from classifeed_common.metric_set import Declaration
+from tests.e2e.suite import Suite
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]
+_ENUMS = ("status", "outcome", "kind", "phase", "decision", "mode", "disposition")
+_MOVED = {
+    "classifeed_loads_total": "processor",
+    "classifeed_load_duration_seconds_count": "processor",
+    "classifeed_load_read_bytes_total": "processor",
+    "classifeed_offers_total": "processor",
+    "classifeed_time_to_searchable_seconds_count": "searcher",
+}
+
+
+def lines_of(suite: Suite, *options: str) -> list[dict[str, Any]]:
+    """The lines of all services that are JSON."""
+    answer = suite.run("logs", "-n", "10000", *options)
+    assert answer.exit_code == 0, answer.document
+    return [line for line in answer.document["lines"] if "timestamp" in line]
+
+
+def figures(suite: Suite) -> dict[str, float]:
+    return {name: suite.metric(service, name) for name, service in _MOVED.items()}
+
+
+def check_labels(one: Declaration, samples: list[Sample]) -> None:
+    """Labels are those that are declared, and so are their values where all are known."""
+    for sample in samples:
+        assert sample.labels.keys() - {"le"} == one.labels.keys(), sample
+        for label, values in one.labels.items():
+            assert isinstance(values, str) or sample.labels[label] in values, sample
+
+
+def check_metrics(suite: Suite, service: str) -> None:
+    """A service shows what the page says of it, and nothing else."""
+    declared, shown = declared_by(service), set()
+    for family in text_string_to_metric_families(suite.http(service, "/metrics")):
+        name = family.name + "_total" * (family.type == "counter")
+        if not name.startswith(LIBRARY_PREFIXES) and not name.endswith("_created"):
+            assert name in declared, (service, name)
+            check_labels(declared[name], family.samples)
+            shown.add(name)
+    assert shown == declared.keys(), service
+
+
+def test_a_load_is_told_by_logs_and_metrics(suite: Suite, seller: str, tmp_path: Path) -> None:
+    path = tmp_path / "feed.xml"
+    write_feed(path, 30)
+    before = figures(suite)
+    task = suite.upload(path, seller).document
+    lines = lines_of(suite, "--task", f"{seller}/{task['namespace']}/{task['task_id']}")
+    assert {line["timestamp"][-1] for line in lines_of(suite)} == {"Z"}, "although TIMEZONE is that of Tokyo"
+    [started, ended] = [line for line in lines if line["event"] in {"feeds.load.started", "feeds.load.ended"}]
+    assert (started["event"], started["source"], started["kind"]) == ("feeds.load.started", "upload", "load")
+    assert started["bytes"] == path.stat().st_size
+    assert (ended["status"], ended["total"], ended["added"], ended["rejected"]) == ("succeeded", 30, 30, 0)
+    assert ended["duration_s"] > 0
+    numbers = [(line["event"], name) for line in lines for name in _ENUMS if isinstance(line.get(name), int)]
+    assert numbers == []
+    suite.settle()
+    grown = {name: value - before[name] for name, value in figures(suite).items()}
+    # Other tests may have left something that is counted now.
+    assert grown["classifeed_loads_total"] >= grown["classifeed_load_duration_seconds_count"] >= 1
+    assert grown["classifeed_load_read_bytes_total"] >= path.stat().st_size
+    assert min(grown["classifeed_offers_total"], grown["classifeed_time_to_searchable_seconds_count"]) >= 30
+    for service in SERVICES:
+        check_metrics(suite, service)

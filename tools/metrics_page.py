@@ -1,0 +1,103 @@
+"""The page of all metrics, made from their declarations: `python -m tools.metrics_page > docs/reference/metrics.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Final
+
+from classifeed_common.metric_set import PREFIX, Declaration, MetricSet
+
+SERVICES: Final = ("api", "loader", "processor", "offers", "receiver", "indexer", "searcher")
+# Of prometheus_client itself.
+LIBRARY_PREFIXES: Final = ("python_", "process_")
+
+_HEAD: Final = f"""# Metrics
+
+Made from the code by `python -m tools.metrics_page`; change the declarations, not this page.
+
+Every process shows its metrics at `/metrics` of its HTTP port, for Prometheus. Where nobody scrapes, `METRIC_PATH`
+(loader) and `CLASSIFEED_<SERVICE>_METRIC_PATH` have them written into a file ([settings](jobs-settings.md)).
+
+All names begin with `{PREFIX}`. The others are those of standards: {{standard}}, and `python_*` and `process_*` of
+Prometheus' own client for Python. No label has values that grow with the use, such as sellers, tasks or addresses;
+look for those in the log.
+
+- A counter grows from 0 at the start of each process: use `rate` or `increase`, and sum over processes.
+- A gauge of tables (`classifeed_loads_*`, `classifeed_jobs_live`, `classifeed_backlog_items`) is shown alike by every
+  process of the service: take the `max`.
+- A histogram has `_bucket`, `_count` and `_sum`.
+
+How long until an upload can be found: `classifeed_load_duration_seconds` of the load as a whole, and
+`classifeed_time_to_searchable_seconds` from the change of each offer. How long a load has waited for its turn, and
+all counts of a load, are in its line `feeds.load.ended` of the log.
+"""
+_COLUMNS: Final = "| metric | type | unit | labels | meaning |\n| --- | --- | --- | --- | --- |\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A module that declares metrics.
+
+    Attributes:
+        title: of its section.
+        module: its name; it has the set as METRICS.
+        services: which show them.
+    """
+
+    title: str
+    module: str
+    services: tuple[str, ...]
+
+    @property
+    def declarations(self) -> list[Declaration]:
+        """What it declares."""
+        metrics = import_module(self.module).METRICS
+        assert isinstance(metrics, MetricSet)
+        return metrics.declarations
+
+
+_WITH_JOBS: Final = ("api", "loader", "processor", "offers")
+_WITH_OWN: Final = ("api", "loader", "processor", "offers", "indexer", "searcher")
+SOURCES: Final = (
+    *(Source(name, f"classifeed_{name}.metrics", (name,)) for name in _WITH_OWN),
+    Source(f"Jobs ({', '.join(_WITH_JOBS)})", "classifeed_jobs.metrics", _WITH_JOBS),
+    Source("HTTP API of jobs (loader)", "classifeed_jobs.faces.http.metrics", ("loader",)),
+    Source("Every service", "classifeed_common.metrics", SERVICES),
+)
+
+
+def declared_by(service: str) -> dict[str, Declaration]:
+    """Return the metrics of a service by name."""
+    sources = [source for source in SOURCES if service in source.services]
+    return {each.name: each for source in sources for each in source.declarations}
+
+
+def render() -> str:
+    """Return the page."""
+    everything = [each for source in SOURCES for each in source.declarations]
+    standard = ", ".join(f"`{each.name}` ({each.standard})" for each in everything if each.standard)
+    return _HEAD.format(standard=standard) + "".join(_sections())
+
+
+def _sections() -> Iterator[str]:
+    for source in SOURCES:
+        rows = "".join(_row(each) for each in source.declarations)
+        yield f"\n## {source.title}\n{_COLUMNS}{rows}"
+
+
+def _row(one: Declaration) -> str:
+    return f"| `{one.name}` | {one.kind} | {one.unit} | {_labels(one)} | {one.meaning} |\n"
+
+
+def _labels(one: Declaration) -> str:
+    shown = [
+        f"`{name}`: {values if isinstance(values, str) else ', '.join(f'`{value}`' for value in values)}"
+        for name, values in one.labels.items()
+    ]
+    return "; ".join(shown) or "–"
+
+
+if __name__ == "__main__":
+    print(render(), end="")
