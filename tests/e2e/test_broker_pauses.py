@@ -27,7 +27,7 @@ from tests.e2e.signals import stopped
 from tests.e2e.suite import Suite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(7200)]
-_PAUSES = 30 if IS_LONG else 5
+_PAUSES = 30 if IS_LONG else 4
 _SEED = int(os.environ.get("CLASSIFEED_SEED", "20261122"))
 _PAUSE_S = 35.0
 _SESSION_S = 10.0

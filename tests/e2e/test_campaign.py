@@ -57,8 +57,8 @@ class Shop:
         self.link = self._site.put(f"/{self.seller}.yml", self._file.read_bytes())
 
     def least_price(self) -> int:
-        """The price below which no offer of the newest revision is."""
-        return self.revision * 10_000
+        """The price below which no offer of the newest revision is; no skipped revision makes it a multiple."""
+        return 1_000_000 + self.revision * 10_000
 
     def lasting(self) -> frozenset[str]:
         """Offers that every revision has had."""

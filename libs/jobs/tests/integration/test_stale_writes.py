@@ -26,7 +26,7 @@ from classifeed_jobs.lease_row import LeaseRow
 from .conftest import Bench
 
 _IS_LONG = os.environ.get("CLASSIFEED_CAMPAIGN") == "long"
-_STALE_WRITES = 1_000_000 if _IS_LONG else 100_000
+_STALE_WRITES = 1_000_000 if _IS_LONG else 50_000
 _SEED = 20
 _JOBS = 200
 _STALE_BATCH = 400
