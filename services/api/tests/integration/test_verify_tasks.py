@@ -77,7 +77,7 @@ class Api:
         found: list[int] = []
         async with self.db.transaction() as tx:
             while rows := await (await tx.execute(task_line.SQL["select_due"], {"limit": 10})).fetchall():
-                found += [row[-1] for row in rows]
+                found += [row[-2] for row in rows]  # the trace is last
                 await tx.execute("UPDATE uploads SET published_version = version WHERE version = %s", [found[-1]])
                 await tx.execute(
                     "UPDATE feed_deletions SET published_version = version WHERE version = %s", [found[-1]]
