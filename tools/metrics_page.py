@@ -63,7 +63,7 @@ _WITH_OWN: Final = ("api", "loader", "processor", "offers", "indexer", "searcher
 SOURCES: Final = (
     *(Source(name, f"classifeed_{name}.metrics", (name,)) for name in _WITH_OWN),
     Source(f"Jobs ({', '.join(_WITH_JOBS)})", "classifeed_jobs.metrics", _WITH_JOBS),
-    Source("HTTP API of jobs (loader)", "classifeed_jobs.faces.http.metrics", ("loader",)),
+    Source("HTTP API of jobs (loader)", "classifeed_jobs.api.http.metrics", ("loader",)),
     Source("Every service", "classifeed_common.metrics", SERVICES),
 )
 

@@ -36,7 +36,7 @@ _GUARD_TESTS: Final = "libs/common/tests/unit/test_browser_guard.py"
 _LEASE_TESTS: Final = f"{_COMMON_TESTS}/lease/test_lease.py"
 _OUTBOX_TESTS: Final = f"{_COMMON_TESTS}/kafka/test_outbox.py"
 _JOBS: Final = "libs/jobs/src/classifeed_jobs"
-_JOBS_TESTS: Final = "libs/jobs/tests/integration"
+_JOBS_TESTS: Final = "libs/jobs/tests"
 _API: Final = "services/api/src/classifeed_api"
 _API_TESTS: Final = "services/api/tests/integration"
 _LOADER: Final = "services/loader/src/classifeed_loader"
@@ -237,64 +237,66 @@ _JOB_ENGINE: Final = (
         "claim-guard-without-fence",
         "Jobs",
         "An effect is committed under a claim that was given to another run.",
-        f"{_JOBS}/sql/claims.sql",
+        f"{_JOBS}/claim/guard.sql",
         before="AND j.claim_no = %(claim_no)s AND j.status = 'running'\nFOR KEY SHARE OF j",
         after="AND j.status = 'running'\nFOR KEY SHARE OF j",
-        tests=(f"{_JOBS_TESTS}/test_claims.py::test_guard_refuses_a_claim_that_was_taken_back",),
+        tests=(f"{_JOBS_TESTS}/claim/test_claims.py::test_guard_refuses_a_claim_that_was_taken_back",),
     ),
     Mutation(
         "claim-guard-without-lock",
         "Jobs",
         "A claim is taken back between its guard and the commit of the effect.",
-        f"{_JOBS}/sql/claims.sql",
+        f"{_JOBS}/claim/guard.sql",
         before="\nFOR KEY SHARE OF j",
         after="",
-        tests=(f"{_JOBS_TESTS}/test_claims.py::test_guard_holds_off_the_reaper_until_the_effect_is_in",),
+        tests=(f"{_JOBS_TESTS}/claim/test_claims.py::test_guard_holds_off_the_reaper_until_the_effect_is_in",),
     ),
     Mutation(
         "checkpoint-of-a-lost-claim",
         "Jobs",
         "Slices of a run that lost its claim are committed beside those of its successor.",
-        f"{_JOBS}/claims.py",
+        f"{_JOBS}/claim/guard.py",
         before="    await guard_claim(tx, job_id, claim_no)\n",
         after="",
-        tests=(f"{_JOBS_TESTS}/test_claims.py::test_guard_refuses_a_claim_that_was_taken_back",),
+        tests=(f"{_JOBS_TESTS}/claim/test_claims.py::test_guard_refuses_a_claim_that_was_taken_back",),
     ),
     Mutation(
         "reaper-takes-from-the-living",
         "Jobs",
         "Jobs are taken from a process that has renewed its lease in time.",
-        f"{_JOBS}/sql/claims.sql",
+        f"{_JOBS}/maintenance/reaper.sql",
         before="      AND j.lease_ttl_sec < ceil(extract(epoch FROM statement_timestamp() - w.renewed_at))::integer\n",
         after="",
-        tests=(f"{_JOBS_TESTS}/test_claims.py::test_reaper_returns_fails_or_cancels_what_is_lost",),
+        tests=(f"{_JOBS_TESTS}/claim/test_claims.py::test_reaper_returns_fails_or_cancels_what_is_lost",),
     ),
     Mutation(
         "idempotency-key-taken-over",
         "Jobs",
         "A request that is repeated makes a second job.",
-        f"{_JOBS}/sql/jobs.sql",
+        f"{_JOBS}/enqueue/jobs.sql",
         before="        WHERE k.expires_at <= clock_timestamp()\n    RETURNING job_id",
         after="    RETURNING job_id",
-        tests=(f"{_JOBS_TESTS}/test_worker.py::test_idempotency_key_gives_the_first_job_and_names_what_differs",),
+        tests=(
+            f"{_JOBS_TESTS}/worker/test_worker.py::test_idempotency_key_gives_the_first_job_and_names_what_differs",
+        ),
     ),
     Mutation(
         "wake-of-a-running-job-lost",
         "Jobs",
         "A job that is made due while it runs sleeps all the same.",
-        f"{_JOBS}/sql/jobs.sql",
+        f"{_JOBS}/enqueue/jobs.sql",
         before=" OR j.status = 'running')\n",
         after=")\n",
-        tests=(f"{_JOBS_TESTS}/test_made_due.py::test_job_made_due_while_it_runs_does_not_sleep",),
+        tests=(f"{_JOBS_TESTS}/enqueue/test_make_due.py::test_job_made_due_while_it_runs_does_not_sleep",),
     ),
     Mutation(
         "drain-uses-up-an-attempt",
         "Jobs",
         "A job that a stopping process hands back has one attempt less.",
-        f"{_JOBS}/sql/claims.sql",
+        f"{_JOBS}/claim/finish.sql",
         before="WHEN f.outcome IN ('snoozed', 'returned') THEN j.attempt - 1",
         after="WHEN f.outcome IN ('snoozed') THEN j.attempt - 1",
-        tests=(f"{_JOBS_TESTS}/test_worker.py::test_drain_hands_back_without_using_the_attempt",),
+        tests=(f"{_JOBS_TESTS}/worker/test_worker.py::test_drain_hands_back_without_using_the_attempt",),
     ),
 )
 
@@ -631,10 +633,10 @@ _HTTP: Final = (
         "queue-filled-by-one-caller",
         "Requests of web pages",
         "One caller triggers any number of jobs.",
-        f"{_JOBS}/admin.py",
+        f"{_JOBS}/admin/admin.py",
         before="if sum(answer.created for answer in answers) > room:",
         after="if False:",
-        tests=(f"{_JOBS_TESTS}/faces/test_http.py::test_a_caller_has_so_many_open_jobs_and_no_more",),
+        tests=(f"{_JOBS_TESTS}/api/test_http.py::test_a_caller_has_so_many_open_jobs_and_no_more",),
     ),
 )
 

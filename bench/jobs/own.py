@@ -9,12 +9,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from bench.jobs.engines.ours import Engine
-from classifeed_jobs import Reaper, Registry, Waker
-from classifeed_jobs.claiming import Turn, claim_jobs
-from classifeed_jobs.job import JobRequest
-from classifeed_jobs.lease_row import LeaseRow
-from classifeed_jobs.session import Session
-from classifeed_jobs.store import JobStore
+from classifeed_jobs import JobRequest, JobStore, Reaper, Registry, Waker
+from classifeed_jobs.claim.fetch import Turn, claim_jobs
+from classifeed_jobs.worker.process_lease import LeaseRow
+from classifeed_jobs.worker.session import Session
 
 _WORKER = "bench-claimant"
 _PRODUCERS = 8

@@ -14,7 +14,7 @@ import psycopg
 
 from bench.jobs.engines.ours import Engine
 from classifeed_common.embedded.postgres import EmbeddedPostgres
-from classifeed_jobs.job import JobRequest
+from classifeed_jobs import JobRequest
 
 LEASE_S = 3
 _RUNS = 20

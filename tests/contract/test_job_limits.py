@@ -10,7 +10,7 @@ import pytest
 from tests.contract.test_http_routes import settings_of
 
 from classifeed_client.jobs import JOB_SERVICES
-from classifeed_jobs.admin import MAX_OPEN_PER_CALLER
+from classifeed_jobs import MAX_OPEN_PER_CALLER
 
 OWN_NAMES = {"loader": "DL_MAX_OPEN_PER_CALLER"}
 

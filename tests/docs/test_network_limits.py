@@ -18,8 +18,8 @@ from classifeed_common.rpc import client, keepalive
 from classifeed_common.runner import readiness
 from classifeed_common.settings import ServiceSettings
 from classifeed_common.telemetry import Tracing
-from classifeed_jobs import wakeups
-from classifeed_jobs.faces.http import door
+from classifeed_jobs.api.http import middleware as door
+from classifeed_jobs.worker import listener as wakeups
 from tests.docs.pages import REFERENCE
 
 PAGE = (REFERENCE / "network-limits.md").read_text("utf-8")

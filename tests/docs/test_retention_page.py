@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy import MetaData
 
 from classifeed_common.db import shared_tables
-from classifeed_jobs.tables import add_jobs
+from classifeed_jobs import add_jobs
 from tests.docs.pages import REFERENCE, ROOT, default_of
 
 SERVICES = ("api", "loader", "processor", "offers", "receiver", "indexer")

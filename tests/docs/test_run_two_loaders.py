@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from classifeed_jobs.settings import JobSettings
+from classifeed_jobs import JobSettings
 from classifeed_loader.settings import LoaderSettings
 from tests.docs.pages import ROOT
 

@@ -11,9 +11,8 @@ import psycopg
 
 from bench.jobs.engines import Started
 from classifeed_common.db import Database
-from classifeed_jobs import JobContext, JobStore, Registry, Worker, ddl
-from classifeed_jobs.job import JobRequest
-from classifeed_jobs.schema import VERSIONS
+from classifeed_jobs import JobContext, JobRequest, JobStore, Registry, Worker, ddl
+from classifeed_jobs.schema.ddl import VERSIONS
 
 _PIECE = 5_000
 

@@ -24,9 +24,9 @@ _ROOT = Path(__file__).parents[4]
 _WITH_TRACEBACK = {
     "classifeed_common/fault_log.py",
     "classifeed_common/rpc/faults.py",
-    "classifeed_jobs/failure_hooks.py",
-    "classifeed_jobs/run.py",
-    "classifeed_jobs/runners.py",
+    "classifeed_jobs/model/failure_hooks.py",
+    "classifeed_jobs/worker/run.py",
+    "classifeed_jobs/worker/slots.py",
 }
 
 

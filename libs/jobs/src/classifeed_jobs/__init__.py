@@ -6,28 +6,41 @@ them and a `Reaper` gives back what a dead process held. At least once; `JobCont
 
 from __future__ import annotations
 
-from classifeed_jobs.admin import AuditEntry, JobAdmin, JobPage, SchedulePage
-from classifeed_jobs.backoff import Backoff, Exponential, Fixed, Linear
-from classifeed_jobs.cleaning import Begin, CleanStep, CleanUp, until_nothing_is_left
-from classifeed_jobs.context import JobContext
-from classifeed_jobs.failure_hooks import FailedJob, HookFailed
-from classifeed_jobs.job import TERMINAL, EnqueuedJob, HeldLock, Job, JobEvent, JobFilter, JobRequest, WorkerProcess
-from classifeed_jobs.pipelines import PipelineError, load_pipelines
-from classifeed_jobs.queues import QueueLimits, Queues, QueueStats
-from classifeed_jobs.reaper import Reaper
-from classifeed_jobs.registry import Registry, Task, register, registry
-from classifeed_jobs.retention import Retention
-from classifeed_jobs.scheduler import Scheduler
-from classifeed_jobs.schedules import Schedule, Schedules, ScheduleState
-from classifeed_jobs.schema import ddl
+from classifeed_jobs.admin.admin import MAX_OPEN_PER_CALLER, AuditEntry, JobAdmin, JobPage, SchedulePage
+from classifeed_jobs.admin.queues import QueueLimits, Queues, QueueStats
+from classifeed_jobs.enqueue.notifier import Waker
+from classifeed_jobs.enqueue.store import JobStore
+from classifeed_jobs.maintenance.cleaning import Begin, CleanStep, CleanUp, until_nothing_is_left
+from classifeed_jobs.maintenance.reaper import Reaper
+from classifeed_jobs.maintenance.retention import Retention
+from classifeed_jobs.model.failure_hooks import HookFailed
+from classifeed_jobs.model.job import (
+    TERMINAL,
+    EnqueuedJob,
+    HeldLock,
+    Job,
+    JobEvent,
+    JobFilter,
+    JobRequest,
+    WorkerProcess,
+)
+from classifeed_jobs.model.outcomes import ClaimLost, Fail, Progress, Retry, Snooze, StopRequested
+from classifeed_jobs.model.retry import Backoff, Exponential, Fixed, Linear
+from classifeed_jobs.model.task import FailedJob, Task
+from classifeed_jobs.schedule.scheduler import Scheduler
+from classifeed_jobs.schedule.schedules import Schedule, Schedules, ScheduleState, set_default_zone
+from classifeed_jobs.schema.ddl import ddl
+from classifeed_jobs.schema.placing import place_jobs
+from classifeed_jobs.schema.tables import add_jobs
 from classifeed_jobs.settings import JobSettings
-from classifeed_jobs.signals import ClaimLost, Fail, Progress, Retry, Snooze, StopRequested
-from classifeed_jobs.slices import Slice, SliceJob
-from classifeed_jobs.store import JobStore
-from classifeed_jobs.waker import Waker
-from classifeed_jobs.worker import Worker
+from classifeed_jobs.task.context import JobContext
+from classifeed_jobs.task.pipelines import PipelineError, load_pipelines
+from classifeed_jobs.task.registry import Registry, register, registry
+from classifeed_jobs.task.slices import Cursor, Slice, SliceJob
+from classifeed_jobs.worker.worker import Worker
 
 __all__ = [
+    "MAX_OPEN_PER_CALLER",
     "TERMINAL",
     "AuditEntry",
     "Backoff",
@@ -35,6 +48,7 @@ __all__ = [
     "ClaimLost",
     "CleanStep",
     "CleanUp",
+    "Cursor",
     "EnqueuedJob",
     "Exponential",
     "Fail",
@@ -74,9 +88,12 @@ __all__ = [
     "Waker",
     "Worker",
     "WorkerProcess",
+    "add_jobs",
     "ddl",
     "load_pipelines",
+    "place_jobs",
     "register",
     "registry",
+    "set_default_zone",
     "until_nothing_is_left",
 ]

@@ -11,9 +11,9 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from classifeed_common.log_settings import ZoneName
-from classifeed_jobs.admin import MAX_OPEN_PER_CALLER
-from classifeed_jobs.retention import Retention
-from classifeed_jobs.tables import QUEUE_SCHEMA
+from classifeed_jobs.admin.admin import MAX_OPEN_PER_CALLER
+from classifeed_jobs.maintenance.retention import Retention
+from classifeed_jobs.schema.tables import QUEUE_SCHEMA
 
 
 class JobSettings(BaseSettings):
@@ -39,7 +39,7 @@ class JobSettings(BaseSettings):
         default=15, gt=0, le=3600, description="Longest time between two looks at an idle queue, in seconds."
     )
     dl_pipeline_modules: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=("classifeed_jobs.noop",), description="Modules with registered tasks, comma-separated."
+        default=("classifeed_jobs.task.noop",), description="Modules with registered tasks, comma-separated."
     )
     dl_drain_grace_sec: float = Field(
         default=30, ge=0, le=3600, description="How long running jobs may take to end on SIGTERM, in seconds."

@@ -16,14 +16,10 @@ from classifeed_common.runner.command import version_of
 from classifeed_common.runner.listening import StartError, http_keys
 from classifeed_common.runner.parts import blobs_of, channel_to, check_table, database_of
 from classifeed_common.spool import sweep_spool
-from classifeed_jobs import JobStore, Reaper, Worker
+from classifeed_jobs import JobStore, PipelineError, Reaper, Worker, load_pipelines, place_jobs, set_default_zone
 from classifeed_jobs import Scheduler as JobScheduler
-from classifeed_jobs.faces.http import job_routes
-from classifeed_jobs.faces.http.answers import Info
-from classifeed_jobs.faces.rpc import job_servicer
-from classifeed_jobs.pipelines import PipelineError, load_pipelines
-from classifeed_jobs.placing import place_jobs
-from classifeed_jobs.schedules import set_default_zone
+from classifeed_jobs.api.http import Info, job_routes
+from classifeed_jobs.api.rpc import job_servicer
 from classifeed_loader.app.clean_up import CLEAN_UP, loader_clean_up
 from classifeed_loader.app.end_fetch import FetchWaits
 from classifeed_loader.app.fetch_parts import FetchParts

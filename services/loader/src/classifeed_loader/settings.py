@@ -13,7 +13,7 @@ from pydantic_settings import SettingsConfigDict
 from classifeed_common.log_settings import LogFileSettings, ZoneName
 from classifeed_common.settings import TARGET, ServiceSettings
 from classifeed_common.zones import find_zone
-from classifeed_jobs.settings import JobSettings
+from classifeed_jobs import JobSettings
 
 _HAND_BACK_S: Final = 15.0
 

@@ -12,8 +12,8 @@ from classifeed.feeds.v1 import feed_pb2
 from classifeed.feeds.v1.feed_source_service_pb2 import GetFetchRequest
 from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_jobs import Fixed, JobAdmin, Reaper
-from classifeed_jobs.claiming import claim_jobs
-from classifeed_jobs.lease_row import LeaseRow
+from classifeed_jobs.claim.fetch import claim_jobs
+from classifeed_jobs.worker.process_lease import LeaseRow
 from classifeed_loader.app.queue_fetches import QUEUE, TASK
 
 LOADED, FAILED = feed_pb2.FETCH_OUTCOME_LOADED, feed_pb2.FETCH_OUTCOME_FAILED

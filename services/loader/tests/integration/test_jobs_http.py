@@ -145,7 +145,7 @@ async def test_serve_and_work_alone_do_one_of_the_two(start, tmp_path: Path) -> 
     working = await start(
         "work",
         PYTHONPATH=str(tmp_path),
-        DL_PIPELINE_MODULES="classifeed_jobs.noop,cbr_pipelines",
+        DL_PIPELINE_MODULES="classifeed_jobs.task.noop,cbr_pipelines",
         WORKERS_JSON='[{"queue": "load.cbr", "concurrency": 2}]',
     )
     assert (await serving.ended(job_id))["status"] == "succeeded"

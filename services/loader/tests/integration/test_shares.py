@@ -22,7 +22,7 @@ async def test_dripping_links_of_one_seller_leave_slots_to_another(
 ):
     """Each from a host of its own, so that the turns at hosts do not help."""
     if not is_shared:
-        monkeypatch.setattr("classifeed_jobs.worker.Worker._slots", lambda *_: None)
+        monkeypatch.setattr("classifeed_jobs.worker.worker.Worker._slots", lambda *_: None)
     site.pages["/drip.xml"] = page(FEED, held=True)
     site.pages["/fast.xml"] = page(FEED)
     patient = Fetcher(

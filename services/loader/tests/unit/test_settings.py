@@ -153,7 +153,7 @@ async def test_schedules_that_name_no_zone_are_read_on_the_clock_of_the_process(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     morning = datetime(2026, 11, 22, tzinfo=UTC)
-    monkeypatch.setattr("classifeed_jobs.schedules._default_zone", "UTC")
+    monkeypatch.setattr("classifeed_jobs.schedule.schedules._default_zone", "UTC")
     assert Schedule("s", "q", "noop", cron="30 9 * * *").next_after(morning) == morning.replace(hour=9, minute=30)
     build(loaded(monkeypatch, TIMEZONE="Asia/Tokyo"))
     schedule = Schedule("s", "q", "noop", cron="30 9 * * *")

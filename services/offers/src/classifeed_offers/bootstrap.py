@@ -22,9 +22,8 @@ from classifeed_common.publish_mark import MarkPusher
 from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import channel_to, check_table, database_of
-from classifeed_jobs import JobStore, Reaper, Scheduler, Worker
-from classifeed_jobs.faces.rpc import job_servicer
-from classifeed_jobs.schedules import set_default_zone
+from classifeed_jobs import JobStore, Reaper, Scheduler, Worker, set_default_zone
+from classifeed_jobs.api.rpc import job_servicer
 from classifeed_offers.app.clean_up import offers_clean_up
 from classifeed_offers.app.publish_offers import OfferPublisher
 from classifeed_offers.app.put_schema import put_schema

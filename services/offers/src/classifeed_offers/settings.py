@@ -6,7 +6,7 @@ from pydantic import Field, field_validator
 from pydantic_settings import SettingsConfigDict
 
 from classifeed_common.settings import TARGET, ServiceSettings
-from classifeed_jobs.admin import MAX_OPEN_PER_CALLER
+from classifeed_jobs import MAX_OPEN_PER_CALLER
 
 
 class OffersSettings(ServiceSettings):

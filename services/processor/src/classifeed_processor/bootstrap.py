@@ -24,9 +24,8 @@ from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import blobs_of, check_table, database_of
 from classifeed_common.spool import sweep_spool
-from classifeed_jobs import JobStore, Reaper, Scheduler, Worker
-from classifeed_jobs.faces.rpc import job_servicer
-from classifeed_jobs.schedules import set_default_zone
+from classifeed_jobs import JobStore, Reaper, Scheduler, Worker, set_default_zone
+from classifeed_jobs.api.rpc import job_servicer
 from classifeed_processor.app.clean_up import processor_clean_up
 from classifeed_processor.app.create_task import QUEUE
 from classifeed_processor.app.locate_offer import OfferLocator

@@ -12,8 +12,8 @@ from classifeed.feeds.v1 import offer_results_pb2, task_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import TaskEnd
 from classifeed_common.blobs import BlobStore
 from classifeed_jobs import FailedJob, Fixed, JobAdmin, Reaper
-from classifeed_jobs.claiming import claim_jobs
-from classifeed_jobs.lease_row import LeaseRow
+from classifeed_jobs.claim.fetch import claim_jobs
+from classifeed_jobs.worker.process_lease import LeaseRow
 from classifeed_processor.app.cancel_task import cancel_task
 from classifeed_processor.app.create_task import QUEUE, TASK
 from classifeed_processor.app.fail_task import fail_task

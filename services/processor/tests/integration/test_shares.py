@@ -17,7 +17,7 @@ SUCCEEDED = task_pb2.TASK_STATUS_SUCCEEDED
 async def test_files_of_one_seller_leave_slots_to_another(make_processor, yml, offer, tmp_path, monkeypatch, is_shared):
     """The owner answers none of the flood's batches, so its runs keep what they have got."""
     if not is_shared:
-        monkeypatch.setattr("classifeed_jobs.worker.Worker._slots", lambda *_: None)
+        monkeypatch.setattr("classifeed_jobs.worker.worker.Worker._slots", lambda *_: None)
     processor = await make_processor(window_batches=24, stall_s=3600)
     heavy = await processor.put(yml(*(offer(f"a{n}") for n in range(4000))), tmp_path)
     small = await processor.put(yml(offer("b1"), offer("b2"), offer("b3")), tmp_path)

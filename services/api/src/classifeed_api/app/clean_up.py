@@ -12,8 +12,7 @@ from classifeed_api.domain.uploads import reference_of
 from classifeed_api.store import cleaning, task_line
 from classifeed_common.blobs import BlobRefs
 from classifeed_common.db import Tx
-from classifeed_jobs import Begin, CleanUp, Slice, until_nothing_is_left
-from classifeed_jobs.slices import Cursor
+from classifeed_jobs import Begin, CleanUp, Cursor, Slice, until_nothing_is_left
 
 CLEAN_UP: Final = "api.clean-up"
 # An upload that is not stored after a day is of a process that died.

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB, UUID
 
 from classifeed_common.db import shared_tables
-from classifeed_jobs.tables import add_jobs
+from classifeed_jobs import add_jobs
 
 metadata = sa.MetaData()
 

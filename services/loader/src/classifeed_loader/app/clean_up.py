@@ -8,8 +8,7 @@ from functools import partial
 from typing import Final, Protocol
 
 from classifeed_common.blobs import BlobRefs
-from classifeed_jobs import Begin, CleanUp, Slice
-from classifeed_jobs.slices import Cursor
+from classifeed_jobs import Begin, CleanUp, Cursor, Slice
 from classifeed_loader.domain.fetches import FetchKey
 from classifeed_loader.store import cleaning, fetching
 

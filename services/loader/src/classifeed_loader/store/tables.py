@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 
 from classifeed_common.db import shared_tables
-from classifeed_jobs.tables import add_jobs
+from classifeed_jobs import add_jobs
 
 metadata = MetaData()
 _FETCH_ID = text("(extract(epoch FROM clock_timestamp()) * 1000)::bigint * 1000 + nextval('feed_fetches_in_ms') - 1")

@@ -7,8 +7,7 @@ from functools import partial
 from typing import Final
 
 from classifeed_common.db import Tx
-from classifeed_jobs import Begin, CleanUp, Slice, until_nothing_is_left
-from classifeed_jobs.slices import Cursor
+from classifeed_jobs import Begin, CleanUp, Cursor, Slice, until_nothing_is_left
 from classifeed_offers.store import applying, cleaning
 
 CLEAN_UP: Final = "offers.clean-up"

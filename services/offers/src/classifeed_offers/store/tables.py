@@ -23,7 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from classifeed_common.db import shared_tables
-from classifeed_jobs.tables import add_jobs
+from classifeed_jobs import add_jobs
 
 metadata = MetaData()
 _NOW = text("clock_timestamp()")

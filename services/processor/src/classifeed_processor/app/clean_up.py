@@ -7,8 +7,7 @@ from functools import partial
 from typing import Final
 
 from classifeed_common.blobs import BlobRefs
-from classifeed_jobs import Begin, CleanUp, Slice
-from classifeed_jobs.slices import Cursor
+from classifeed_jobs import Begin, CleanUp, Cursor, Slice
 from classifeed_processor.store import cleaning
 
 CLEAN_UP: Final = "processor.clean-up"

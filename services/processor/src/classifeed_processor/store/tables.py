@@ -20,7 +20,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from classifeed.feeds.v1.task_pb2 import TASK_KIND_DELETE
 from classifeed_common.db import shared_tables
-from classifeed_jobs.tables import add_jobs
+from classifeed_jobs import add_jobs
 
 metadata = MetaData()
 _NOW = text("clock_timestamp()")

@@ -3,7 +3,7 @@
 from alembic import op
 
 from classifeed_common.db import ddl
-from classifeed_jobs.schema import ddl as jobs_ddl
+from classifeed_jobs import ddl as jobs_ddl
 
 revision = "20261123_2"
 down_revision = "20261123_1"

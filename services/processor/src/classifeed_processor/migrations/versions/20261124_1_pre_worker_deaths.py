@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from classifeed_jobs.schema import ddl as jobs_ddl
+from classifeed_jobs import ddl as jobs_ddl
 
 revision = "20261124_1"
 down_revision = "20261122_5"

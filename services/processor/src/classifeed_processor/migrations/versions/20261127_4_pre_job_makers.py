@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from classifeed_jobs.schema import ddl as jobs_ddl
+from classifeed_jobs import ddl as jobs_ddl
 
 revision = "20261127_4"
 down_revision = "20261127_3"

@@ -1,0 +1,1 @@
+"""What operators and public APIs do to jobs and queues, each with an audit entry."""

@@ -1,0 +1,1 @@
+"""The HTTP and gRPC API of the jobs: requests checked alike for both."""

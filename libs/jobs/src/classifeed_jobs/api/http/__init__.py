@@ -1,0 +1,6 @@
+"""The HTTP API, version 1: routes for the server of a service, and the OpenAPI document that describes them."""
+
+from classifeed_jobs.api.http.responses import Info
+from classifeed_jobs.api.http.routes import job_routes
+
+__all__ = ["Info", "job_routes"]

@@ -1,0 +1,235 @@
+"""The answers of the HTTP face. Times are in UTC and end in Z."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
+
+from classifeed_jobs.schedule.schedules import Missed
+
+Status = Literal["queued", "running", "succeeded", "failed", "canceled"]
+
+
+def _zulu(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+Time = Annotated[
+    datetime, PlainSerializer(_zulu, return_type=str), WithJsonSchema({"type": "string", "format": "date-time"})
+]
+
+
+class Answer(BaseModel):
+    """Base of all answers: read from objects with fields of the same names."""
+
+    model_config = ConfigDict(from_attributes=True, frozen=True)
+
+
+class TriggerAnswer(Answer):
+    """The job that has the request."""
+
+    job_id: UUID
+    status: Status | None = Field(description="Null: the key's job has ended and was dropped from the archive.")
+    differs: list[Literal["queue", "task", "args", "lock_key"]] = Field(
+        default=[], description="There when the idempotency key was used before: what was asked otherwise then."
+    )
+
+
+class TriggerBatchAnswer(Answer):
+    """One for each job asked for, in order."""
+
+    jobs: list[TriggerAnswer]
+
+
+class JobStatus(Answer):
+    """How a job stands."""
+
+    job_id: UUID
+    status: Status
+    attempt: int = Field(description="Tries so far, the one under way among them.")
+    started_at: Time | None = Field(description="First given to a worker; kept over retries.")
+    finished_at: Time | None = Field(description="Ended.")
+    heartbeat_at: Time | None = Field(description="Its worker last said that it lives; null unless running.")
+    error: str | None = Field(description="What the last failed try said; success clears it.")
+    progress: dict[str, Any] | None = Field(description="What its pipeline said last: processed, total, and more.")
+
+
+class CanceledJob(Answer):
+    """How a job stands after it was asked to stop."""
+
+    job_id: UUID
+    status: Status
+    attempt: int
+    started_at: Time | None
+    heartbeat_at: Time | None
+
+
+class RetriedJobs(Answer):
+    """What a retry in bulk came to."""
+
+    retried: int = Field(description="Jobs that are queued again.")
+
+
+class JobView(Answer):
+    """All of a job."""
+
+    job_id: UUID
+    queue: str
+    task: str
+    args: dict[str, Any]
+    idempotency_key: str | None
+    lock_key: str | None
+    partition_key: str | None
+    priority: int
+    available_at: Time
+    status: Status
+    attempt: int
+    max_attempts: int | None
+    lease_ttl_sec: int
+    lease_expires_at: Time | None
+    heartbeat_at: Time | None
+    cancel_requested: bool
+    progress: dict[str, Any] | None
+    error: str | None
+    result: Any
+    producer: str | None
+    consumer_group: str | None
+    created_at: Time
+    started_at: Time | None
+    finished_at: Time | None
+
+
+class JobList(Answer):
+    """A page of jobs, the newest first."""
+
+    jobs: list[JobView]
+    next_page_token: str | None = Field(description="Give it as page_token for the next page; null on the last one.")
+
+
+class EventView(Answer):
+    """One thing that happened to a job."""
+
+    event_id: int = Field(description="Grows in the job.")
+    kind: str = Field(description="queued, picked, retry, requeued, cancel_requested, succeeded, failed, canceled, …")
+    at: Time
+    attempt: int
+    worker_id: str | None
+    payload: dict[str, Any] | None
+
+
+class EventList(Answer):
+    """A page of a job's journal, oldest first."""
+
+    events: list[EventView]
+    next_page_token: str | None
+
+
+class QueueView(Answer):
+    """A queue as it stands."""
+
+    queue: str
+    paused: bool
+    paused_at: Time | None
+    paused_by: str | None
+    depth: int = Field(description="Jobs that wait, for whatever.")
+    ready: int = Field(description="Jobs that could run now.")
+    delayed: int = Field(description="Jobs whose time has not come.")
+    parked: int = Field(description="Jobs that wait for their lock key.")
+    running: int
+    oldest_age_s: float | None = Field(description="How long the oldest due job has waited, in seconds.")
+    succeeded_per_s: float = Field(description="Ends of this kind a second, over the last minute.")
+    failed_per_s: float
+    canceled_per_s: float
+    failed_last_hour: int
+    workers: int = Field(description="Processes that work the queue.")
+
+
+class QueueList(Answer):
+    """The queues by name."""
+
+    queues: list[QueueView]
+
+
+class LockView(Answer):
+    """Who holds a lock key."""
+
+    lock_key: str
+    job_id: UUID
+    worker_id: str
+    acquired_at: Time
+    waiting: int = Field(description="Due jobs that wait for the key.")
+
+
+class LockList(Answer):
+    """The keys that are held, the longest held first; at most 1,000."""
+
+    locks: list[LockView]
+
+
+class ScheduleView(Answer):
+    """A job that is enqueued at each slot of a clock, and how that goes."""
+
+    name: str
+    queue: str
+    task: str
+    args: dict[str, Any]
+    lock_key: str | None
+    partition_key: str | None
+    priority: int
+    max_attempts: int | None
+    lease_ttl_sec: int | None = Field(description="Null: the service's.")
+    cron: str | None
+    every_sec: int | None
+    time_zone: str = Field(description="Of the clocks that cron is read on.")
+    missed: Missed = Field(description="What becomes of slots that nobody was there for.")
+    grace_sec: int
+    paused: bool
+    paused_at: Time | None
+    paused_by: str | None
+    next_slot: Time | None = Field(description="Null while it is paused.")
+    last_slot: Time | None = Field(description="The slot of the last job made for it; null: none yet.")
+    last_job_id: UUID | None
+
+
+class ScheduleList(Answer):
+    """A page of schedules, by name."""
+
+    schedules: list[ScheduleView]
+    next_page_token: str | None = Field(description="Give it as page_token for the next page; null on the last one.")
+
+
+class Health(Answer):
+    """The process answers."""
+
+    status: Literal["healthy"] = "healthy"
+
+
+class Info(Answer):
+    """What is running."""
+
+    service: str
+    version: str
+    environment: str
+
+
+class Violation(Answer):
+    """A field that was refused."""
+
+    field: str
+    description: str
+
+
+class Problem(Answer):
+    """Why a request was not done (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    reason: str = Field(description="Stable; programs branch on it.")
+    metadata: dict[str, str] = {}
+    violations: list[Violation] = []

@@ -1,0 +1,56 @@
+"""The routes of the HTTP face, for the server of a service."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from pydantic import RootModel
+from starlette.routing import BaseRoute, Route
+
+from classifeed_common.auth import KeyStore, Policy
+from classifeed_common.db import Database
+from classifeed_jobs.admin.admin import MAX_OPEN_PER_CALLER, JobAdmin
+from classifeed_jobs.api.http.middleware import Door
+from classifeed_jobs.api.http.openapi import openapi_document
+from classifeed_jobs.api.http.operation_table import OPERATIONS
+from classifeed_jobs.api.http.operations import Asked, Hosted, Operation
+from classifeed_jobs.api.http.responses import Info
+from classifeed_jobs.enqueue.store import JobStore
+
+
+class OpenApiDocument(RootModel[dict[str, Any]]):
+    """The OpenAPI document."""
+
+
+def job_routes(
+    db: Database,
+    store: JobStore,
+    *,
+    info: Info,
+    keys: KeyStore | None = None,
+    policy: Policy | None = None,
+    max_open_per_caller: int = MAX_OPEN_PER_CALLER,
+) -> list[BaseRoute]:
+    """Returns the routes for the jobs of a service; its `/health` takes the place of the standard one.
+
+    Args:
+        db: the service's database.
+        store: its job store.
+        info: the answer of /info; its service is also whom tickets must be for.
+        keys: verify the tickets of callers; None: whoever reaches the port may do everything.
+        policy: who may do what; the table of the repository unless given.
+        max_open_per_caller: jobs that one caller may have triggered and that have not ended.
+    """
+    document = OpenApiDocument(
+        openapi_document(OPERATIONS, title="Jobs", version=info.version, is_guarded=keys is not None)
+    )
+
+    async def get_document(_: Hosted, __: Asked) -> OpenApiDocument:
+        return document
+
+    # Whoever may see the jobs may read how to ask for them.
+    own = Operation("GET", "/openapi.json", "This document", get_document, OpenApiDocument, rpc="ListJobs")
+    admin = JobAdmin(db, store, max_open_per_caller=max_open_per_caller)
+    door = Door(Hosted(admin, info), keys=keys, policy=policy or Policy())
+    return [Route(each.path, partial(door.answer, each), methods=[each.method]) for each in (*OPERATIONS, own)]

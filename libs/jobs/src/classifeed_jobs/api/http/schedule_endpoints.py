@@ -1,0 +1,72 @@
+"""What each route of schedules does: translate and call."""
+
+from __future__ import annotations
+
+from classifeed_jobs.api.http import responses as answers
+from classifeed_jobs.api.http.operations import Asked, Hosted, SchedulesQuery
+from classifeed_jobs.api.schedule_requests import checked_schedule_name
+from classifeed_jobs.schedule.schedules import ScheduleState
+
+
+async def list_schedules(hosted: Hosted, asked: Asked) -> answers.ScheduleList:
+    """Lists the schedules by name."""
+    query: SchedulesQuery = asked.query
+    page = await hosted.admin.list_schedules(after=query.page_token or "", limit=query.page_size)
+    return answers.ScheduleList(
+        schedules=[_schedule(state) for state in page.schedules], next_page_token=page.next_after
+    )
+
+
+async def get_schedule(hosted: Hosted, asked: Asked) -> answers.ScheduleView:
+    """Says how a schedule stands."""
+    return _schedule(await hosted.admin.get_schedule(_name(asked)))
+
+
+async def put_schedule(hosted: Hosted, asked: Asked) -> answers.ScheduleView:
+    """Makes or replaces a schedule. As long as its timing stays, no slot is skipped or run again; a pause stays too."""
+    return _schedule(await hosted.admin.put_schedule(asked.body.to_schedule(_name(asked)), by=asked.by))
+
+
+async def delete_schedule(hosted: Hosted, asked: Asked) -> answers.ScheduleView:
+    """Removes a schedule, and answers it as it was; its jobs stay."""
+    return _schedule(await hosted.admin.remove_schedule(_name(asked), by=asked.by))
+
+
+async def pause_schedule(hosted: Hosted, asked: Asked) -> answers.ScheduleView:
+    """Makes no jobs of a schedule until it is resumed; its slots meanwhile do not count as missed."""
+    return _schedule(await hosted.admin.pause_schedule(_name(asked), by=asked.by))
+
+
+async def resume_schedule(hosted: Hosted, asked: Asked) -> answers.ScheduleView:
+    """Lets a paused schedule go on with its next slot from now."""
+    return _schedule(await hosted.admin.resume_schedule(_name(asked), by=asked.by))
+
+
+def _name(asked: Asked) -> str:
+    return checked_schedule_name(asked.path["name"])
+
+
+def _schedule(state: ScheduleState) -> answers.ScheduleView:
+    schedule = state.schedule
+    return answers.ScheduleView(
+        name=schedule.name,
+        queue=schedule.queue,
+        task=schedule.task,
+        args=dict(schedule.args),
+        lock_key=schedule.lock_key,
+        partition_key=schedule.partition_key,
+        priority=schedule.priority,
+        max_attempts=schedule.max_attempts,
+        lease_ttl_sec=schedule.lease_ttl_s,
+        cron=schedule.cron,
+        every_sec=schedule.every_s,
+        time_zone=schedule.time_zone,
+        missed=schedule.missed,
+        grace_sec=schedule.grace_s,
+        paused=state.paused_at is not None,
+        paused_at=state.paused_at,
+        paused_by=state.paused_by,
+        next_slot=state.next_slot if state.paused_at is None else None,
+        last_slot=state.last_slot,
+        last_job_id=state.last_job_id,
+    )

@@ -1,0 +1,234 @@
+"""What callers may ask for, the same over HTTP and gRPC, and how a wrong request is refused."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, Self, TypeVar
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_jobs.api.json_values import find_fault
+from classifeed_jobs.model.job import JobFilter, JobRequest
+
+MAX_BATCH: Final = 1000
+MAX_LOCKS: Final = 1000
+_DEFAULT_PRIORITY: Final = 100
+_DEFAULT_MAX_ATTEMPTS: Final = 5
+INT32: Final = 2**31
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_YEARS: Final = (1970, 9998)  # every time zone can show them
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+def _storable(value: Any) -> Any:
+    if fault := find_fault(value):
+        raise ValueError(fault)
+    return value
+
+
+def without_controls(value: str) -> str:
+    """Returns a name.
+
+    Raises:
+        ValueError: it has control characters.
+    """
+    if any(unicodedata.category(character) == "Cc" for character in value):
+        raise ValueError("must have no control characters")
+    return value
+
+
+def _in_utc(value: datetime) -> datetime:
+    if not _YEARS[0] <= value.year <= _YEARS[1]:
+        raise ValueError(f"must be between the years {_YEARS[0]} and {_YEARS[1]}")
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+_Storable = AfterValidator(_storable)
+QueueName = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=63),
+    AfterValidator(without_controls),
+    Field(description="Queue to wait in; any name, a job of a queue without workers waits."),
+]
+TaskName = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=200),
+    _Storable,
+    Field(description="Name of the pipeline in the workers' registry."),
+]
+Key = Annotated[str, StringConstraints(min_length=1, max_length=500), _Storable]
+Label = Annotated[str, StringConstraints(min_length=1, max_length=200), _Storable]
+Args = Annotated[dict[str, Any], _Storable]
+
+
+class AskedRun(BaseModel):
+    """What a job runs, and how: alike for one job and for those of a schedule."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    queue: QueueName
+    task: TaskName
+    lock_key: Key = Field(description="Of two jobs with one key only one runs at a time.")
+    args: Args | None = Field(
+        default=None, description="Arguments of the pipeline, which checks them itself when it runs."
+    )
+    partition_key: Label | None = Field(
+        default=None, description="Label for limits and fairness between tenants; excludes nothing."
+    )
+    priority: Annotated[int, Field(ge=-INT32, lt=INT32)] | None = Field(
+        default=None, description="Smaller runs first; 100 when left out."
+    )
+    max_attempts: Annotated[int, Field(ge=1, lt=INT32)] | None = Field(
+        default=_DEFAULT_MAX_ATTEMPTS, description="How often it may be tried; null: for ever."
+    )
+    lease_ttl_sec: Annotated[int, Field(ge=1, le=86_400)] | None = Field(
+        default=None, description="Seconds of silence after which another worker gets it; the service's when left out."
+    )
+
+    def run_values(self) -> dict[str, Any]:
+        """The values as the engine calls them."""
+        return {
+            "queue": self.queue,
+            "task": self.task,
+            "args": self.args or {},
+            "lock_key": self.lock_key,
+            "partition_key": self.partition_key,
+            "priority": _DEFAULT_PRIORITY if self.priority is None else self.priority,
+            "max_attempts": self.max_attempts,
+            "lease_ttl_s": self.lease_ttl_sec,
+        }
+
+
+class AskedJob(AskedRun):
+    """One job to enqueue. Fields that are null are as left out, except max_attempts."""
+
+    model_config = ConfigDict(title="TriggerRequest")
+
+    idempotency_key: Key | None = Field(
+        default=None, description="Of several requests with one key only the first makes a job; the others answer it."
+    )
+    available_at: Annotated[datetime, AfterValidator(_in_utc)] | None = Field(
+        default=None, description="Not before (RFC 3339; UTC unless it says otherwise); at once when left out."
+    )
+    producer: Label | None = Field(default=None, description="Label: who enqueues it.")
+    consumer_group: Label | None = Field(default=None, description="Label: who it is for.")
+
+    def to_request(self) -> JobRequest:
+        """The request as the engine takes it."""
+        return JobRequest(
+            idempotency_key=self.idempotency_key,
+            available_at=self.available_at,
+            producer=self.producer,
+            consumer_group=self.consumer_group,
+            **self.run_values(),
+        )
+
+
+class AskedFilter(BaseModel):
+    """Which jobs: those that agree in everything that is set."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    queue: QueueName | None = Field(default=None, description="Only jobs of this queue.")
+    task: TaskName | None = Field(default=None, description="Only jobs of this task.")
+    lock_key: Key | None = Field(default=None, description="Only jobs with this lock key.")
+
+    def to_filter(self) -> JobFilter:
+        """The filter as the engine takes it."""
+        return JobFilter(queue=self.queue, task=self.task, lock_key=self.lock_key)
+
+
+class AskedRetry(BaseModel):
+    """Which failed jobs to try again: all of one queue that agree in everything that is set."""
+
+    model_config = ConfigDict(title="RetryRequest", extra="forbid", strict=True, frozen=True)
+
+    queue: QueueName
+    task: TaskName | None = Field(default=None, description="Only jobs of this task.")
+    failed_since: Annotated[datetime, AfterValidator(_in_utc)] | None = Field(
+        default=None, description="Only jobs that failed then or later; all that are kept when left out."
+    )
+
+    def to_filter(self) -> JobFilter:
+        """The filter as the engine takes it."""
+        return JobFilter(queue=self.queue, task=self.task)
+
+
+class _NamedQueue(BaseModel):
+    queue: QueueName
+
+
+class AskedBatch(BaseModel):
+    """Jobs to enqueue, all or none."""
+
+    model_config = ConfigDict(title="TriggerBatch", extra="forbid", strict=True, frozen=True)
+
+    jobs: list[AskedJob] = Field(min_length=1, max_length=MAX_BATCH)
+
+    @model_validator(mode="after")
+    def _keys_differ(self) -> Self:
+        keys = [job.idempotency_key for job in self.jobs if job.idempotency_key is not None]
+        if len(set(keys)) != len(keys):
+            raise ValueError("two jobs of one batch have the same idempotency_key: send each key once")
+        return self
+
+
+def checked(model: type[ModelT], values: Mapping[str, Any] | bytes) -> ModelT:
+    """Returns what was asked for, of JSON or of values.
+
+    Raises:
+        InvalidArgument: REQUEST_INVALID, with each field that is wrong.
+    """
+    try:
+        return model.model_validate_json(values) if isinstance(values, bytes) else model.model_validate(values)
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_input=False, include_context=False)
+        raise refusal([FieldViolation(_place(fault["loc"]), _words(fault["msg"])) for fault in faults]) from error
+
+
+def checked_job_id(text: str) -> UUID:
+    """Returns the id of a job.
+
+    Raises:
+        InvalidArgument: REQUEST_INVALID, it is no UUID.
+    """
+    if _UUID.fullmatch(text) is None:
+        raise refusal([FieldViolation("job_id", "must be a UUID such as 0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b")])
+    return UUID(text)
+
+
+def checked_queue(text: str) -> str:
+    """Returns the name of a queue: any of 1 to 63 characters, none of them a control character.
+
+    Raises:
+        InvalidArgument: REQUEST_INVALID, it is none.
+    """
+    return checked(_NamedQueue, {"queue": text}).queue
+
+
+def refusal(violations: list[FieldViolation]) -> InvalidArgument:
+    """The error of a request that is wrong in these fields."""
+    first = violations[0]
+    more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
+    said = f"{first.field}: {first.description}" if first.field else first.description
+    return InvalidArgument(
+        "REQUEST_INVALID", f"{said}{more}. Correct the request and send it again.", violations=violations
+    )
+
+
+def _place(path: tuple[int | str, ...]) -> str:
+    place = ""
+    for step in path:
+        place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else step
+    return place
+
+
+def _words(message: str) -> str:
+    words = message.removeprefix("Value error, ")
+    return words[:1].lower() + words[1:]

@@ -1,0 +1,159 @@
+"""The jobs of a service."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Final
+from uuid import UUID
+
+from classifeed.jobs.v1 import job_pb2
+from classifeed.jobs.v1.job_service_pb2 import (
+    CancelJobRequest,
+    GetJobRequest,
+    ListJobEventsRequest,
+    ListJobEventsResponse,
+    ListJobsRequest,
+    ListJobsResponse,
+    RetryJobRequest,
+    RetryJobsRequest,
+    RetryJobsResponse,
+    TriggerJobRequest,
+    TriggerJobResponse,
+    TriggerJobsRequest,
+    TriggerJobsResponse,
+    WatchJobRequest,
+)
+from classifeed_common.errors import FieldViolation, InvalidArgument, Unavailable
+from classifeed_jobs.admin.admin import JobAdmin
+from classifeed_jobs.api.requests import AskedBatch, AskedFilter, AskedJob, AskedRetry, checked, checked_job_id, refusal
+from classifeed_jobs.api.rpc import messages
+from classifeed_jobs.api.rpc.methods import Context, Methods, caller_name
+from classifeed_jobs.api.rpc.values import time_of
+from classifeed_jobs.model.job import TERMINAL, JobFilter
+
+_DEFAULT_PAGE: Final = 50
+_EVENTS_PAGE: Final = 1000
+_WATCH_PERIOD_S: Final = 0.25
+
+
+class JobMethods(Methods):
+    """Jobs that callers enqueue are theirs by name: the journal and the audit log keep who."""
+
+    def __init__(self, admin: JobAdmin) -> None:
+        super().__init__(admin)
+        self._draining = asyncio.Event()
+
+    def drain(self) -> None:
+        """Ends the watches, so that nobody waits for them; whoever watched asks another replica."""
+        self._draining.set()
+
+    async def TriggerJob(self, request: TriggerJobRequest, context: Context) -> TriggerJobResponse:
+        """Enqueues a job."""
+        asked = checked(AskedJob, messages.asked_of(request))
+        [enqueued] = await self._admin.trigger([asked.to_request()], by=caller_name())
+        return messages.trigger_answer(enqueued)
+
+    async def TriggerJobs(self, request: TriggerJobsRequest, context: Context) -> TriggerJobsResponse:
+        """Enqueues jobs, all or none."""
+        batch = checked(AskedBatch, {"jobs": [messages.asked_of(job) for job in request.jobs]})
+        enqueued = await self._admin.trigger([job.to_request() for job in batch.jobs], by=caller_name())
+        return TriggerJobsResponse(jobs=[messages.trigger_answer(each) for each in enqueued])
+
+    async def GetJob(self, request: GetJobRequest, context: Context) -> job_pb2.Job:
+        """Returns a job.
+
+        Raises:
+            NotFound: JOB_NOT_FOUND.
+        """
+        return messages.job_message(await self._admin.get(checked_job_id(request.job_id)))
+
+    async def ListJobs(self, request: ListJobsRequest, context: Context) -> ListJobsResponse:
+        """Returns a page of jobs, the newest first."""
+        page = await self._admin.list_jobs(
+            _filter(request),
+            status=messages.status_name(request.status),
+            after=_read_token(request.page_token) if request.page_token else None,
+            limit=request.page_size or _DEFAULT_PAGE,
+        )
+        return ListJobsResponse(
+            jobs=[messages.job_message(job) for job in page.jobs],
+            next_page_token=str(page.next_after) if page.next_after is not None else "",
+        )
+
+    async def WatchJob(self, request: WatchJobRequest, context: Context) -> AsyncIterator[job_pb2.Job]:
+        """Sends the job at once, then at each change, four times a second at most, until it has ended.
+
+        Raises:
+            NotFound: JOB_NOT_FOUND.
+            Unavailable: DRAINING.
+        """
+        job_id = checked_job_id(request.job_id)
+        shown = None
+        while True:
+            job = await self._admin.get(job_id)
+            message = messages.job_message(job)
+            looks = messages.without_heartbeat(message)
+            if looks != shown:
+                shown = looks
+                yield message
+            if job.status in TERMINAL:
+                return
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._draining.wait(), _WATCH_PERIOD_S)
+                raise Unavailable("DRAINING", "The service is stopping; the job goes on. Watch it again.")
+
+    async def CancelJob(self, request: CancelJobRequest, context: Context) -> job_pb2.Job:
+        """Asks a job to stop.
+
+        Raises:
+            NotFound: JOB_NOT_FOUND.
+        """
+        return messages.job_message(await self._admin.cancel(checked_job_id(request.job_id), by=caller_name()))
+
+    async def RetryJob(self, request: RetryJobRequest, context: Context) -> job_pb2.Job:
+        """Enqueues a failed or canceled job again.
+
+        Raises:
+            NotFound: JOB_NOT_FOUND.
+            FailedPrecondition: JOB_NOT_FAILED.
+        """
+        return messages.job_message(await self._admin.retry(checked_job_id(request.job_id), by=caller_name()))
+
+    async def RetryJobs(self, request: RetryJobsRequest, context: Context) -> RetryJobsResponse:
+        """Enqueues again all failed jobs that fit."""
+        since = time_of(request.failed_since, "failed_since") if request.HasField("failed_since") else None
+        asked = checked(AskedRetry, {"queue": request.queue, "task": request.task or None, "failed_since": since})
+        retried = await self._admin.retry_failed(asked.to_filter(), since=asked.failed_since, by=caller_name())
+        return RetryJobsResponse(retried=retried)
+
+    async def ListJobEvents(self, request: ListJobEventsRequest, context: Context) -> ListJobEventsResponse:
+        """Returns the journal of a job.
+
+        Raises:
+            NotFound: JOB_NOT_FOUND.
+            Unavailable: DRAINING.
+        """
+        job_id = checked_job_id(request.job_id)
+        answer = ListJobEventsResponse()
+        after = 0
+        while True:
+            events = await self._admin.list_events(job_id, after=after, limit=_EVENTS_PAGE)
+            answer.events.extend(messages.event_message(job_id, event) for event in events)
+            if len(events) < _EVENTS_PAGE:
+                return answer
+            after = events[-1].event_id
+
+
+def _filter(request: ListJobsRequest) -> JobFilter:
+    names = ("queue", "task", "lock_key")
+    given = {name: getattr(request, name) for name in names if getattr(request, name)}
+    return checked(AskedFilter, given).to_filter()
+
+
+def _read_token(token: str) -> UUID:
+    try:
+        return checked_job_id(token)
+    except InvalidArgument as error:
+        raise refusal([FieldViolation("page_token", "is no token that ListJobs gave")]) from error

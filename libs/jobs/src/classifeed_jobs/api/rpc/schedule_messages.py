@@ -1,0 +1,54 @@
+"""Schedules as messages, and asked schedules out of them."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from classifeed.jobs.v1 import schedule_pb2
+from classifeed.jobs.v1.job_service_pb2 import PutScheduleRequest
+from classifeed_jobs.api.rpc.values import asked_run, struct_of, timestamp_of
+from classifeed_jobs.schedule.schedules import ScheduleState
+
+_PREFIX = "MISSED_SLOTS_"
+
+
+def asked_of(request: PutScheduleRequest) -> dict[str, Any]:
+    """Returns the values of an AskedSchedule; what is not set is left out."""
+    values = asked_run(request)
+    if (timing := request.WhichOneof("timing")) is not None:
+        values[timing] = getattr(request, timing)
+    if request.time_zone:
+        values["time_zone"] = request.time_zone
+    if request.missed != schedule_pb2.MISSED_SLOTS_UNSPECIFIED:
+        values["missed"] = schedule_pb2.MissedSlots.Name(request.missed).removeprefix(_PREFIX).lower()
+    if request.HasField("grace_sec"):
+        values["grace_sec"] = request.grace_sec
+    return values
+
+
+def schedule_message(state: ScheduleState) -> schedule_pb2.Schedule:
+    """Returns a schedule as it stands."""
+    schedule = state.schedule
+    missed = schedule_pb2.MissedSlots.Value(f"{_PREFIX}{schedule.missed.upper()}")
+    return schedule_pb2.Schedule(
+        name=schedule.name,
+        queue=schedule.queue,
+        task=schedule.task,
+        args=struct_of(schedule.args),
+        lock_key=schedule.lock_key or "",
+        partition_key=schedule.partition_key or "",
+        priority=schedule.priority,
+        max_attempts=schedule.max_attempts or 0,
+        lease_ttl_sec=schedule.lease_ttl_s or 0,
+        cron=schedule.cron,
+        every_sec=schedule.every_s,
+        time_zone=schedule.time_zone,
+        missed=cast(schedule_pb2.MissedSlots, missed),
+        grace_sec=schedule.grace_s,
+        paused=state.paused_at is not None,
+        pause_time=timestamp_of(state.paused_at),
+        paused_by=state.paused_by or "",
+        next_slot_time=timestamp_of(state.next_slot) if state.paused_at is None else None,
+        last_slot_time=timestamp_of(state.last_slot),
+        last_job_id=str(state.last_job_id) if state.last_job_id is not None else "",
+    )

@@ -1,0 +1,76 @@
+"""The schedules of a service."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from classifeed.jobs.v1 import schedule_pb2
+from classifeed.jobs.v1.job_service_pb2 import (
+    DeleteScheduleRequest,
+    GetScheduleRequest,
+    ListSchedulesRequest,
+    ListSchedulesResponse,
+    PauseScheduleRequest,
+    PutScheduleRequest,
+    ResumeScheduleRequest,
+)
+from classifeed_jobs.api.requests import checked
+from classifeed_jobs.api.rpc.methods import Context, Methods, caller_name
+from classifeed_jobs.api.rpc.schedule_messages import asked_of, schedule_message
+from classifeed_jobs.api.schedule_requests import AskedSchedule, checked_schedule_name, checked_schedule_token
+
+_DEFAULT_PAGE: Final = 50
+
+
+class ScheduleMethods(Methods):
+    """What is enqueued when."""
+
+    async def ListSchedules(self, request: ListSchedulesRequest, context: Context) -> ListSchedulesResponse:
+        """Returns a page of schedules by name."""
+        page = await self._admin.list_schedules(
+            after=checked_schedule_token(request.page_token) if request.page_token else "",
+            limit=request.page_size or _DEFAULT_PAGE,
+        )
+        return ListSchedulesResponse(
+            schedules=[schedule_message(state) for state in page.schedules], next_page_token=page.next_after or ""
+        )
+
+    async def GetSchedule(self, request: GetScheduleRequest, context: Context) -> schedule_pb2.Schedule:
+        """Returns a schedule.
+
+        Raises:
+            NotFound: SCHEDULE_NOT_FOUND.
+        """
+        return schedule_message(await self._admin.get_schedule(checked_schedule_name(request.name)))
+
+    async def PutSchedule(self, request: PutScheduleRequest, context: Context) -> schedule_pb2.Schedule:
+        """Makes or replaces a schedule."""
+        schedule = checked(AskedSchedule, asked_of(request)).to_schedule(checked_schedule_name(request.name))
+        return schedule_message(await self._admin.put_schedule(schedule, by=caller_name()))
+
+    async def DeleteSchedule(self, request: DeleteScheduleRequest, context: Context) -> schedule_pb2.Schedule:
+        """Removes a schedule, and returns it as it was.
+
+        Raises:
+            NotFound: SCHEDULE_NOT_FOUND.
+        """
+        name = checked_schedule_name(request.name)
+        return schedule_message(await self._admin.remove_schedule(name, by=caller_name()))
+
+    async def PauseSchedule(self, request: PauseScheduleRequest, context: Context) -> schedule_pb2.Schedule:
+        """Makes no jobs of a schedule until it is resumed.
+
+        Raises:
+            NotFound: SCHEDULE_NOT_FOUND.
+        """
+        name = checked_schedule_name(request.name)
+        return schedule_message(await self._admin.pause_schedule(name, by=caller_name()))
+
+    async def ResumeSchedule(self, request: ResumeScheduleRequest, context: Context) -> schedule_pb2.Schedule:
+        """Lets a paused schedule go on.
+
+        Raises:
+            NotFound: SCHEDULE_NOT_FOUND.
+        """
+        name = checked_schedule_name(request.name)
+        return schedule_message(await self._admin.resume_schedule(name, by=caller_name()))

@@ -1,0 +1,66 @@
+"""JSON values and times as protobuf has them, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from google.protobuf import json_format
+from google.protobuf.struct_pb2 import Struct
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from classifeed_common.errors import FieldViolation
+from classifeed_jobs.api.requests import refusal
+
+_OPTIONAL_NUMBERS: Final = ("priority", "max_attempts", "lease_ttl_sec")
+_EXACT: Final = 2**53
+
+
+def asked_run(request: Any) -> dict[str, Any]:
+    """Returns the values of an AskedRun, from a request that has its fields; what is not set is left out."""
+    values: dict[str, Any] = {"queue": request.queue, "task": request.task, "lock_key": request.lock_key}
+    if request.partition_key:
+        values["partition_key"] = request.partition_key
+    values |= {name: getattr(request, name) for name in _OPTIONAL_NUMBERS if request.HasField(name)}
+    if request.HasField("args"):
+        try:
+            values["args"] = _whole(json_format.MessageToDict(request.args))
+        except ValueError as error:
+            raise refusal([FieldViolation("args", f"cannot be kept as JSON: {error}")]) from error
+    return values
+
+
+def time_of(timestamp: Timestamp, field: str) -> datetime:
+    """Returns a time.
+
+    Raises:
+        InvalidArgument: it is outside of what a Timestamp may hold.
+    """
+    try:
+        return timestamp.ToDatetime(tzinfo=UTC)
+    except (ValueError, OverflowError) as error:
+        raise refusal([FieldViolation(field, "must be a time between the years 1 and 9999")]) from error
+
+
+def timestamp_of(time: datetime | None) -> Timestamp | None:
+    """Returns a time as a message; of None: None."""
+    if time is None:
+        return None
+    timestamp = Timestamp()
+    timestamp.FromDatetime(time)
+    return timestamp
+
+
+def struct_of(values: Mapping[str, Any]) -> Struct:
+    """Returns a JSON object as a message."""
+    return json_format.ParseDict(dict(values), Struct())
+
+
+def _whole(value: Any) -> Any:
+    """A Struct has no whole numbers: what is one stays one, so that args are the same over HTTP and gRPC."""
+    if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT:
+        return int(value)
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    return {name: _whole(item) for name, item in value.items()} if isinstance(value, dict) else value

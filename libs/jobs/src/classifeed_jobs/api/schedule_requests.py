@@ -1,0 +1,90 @@
+"""What callers may ask of schedules, the same over HTTP and gRPC."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
+
+from classifeed_common.zones import find_zone
+from classifeed_jobs.api.requests import INT32, AskedRun, checked, without_controls
+from classifeed_jobs.schedule.cron import Cron
+from classifeed_jobs.schedule.schedules import Missed, Schedule
+
+_MAX_NAME: Final = 200
+
+
+ScheduleName = Annotated[str, StringConstraints(min_length=1, max_length=_MAX_NAME), AfterValidator(without_controls)]
+
+
+def _cron(expression: str) -> str:
+    Cron.parse(expression)
+    return expression
+
+
+def _zone(name: str) -> str:
+    find_zone(name)
+    return name
+
+
+class AskedSchedule(AskedRun):
+    """A schedule to make or replace; its name stands beside it. Fields that are null are as left out, except
+    max_attempts."""
+
+    model_config = ConfigDict(title="ScheduleRequest")
+
+    cron: Annotated[str, StringConstraints(max_length=200), AfterValidator(_cron)] | None = Field(
+        default=None, description="Minute, hour, day, month, day of the week, or @daily and the like; or every_sec."
+    )
+    every_sec: Annotated[int, Field(ge=1, lt=INT32)] | None = Field(
+        default=None, validate_default=True, description="Seconds between two slots, counted from 1970; or cron."
+    )
+    time_zone: Annotated[str, StringConstraints(max_length=64), AfterValidator(_zone)] | None = Field(
+        default=None, description="IANA name of the clocks that cron is read on; the service's when left out."
+    )
+    missed: Missed | None = Field(
+        default=None, description="What becomes of slots that nobody was there for; run_once when left out."
+    )
+    grace_sec: Annotated[int, Field(ge=0, lt=INT32)] | None = Field(
+        default=None, description="How late the newest slot may be and not count as missed; 60 when left out."
+    )
+
+    @field_validator("every_sec")
+    @classmethod
+    def _has_one_timing(cls, every_sec: int | None, info: ValidationInfo) -> int | None:
+        # A cron that was refused is not among the data: one fault is enough.
+        if "cron" in info.data and (info.data["cron"] is None) == (every_sec is None):
+            raise ValueError("set either cron or every_sec")
+        return every_sec
+
+    def to_schedule(self, name: str) -> Schedule:
+        """The schedule as the engine takes it."""
+        policy = {"time_zone": self.time_zone, "missed": self.missed, "grace_s": self.grace_sec}
+        given: dict[str, Any] = {field: value for field, value in policy.items() if value is not None}
+        return Schedule(name=name, cron=self.cron, every_s=self.every_sec, **given, **self.run_values())
+
+
+class _NamedSchedule(BaseModel):
+    name: ScheduleName
+
+
+class _SchedulesAfter(BaseModel):
+    page_token: ScheduleName
+
+
+def checked_schedule_name(text: str) -> str:
+    """Returns the name of a schedule: any of 1 to 200 characters, none of them a control character.
+
+    Raises:
+        InvalidArgument: REQUEST_INVALID, it is none.
+    """
+    return checked(_NamedSchedule, {"name": text}).name
+
+
+def checked_schedule_token(text: str) -> str:
+    """Returns the name of the schedule that a page begins after.
+
+    Raises:
+        InvalidArgument: REQUEST_INVALID, it is no token that a list gave.
+    """
+    return checked(_SchedulesAfter, {"page_token": text}).page_token

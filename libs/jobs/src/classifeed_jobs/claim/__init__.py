@@ -1,0 +1,1 @@
+"""Taking due jobs, holding them and completing them: the statements of workers and reapers."""

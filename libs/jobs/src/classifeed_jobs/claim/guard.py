@@ -1,0 +1,55 @@
+"""What a run writes while it holds its claim: effects, checkpoints and progress, fenced by claim_no (ADR 0014)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from classifeed_common.db import Tx, load_queries
+from classifeed_jobs.model.outcomes import ClaimLost, Progress
+
+_SQL = load_queries("classifeed_jobs.claim", "guard.sql")
+_GUARD = _SQL["guard_claim"]
+_SAVE_CHECKPOINT = _SQL["save_checkpoint"]
+_SAVE_PROGRESS = _SQL["save_progress"]
+
+
+async def guard_claim(tx: Tx, job_id: UUID, claim_no: int) -> None:
+    """Hold the claim until the transaction ends.
+
+    Raises:
+        ClaimLost: it is not held any more.
+    """
+    cursor = await tx.execute(_GUARD, {"job_id": job_id, "claim_no": claim_no})
+    if await cursor.fetchone() is None:
+        raise _lost(job_id, claim_no)
+
+
+async def save_checkpoint(tx: Tx, job_id: UUID, claim_no: int, checkpoint: Any, *, is_progress: bool = True) -> None:
+    """Store what the next run resumes from, in the transaction of the effects it stands for; guards the claim too.
+
+    Progress sets the counts of deaths and unknown faults to zero.
+
+    Raises:
+        ClaimLost: the claim is not held any more.
+    """
+    await guard_claim(tx, job_id, claim_no)
+    parameters = {"job_id": job_id, "claim_no": claim_no, "checkpoint": Jsonb(checkpoint), "is_progress": is_progress}
+    await tx.execute(_SAVE_CHECKPOINT, parameters)
+
+
+async def save_progress(tx: Tx, reports: Mapping[tuple[UUID, int], Progress]) -> None:
+    """Show progress of claims that are still held; the others are passed over."""
+    parameters = {
+        "job_ids": [job_id for job_id, _ in reports],
+        "claim_nos": [claim_no for _, claim_no in reports],
+        "progress": [Jsonb(progress.to_json()) for progress in reports.values()],
+    }
+    await tx.execute(_SAVE_PROGRESS, parameters)
+
+
+def _lost(job_id: UUID, claim_no: int) -> ClaimLost:
+    return ClaimLost(f"claim {claim_no} of job {job_id} is not held any more: its lease ran out, or the job was ended")

@@ -1,0 +1,73 @@
+"""Limits: how a queue with limits is claimed from, by any number of processes (ADR 0020)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from classifeed_common.db import Tx, load_queries
+from classifeed_jobs.claim.fetch import ClaimAnswer, Turn, claim_jobs
+from classifeed_jobs.claim.shares import Slots
+
+_SQL = load_queries("classifeed_jobs.claim", "limits.sql")
+_LOCK_LIMITS = _SQL["lock_limits"]
+_COUNT_RUNNING = _SQL["count_running"]
+_SPEND_TOKENS = _SQL["spend_tokens"]
+_IS_WAITING = _SQL["is_waiting"]
+
+_SHORTEST_WAIT_S: Final = 0.02
+
+
+async def claim_within_limits(
+    connection: Tx, *, worker_id: str, queue: str, wanted: int, fresh_s: float, turn: Turn, slots: Slots | None = None
+) -> ClaimAnswer | None:
+    """Claim up to `wanted` due jobs of a queue, as many as its limits leave room for; otherwise as `claim_jobs`.
+    None: the queue has no limits.
+
+    In a transaction that holds the row of the limits: no other process claims meanwhile, so that what is counted here
+    can only become less. The permits are counted in a statement after the lock, whose snapshot sees what the holder
+    before has claimed.
+
+    Args:
+        connection: in autocommit, used by nobody else meanwhile.
+    """
+    async with connection.transaction():
+        row = await (await connection.execute(_LOCK_LIMITS, {"queue": queue})).fetchone()
+        if row is None:
+            return None
+        is_paused, max_running, per_lane, rate_per_s, tokens = row
+        if is_paused:
+            return ClaimAnswer(is_shut=True)
+        allowed = wanted
+        if max_running is not None:
+            running = await (await connection.execute(_COUNT_RUNNING, {"queue": queue})).fetchone()
+            allowed = min(allowed, max_running - (running[0] if running is not None else 0))
+        if rate_per_s is not None:
+            allowed = min(allowed, int(tokens))
+        answer = ClaimAnswer()
+        if allowed > 0:
+            answer = await claim_jobs(
+                connection,
+                worker_id=worker_id,
+                queue=queue,
+                wanted=allowed,
+                fresh_s=fresh_s,
+                turn=turn,
+                is_permitted=True,
+                per_lane=per_lane,
+                slots=slots,
+            )
+        if rate_per_s is not None:
+            if answer.claims:
+                await connection.execute(_SPEND_TOKENS, {"queue": queue, "spent": len(answer.claims)})
+            if await _is_held_back(connection, queue, tokens - len(answer.claims)):
+                missing = 1 - (tokens - len(answer.claims))
+                answer.retry_in_s = max(_SHORTEST_WAIT_S, missing / rate_per_s)
+        return answer
+
+
+async def _is_held_back(connection: Tx, queue: str, tokens: float) -> bool:
+    """Whether a job waits for nothing but the rate; an idle queue is not asked again at the pace of its rate."""
+    if tokens >= 1:
+        return False
+    row = await (await connection.execute(_IS_WAITING, {"queue": queue})).fetchone()
+    return row is not None and bool(row[0])

@@ -1,0 +1,1 @@
+"""Putting jobs into queues and looking them up, in the caller's own transaction."""

@@ -1,0 +1,349 @@
+"""JobStore: enqueue, cancel and look up jobs, always in the caller's own transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+from pydantic import BaseModel
+
+from classifeed_common.db import Tx, load_queries
+from classifeed_jobs.enqueue.copy import copy_jobs
+from classifeed_jobs.enqueue.insert import insert_jobs
+from classifeed_jobs.enqueue.notifier import Waker
+from classifeed_jobs.model.failure_hooks import call_hooks
+from classifeed_jobs.model.job import EnqueuedJob, HeldLock, Job, JobEvent, JobFilter, JobRequest, WorkerProcess
+from classifeed_jobs.model.task import FailedJob, Task
+from classifeed_jobs.schema.promotion import notify_queues, promote_next
+
+_SQL = load_queries("classifeed_jobs.enqueue", "jobs.sql")
+_CANCEL = _SQL["cancel_job"]
+_MAKE_DUE = _SQL["make_due"]
+_GET = _SQL["get_job"]
+_LIST = _SQL["list_jobs"]
+_EVENTS = _SQL["list_events"]
+_LOCKS = _SQL["list_locks"]
+_WORKERS = _SQL["list_workers"]
+_RETRY = _SQL["retry_jobs"]
+_COUNT_LIVE = _SQL["count_live"]
+_COUNT_MADE_BY = _SQL["count_made_by"]
+
+_QUIETEN = _SQL["quieten"]
+_UNQUIETEN = _SQL["unquieten"]
+_RETRYABLE: Final = ("failed", "canceled")
+
+
+class JobStore:
+    """Jobs of one service, in the job tables of its schema.
+
+    Every method works in the transaction it is given: a job exists if and only if the caller's transaction commits, and
+    workers hear of it at that commit.
+
+    Args:
+        default_lease_ttl_s: lease of jobs that do not bring their own.
+        key_ttl_s: how long an idempotency key is remembered, from its first use.
+        waker: wakes workers for the transactions that come from it; None: every enqueue does so by itself.
+        tasks: those of the workers, whose hooks hear of jobs that are canceled before they run; None: none has one.
+    """
+
+    def __init__(
+        self,
+        *,
+        default_lease_ttl_s: int = 60,
+        key_ttl_s: float = 30 * 86400.0,
+        waker: Waker | None = None,
+        tasks: Mapping[str, Task] | None = None,
+    ) -> None:
+        self._default_lease_ttl_s = default_lease_ttl_s
+        self._key_ttl_s = key_ttl_s
+        self._waker = waker
+        self.tasks: Mapping[str, Task] = tasks if tasks is not None else {}
+
+    async def enqueue(
+        self,
+        tx: Tx,
+        queue: str,
+        task: str,
+        args: Mapping[str, Any] | BaseModel,
+        *,
+        lock_key: str | None = None,
+        idempotency_key: str | None = None,
+        partition_key: str | None = None,
+        priority: int = 100,
+        available_at: datetime | None = None,
+        max_attempts: int | None = 5,
+        lease_ttl_s: int | None = None,
+        producer: str | None = None,
+        consumer_group: str | None = None,
+        trace_context: Mapping[str, str] | None = None,
+        max_worker_deaths: int | None = 3,
+    ) -> EnqueuedJob:
+        """Put a job into a queue; takes no lock that another producer or a worker could wait for, except on the same
+        idempotency key.
+
+        Args:
+            tx: the caller's transaction.
+            queue: any name; without a worker the job waits.
+            task: name in the worker's registry.
+            args: JSON-able mapping or a pydantic model.
+            lock_key: of two jobs with one key only one runs at a time; None: no exclusion.
+            idempotency_key: of several enqueues with one key only the first makes a job.
+            partition_key: label for limits and fairness; no exclusion.
+            priority: smaller runs first.
+            available_at: not before; None: at once.
+            max_attempts: how often it may be tried; None: for ever.
+            lease_ttl_s: how long its worker may be silent before the job is given to another one.
+            producer: label.
+            consumer_group: label.
+            trace_context: W3C headers of the trace that the run belongs to; None: the current one.
+            max_worker_deaths: after so many deaths of its worker while it runs it is quarantined; None: never.
+
+        Returns:
+            The job that now has the request, and whether this call made it.
+        """
+        request = JobRequest(
+            queue=queue,
+            task=task,
+            args=args.model_dump(mode="json") if isinstance(args, BaseModel) else args,
+            lock_key=lock_key,
+            idempotency_key=idempotency_key,
+            partition_key=partition_key,
+            priority=priority,
+            available_at=available_at,
+            max_attempts=max_attempts,
+            lease_ttl_s=lease_ttl_s,
+            producer=producer,
+            consumer_group=consumer_group,
+            trace_context=trace_context,
+            max_worker_deaths=max_worker_deaths,
+        )
+        return (await self.enqueue_many(tx, [request]))[0]
+
+    async def enqueue_many(
+        self,
+        tx: Tx,
+        requests: Sequence[JobRequest],
+        *,
+        note: Mapping[str, Any] | None = None,
+        made_by: str | None = None,
+    ) -> list[EnqueuedJob]:
+        """Put many jobs into their queues in one statement; as `enqueue`, the answers in the order of the requests.
+
+        Args:
+            note: kept with the journal's first line: who asked, and the like.
+            made_by: the caller whose open jobs `count_made_by` counts these among; None: nobody's.
+
+        Raises:
+            ValueError: two of the requests have the same idempotency key.
+        """
+        keys = [request.idempotency_key for request in requests if request.idempotency_key is not None]
+        if len(set(keys)) != len(keys):
+            raise ValueError("two requests of one enqueue_many have the same idempotency key: send each key once")
+        if not requests:
+            return []
+        if self._waker is not None:
+            self._waker.flag(tx, {request.queue for request in requests})
+        return await insert_jobs(
+            tx,
+            requests,
+            default_lease_ttl_s=self._default_lease_ttl_s,
+            key_ttl_s=self._key_ttl_s,
+            note=Jsonb(dict(note)) if note else None,
+            made_by=made_by,
+        )
+
+    async def count_made_by(self, tx: Tx, made_by: str, *, limit: int) -> int:
+        """Return how many jobs a caller made that have not ended, counted up to `limit`."""
+        cursor = await tx.execute(_COUNT_MADE_BY, {"made_by": made_by, "limit": limit})
+        [count] = await cursor.fetchone() or (0,)
+        return int(count)
+
+    async def copy_many(self, tx: Tx, requests: Iterable[JobRequest]) -> int:
+        """Put any number of jobs into their queues by COPY; their workers are woken once, at the commit.
+
+        Returns:
+            How many.
+
+        Raises:
+            ValueError: a request has an idempotency key.
+        """
+        before = await (await tx.execute(_QUIETEN)).fetchone()
+        counts = await copy_jobs(tx, requests, default_lease_ttl_s=self._default_lease_ttl_s)
+        await tx.execute(_UNQUIETEN, {"notify": before[0] if before is not None else ""})
+        if self._waker is None or not self._waker.flag(tx, counts):
+            await notify_queues(tx, list(counts))
+        return sum(counts.values())
+
+    async def cancel(self, tx: Tx, job_id: UUID, *, reason: str | None = None, by: str | None = None) -> Job | None:
+        """Cancel a job: a queued one ends at once, a running one is asked to stop, an ended one is left as it is.
+
+        Idempotent. Does not wait for the job's effects. Keep the transaction short: the ends of jobs with the same lock
+        key wait for it. What a queued job stood for ends in the same transaction, by the hook of its task.
+
+        Returns:
+            The job as it stands afterwards; None when there is no such job.
+
+        Raises:
+            HookFailed: the hook did not do its part; roll back.
+        """
+        said = {"reason": reason, "by": by}
+        payload = Jsonb({name: text for name, text in said.items() if text}) if reason or by else None
+        cursor = await tx.execute(_CANCEL, {"job_id": job_id, "payload": payload})
+        row = await cursor.fetchone()
+        if row is not None and row[1]:
+            freed_key, _, task, queue, attempt, args = row[:6]
+            failed = FailedJob(job_id, queue, task, attempt, "canceled", "", reason or "", "")
+            await call_hooks(tx, self.tasks, [(failed, args)])
+            if freed_key is not None:
+                await promote_next(tx, [freed_key])
+        return await self.get(tx, job_id)
+
+    async def make_due(self, tx: Tx, job_ids: Collection[UUID]) -> None:
+        """Let delayed jobs run now: what they wait for has happened. Idempotent; passes over ended and unknown jobs.
+
+        No wake is lost: a job that is running now, and then ends by `Snooze`, runs again at once. Write what it waits
+        for in the same transaction.
+        """
+        if not job_ids:
+            return
+        rows = await (await tx.execute(_MAKE_DUE, {"job_ids": list(job_ids)})).fetchall()
+        queues = {queue for queue, waits_for in rows if waits_for is not None}
+        if queues and (self._waker is None or not self._waker.flag(tx, queues)):
+            await notify_queues(tx, list(queues))
+
+    async def retry(self, tx: Tx, job_id: UUID, *, by: str | None = None) -> bool:
+        """Put a failed or canceled job back into its queue with all its attempts; it keeps its id and its checkpoint.
+
+        Returns:
+            Whether it was one; false: it is unknown, live, has succeeded, or another retry has it in hand.
+        """
+        return bool(await self._retry(tx, JobFilter(), statuses=_RETRYABLE, limit=1, by=by, job_id=job_id))
+
+    async def retry_failed(
+        self,
+        tx: Tx,
+        which: JobFilter,
+        *,
+        error: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        after: UUID | None = None,
+        limit: int = 500,
+        by: str | None = None,
+    ) -> list[UUID]:
+        """Put a slice of the failed jobs back into their queues, oldest first, in one statement; call it until its
+        answer is shorter than `limit`.
+
+        Args:
+            which: which of them.
+            error: only those whose error has this text in it.
+            since: only those that ended then or later.
+            until: only those that ended before; set it, so that what fails again meanwhile does not go round.
+            after: the last job of the slice before.
+            limit: size of the slice.
+
+        Returns:
+            Those that went back, in order.
+        """
+        return await self._retry(
+            tx,
+            which,
+            statuses=("failed",),
+            limit=limit,
+            by=by,
+            error=error,
+            since=since,
+            until=until,
+            after=after,
+        )
+
+    async def _retry(
+        self,
+        tx: Tx,
+        which: JobFilter,
+        *,
+        statuses: Sequence[str],
+        limit: int,
+        by: str | None,
+        job_id: UUID | None = None,
+        error: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        after: UUID | None = None,
+    ) -> list[UUID]:
+        parameters = asdict(which) | {
+            "statuses": list(statuses),
+            "job_id": job_id,
+            "error": error,
+            "since": since,
+            "until": until,
+            "after": after,
+            "limit": limit,
+            "note": Jsonb({"by": by}) if by else None,
+        }
+        rows = await (await tx.execute(_RETRY, parameters)).fetchall()
+        if self._waker is not None:
+            self._waker.flag(tx, {row[1] for row in rows})
+        return [row[0] for row in rows]
+
+    async def get(self, tx: Tx, job_id: UUID) -> Job | None:
+        """The job, live or done; None when it is unknown or was dropped from the archive."""
+        cursor = await tx.execute(_GET, {"job_id": job_id})
+        row = await cursor.fetchone()
+        return Job(*row) if row is not None else None
+
+    async def list_jobs(
+        self,
+        tx: Tx,
+        *,
+        queue: str | None = None,
+        status: str | None = None,
+        task: str | None = None,
+        lock_key: str | None = None,
+        partition_key: str | None = None,
+        producer: str | None = None,
+        consumer_group: str | None = None,
+        after: UUID | None = None,
+        limit: int = 100,
+    ) -> list[Job]:
+        """A page of jobs, live and done, newest first; the last job_id is `after` of the next page."""
+        parameters = {
+            "queue": queue,
+            "status": status,
+            "task": task,
+            "lock_key": lock_key,
+            "partition_key": partition_key,
+            "producer": producer,
+            "consumer_group": consumer_group,
+            "after": after,
+            "limit": limit,
+        }
+        cursor = await tx.execute(_LIST, parameters)
+        return [Job(*row) for row in await cursor.fetchall()]
+
+    async def list_events(self, tx: Tx, job_id: UUID, *, after: int = 0, limit: int = 1000) -> list[JobEvent]:
+        """A page of the job's journal, oldest first; the last event_id is `after` of the next page."""
+        cursor = await tx.execute(_EVENTS, {"job_id": job_id, "after": after, "limit": limit})
+        return [JobEvent(*row) for row in await cursor.fetchall()]
+
+    async def list_locks(self, tx: Tx, *, after: HeldLock | None = None, limit: int = 100) -> list[HeldLock]:
+        """A page of the lock keys that are held, the longest held first; the last one is `after` of the next page."""
+        after_at, after_key = (after.acquired_at, after.lock_key) if after is not None else (None, "")
+        cursor = await tx.execute(_LOCKS, {"after_at": after_at, "after_key": after_key, "limit": limit})
+        return [HeldLock(*row) for row in await cursor.fetchall()]
+
+    async def list_workers(self, tx: Tx, *, after: str = "", limit: int = 100) -> list[WorkerProcess]:
+        """A page of the processes that work or worked lately, in order of their ids."""
+        cursor = await tx.execute(_WORKERS, {"after": after, "limit": limit})
+        return [WorkerProcess(*row) for row in await cursor.fetchall()]
+
+    async def backlog(self, tx: Tx, queues: Sequence[str] | None = None) -> dict[str, int]:
+        """How many jobs have not ended yet (queued, delayed, running), by queue; of all queues when none are named."""
+        cursor = await tx.execute(_COUNT_LIVE, {"queues": list(queues) if queues is not None else None})
+        counts = dict.fromkeys(queues or (), 0)
+        counts.update(await cursor.fetchall())
+        return counts

@@ -1,5 +1,0 @@
-"""The gRPC face: JobService for any service that has jobs."""
-
-from classifeed_jobs.faces.rpc.job_service import JobService, job_servicer
-
-__all__ = ["JobService", "job_servicer"]

@@ -1,0 +1,1 @@
+"""What keeps the tables in order: lost jobs go back, old rows go away, depths become metrics."""

@@ -1,0 +1,134 @@
+"""Housekeeping: what keeps the job tables small and their figures known, beside the reaper's own work."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+
+from classifeed_common.db import Database, load_queries
+from classifeed_common.fault_log import log_fault
+from classifeed_jobs.maintenance.retention import Archive, Retention
+from classifeed_jobs.metrics import JOBS, OLDEST, SCHEDULE_AGE, WORKERS
+from classifeed_jobs.pacing import Pace
+
+_log = structlog.get_logger("classifeed_jobs.maintenance.housekeeping")
+_SQL = load_queries("classifeed_jobs.maintenance", "housekeeping.sql")
+_DEAD_ROWS = _SQL["dead_rows"]
+_FORGET_WORKERS = _SQL["forget_workers"]
+_FORGET_KEYS = _SQL["forget_keys"]
+_DEPTHS = _SQL["depths"]
+_COUNT_WORKERS = _SQL["count_workers"]
+_SCHEDULE_AGES = _SQL["schedule_ages"]
+
+_HOT_TABLES: Final = ("dl_jobs", "dl_job_locks", "dl_job_keys", "dl_workers", "dl_queues")
+_DEAD_LIMIT: Final = 2000
+_FORGET_LIMIT: Final = 10_000
+_VACUUM_PERIOD_S: Final = 10.0
+_VACUUM_LONGEST_S: Final = 320.0
+_FORGET_PERIOD_S: Final = 60.0
+_FIGURES_PERIOD_S: Final = 30.0
+_ARCHIVE_PERIOD_S: Final = 3600.0
+_FAULT_WAIT_S: Final = 5.0
+
+
+@dataclass(slots=True)
+class _Chore:
+    name: str
+    do: Callable[[], Awaitable[None]]
+    period_s: float
+    next_s: float = 0.0
+    pace: Pace = field(default_factory=lambda: Pace(longest_s=0.0))  # puts off nothing
+
+
+@dataclass(slots=True)
+class _Vacuumed:
+    wait_s: float = _VACUUM_PERIOD_S
+    next_s: float = field(default=0.0)
+
+
+class Housekeeping:
+    """Forgets silent processes and expired keys, makes and drops partitions, vacuums, and shows depths as metrics.
+
+    Any number of processes may do so at once; each chore is done by whoever comes first, or again to no harm.
+
+    Args:
+        db: the service's database; its role should own the tables (VACUUM, partitions).
+        retention: how long done jobs and the journal are kept; None: for ever.
+        forget_workers_s: rows of processes that have been silent for so long and hold nothing are removed.
+    """
+
+    def __init__(self, db: Database, *, retention: Retention | None, forget_workers_s: float) -> None:
+        self._db = db
+        self._forget_workers_s = forget_workers_s
+        self._vacuumed = {table: _Vacuumed() for table in _HOT_TABLES}
+        self._chores = [
+            _Chore("vacuum", self.vacuum, _VACUUM_PERIOD_S),
+            # These walk over dead rows too, which may be very many while nobody can vacuum.
+            _Chore("forget", self.forget, _FORGET_PERIOD_S, pace=Pace()),
+            _Chore("figures", self.show_figures, _FIGURES_PERIOD_S, pace=Pace()),
+        ]
+        if retention is not None:
+            self._chores.append(_Chore("archive", Archive(db, retention).tend, _ARCHIVE_PERIOD_S))
+
+    async def run(self) -> None:
+        """Do the chores until cancelled. Faults are logged, and the chore is tried again a little later."""
+        while True:
+            for chore in self._chores:
+                if time.monotonic() < chore.next_s:
+                    continue
+                try:
+                    with chore.pace.timed():
+                        await chore.do()
+                    chore.next_s = time.monotonic() + max(chore.period_s, chore.pace.due_in_s)
+                except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
+                    wait_s = min(_FAULT_WAIT_S, chore.period_s)
+                    log_fault(_log, "reaper.chore.failed", error, retry_in_s=wait_s, chore=chore.name)
+                    chore.next_s = time.monotonic() + wait_s
+            await asyncio.sleep(max(0.0, min(chore.next_s for chore in self._chores) - time.monotonic()))
+
+    async def vacuum(self) -> None:
+        """Vacuum the hot tables that have many dead rows. One where it was of no use, because a forgotten transaction
+        holds on to them, is left for longer and longer.
+        """
+        async with self._db.connection() as connection:
+            cursor = await connection.execute(_DEAD_ROWS, {"tables": list(_HOT_TABLES)})
+            for table, dead in await cursor.fetchall():
+                state = self._vacuumed[table]
+                if dead < _DEAD_LIMIT or time.monotonic() < state.next_s:
+                    continue
+                await connection.execute(f"VACUUM (SKIP_LOCKED, INDEX_CLEANUP ON, TRUNCATE OFF) {table}")
+                left = dict(await (await connection.execute(_DEAD_ROWS, {"tables": [table]})).fetchall()).get(table, 0)
+                is_useful = left < dead / 2
+                state.wait_s = _VACUUM_PERIOD_S if is_useful else min(_VACUUM_LONGEST_S, state.wait_s * 2)
+                state.next_s = time.monotonic() + (0.0 if is_useful else state.wait_s)
+                if not is_useful:
+                    _log.warning("reaper.vacuum.useless", table=table, dead_rows=left, again_in_s=state.wait_s)
+
+    async def forget(self) -> None:
+        """Remove the rows of processes that are gone, and idempotency keys that have expired."""
+        async with self._db.connection() as connection:
+            await connection.execute(_FORGET_WORKERS, {"after_s": self._forget_workers_s})
+            while (await connection.execute(_FORGET_KEYS, {"limit": _FORGET_LIMIT})).rowcount == _FORGET_LIMIT:
+                continue
+
+    async def show_figures(self) -> None:
+        """Bring the gauges up to date; each process that does so shows the same."""
+        async with self._db.connection() as connection:
+            depths = await (await connection.execute(_DEPTHS)).fetchall()
+            workers = await (await connection.execute(_COUNT_WORKERS)).fetchone()
+            ages = await (await connection.execute(_SCHEDULE_AGES)).fetchall()
+        JOBS.clear()
+        OLDEST.clear()
+        SCHEDULE_AGE.clear()
+        for queue, state, jobs, oldest_s in depths:
+            JOBS.labels(queue, state).set(jobs)
+            if state == "ready":
+                OLDEST.labels(queue).set(oldest_s)
+        for schedule, age_s in ages:
+            SCHEDULE_AGE.labels(schedule).set(age_s)
+        WORKERS.set(workers[0] if workers is not None else 0)

@@ -1,0 +1,184 @@
+"""Reaper: gives back the jobs of processes that have fallen silent, and keeps the tables in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import structlog
+
+from classifeed_common.db import Database, Tx, load_queries
+from classifeed_common.fault_log import log_fault
+from classifeed_common.waiting import wait_for_event
+from classifeed_jobs.claim.claim import LOST, Ended, Ending
+from classifeed_jobs.claim.finish import end_claims
+from classifeed_jobs.maintenance.housekeeping import Housekeeping
+from classifeed_jobs.maintenance.retention import Retention
+from classifeed_jobs.metrics import REAPED
+from classifeed_jobs.model.failure_hooks import HookFailed, hook_tasks
+from classifeed_jobs.model.task import Task
+from classifeed_jobs.pacing import Pace
+from classifeed_jobs.server_time import server_time
+
+_log = structlog.get_logger("classifeed_jobs.maintenance.reaper")
+_SQL = load_queries("classifeed_jobs.maintenance", "reaper.sql")
+_LOCK_LOST, _LOCK_LOST_WITH_HOOK = (
+    _SQL["lock_lost"].replace("{lost}", _SQL[which]).replace("{ends}", _SQL["ends"])
+    for which in ("lost_without_hook", "lost_with_hook")
+)
+_NEXT_EXPIRY = _SQL["next_expiry"]
+_COUNT_LOST = _SQL["count_lost"]
+
+_BATCH = 500
+_SHORTEST_WAIT_S = 0.2
+_BLIND_WAIT_S = 0.5
+# Between two looks of a reaper that was not held up.
+_LATE_S = 5.0
+_VAIN_LOOKS = 3
+_RETENTION = Retention()
+_MESSAGE = "its worker did not renew the lease"
+
+
+class Reaper:
+    """Returns running jobs whose lease has run out to their queues; failed when no attempt is left or their worker died
+    too often, canceled when that was asked. Any number of replicas may run at once, each job is given back by one of
+    them. Beside that it vacuums, forgets expired keys, makes and drops partitions, and shows depths as metrics
+    (`Housekeeping`).
+
+    A lease that ran out is a death only if its process had the chance to renew it: after the database or this machine
+    stood still, the others get `grace_s` to come back before anything is taken from them.
+
+    Args:
+        db: the service's database.
+        tasks: those of the service's workers, whose hooks hear of jobs that end here. A job that would end and whose
+            task has a hook that is not known here stays lost for a reaper that knows it, for an hour.
+        reaper_period_s: the longest time between two looks (DL_REAPER_PERIOD_SEC); the earliest expiry comes before it.
+        grace_s: how long nothing is taken after a standstill.
+        forget_workers_s: rows of processes that have been silent for so long and hold nothing are removed.
+        retention: how long done jobs and the journal are kept; None: for ever.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        tasks: Mapping[str, Task] | None = None,
+        *,
+        reaper_period_s: float = 10.0,
+        grace_s: float = 5.0,
+        forget_workers_s: float = 3600.0,
+        retention: Retention | None = _RETENTION,
+    ) -> None:
+        self._db = db
+        self._tasks = tasks if tasks is not None else {}
+        self._hook_tasks = hook_tasks(self._tasks)
+        self._reaper_period_s = reaper_period_s
+        self._grace = timedelta(seconds=grace_s)
+        self._looked_at: datetime | None = None
+        self._was_blind = False
+        self._holds_until: datetime | None = None
+        self._vain_looks = 0
+        self._reaping = Pace()
+        self._foreseeing = Pace()
+        self._housekeeping = Housekeeping(db, retention=retention, forget_workers_s=forget_workers_s)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Reap until `stop` is set. Faults of the database are retried at the period."""
+        housekeeping = asyncio.create_task(self._housekeeping.run(), name="jobs-housekeeping")
+        try:
+            await self._reap_until(stop)
+        finally:
+            housekeeping.cancel()
+            await asyncio.wait([housekeeping])
+
+    async def _reap_until(self, stop: asyncio.Event) -> None:
+        while not stop.is_set():
+            wait_s = self._reaper_period_s
+            try:
+                if (held_s := await self._held_s()) > 0:
+                    wait_s = min(wait_s, held_s)
+                else:
+                    while len(await self.reap()) >= _BATCH:
+                        continue
+                    wait_s = await self._wait_s()
+            except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
+                self._was_blind = True
+                wait_s = min(wait_s, 1.0)
+                log_fault(_log, "reaper.failed", error, retry_in_s=wait_s)
+            await wait_for_event(stop, wait_s)
+
+    async def reap(self) -> list[Ended]:
+        """Give back what is lost now, about 500 jobs at most; returns what became of them."""
+        async with self._db.transaction() as tx:
+            with self._reaping.timed():
+                rows = await self._lock_lost(tx, _LOCK_LOST, {"limit": _BATCH})
+            ended = await end_claims(tx, [Ending(job_id, claim_no, LOST, _MESSAGE) for job_id, claim_no in rows])
+        if self._hook_tasks:
+            ended += await self._reap_with_hooks()
+        for one in ended:
+            REAPED.labels(one.outcome).inc()
+            _log.warning(
+                "reaper.requeued",
+                job_id=str(one.job_id),
+                queue=one.queue,
+                task=one.task,
+                attempt=one.attempt,
+                outcome=one.outcome,
+                reason=one.reason,
+            )
+        return ended
+
+    async def _reap_with_hooks(self) -> list[Ended]:
+        """End jobs whose tasks have a hook, each in a transaction of its own: a hook that fails keeps no other job."""
+        ended: list[Ended] = []
+        without: list[UUID] = []
+        while True:
+            try:
+                async with self._db.transaction() as tx:
+                    rows = await self._lock_lost(tx, _LOCK_LOST_WITH_HOOK, {"limit": 1, "without": without})
+                    if not rows:
+                        return ended
+                    lost = [Ending(job_id, claim_no, LOST, _MESSAGE) for job_id, claim_no in rows]
+                    reaped = await end_claims(tx, lost, tasks=self._tasks)
+            except HookFailed as failed:
+                without.append(failed.job.job_id)
+            else:
+                ended += reaped
+
+    async def _lock_lost(self, tx: Tx, statement: str, parameters: dict[str, object]) -> list[tuple[UUID, int]]:
+        cursor = await tx.execute(statement, {"tasks": self._hook_tasks, **parameters})
+        return [(job_id, claim_no) for job_id, claim_no in await cursor.fetchall()]
+
+    async def _held_s(self) -> float:
+        """How long nothing may be taken yet: leases ran out while nobody could renew them."""
+        async with self._db.transaction() as tx:
+            now = await server_time(tx)
+        late = timedelta(seconds=self._reaper_period_s + _LATE_S)
+        if self._was_blind or (self._looked_at is not None and now - self._looked_at > late):
+            _log.warning("reaper.held", since=str(self._looked_at), grace_s=self._grace.total_seconds())
+            self._holds_until = now + self._grace
+        self._looked_at, self._was_blind = now, False
+        return max(0.0, (self._holds_until - now).total_seconds()) if self._holds_until is not None else 0.0
+
+    async def backlog(self) -> dict[str, int]:
+        """Lost jobs that wait to be given back."""
+        async with self._db.transaction() as tx:
+            row = await (await tx.execute(_COUNT_LOST)).fetchone()
+        return {"lost_jobs": row[0] if row is not None else 0}
+
+    async def _wait_s(self) -> float:
+        wait_s = await self._next_expiry_s() if self._foreseeing.is_due else _BLIND_WAIT_S
+        # Looks at a silent process walk over all that it has ended; those at the others are short.
+        return min(self._reaper_period_s, max(wait_s, self._reaping.due_in_s))
+
+    async def _next_expiry_s(self) -> float:
+        async with self._db.connection() as connection:
+            with self._foreseeing.timed():
+                row = await (await connection.execute(_NEXT_EXPIRY)).fetchone()
+        if row is None or row[0] is None:
+            return self._reaper_period_s
+        in_s = float(row[0])
+        self._vain_looks = self._vain_looks + 1 if in_s < 0 else 0
+        # A lost job whose row is held by an effect, or whose hook is not known here, is looked at again, not at once.
+        return max(_SHORTEST_WAIT_S * 2.0 ** min(self._vain_looks, _VAIN_LOOKS), in_s)

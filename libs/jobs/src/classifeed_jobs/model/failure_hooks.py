@@ -1,0 +1,53 @@
+"""What a job stood for ends with it: hooks of tasks, called in the transaction in which a job ends unfinished."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import structlog
+
+from classifeed_common.db import Tx
+from classifeed_common.passing import is_passing
+from classifeed_jobs.model.task import FailedJob, Task
+
+_log = structlog.get_logger("classifeed_jobs.model.failure_hooks")
+
+
+class HookFailed(Exception):
+    """A hook did not do its part, so the job has not ended either: roll back. Another try would fail alike."""
+
+    def __init__(self, job: FailedJob) -> None:
+        super().__init__(f"the on_failed hook of task {job.task!r} failed for job {job.job_id}")
+        self.job = job
+
+
+async def call_hooks(tx: Tx, tasks: Mapping[str, Task], ended: Iterable[tuple[FailedJob, Mapping[str, Any]]]) -> None:
+    """Call the hooks of jobs (with their args) that end in this transaction; tasks without one are passed over.
+
+    Raises:
+        HookFailed: a hook raised; the transaction must not commit.
+        Exception: a passing fault, as it came.
+    """
+    for job, args in ended:
+        task = tasks.get(job.task)
+        if task is None or task.on_failed is None:
+            continue
+        try:
+            parsed = task.parse_args(args)
+        except Exception:  # noqa: BLE001 - whatever the model raises
+            # What it stands for is unknown, and was never begun.
+            _log.warning("job.hook.skipped", job_id=str(job.job_id), task=job.task, exc_info=True)
+            continue
+        try:
+            await task.on_failed(tx, parsed, job)
+        except Exception as error:
+            if is_passing(error):
+                raise
+            _log.exception("job.hook.failed", job_id=str(job.job_id), task=job.task)
+            raise HookFailed(job) from error
+
+
+def hook_tasks(tasks: Mapping[str, Task]) -> list[str]:
+    """Return the names of the tasks that have a hook, in order."""
+    return sorted(name for name, task in tasks.items() if task.on_failed is not None)

@@ -1,0 +1,156 @@
+"""Scheduler: makes the jobs of schedules, one for each slot, whatever the number of replicas (ADR 0021)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+import structlog
+
+from classifeed_common.db import Database, Tx, load_queries
+from classifeed_common.fault_log import log_fault
+from classifeed_common.waiting import wait_for_event
+from classifeed_jobs.enqueue.store import JobStore
+from classifeed_jobs.model.job import JobRequest
+from classifeed_jobs.schedule.schedules import Schedule, Schedules, ScheduleState, read_state
+
+_log = structlog.get_logger("classifeed_jobs.schedule.scheduler")
+_SQL = load_queries("classifeed_jobs.schedule", "schedules.sql")
+_LOCK_DUE = _SQL["lock_due"]
+_MOVE = _SQL["move_schedule"]
+_NEXT_SLOT = _SQL["next_slot"]
+_COUNT_DUE = _SQL["count_due"]
+
+_BATCH: Final = 50
+_SLOTS_AT_ONCE: Final = 500
+_SHORTEST_WAIT_S: Final = 0.02
+_FIRST_WINDOW: Final = timedelta(minutes=1)
+
+
+class Scheduler:
+    """Enqueues what is due. Any number of replicas may run at once: the row of a schedule is moved to its next slot in
+    the transaction that enqueues its job, and the job's idempotency key names the slot.
+
+    Args:
+        db: the service's database.
+        store: where the jobs go.
+        period_s: the longest time between two looks; the next slot comes before it. A schedule put by another process
+            is found within it.
+        own: schedules of the service itself, which are put when it begins to run.
+    """
+
+    def __init__(self, db: Database, store: JobStore, *, period_s: float = 10.0, own: Sequence[Schedule] = ()) -> None:
+        self._db = db
+        self._store = store
+        self._period_s = period_s
+        self._to_put = list(own)
+        self._unreadable: set[str] = set()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Enqueue what is due until `stop` is set. Faults of the database are retried."""
+        while not stop.is_set():
+            wait_s = self._period_s
+            try:
+                self._unreadable.clear()
+                await self._put_own()
+                while await self.make_due():
+                    continue
+                wait_s = await self._wait_s()
+            except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
+                wait_s = min(wait_s, 1.0)
+                log_fault(_log, "scheduler.failed", error, retry_in_s=wait_s)
+            await wait_for_event(stop, wait_s)
+
+    async def _put_own(self) -> None:
+        while self._to_put:
+            async with self._db.transaction() as tx:
+                await Schedules().put(tx, self._to_put[-1])
+            self._to_put.pop()
+
+    async def make_due(self) -> int:
+        """Enqueue the jobs of at most 50 due schedules; returns how many schedules were seen to.
+
+        One whose timing this process cannot read, such as a zone that its tz database lacks, is left to the others: it
+        must not stop the rest.
+        """
+        async with self._db.transaction() as tx:
+            asked = {"limit": _BATCH, "unreadable": list(self._unreadable)}
+            rows = await (await tx.execute(_LOCK_DUE, asked)).fetchall()
+            for row in rows:
+                await self._make(tx, *read_state(row))
+        return len(rows)
+
+    async def backlog(self) -> dict[str, int]:
+        """Schedules whose slot has come and that nobody has seen to yet."""
+        async with self._db.transaction() as tx:
+            row = await (await tx.execute(_COUNT_DUE)).fetchone()
+        return {"due_schedules": row[0] if row is not None else 0}
+
+    async def _make(self, tx: Tx, state: ScheduleState, now: datetime) -> None:
+        schedule = state.schedule
+        try:
+            slots, next_slot = _due_slots(state, now)
+        except ValueError as error:
+            _log.error("scheduler.unreadable", schedule=schedule.name, error=str(error))
+            self._unreadable.add(schedule.name)
+            return
+        job_id = None
+        for slot in slots:
+            request = JobRequest(
+                queue=schedule.queue,
+                task=schedule.task,
+                args=schedule.args,
+                lock_key=schedule.lock_key,
+                idempotency_key=f"schedule:{schedule.name}:{slot.isoformat()}",
+                partition_key=schedule.partition_key,
+                priority=schedule.priority,
+                max_attempts=schedule.max_attempts,
+                lease_ttl_s=schedule.lease_ttl_s,
+                producer="schedule",
+            )
+            note = {"schedule": schedule.name, "slot": slot.isoformat()}
+            (made,) = await self._store.enqueue_many(tx, [request], note=note)
+            job_id = made.job_id
+        if not slots:
+            _log.info("scheduler.skipped", schedule=schedule.name, slot=state.next_slot.isoformat())
+        last_slot = slots[-1] if slots else None
+        await tx.execute(
+            _MOVE, {"name": schedule.name, "next_slot": next_slot, "last_slot": last_slot, "last_job_id": job_id}
+        )
+
+    async def _wait_s(self) -> float:
+        async with self._db.connection() as connection:
+            row = await (await connection.execute(_NEXT_SLOT, {"unreadable": list(self._unreadable)})).fetchone()
+        if row is None or row[0] is None:
+            return self._period_s
+        return min(self._period_s, max(_SHORTEST_WAIT_S, float(row[0])))
+
+
+def _due_slots(state: ScheduleState, now: datetime) -> tuple[list[datetime], datetime]:
+    """The slots to make jobs for, oldest first, and the slot after them."""
+    schedule = state.schedule
+    if schedule.missed == "run_all":
+        slots = [state.next_slot]
+        while (slot := schedule.next_after(slots[-1])) <= now and len(slots) < _SLOTS_AT_ONCE:
+            slots.append(slot)
+        return slots, slot
+    newest = _newest_slot(state, now)
+    is_missed = now - newest > timedelta(seconds=schedule.grace_s)
+    return [] if is_missed and schedule.missed == "skip" else [newest], schedule.next_after(newest)
+
+
+def _newest_slot(state: ScheduleState, now: datetime) -> datetime:
+    """The last slot that has come, found without a walk over all that have come since the schedule was last seen to."""
+    window = _FIRST_WINDOW
+    while (begin := now - window) > state.next_slot:
+        slot = state.schedule.next_after(begin)
+        if slot <= now:
+            break
+        window *= 24
+    else:
+        slot = state.next_slot
+    while (later := state.schedule.next_after(slot)) <= now:
+        slot = later
+    return slot

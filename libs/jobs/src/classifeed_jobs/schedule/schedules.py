@@ -1,0 +1,182 @@
+"""Schedules: what is to be enqueued when, kept in the service's own tables (ADR 0021)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, Literal
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from classifeed_common.db import Tx, load_queries
+from classifeed_common.zones import find_zone
+from classifeed_jobs.schedule.cron import Cron
+from classifeed_jobs.server_time import server_time
+
+_SQL = load_queries("classifeed_jobs.schedule", "schedules.sql")
+_PUT = _SQL["put_schedule"]
+_REMOVE = _SQL["remove_schedule"]
+_PAUSE = _SQL["pause_schedule"]
+_LOCK = _SQL["lock_schedule"]
+_RESUME = _SQL["resume_schedule"]
+_GET = _SQL["get_schedule"]
+_LIST = _SQL["list_schedules"]
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+Missed = Literal["skip", "run_once", "run_all"]
+
+_default_zone = "UTC"
+
+
+def set_default_zone(name: str) -> None:
+    """Have schedules of this process that name no zone be read on this clock from now on; UTC before (TIMEZONE).
+
+    A schedule that was put keeps the zone that it was put with.
+
+    Raises:
+        ValueError: there is no such zone.
+    """
+    global _default_zone  # noqa: PLW0603 like the zone of a machine: one a process, set at its start
+    find_zone(name)
+    _default_zone = name
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A job that is enqueued again and again; set `cron` or `every_s`.
+
+    Attributes:
+        name: unique in the service.
+        cron: five fields (see `Cron`), in `time_zone`.
+        every_s: whole seconds between two slots, counted from 1970: the same for all processes.
+        time_zone: IANA name of the clock that `cron` is read on; that of the process (TIMEZONE) unless given.
+        missed: what becomes of slots that nobody was there for. skip: nothing; run_once: one job, that of the newest
+            slot; run_all: a job for each.
+        grace_s: how late the newest slot may be and still not count as missed.
+        queue: as in `JobStore.enqueue`, like the rest.
+    """
+
+    name: str
+    queue: str
+    task: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    lock_key: str | None = None
+    partition_key: str | None = None
+    priority: int = 100
+    max_attempts: int | None = 5
+    lease_ttl_s: int | None = None
+    cron: str | None = None
+    every_s: int | None = None
+    time_zone: str = field(default_factory=lambda: _default_zone)
+    missed: Missed = "run_once"
+    grace_s: int = 60
+
+    def __post_init__(self) -> None:
+        if (self.cron is None) == (self.every_s is None):
+            raise ValueError(f"schedule {self.name!r} needs either cron or every_s")
+        if self.every_s is not None and self.every_s < 1:
+            raise ValueError(f"schedule {self.name!r}: every_s must be 1 or more, not {self.every_s}")
+        if self.missed not in {"skip", "run_once", "run_all"}:
+            raise ValueError(f"schedule {self.name!r}: missed is skip, run_once or run_all, not {self.missed!r}")
+        try:
+            find_zone(self.time_zone)
+        except ValueError as error:
+            raise ValueError(f"schedule {self.name!r}: {error}") from error
+        if self.cron is not None:
+            Cron.parse(self.cron)
+
+    def next_after(self, moment: datetime) -> datetime:
+        """The first slot after a moment, in UTC.
+
+        Raises:
+            ValueError: this process cannot read the timing, which another one has put.
+        """
+        if self.cron is not None:
+            return Cron.parse(self.cron).next_after(moment, find_zone(self.time_zone))
+        every = timedelta(seconds=self.every_s or 1)
+        return _EPOCH + ((moment - _EPOCH) // every + 1) * every
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleState:
+    """A schedule as it stands; `last_slot` and `last_job_id` tell of the last job made for it."""
+
+    schedule: Schedule
+    paused_at: datetime | None
+    paused_by: str | None
+    next_slot: datetime
+    last_slot: datetime | None
+    last_job_id: UUID | None
+
+
+class Schedules:
+    """The schedules of one schema, in the caller's own transaction. A `Scheduler` makes their jobs."""
+
+    async def put(self, tx: Tx, schedule: Schedule) -> None:
+        """Make or replace a schedule. Idempotent: as long as its timing stays, no slot is skipped or run again; a pause
+        stays too. A new timing begins with its next slot.
+        """
+        now = await server_time(tx)
+        await tx.execute(
+            _PUT,
+            {
+                "name": schedule.name,
+                "queue": schedule.queue,
+                "task": schedule.task,
+                "args": Jsonb(dict(schedule.args)),
+                "lock_key": schedule.lock_key,
+                "partition_key": schedule.partition_key,
+                "priority": schedule.priority,
+                "max_attempts": schedule.max_attempts,
+                "lease_ttl_sec": schedule.lease_ttl_s,
+                "cron": schedule.cron,
+                "every_sec": schedule.every_s,
+                "time_zone": schedule.time_zone,
+                "missed": schedule.missed,
+                "grace_sec": schedule.grace_s,
+                "next_slot": schedule.next_after(now),
+            },
+        )
+
+    async def remove(self, tx: Tx, name: str) -> ScheduleState | None:
+        """Remove a schedule; its jobs stay. Returns it as it was; None: there was none."""
+        row = await (await tx.execute(_REMOVE, {"name": name})).fetchone()
+        return read_state(row)[0] if row is not None else None
+
+    async def pause(self, tx: Tx, name: str, *, by: str | None = None) -> bool:
+        """Make no jobs of a schedule until it is resumed; False: there is none, or it is paused already."""
+        return (await tx.execute(_PAUSE, {"name": name, "by": by})).rowcount == 1
+
+    async def resume(self, tx: Tx, name: str) -> bool:
+        """Go on with the next slot from now; those of the pause were not missed. False: there is none, or no pause."""
+        row = await (await tx.execute(_LOCK, {"name": name})).fetchone()
+        if row is None or row[14] is None:
+            return False
+        state, now = read_state(row)
+        await tx.execute(_RESUME, {"name": name, "next_slot": state.schedule.next_after(now)})
+        return True
+
+    async def get(self, tx: Tx, name: str) -> ScheduleState | None:
+        """A schedule as it stands; None: there is none."""
+        row = await (await tx.execute(_GET, {"name": name})).fetchone()
+        return read_state(row)[0] if row is not None else None
+
+    async def list(self, tx: Tx, *, after: str = "", limit: int = 100) -> list[ScheduleState]:
+        """A page of schedules, in order of their names."""
+        cursor = await tx.execute(_LIST, {"after": after, "limit": limit})
+        return [read_state(row)[0] for row in await cursor.fetchall()]
+
+
+def read_state(row: tuple[Any, ...]) -> tuple[ScheduleState, datetime]:
+    """A schedule and the database's time, from a row of the statements above.
+
+    Not checked again: what this process cannot read, such as a zone that its tz database lacks, can still be shown and
+    removed.
+    """
+    schedule = object.__new__(Schedule)
+    for each, value in zip(fields(Schedule), row[:14], strict=True):
+        object.__setattr__(schedule, each.name, value)
+    return ScheduleState(schedule, *row[14:19]), row[19]

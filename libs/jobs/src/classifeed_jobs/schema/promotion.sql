@@ -1,0 +1,14 @@
+-- name: promote_next
+-- The first parked job of each freed key goes back to the claim index. One too many does no harm, one too few would stay
+-- parked for ever: whatever frees a key, or takes away a job that was let in for it, calls this afterwards.
+UPDATE dl_jobs SET waits_for = NULL
+WHERE job_id = ANY (ARRAY(
+    SELECT h.job_id FROM unnest(%(lock_keys)s::text[]) AS k(lock_key) CROSS JOIN LATERAL (
+        SELECT p.job_id FROM dl_jobs p
+        WHERE p.lock_key = k.lock_key AND p.waits_for = 'key'
+        ORDER BY p.priority, p.created_at LIMIT 1
+        FOR UPDATE) AS h))
+RETURNING queue, priority, created_at
+
+-- name: notify_queues
+SELECT pg_notify('dl_jobs', q.queue) FROM unnest(%(queues)s::text[]) AS q(queue)

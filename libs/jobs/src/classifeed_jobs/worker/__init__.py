@@ -1,0 +1,1 @@
+"""The process that runs jobs: it claims, runs, renews its lease and completes."""

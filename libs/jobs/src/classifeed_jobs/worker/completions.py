@@ -1,0 +1,170 @@
+"""Completions: ends claims in batches, as many as came together while the batch before was being committed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import structlog
+
+from classifeed_common.db import Database, is_passing_fault
+from classifeed_common.fault_log import log_fault
+from classifeed_jobs.claim.claim import FAILED, KEPT, ClaimKey, Ending
+from classifeed_jobs.claim.finish import end_claims, finish_claims
+from classifeed_jobs.enqueue.notifier import Waker
+from classifeed_jobs.metrics import ENDS_REFUSED
+from classifeed_jobs.model.failure_hooks import HookFailed, hook_tasks
+from classifeed_jobs.model.job import Rank
+from classifeed_jobs.model.task import Task
+from classifeed_jobs.worker.session import Session
+
+_log = structlog.get_logger("classifeed_jobs.worker.completions")
+_BATCH = 500
+_BEHIND = 4 * _BATCH
+_FIRST_WAIT_S = 0.05
+_LONGEST_WAIT_S = 5.0
+_HOOK_WAIT_S = 60.0
+
+
+class Completions:
+    """A queue of endings and the task that writes them, on a connection of its own.
+
+    An ending is written until the database has answered; one that is refused (the claim was lost) is logged and
+    dropped: its job belongs to somebody else.
+
+    Args:
+        db: the service's database.
+        waker: tells the workers of what went back to its queue, or may run now.
+        tasks: those whose hooks are called.
+        caught_up: called when `is_behind` is over.
+        promoted: called with each job that may be claimed again, or now.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        waker: Waker,
+        tasks: Mapping[str, Task],
+        *,
+        caught_up: Callable[[], None],
+        promoted: Callable[[Rank], None],
+    ) -> None:
+        self._session = Session(db)
+        self._waker = waker
+        self._tasks = tasks
+        self._has_hooks = bool(hook_tasks(tasks))
+        self._caught_up = caught_up
+        self._promoted = promoted
+        self._pending: list[Ending] = []
+        self._unwritten: set[ClaimKey] = set()
+        self._changed = asyncio.Event()
+        self._empty = asyncio.Event()
+        self._empty.set()
+
+    def put(self, ending: Ending) -> None:
+        """Have an ending written soon."""
+        self._pending.append(ending)
+        self._unwritten.add(ending.key)
+        self._empty.clear()
+        self._changed.set()
+
+    def is_pending(self, key: ClaimKey) -> bool:
+        """Whether the end of a claim is known here and not yet written."""
+        return key in self._unwritten
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether so many ends wait to be written that nothing more should be claimed: if the process died now, all of
+        these jobs would run a second time.
+        """
+        return len(self._unwritten) >= _BEHIND
+
+    async def drained(self) -> None:
+        """Return once everything put so far is written."""
+        await self._empty.wait()
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        try:
+            while True:
+                await self._changed.wait()
+                self._changed.clear()
+                while self._pending:
+                    batch = self._pending[:_BATCH]
+                    del self._pending[: len(batch)]
+                    await self._write(batch)
+                    was_behind = self.is_behind
+                    self._unwritten.difference_update([ending.key for ending in batch])
+                    if was_behind and not self.is_behind:
+                        self._caught_up()
+                self._empty.set()
+        finally:
+            await self._session.close()
+
+    async def _write(self, batch: list[Ending]) -> None:
+        wait_s = _FIRST_WAIT_S
+        attempts = 0
+        while True:
+            attempts += 1
+            try:
+                refused, woken = await self._try(batch)
+                self._waker.wake(woken)
+                break
+            except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
+                if not is_passing_fault(error):
+                    await self._write_apart(batch, error)
+                    return
+                log_fault(_log, "worker.complete.failed", error, retry_in_s=wait_s, jobs=len(batch))
+            await asyncio.sleep(wait_s)
+            wait_s = min(_LONGEST_WAIT_S, wait_s * 2)
+        _report(refused, is_repeated=attempts > 1)
+
+    async def _try(self, batch: list[Ending]) -> tuple[list[Ending], set[str]]:
+        """Write a batch; returns the ends that were refused, and the queues whose workers should look."""
+        woken: set[str] = set()
+        ranks: list[Rank] = []
+        told: dict[str, Any] = {"wake": woken.add, "promoted": ranks.append, "tasks": self._tasks}
+        async with self._session.use() as connection:
+            if all(ending.is_plain for ending in batch):
+                refused, limited = await finish_claims(connection, batch)
+                return refused, set(limited)
+            if self._has_hooks or any(ending.needs_transaction for ending in batch):
+                async with connection.transaction():
+                    ended = await end_claims(connection, batch, **told)
+            else:  # one statement, so no round trips for BEGIN and COMMIT
+                ended = await end_claims(connection, batch, **told)
+        for rank in ranks:
+            self._promoted(rank)
+        held = {(one.job_id, one.claim_no) for one in ended}
+        return [ending for ending in batch if (ending.job_id, ending.claim_no) not in held], woken
+
+    async def _write_apart(self, batch: list[Ending], error: Exception) -> None:
+        """One ending spoils its batch: write each alone; the one that cannot be written fails its job."""
+        if len(batch) > 1:
+            for ending in batch:
+                await self._write([ending])
+            return
+        spoiled = batch[0]
+        if isinstance(error, HookFailed):
+            # The job stays until its hook does its part: a release that mends it, or an operator.
+            message = f"{error}; {spoiled.message or 'canceled'}"
+            await self._write([spoiled._replace(outcome=KEPT, message=message, delay_s=_HOOK_WAIT_S)])
+            return
+        _log.error("worker.complete.failed", job_id=str(spoiled.job_id), outcome=spoiled.outcome, error=str(error))
+        message = f"the outcome {spoiled.outcome!r} could not be written: {type(error).__name__}"
+        if (spoiled.outcome, spoiled.message) != (FAILED, message):
+            await self._write([Ending(spoiled.job_id, spoiled.claim_no, FAILED, message)])
+
+
+def _report(refused: list[Ending], *, is_repeated: bool) -> None:
+    for ending in refused:
+        ENDS_REFUSED.inc()
+        _log.warning(
+            "worker.complete.failed",
+            job_id=str(ending.job_id),
+            claim_no=ending.claim_no,
+            outcome=ending.outcome,
+            # After a broken commit it may have been written by the first try.
+            error="the claim is not held any more" + (" (or was ended by the try before)" if is_repeated else ""),
+        )

@@ -1,0 +1,133 @@
+"""Heartbeat: renews the process's lease, and tells its runs when they were canceled or taken away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from uuid import UUID
+
+import structlog
+
+from classifeed_common.db import Tx
+from classifeed_common.fault_log import log_fault
+from classifeed_jobs.claim.claim import RETURNED, ClaimKey, Ending
+from classifeed_jobs.claim.guard import save_progress
+from classifeed_jobs.pacing import Pace
+from classifeed_jobs.worker.completions import Completions
+from classifeed_jobs.worker.process_lease import LeaseRow
+from classifeed_jobs.worker.run import Run
+from classifeed_jobs.worker.session import Session
+
+_log = structlog.get_logger("classifeed_jobs.worker.heartbeat")
+_RETRY_S = 0.5
+_BEAT_TIMEOUT_S = 10.0
+_BEATS_PER_LEASE = 3
+# Claims wait for the listing, on their connection; what only it can find comes of a broken one.
+_LISTING_SHARE = 0.01
+_LISTING_LONGEST_S = 60.0
+
+
+class Heartbeat:
+    """One UPDATE for the whole process, whatever it runs.
+
+    Args:
+        session: the worker's own connection.
+        lease: the process's row.
+        runs: the runs under way, by claim; the worker's own mapping, read at each beat.
+        completions: where ends wait to be written.
+        heartbeat_s: the period; shorter while a job with a short lease runs.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        lease: LeaseRow,
+        runs: Mapping[ClaimKey, Run],
+        completions: Completions,
+        *,
+        heartbeat_s: float,
+    ) -> None:
+        self._session = session
+        self._lease = lease
+        self._runs = runs
+        self._completions = completions
+        self._unknown: set[ClaimKey] = set()
+        self._listing = Pace(_LISTING_SHARE, longest_s=_LISTING_LONGEST_S)
+        self._heartbeat_s = heartbeat_s
+        self._soon = asyncio.Event()
+
+    def beat_soon(self) -> None:
+        """Beat now instead of at the next period."""
+        self._soon.set()
+
+    def started(self, lease_ttl_s: int) -> None:
+        """Take note of a new run; one with a lease shorter than the period is looked after sooner."""
+        if lease_ttl_s / _BEATS_PER_LEASE < self._heartbeat_s:
+            self._soon.set()
+
+    async def run(self) -> None:
+        """Beat until cancelled. Faults of the database are retried; the lease may run out meanwhile."""
+        while True:
+            self._soon.clear()
+            try:
+                async with asyncio.timeout(_BEAT_TIMEOUT_S):
+                    await self._beat()
+                wait_s = self._period_s()
+            except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
+                log_fault(_log, "worker.heartbeat.failed", error, retry_in_s=min(_RETRY_S, self._period_s()))
+                wait_s = _RETRY_S
+                await asyncio.sleep(min(wait_s, self._period_s()))
+                continue
+            try:
+                async with asyncio.timeout(wait_s):
+                    await self._soon.wait()
+            except TimeoutError:
+                continue
+
+    def _period_s(self) -> float:
+        shortest = min((run.claim.lease_ttl_s for run in self._runs.values()), default=None)
+        return self._heartbeat_s if shortest is None else min(self._heartbeat_s, shortest / _BEATS_PER_LEASE)
+
+    async def _beat(self) -> None:
+        before = dict(self._runs)
+        async with self._session.use() as connection:
+            if not await self._lease.renew(connection):
+                await self._lease.register(connection)
+            is_whole = self._listing.is_due
+            held = await self._held(connection, before, is_whole=is_whole)
+            reports = {
+                key: report for key, run in before.items() if (report := run.context.unsaved_progress) is not None
+            }
+            if reports:
+                await save_progress(
+                    connection, {(before[key].claim.job_id, key[1]): report for key, report in reports.items()}
+                )
+        for key, run in before.items():
+            if run.context.unsaved_progress is reports.get(key):  # nothing newer was reported meanwhile
+                run.context.unsaved_progress = None
+            if key not in self._runs:
+                continue  # it ended meanwhile
+            if key not in held:
+                _log.warning("worker.claim.lost", job_id=str(run.claim.job_id), claim_no=key[1], task=run.claim.task)
+                run.stop("lost")
+            elif held[key]:
+                run.stop("cancel")
+        if is_whole:
+            self._hand_back_unknown(held)
+
+    async def _held(self, connection: Tx, runs: Mapping[ClaimKey, Run], *, is_whole: bool) -> dict[ClaimKey, bool]:
+        if not is_whole:
+            return await self._lease.held_of(connection, [run.claim.job_id for run in runs.values()])
+        # Walks over all that this process has ended, as long as a transaction is open somewhere.
+        with self._listing.timed():
+            return await self._lease.held(connection)
+
+    def _hand_back_unknown(self, held: Mapping[ClaimKey, bool]) -> None:
+        # A claim whose answer was lost with its connection is ours by the database, is renewed with all the others, and
+        # nobody runs it. At one beat the answer may still be under way, at two in a row it is not.
+        unknown = {key for key in held if key not in self._runs and not self._completions.is_pending(key)}
+        for number, claim_no in unknown & self._unknown:
+            job_id = UUID(int=number)
+            _log.warning("worker.claim.unknown", job_id=str(job_id), claim_no=claim_no)
+            self._completions.put(Ending(job_id, claim_no, RETURNED))
+        self._unknown = unknown

@@ -1,0 +1,53 @@
+"""Wakeups: hears the NOTIFYs of the job tables on a connection of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+import psycopg
+import structlog
+
+from classifeed_common.db import Database
+from classifeed_common.fault_log import log_fault
+
+_log = structlog.get_logger("classifeed_jobs.worker.listener")
+
+CHANNEL: Final = "dl_jobs"
+CANCEL_PREFIX: Final = "cancel "
+# A connection that waits is silent anyway: only a statement shows that it is alive.
+_CHECK_EVERY_S: Final = 8.0
+_FIRST_WAIT_S = 0.1
+_LONGEST_WAIT_S = 5.0
+
+
+class Wakeups:
+    """Calls `on_payload` for each notification, and `on_gap` whenever some may have been missed (each new connection).
+
+    Only a faster way to what polling finds anyway: without a connection nothing is lost. Payloads: a queue's name when
+    one of its jobs became ready or got a new time, `cancel <worker_id>` when a run of that worker is to stop.
+    """
+
+    def __init__(self, db: Database, on_payload: Callable[[str], None], on_gap: Callable[[], None]) -> None:
+        self._db = db
+        self._on_payload = on_payload
+        self._on_gap = on_gap
+
+    async def run(self) -> None:
+        """Listen until cancelled; reconnects for ever, with back-off."""
+        wait_s = _FIRST_WAIT_S
+        while True:
+            try:
+                async with self._db.dedicated_connection() as connection:
+                    await connection.execute(f"LISTEN {CHANNEL}")
+                    wait_s = _FIRST_WAIT_S
+                    self._on_gap()
+                    while True:
+                        async for notification in connection.notifies(timeout=_CHECK_EVERY_S):
+                            self._on_payload(notification.payload)
+                        await connection.execute("SELECT 1")
+            except (psycopg.Error, OSError) as error:
+                log_fault(_log, "worker.listen.lost", error, retry_in_s=wait_s)
+            await asyncio.sleep(wait_s)
+            wait_s = min(_LONGEST_WAIT_S, wait_s * 2)

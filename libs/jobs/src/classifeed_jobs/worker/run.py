@@ -1,0 +1,205 @@
+"""Run: one claimed job being handled, from its args to how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import json
+from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import Executor
+from contextlib import aclosing, closing
+from functools import partial
+from typing import Any
+
+import structlog
+
+from classifeed_common.db import Database
+from classifeed_common.errors import name_fault
+from classifeed_common.fault_log import log_fault
+from classifeed_common.ids import new_incident
+from classifeed_common.passing import is_passing
+from classifeed_jobs.claim.claim import CANCELED, FAILED, FAULT, RETRY, RETURNED, SNOOZED, SUCCEEDED, Claim, Ending
+from classifeed_jobs.model.outcomes import ClaimLost, Fail, Progress, Retry, Snooze, StopRequested
+from classifeed_jobs.model.task import InvalidArgs, Task
+from classifeed_jobs.task.context import JobContext, StopReason
+
+_log = structlog.get_logger("classifeed_jobs.worker.run")
+_MESSAGE_LIMIT = 4000
+
+
+class Run:
+    """Handles one claim.
+
+    `handle` never raises and answers how the claim is to end (None: it is lost, there is nothing to say). `stop` asks
+    it to end earlier: at the next yield, await or `raise_if_stopped`, according to the kind of the handler.
+    """
+
+    def __init__(
+        self, claim: Claim, tasks: Mapping[str, Task], db: Database, resources: Any, threads: Executor
+    ) -> None:
+        self.claim = claim
+        self.key = claim.key
+        self.task = tasks.get(claim.task)
+        self._known_tasks = tasks
+        self._threads = threads
+        self._loop = asyncio.get_running_loop()
+        self.context = JobContext(claim, db, resources, self._loop)
+        self._running: asyncio.Task[Any] | None = None
+
+    def stop(self, reason: StopReason, *, now: bool = False) -> None:
+        """Ask the run to end; the first reason stays, except that a lost claim overrides it.
+
+        Args:
+            reason: what `handle` answers by.
+            now: do not wait for a generator's next yield.
+        """
+        if self.context.stop_reason is None or reason == "lost":
+            self.context.stop_reason = reason
+        if self._running is None or self.task is None:
+            return
+        if self.task.kind == "coroutine" or (self.task.kind == "generator" and (now or reason == "lost")):
+            self._running.cancel()
+
+    async def handle(self) -> Ending | None:
+        """Run the handler; see the class."""
+        try:
+            return await self._handle()
+        except Exception as error:  # noqa: BLE001 - becomes the end of the run
+            # A fault of the engine's own must not leave the claim without an end.
+            _log.exception("worker.run.fault", job_id=str(self.claim.job_id))
+            return self._ending(RETRY, message=name_fault(error), delay_s=30.0)
+
+    async def _handle(self) -> Ending | None:
+        if self.task is None:
+            known = ", ".join(sorted(self._known_tasks)) or "none"
+            missing = f"no task {self.claim.task!r} is registered in the worker of queue {self.claim.queue!r}"
+            return self._ending(FAILED, f"{missing}; it knows {known}")
+        try:
+            args = self.task.parse_args(self.claim.args)
+        except InvalidArgs as error:
+            return self._ending(FAILED, str(error))
+        self._running = asyncio.current_task()
+        bound: asyncio.Timeout | None = None
+        try:
+            self.context.raise_if_stopped()
+            if self.task.max_run_s is None or self.task.in_thread:
+                result = await self._call(self.task, args)
+            else:
+                async with asyncio.timeout(self.task.max_run_s) as bound:
+                    result = await self._call(self.task, args)
+        except ClaimLost:
+            return None
+        except (StopRequested, asyncio.CancelledError) as error:
+            return self._stopped(error)
+        except Snooze as snooze:
+            return self._ending(SNOOZED, delay_s=snooze.for_s)
+        except Fail as fail:
+            return self._ending(FAILED, fail.reason)
+        except Retry as retry:
+            return self._retry(self.task, retry.reason, retry.after_s)
+        except Exception as error:  # noqa: BLE001 - becomes the end of the run
+            if bound is not None and bound.expired():
+                return self._retry(self.task, f"ran longer than {self.task.max_run_s:g} s and was cancelled", None)
+            if self.context.stop_reason is not None:
+                return self._stopped(error)
+            return self._failed(self.task, error)
+        finally:
+            self._running = None
+        return self._succeeded(result)
+
+    async def _call(self, task: Task, args: Any) -> Any:
+        if task.kind == "coroutine":
+            return await task.handler(self.context, args)
+        if task.in_thread:
+            return await self._call_in_thread(task, args)
+        async with aclosing(task.handler(self.context, args)) as steps:
+            async for step in steps:
+                if isinstance(step, Progress):
+                    self.context.report(step)
+                self.context.raise_if_stopped()
+        return None
+
+    async def _call_in_thread(self, task: Task, args: Any) -> Any:
+        handler = _exhaust if task.kind == "sync generator" else task.handler
+        rest = (task.handler, self.context, args) if task.kind == "sync generator" else (self.context, args)
+        # With the context variables of this run, so that logs and spans of the thread belong to it.
+        call = partial(contextvars.copy_context().run, handler, *rest)
+        overdue = self._loop.call_later(task.max_run_s, self._stop_overdue) if task.max_run_s is not None else None
+        try:
+            return await self._loop.run_in_executor(self._threads, call)
+        finally:
+            if overdue is not None:
+                overdue.cancel()
+
+    def _stop_overdue(self) -> None:
+        # A thread cannot be cancelled, and its lock key must not be given to another one while it runs.
+        _log.warning("worker.run.overdue", job_id=str(self.claim.job_id), task=self.claim.task)
+        self.stop("overdue")
+
+    def _stopped(self, error: BaseException) -> Ending | None:
+        reason = self.context.stop_reason
+        if reason == "lost":
+            return None
+        if reason == "cancel":
+            return self._ending(CANCELED)
+        if reason == "drain":
+            return self._ending(RETURNED)
+        assert self.task is not None
+        if reason == "overdue":
+            return self._retry(self.task, f"ran longer than {self.task.max_run_s:g} s and was stopped", None)
+        return self._retry(self.task, f"the handler ended by {type(error).__name__} that nobody asked for", None)
+
+    def _succeeded(self, result: Any) -> Ending:
+        if result is None:
+            return self._ending(SUCCEEDED)
+        try:
+            text = json.dumps(result)
+        except (TypeError, ValueError) as error:
+            return self._ending(FAILED, f"the result cannot be stored as JSON: {error}")
+        if "\\u0000" in text:
+            return self._ending(FAILED, "the result cannot be stored as JSON: it has a NUL character")
+        return self._ending(SUCCEEDED, result=result)
+
+    def _failed(self, task: Task, error: Exception) -> Ending:
+        job: dict[str, Any] = {"job_id": str(self.claim.job_id), "task": task.name, "attempt": self.claim.attempt}
+        if task.max_unknown_faults is None or is_passing(error):
+            ending = self._retry(task, name_fault(error), None)
+            log_fault(_log, "worker.run.failed", error, retry_in_s=ending.delay_s, **job)
+            return ending
+        # It may be the same each time: then somebody has to look, and finds it by this id.
+        incident = new_incident()
+        _log.error("worker.run.unknown_fault", **job, incident=incident, exc_info=True)
+        delay_s = task.backoff.delay_s(self.claim.attempt)
+        ending = self._ending(FAULT, f"incident {incident}: {name_fault(error)}", delay_s=delay_s)
+        return ending._replace(max_faults=task.max_unknown_faults, incident=incident)
+
+    def _retry(self, task: Task, reason: str, after_s: float | None) -> Ending:
+        delay_s = task.backoff.delay_s(self.claim.attempt) if after_s is None else after_s
+        return self._ending(RETRY, reason, delay_s=delay_s)
+
+    def _ending(
+        self,
+        outcome: str,
+        message: str | None = None,
+        *,
+        result: Any = None,
+        delay_s: float = 0.0,
+    ) -> Ending:
+        clean = message.replace("\0", "\ufffd")[:_MESSAGE_LIMIT] if message is not None else None
+        ending = self.claim.ending(outcome, clean, result=result, delay_s=max(0.0, delay_s))
+        if self.task is not None and self.task.on_failed is not None and outcome != SUCCEEDED:
+            return ending._replace(needs_transaction=True)
+        return ending
+
+
+def _exhaust(handler: Callable[..., Generator[Any, None, Any]], context: JobContext, args: Any) -> Any:
+    """Run a sync generator to its end; what it returns is the result."""
+    with closing(handler(context, args)) as steps:
+        while True:
+            try:
+                step = next(steps)
+            except StopIteration as end:
+                return end.value
+            if isinstance(step, Progress):
+                context.report(step)
+            context.raise_if_stopped()

@@ -1,0 +1,154 @@
+"""Runners: the tasks of one process that run the jobs of one queue."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import time
+from collections import deque
+from collections.abc import Callable, Coroutine, Generator
+from types import coroutine
+from typing import Any, Final
+
+import structlog
+
+from classifeed_jobs.worker.run import Run
+
+_log = structlog.get_logger("classifeed_jobs.worker.slots")
+_SHORT_RUN_S: Final = 0.1
+_PATIENCE_S: Final = 0.5
+_BREATH_S: Final = 0.002
+
+
+class Runners:
+    """What a process has claimed from one queue, and up to `concurrency` tasks that run it, one job after the other.
+
+    A task for each job would cost short jobs a fifth of their time. Each run has a copy of the context variables of
+    its own, as a task has; the event loop gets its turn between jobs that never wait.
+
+    While runs are short, jobs may be claimed ahead of a free runner, so that none waits for a claim. One that gets no
+    runner within half a second goes back, and nothing more is claimed ahead until runs are short again.
+
+    Args:
+        concurrency: how many run at once.
+        prefetch: how many more may be claimed, as a multiple of the concurrency.
+        handle: runs one to its end; does not raise.
+        give_back: is told of a run that got no runner in time.
+    """
+
+    def __init__(
+        self,
+        concurrency: int,
+        prefetch: float,
+        *,
+        handle: Callable[[Run], Coroutine[Any, Any, None]],
+        give_back: Callable[[Run], None],
+    ) -> None:
+        self._concurrency = concurrency
+        self._ahead = int(concurrency * prefetch)
+        self._handle = handle
+        self._give_back = give_back
+        self._waiting: deque[tuple[Run, float]] = deque()
+        self._claimed = 0
+        self._is_quick = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_starting = False
+        self._is_closed = False
+        self._patience: asyncio.TimerHandle | None = None
+
+    @property
+    def room(self) -> int:
+        """How many more jobs may be claimed now."""
+        return self._concurrency + (self._ahead if self._is_quick else 0) - self._claimed
+
+    def put(self, run: Run) -> None:
+        """Have a claimed job run; `ended` follows, whatever becomes of it."""
+        self._claimed += 1
+        self._waiting.append((run, time.monotonic()))
+        self._start_one()
+        if self._patience is None:
+            self._patience = asyncio.get_running_loop().call_later(_PATIENCE_S, self._look_for_patient)
+
+    def ended(self) -> None:
+        """A claimed job is not this queue's any more."""
+        self._claimed -= 1
+
+    def clear(self) -> list[Run]:
+        """Let go of the jobs that wait for a runner, and return them."""
+        waiting = [run for run, _ in self._waiting]
+        self._waiting.clear()
+        return waiting
+
+    async def close(self) -> None:
+        """Cancel what still runs."""
+        self._is_closed = True
+        if self._patience is not None:
+            self._patience.cancel()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _start_one(self) -> None:
+        """One at a time, each starts the next one: where jobs never wait, few are needed for many jobs."""
+        if self._waiting and not self._is_starting and len(self._tasks) < self._concurrency:
+            self._is_starting = True
+            task = asyncio.create_task(self._work(), name="job-runner")
+            self._tasks.add(task)
+            task.add_done_callback(self._left)
+
+    def _left(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("worker.runner.fault", exc_info=error)
+        if not self._is_closed:
+            self._start_one()  # a job may have come since it last looked
+
+    async def _work(self) -> None:
+        self._is_starting = False
+        this = asyncio.current_task()
+        assert this is not None
+        breath = time.monotonic()
+        while self._waiting and not self._is_closed:
+            run, _ = self._waiting.popleft()
+            self._start_one()
+            began = time.monotonic()
+            await _run_apart(self._handle(run))
+            now = time.monotonic()
+            self._is_quick = now - began < _SHORT_RUN_S
+            if this.cancelling():
+                return  # it was meant for that run, and may still be under way
+            if now - breath > _BREATH_S:
+                await asyncio.sleep(0)
+                breath = time.monotonic()
+
+    def _look_for_patient(self) -> None:
+        self._patience = None
+        now = time.monotonic()
+        while self._waiting and now - self._waiting[0][1] >= _PATIENCE_S:
+            self._is_quick = False
+            self._give_back(self._waiting.popleft()[0])
+        if self._waiting:
+            left_s = self._waiting[0][1] + _PATIENCE_S - now
+            self._patience = asyncio.get_running_loop().call_later(left_s, self._look_for_patient)
+
+
+@coroutine
+def _run_apart(job: Coroutine[Any, Any, None]) -> Generator[Any, Any, None]:
+    """Await a coroutine in a copy of the context, step by step, so that the next one does not see what it set."""
+    context = contextvars.copy_context()
+    step: Callable[[Any], Any] = job.send
+    value: Any = None
+    while True:
+        try:
+            awaited = context.run(step, value)
+        except StopIteration:
+            return
+        try:
+            value = yield awaited
+            step = job.send
+        except GeneratorExit:
+            context.run(job.close)
+            raise
+        except BaseException as error:  # noqa: BLE001 - the coroutine's own to handle
+            value = error
+            step = job.throw

@@ -1,0 +1,297 @@
+"""Worker: claims jobs of its queues, runs them, and writes how they end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import socket
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import structlog
+from opentelemetry import trace
+from opentelemetry.trace import SpanKind
+from opentelemetry.util.types import AttributeValue
+
+from classifeed_common.db import Database
+from classifeed_common.fault_log import log_fault
+from classifeed_common.telemetry import context_of
+from classifeed_jobs.claim.claim import RETURNED, Claim, ClaimKey, Ending
+from classifeed_jobs.claim.shares import HeldSlots, Slots
+from classifeed_jobs.enqueue.notifier import Waker
+from classifeed_jobs.enqueue.store import JobStore
+from classifeed_jobs.metrics import RUN_DURATION, WAIT_DURATION, running
+from classifeed_jobs.model.failure_hooks import hook_tasks
+from classifeed_jobs.model.job import Rank
+from classifeed_jobs.model.task import Task
+from classifeed_jobs.worker.completions import Completions
+from classifeed_jobs.worker.fetcher import Claimer
+from classifeed_jobs.worker.heartbeat import Heartbeat
+from classifeed_jobs.worker.isolation import Isolation
+from classifeed_jobs.worker.listener import CANCEL_PREFIX, Wakeups
+from classifeed_jobs.worker.process_lease import LeaseRow
+from classifeed_jobs.worker.run import Run
+from classifeed_jobs.worker.session import Session
+from classifeed_jobs.worker.slots import Runners
+
+_log = structlog.get_logger("classifeed_jobs.worker.worker")
+_tracer = trace.get_tracer("classifeed_jobs")
+_STOP_WAIT_S = 5.0
+_PREFETCH_MAX = 2.0
+_LIMITS_STILL_S = 5.0  # a process stopped in the middle of a claim keeps a limited queue from others no longer
+
+
+class Worker:
+    """Runs jobs of some queues in this process, as asyncio tasks and, for sync functions, in threads.
+
+    A waiting run costs no connection: the pool is only used inside the handler's own transactions. The worker has three
+    connections of its own beside the pool (claims and heartbeats; ends; LISTEN), and a fourth one while one of its
+    queues has limits.
+
+    Args:
+        db: the service's database, opened, with the job tables in its schema.
+        store: used for `backlog`; knows the same tasks where one of them has a hook, as jobs are canceled through it.
+        registry: handlers by task name.
+        queues: how many jobs of each queue may run at once; with partition keys, a key gets another slot only while it
+            holds fewer than are free.
+        resources: handed to every run as `ctx.resources`.
+        heartbeat_s: how often the lease is renewed (DL_HEARTBEAT_SEC); shorter while jobs with short leases run.
+        claim_backoff_s: the longest time between two looks at an idle queue (DL_CLAIM_BACKOFF_SEC).
+        drain_grace_s: how long runs may go on after stop, before they are told to stop and handed back.
+        prefetch: how many jobs, as a multiple of a queue's concurrency (2 at most), are claimed ahead of a free slot
+            while its runs are short. Keys take turns there, none is kept from a slot.
+        worker_id: shown in the journal; must be new for each process.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        store: JobStore,
+        registry: Mapping[str, Task],
+        *,
+        queues: Mapping[str, int],
+        resources: Any = None,
+        heartbeat_s: float = 10.0,
+        claim_backoff_s: float = 15.0,
+        drain_grace_s: float = 30.0,
+        prefetch: float = 0.0,
+        worker_id: str | None = None,
+    ) -> None:
+        if not queues or any(concurrency < 1 for concurrency in queues.values()):
+            raise ValueError(f"a worker needs queues with a concurrency of 1 or more, not {dict(queues)!r}")
+        if not 0 <= prefetch <= _PREFETCH_MAX:
+            raise ValueError(f"prefetch must lie between 0 and {_PREFETCH_MAX}, not {prefetch}")
+        if missing := set(hook_tasks(registry)) - set(hook_tasks(store.tasks)):
+            raise ValueError(f"the job store must be given the tasks too, for the hooks of {sorted(missing)}")
+        self.worker_id = worker_id or f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self._db = db
+        self._store = store
+        self._registry = registry
+        self._queues = dict(queues)
+        self._resources = resources
+        self._drain_grace_s = drain_grace_s
+        self._runs: dict[ClaimKey, Run] = {}
+        self._are_over = asyncio.Event()
+        self._are_over.set()
+        self._runners = {
+            queue: Runners(concurrency, prefetch, handle=self._handle, give_back=self._give_back)
+            for queue, concurrency in self._queues.items()
+        }
+        self._isolation = Isolation()
+        self._held = {queue: HeldSlots() for queue in self._queues}
+        # Jobs that are claimed ahead are short by declaration: turns are enough for them.
+        self._claims_ahead = prefetch > 0
+        self._is_draining = False
+        self._is_traced = False
+        self._session = Session(db)
+        self._limits = Session(db, idle_in_transaction_s=_LIMITS_STILL_S)
+        self._lease = LeaseRow(self.worker_id, sorted(self._queues), hook_tasks(registry))
+        self._waker = Waker(db)
+        self._completions = Completions(db, self._waker, registry, caught_up=self._caught_up, promoted=self._promoted)
+        self._heartbeat = Heartbeat(self._session, self._lease, self._runs, self._completions, heartbeat_s=heartbeat_s)
+        self._claimer = Claimer(
+            self._session,
+            self._limits,
+            self._lease,
+            sorted(self._queues),
+            room=self._room,
+            start=self._start,
+            slots=self._slots,
+            claim_backoff_s=claim_backoff_s,
+            fresh_s=2 * heartbeat_s,
+        )
+        self._wakeups = Wakeups(db, self._on_payload, self._on_gap)
+        self._threads = ThreadPoolExecutor(max_workers=sum(self._queues.values()), thread_name_prefix="job")
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until `stop` is set, then drain: runs get `drain_grace_s` to end, the others are stopped at their next
+        safe point and go back to their queues without using up the attempt. Once per instance.
+
+        Faults of the database are waited out; nothing is lost by cancelling this, but its jobs come back only when
+        their leases run out.
+        """
+        self._is_traced = not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
+        claiming = asyncio.create_task(self._claimer.run(), name="jobs-claimer")
+        others = [
+            asyncio.create_task(self._heartbeat.run(), name="jobs-heartbeat"),
+            asyncio.create_task(self._completions.run(), name="jobs-completions"),
+            asyncio.create_task(self._wakeups.run(), name="jobs-wakeups"),
+        ]
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait([claiming, stopping, *others], return_when=asyncio.FIRST_COMPLETED)
+            await self._drain(claiming)
+        finally:
+            background = [claiming, stopping, *others]
+            for task in background:
+                task.cancel()
+            outcomes = await asyncio.gather(*background, return_exceptions=True)
+            await asyncio.gather(*(runners.close() for runners in self._runners.values()))
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            await self._session.close()
+            await self._limits.close()
+        for outcome in outcomes:
+            if isinstance(outcome, Exception):
+                raise outcome
+
+    async def backlog(self) -> dict[str, int]:
+        """Jobs of this worker's queues that have not ended, by queue."""
+        async with self._db.transaction() as tx:
+            return await self._store.backlog(tx, sorted(self._queues))
+
+    def _start(self, claim: Claim) -> None:
+        if self._is_draining:
+            self._completions.put(claim.ending(RETURNED))
+            return
+        if claim.key in self._runs:
+            # The server forgot a commit (synchronous_commit off) and gave the claim again: it is being run already.
+            _log.error("worker.claim.repeated", job_id=str(claim.job_id), claim_no=claim.claim_no)
+            return
+        if not self._isolation.may_start(claim, is_idle=not self._runs):
+            self._completions.put(claim.ending(RETURNED))
+            return
+        run = Run(claim, self._registry, self._db, self._resources, self._threads)
+        self._runs[run.key] = run
+        self._held[claim.queue].take(claim.partition_key)
+        self._are_over.clear()
+        WAIT_DURATION.observe(claim.waited_s, claim.queue)
+        self._runners[claim.queue].put(run)
+        self._heartbeat.started(claim.lease_ttl_s)
+
+    def _room(self, queue: str) -> int:
+        return 0 if self._completions.is_behind else self._isolation.room(self._runners[queue].room)
+
+    def _slots(self, queue: str) -> Slots | None:
+        return None if self._claims_ahead else Slots(self._room(queue), self._held[queue].by_key)
+
+    def _promoted(self, rank: Rank) -> None:
+        self._claimer.promoted(rank)
+
+    def _caught_up(self) -> None:
+        for queue in self._queues:
+            self._claimer.freed(queue)
+
+    async def _handle(self, run: Run) -> None:
+        self._end(run, await self._run(run))
+
+    def _give_back(self, run: Run) -> None:
+        self._end(run, run.claim.ending(RETURNED))
+
+    def _end(self, run: Run, ending: Ending | None) -> None:
+        if self._runs.pop(run.key, None) is None:
+            return  # handed back without waiting for it
+        if not self._runs:
+            self._are_over.set()
+            if (queue := self._isolation.over()) is not None:
+                self._claimer.look_first(queue)
+        self._held[run.claim.queue].release(run.claim.partition_key)
+        self._runners[run.claim.queue].ended()
+        # In this order: both wake a task, and the next jobs are waited for, the end is not.
+        self._claimer.freed(run.claim.queue)
+        if ending is not None:
+            self._completions.put(ending)
+
+    async def _run(self, run: Run) -> Ending | None:
+        claim = run.claim
+        running(claim.queue).inc()
+        structlog.contextvars.bind_contextvars(
+            job_id=str(claim.job_id), queue=claim.queue, task=claim.task, attempt=claim.attempt
+        )
+        began = time.perf_counter()
+        if claim.trace_context or self._is_traced:
+            ending = await _traced(run)
+        else:
+            ending = await run.handle()  # nobody records a span, and none has to be handed on
+        outcome = ending.outcome if ending is not None else "lost"
+        running(claim.queue).dec()
+        # The name of an unknown task is anyone's text: no label of its own for each.
+        task = claim.task if run.task is not None else "unknown"
+        RUN_DURATION.observe(time.perf_counter() - began, claim.queue, task, outcome)
+        return ending
+
+    async def _drain(self, claiming: asyncio.Task[None]) -> None:
+        self._is_draining = True
+        self._claimer.close()
+        await asyncio.wait([claiming], timeout=_STOP_WAIT_S)
+        for runners in self._runners.values():
+            for run in runners.clear():
+                self._give_back(run)
+        for run in list(self._runs.values()):
+            if run.task is not None and run.task.resumes:
+                run.stop("drain")
+        await self._wait_for_runs(self._drain_grace_s)
+        for now in (False, True):
+            for run in list(self._runs.values()):
+                run.stop("drain", now=now)
+            await self._wait_for_runs(_STOP_WAIT_S)
+        self._hand_back(list(self._runs.values()))
+        try:
+            async with asyncio.timeout(_STOP_WAIT_S):
+                await self._completions.drained()
+                await self._waker.settled()
+                async with self._session.use() as connection:
+                    await self._lease.leave(connection)
+        except Exception as error:  # noqa: BLE001 - the leases run out by themselves
+            log_fault(_log, "worker.drain.incomplete", error, worker_id=self.worker_id)
+
+    async def _wait_for_runs(self, timeout_s: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._are_over.wait()
+
+    def _hand_back(self, runs: list[Run]) -> None:
+        """Threads that do not stop: their jobs go back, what they still write is fenced off by `guard`."""
+        for run in runs:
+            _log.warning("worker.drain.abandoned", job_id=str(run.claim.job_id), task=run.claim.task)
+            del self._runs[run.key]
+            self._completions.put(run.claim.ending(RETURNED))
+
+    def _on_payload(self, payload: str) -> None:
+        if payload in self._queues:
+            self._claimer.wake()
+        elif payload == CANCEL_PREFIX + self.worker_id:
+            self._heartbeat.beat_soon()
+
+    def _on_gap(self) -> None:
+        self._claimer.wake()
+        self._heartbeat.beat_soon()
+
+
+async def _traced(run: Run) -> Ending | None:
+    claim = run.claim
+    parent = context_of(claim.trace_context)
+    attributes: dict[str, AttributeValue] = {
+        "job.id": str(claim.job_id),
+        "job.queue": claim.queue,
+        "job.attempt": claim.attempt,
+    }
+    with _tracer.start_as_current_span(
+        f"job {claim.task}", context=parent, kind=SpanKind.CONSUMER, attributes=attributes
+    ) as span:
+        ending = await run.handle()
+        span.set_attribute("job.outcome", ending.outcome if ending is not None else "lost")
+    return ending

@@ -1,0 +1,170 @@
+"""Prompt wakes, few NOTIFYs, and the events to alert on."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from classifeed_jobs import JobContext, JobRequest, JobStore, Reaper, Waker
+from classifeed_jobs.claim.claim import Ending
+from classifeed_jobs.claim.finish import end_claims
+from classifeed_jobs.worker.completions import Completions
+
+from ..claimant import Claimant
+from ..conftest import Bench, until
+
+
+async def _heard(bench: Bench, listener: Any) -> list[str]:
+    """What was notified so far: notifications come in the order of their commits, none behind the last word."""
+    await bench.execute("SELECT pg_notify('dl_jobs', 'the last word')")
+    heard = []
+    async for notification in listener.notifies(timeout=90):
+        if notification.payload == "the last word":
+            return heard
+        heard.append(notification.payload)
+    raise AssertionError(f"the last word was not heard after {heard}")
+
+
+async def test_idle_worker_starts_a_job_promptly(bench: Bench) -> None:
+    """When it is told, not at its next poll, an hour later. How promptly is measured, not asserted."""
+
+    @bench.registry.register("noop")
+    async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
+
+    async with bench.working(claim_backoff_s=3600.0):
+        await bench.ended(await bench.enqueue())
+        for _ in range(15):
+            assert await bench.ended(await bench.enqueue()) == ["succeeded"]
+
+
+async def test_burst_of_commits_wakes_by_few_notifies_after_them(bench: Bench) -> None:
+    waker = Waker(bench.db)
+    store = JobStore(waker=waker)
+    async with bench.db.dedicated_connection() as listener:
+        await listener.execute("LISTEN dl_jobs")
+        began = time.monotonic()
+        for _ in range(60):
+            async with waker.transaction() as tx:
+                await store.enqueue(tx, "q", "noop", {})
+        await waker.settled()
+        took_s = time.monotonic() - began
+        heard = await _heard(bench, listener)
+        assert 1 <= len(heard) <= took_s / 0.005 + 2
+        # The naive way: one with each commit.
+        for _ in range(5):
+            async with bench.db.transaction() as tx:
+                await store.enqueue(tx, "q", "noop", {})
+        assert len(await _heard(bench, listener)) == 5
+
+
+async def test_first_wake_leaves_at_once_and_those_just_after_it_as_one(bench: Bench) -> None:
+    waker = Waker(bench.db)
+    async with bench.db.dedicated_connection() as listener:
+        await listener.execute("LISTEN dl_jobs")
+        waker.wake(["a"])
+        for _ in range(100):
+            waker.wake(["a", "b"])
+        await waker.settled()
+        assert sorted(await _heard(bench, listener)) in (["a", "b"], ["a", "a", "b"])
+
+
+async def test_rolled_back_enqueue_wakes_nobody(bench: Bench) -> None:
+    waker = Waker(bench.db)
+    store = JobStore(waker=waker)
+    async with bench.db.dedicated_connection() as listener:
+        await listener.execute("LISTEN dl_jobs")
+        with suppress(LookupError):
+            async with waker.transaction() as tx:
+                await store.enqueue(tx, "q", "noop", {})
+                raise LookupError
+        await waker.settled()
+        assert await _heard(bench, listener) == []
+
+
+async def test_worker_hears_of_what_is_enqueued_under_a_waker(bench: Bench) -> None:
+    @bench.registry.register("noop")
+    async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
+
+    waker = Waker(bench.db)
+    store = JobStore(waker=waker)
+    async with bench.working(claim_backoff_s=3600.0):
+        await bench.ended(await bench.enqueue())
+        async with waker.transaction() as tx:
+            await store.enqueue(tx, "q", "noop", {})
+            await store.copy_many(tx, [JobRequest("q", "noop") for _ in range(3)])
+        rows = await bench.execute("SELECT job_id FROM dl_jobs_all")
+        assert set(await bench.ended(*(row[0] for row in rows))) == {"succeeded"}
+
+
+async def test_ends_notify_nobody_inside_their_transaction(bench: Bench) -> None:
+    """A retry, and a freed key with a job behind it: the queues to wake are told to the caller."""
+    for _ in range(2):
+        await bench.enqueue(lock_key="k")
+    await bench.enqueue()
+    claimant = Claimant(bench)
+    claims = await claimant.claim(10)
+    assert len(claims) == 2
+    await claimant.claim(10)  # parks the one behind the key
+    async with bench.db.dedicated_connection() as listener:
+        await listener.execute("LISTEN dl_jobs")
+        woken: set[str] = set()
+        async with bench.db.transaction() as tx:
+            endings = [Ending(claim.job_id, claim.claim_no, "retry", delay_s=9.0) for claim in claims]
+            await end_claims(tx, endings, wake=woken.add)
+        assert (woken, await _heard(bench, listener)) == ({"q"}, [])
+
+
+async def test_held_key_is_told_once_a_while(bench: Bench) -> None:
+    release = asyncio.Event()
+
+    @bench.registry.register("wait")
+    async def wait(ctx: JobContext, args: dict[str, Any]) -> None:
+        await release.wait()
+
+    with capture_logs() as logs:
+        async with bench.working():
+            ids = [await bench.enqueue("wait", lock_key=key) for key in ("a", "a", "a", "b", "b")]
+
+            async def parked() -> bool:
+                return bool(await bench.value("SELECT count(*) = 3 FROM dl_jobs WHERE waits_for = 'key'"))
+
+            await until(parked)
+            release.set()
+            await bench.ended(*ids)
+    told = [(line["queue"], line["lock_key"]) for line in logs if line["event"] == "worker.claim.backoff"]
+    assert sorted(told) == [("q", "a"), ("q", "b")]
+
+
+async def test_refused_end_and_lost_job_are_told(bench: Bench) -> None:
+    job_id = await bench.enqueue()
+    (claim,) = await Claimant(bench).claim(1)
+    await bench.execute("UPDATE dl_workers SET renewed_at = now() - interval '1 hour'")
+    with capture_logs() as logs:
+        await Reaper(bench.db).reap()
+        completions = Completions(bench.db, Waker(bench.db), {}, caught_up=lambda: None, promoted=lambda _: None)
+        writing = asyncio.create_task(completions.run())
+        completions.put(Ending(claim.job_id, claim.claim_no, "succeeded"))
+        await completions.drained()
+        writing.cancel()
+    reaped, refused = logs
+    assert (reaped["event"], reaped["job_id"], reaped["queue"], reaped["task"]) == (
+        "reaper.requeued",
+        str(job_id),
+        "q",
+        "noop",
+    )
+    assert (refused["event"], refused["job_id"]) == ("worker.complete.failed", str(job_id))
+
+
+async def test_worker_without_a_listener_polls(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    @bench.registry.register("noop")
+    async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
+
+    monkeypatch.setattr("classifeed_jobs.worker.listener.CHANNEL", "another_channel")
+    async with bench.working(claim_backoff_s=0.2):
+        assert await bench.ended(await bench.enqueue()) == ["succeeded"]

@@ -1,0 +1,21 @@
+"""What other rooms import: a name that goes away here breaks them."""
+
+from __future__ import annotations
+
+import classifeed_jobs
+
+
+def test_public_names() -> None:
+    assert sorted(classifeed_jobs.__all__) == sorted(
+        [
+            "TERMINAL", "AuditEntry", "Backoff", "Begin", "ClaimLost",
+            "CleanStep", "CleanUp", "EnqueuedJob", "Exponential", "Fail", "FailedJob",
+            "Fixed", "HeldLock", "HookFailed", "Job", "JobAdmin", "JobContext", "JobEvent", "JobFilter", "JobPage",
+            "JobRequest", "JobStore", "JobSettings", "Linear", "PipelineError", "Progress", "QueueLimits", "QueueStats",
+            "Queues", "Cursor", "MAX_OPEN_PER_CALLER", "add_jobs", "place_jobs", "set_default_zone",
+            "Reaper", "Registry", "Retention", "Retry", "Schedule", "SchedulePage", "ScheduleState", "Scheduler",
+            "Schedules", "Slice", "SliceJob", "Snooze", "StopRequested", "Task", "Waker", "Worker", "WorkerProcess",
+            "ddl", "load_pipelines", "register", "registry", "until_nothing_is_left",
+        ]
+    )  # fmt: skip
+    assert all(hasattr(classifeed_jobs, name) for name in classifeed_jobs.__all__)

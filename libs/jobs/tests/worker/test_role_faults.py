@@ -1,0 +1,280 @@
+"""What each role does when its database refuses: it says so, goes on, and forgets nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+from psycopg.conninfo import make_conninfo
+from structlog.testing import capture_logs
+
+from classifeed_common.db import Database
+from classifeed_jobs import JobContext, Reaper, Retention, Schedule, Scheduler, Schedules, Waker, Worker
+from classifeed_jobs.claim.claim import Claim, Ending
+from classifeed_jobs.claim.fetch import claim_jobs
+from classifeed_jobs.maintenance.housekeeping import Housekeeping
+from classifeed_jobs.worker.completions import Completions
+from classifeed_jobs.worker.heartbeat import Heartbeat
+from classifeed_jobs.worker.process_lease import LeaseRow
+from classifeed_jobs.worker.session import Session
+
+from ..conftest import Bench, until
+
+Logs = list[Any]
+
+
+@pytest.fixture
+async def hasty(bench: Bench) -> AsyncIterator[Database]:
+    """Waits for no lock longer than 50 ms: a table that is locked is a fault that passes."""
+    db = Database(make_conninfo(bench.db.dsn, options="-c lock_timeout=50"), schema="test", application_name="hasty")
+    await db.open()
+    yield db
+    await db.close()
+
+
+async def _told(logs: Logs, event: str, level: str) -> None:
+    async def is_told() -> bool:
+        return any((line["event"], line["log_level"]) == (event, level) for line in logs)
+
+    await until(is_told)
+
+
+async def _through_faults(bench: Bench, logs: Logs, table: str, event: str, begin: Callable[[], Awaitable[Any]]) -> Any:
+    """A fault that passes (the table is locked) and is told as a warning, then one that does not (the table is away),
+    told as an error."""
+    async with bench.db.dedicated_connection() as locking, locking.transaction():
+        await locking.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+        begun = await begin()
+        await _told(logs, event, "warning")
+        await locking.execute(f"ALTER TABLE {table} RENAME TO away")
+    await _told(logs, event, "error")
+    await bench.execute(f"ALTER TABLE away RENAME TO {table}")
+    return begun
+
+
+async def _claim(bench: Bench) -> Claim:
+    async with bench.db.connection() as connection:
+        await LeaseRow("w1", ["q"]).register(connection)
+        answer = await claim_jobs(connection, worker_id="w1", queue="q", wanted=1, fresh_s=60)
+    return answer.claims[0]
+
+
+class Beside:
+    """A role that runs beside the test."""
+
+    def __init__(self, role: Any) -> None:
+        self._role = role
+        self._stop = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def begin(self) -> None:
+        self._task = asyncio.create_task(self._role.run(self._stop))
+
+    async def end(self) -> None:
+        self._stop.set()
+        assert self._task is not None
+        await self._task
+
+
+async def test_reaper_goes_on_after_faults(bench: Bench, hasty: Database) -> None:
+    job_id = await bench.enqueue(lease_ttl_s=1, max_attempts=None)
+    await _claim(bench)
+    beside = Beside(Reaper(hasty, reaper_period_s=0.1, retention=None))
+    with capture_logs() as logs:
+        await _through_faults(bench, logs, "dl_jobs", "reaper.failed", beside.begin)
+
+        async def is_back() -> bool:
+            return "requeued" in await bench.kinds(job_id)
+
+        await until(is_back)
+        await beside.end()
+
+
+async def test_scheduler_goes_on_after_faults_and_makes_the_slot_once(bench: Bench, hasty: Database) -> None:
+    async with bench.db.transaction() as tx:
+        await Schedules().put(tx, Schedule("s", "q", "noop", every_s=86400))
+    await bench.execute("UPDATE dl_schedules SET next_slot = next_slot - interval '1 day'")
+    beside = Beside(Scheduler(hasty, bench.store, period_s=0.1))
+    with capture_logs() as logs:
+        await _through_faults(bench, logs, "dl_schedules", "scheduler.failed", beside.begin)
+
+        async def is_made() -> bool:
+            return bool(await bench.value("SELECT count(*) FROM dl_jobs"))
+
+        await until(is_made)
+        await beside.end()
+    assert await bench.value("SELECT count(*) FROM dl_jobs") == 1
+
+
+async def test_chore_that_fails_is_tried_again_and_keeps_no_other_from_being_done(
+    bench: Bench, hasty: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("classifeed_jobs.maintenance.housekeeping._FAULT_WAIT_S", 0.05)
+    async with bench.db.connection() as connection:
+        await LeaseRow("gone", ["q"]).register(connection)
+    await bench.execute("UPDATE dl_workers SET renewed_at = renewed_at - interval '1 day'")
+    chores = Housekeeping(hasty, retention=Retention(), forget_workers_s=1)
+    partitions = "SELECT count(*) > 0 FROM pg_inherits WHERE inhparent = 'dl_job_events'::regclass"
+    tending: list[asyncio.Task[None]] = []
+
+    async def begin() -> None:
+        tending.append(asyncio.create_task(chores.run()))
+
+    async def is_archive_tended() -> bool:
+        return bool(await bench.value(partitions))
+
+    async def is_forgotten() -> bool:
+        return bool(await bench.value("SELECT count(*) = 0 FROM dl_workers"))
+
+    with capture_logs() as logs:
+        await _through_faults(bench, logs, "dl_workers", "reaper.chore.failed", begin)
+        await until(is_archive_tended)
+        await until(is_forgotten)
+    tending[0].cancel()
+    failed = {line["chore"] for line in logs if line["event"] == "reaper.chore.failed"}
+    assert failed <= {"forget", "figures"}
+
+
+async def test_worker_goes_on_claiming_after_faults(bench: Bench, hasty: Database) -> None:
+    @bench.registry.register("noop")
+    async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
+
+    beside = Beside(Worker(hasty, bench.store, bench.registry, queues={"q": 2}, claim_backoff_s=3600.0))
+    job_id = await bench.enqueue()
+    with capture_logs() as logs:
+        await _through_faults(bench, logs, "dl_jobs", "worker.claim.failed", beside.begin)
+        assert await bench.ended(job_id) == ["succeeded"]
+        await beside.end()
+    waits = [line["retry_in_s"] for line in logs if line["event"] == "worker.claim.failed"]
+    assert waits[:2] == [0.1, 0.2]
+
+
+async def test_heartbeat_that_fails_is_tried_again_long_before_the_next_one(bench: Bench, hasty: Database) -> None:
+    session, lease = Session(hasty), LeaseRow("w1", ["q"])
+    async with bench.db.connection() as connection:
+        await lease.register(connection)
+    completions = Completions(bench.db, Waker(bench.db), {}, caught_up=lambda: None, promoted=lambda _: None)
+    heartbeat = Heartbeat(session, lease, {}, completions, heartbeat_s=36000.0)
+    renewed = "SELECT renewed_at FROM dl_workers"
+    before = await bench.value(renewed)
+
+    async def is_renewed() -> bool:
+        return bool(await bench.value(renewed) > before)
+
+    with capture_logs() as logs:
+        async with bench.db.dedicated_connection() as locking, locking.transaction():
+            await locking.execute("LOCK TABLE dl_workers IN SHARE MODE")
+            beating = asyncio.create_task(heartbeat.run())
+            await _told(logs, "worker.heartbeat.failed", "warning")
+        await until(is_renewed)
+    beating.cancel()
+    await asyncio.wait([beating])
+    await session.close()
+    assert {line["retry_in_s"] for line in logs} == {0.5}
+
+
+async def _write(db: Database, bench: Bench, *endings: Ending) -> None:
+    completions = Completions(db, Waker(bench.db), {}, caught_up=lambda: None, promoted=lambda _: None)
+    writing = asyncio.create_task(completions.run())
+    for ending in endings:
+        completions.put(ending)
+        assert completions.is_pending(ending.key)
+    async with asyncio.timeout(90):
+        await completions.drained()
+    assert not any(completions.is_pending(ending.key) for ending in endings)
+    writing.cancel()
+    await asyncio.wait([writing])
+
+
+async def test_end_is_written_until_the_database_has_taken_it(bench: Bench, hasty: Database) -> None:
+    job_id = await bench.enqueue()
+    claim = await _claim(bench)
+    with capture_logs() as logs:
+        async with bench.db.dedicated_connection() as locking, locking.transaction():
+            await locking.execute("SELECT FROM dl_jobs FOR UPDATE")
+            writing = asyncio.create_task(_write(hasty, bench, Ending(claim.job_id, claim.claim_no, "succeeded")))
+            await _told(logs, "worker.complete.failed", "warning")
+            assert not writing.done()
+        await writing
+    assert await bench.ended(job_id) == ["succeeded"]
+    assert {line["event"] for line in logs} == {"worker.complete.failed"}
+    waits = [line["retry_in_s"] for line in logs]
+    assert waits[:2] == [0.05, 0.1][: len(waits)]
+
+
+async def test_end_refused_at_a_later_try_is_told_as_perhaps_written(bench: Bench, hasty: Database) -> None:
+    """A try whose answer never came may have been the one that ended it."""
+    job_id = await bench.enqueue()
+    claim = await _claim(bench)
+    with capture_logs() as logs:
+        async with bench.db.dedicated_connection() as other, other.transaction():
+            await other.execute("SELECT FROM dl_jobs FOR UPDATE")
+            writing = asyncio.create_task(_write(hasty, bench, Ending(claim.job_id, claim.claim_no, "failed")))
+            await _told(logs, "worker.complete.failed", "warning")
+            await other.execute("UPDATE dl_jobs SET claim_no = claim_no + 1")
+        await writing
+    assert logs[-1]["error"] == "the claim is not held any more (or was ended by the try before)"
+    assert (await bench.job(job_id)).status == "running"
+
+
+async def test_end_that_cannot_be_stored_fails_its_job_and_spoils_no_other(bench: Bench) -> None:
+    good, bad = [await bench.enqueue() for _ in range(2)]
+    claims = {claim.job_id: claim for claim in [await _claim(bench), await _claim(bench)]}
+    with capture_logs() as logs:
+        await _write(
+            bench.db,
+            bench,
+            Ending(good, claims[good].claim_no, "succeeded", result={"n": 1}),
+            Ending(bad, claims[bad].claim_no, "succeeded", result="\0"),
+        )
+    assert await bench.ended(good, bad) == ["succeeded", "failed"]
+    assert (await bench.job(good)).result == {"n": 1}
+    error = (await bench.job(bad)).error
+    assert error is not None
+    assert error.startswith("the outcome 'succeeded' could not be written: ")
+    (told,) = [line for line in logs if line["log_level"] == "error"]
+    assert (told["event"], told["job_id"]) == ("worker.complete.failed", str(bad))
+
+
+async def test_wake_that_fails_is_told_and_the_next_one_leaves(bench: Bench, hasty: Database) -> None:
+    waker = Waker(hasty)
+    async with bench.db.dedicated_connection() as listener:
+        await listener.execute("LISTEN dl_jobs")
+        await bench.execute(
+            "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity "
+            "WHERE application_name = 'hasty' AND datname = current_database()"
+        )
+        with capture_logs() as logs:
+            for queue in ("first", "second"):
+                waker.wake({queue})
+                await waker.settled()
+        heard = [notification.payload async for notification in listener.notifies(timeout=60, stop_after=1)]
+    assert [(line["event"], line["queues"]) for line in logs] == [("waker.failed", ["first"])]
+    assert heard == ["second"]
+
+
+async def test_session_makes_a_new_connection_after_a_fault_and_leaves_a_later_one_alone(bench: Bench) -> None:
+    session = Session(bench.db)
+
+    async def backend() -> int:
+        async with session.use() as connection:
+            row = await (await connection.execute("SELECT pg_backend_pid()")).fetchone()
+        assert row is not None
+        return int(row[0])
+
+    first = await backend()
+    assert await backend() == first
+    users = [session.use(), session.use()]  # a claim and a heartbeat, on one connection
+    for user in users:
+        await user.__aenter__()
+    fault = ConnectionError("in the middle")
+    assert not await users[0].__aexit__(ConnectionError, fault, None)
+    second = await backend()
+    assert second != first
+    assert not await users[1].__aexit__(ConnectionError, fault, None)
+    assert await backend() == second
+    await session.close()
+    assert await backend() != second
+    await session.close()
