@@ -46,7 +46,7 @@ test-fast: setup  ## the tests that take no more than a few seconds each
 lint: setup  ## ruff, mypy, import-linter, buf, stubs up to date
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy libs/common/src libs/jobs/src libs/client/src cli/src $(wildcard services/*/src) tools
+	$(BIN)/mypy libs/common/src libs/domain/src libs/jobs/src libs/client/src cli/src $(wildcard services/*/src) tools
 	$(BIN)/lint-imports
 	$(BIN)/buf lint
 	$(BIN)/python tools/breaking.py

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Final
 
-from classifeed_common.metric_set import PREFIX, Declaration, MetricSet
+from classifeed_common.telemetry.metric_set import PREFIX, Declaration, MetricSet
 
 SERVICES: Final = ("api", "loader", "processor", "offers", "receiver", "indexer", "searcher")
 # Of prometheus_client itself.
@@ -64,7 +64,7 @@ SOURCES: Final = (
     *(Source(name, f"classifeed_{name}.metrics", (name,)) for name in _WITH_OWN),
     Source(f"Jobs ({', '.join(_WITH_JOBS)})", "classifeed_jobs.metrics", _WITH_JOBS),
     Source("HTTP API of jobs (loader)", "classifeed_jobs.api.http.metrics", ("loader",)),
-    Source("Every service", "classifeed_common.metrics", SERVICES),
+    Source("Every service", "classifeed_common.telemetry.metrics", SERVICES),
 )
 
 

@@ -17,9 +17,9 @@ from classifeed_offers.domain.documents import DueOffer, compose
 from classifeed_offers.domain.offers import Status
 from classifeed_processor.feed.batches import RunAddress
 from classifeed_processor.feed.first_pass import scan_feed
-from classifeed_processor.feed.limits import Limits
 from classifeed_processor.feed.second_pass import read_batches
-from classifeed_processor.feed.source import open_source
+from classifeed_processor.feed.source.limits import Limits
+from classifeed_processor.feed.source.source import open_source
 
 FEEDS = Path(os.environ.get("CLASSIFEED_SHARED_DATA") or Path(__file__).parents[3] / "shared" / "data") / "feeds"
 _EPOCH_BEGINS = datetime(2026, 1, 1, tzinfo=UTC)

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 import yaml
 
-from classifeed_common.auth.policy import OPERATOR, POLICY, SERVICE
+from classifeed_common.auth.policy import OPERATOR, SERVICE
+from classifeed_domain.policy import CALLERS
 from tests.charts.conftest import ROOT, SERVICES, Manifests
 
 _ADDED = re.compile(r"\badd_(\w+)Servicer_to_server\b")
@@ -27,7 +28,7 @@ def callers_of(service: str) -> set[str]:
     served = served_by(service)
     callers = {
         caller
-        for method, allowed in POLICY.items()
+        for method, allowed in CALLERS.items()
         for caller in allowed
         if method.split("/")[1].rpartition(".")[2] in served
     }
@@ -37,7 +38,7 @@ def callers_of(service: str) -> set[str]:
 
 def test_every_method_of_the_table_is_served_by_some_chart() -> None:
     served = {name for service in SERVICES for name in served_by(service)}
-    assert {method.split("/")[1].rpartition(".")[2] for method in POLICY} == served
+    assert {method.split("/")[1].rpartition(".")[2] for method in CALLERS} == served
 
 
 @pytest.mark.parametrize("service", SERVICES)

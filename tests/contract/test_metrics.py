@@ -11,7 +11,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from tests.docs.pages import REFERENCE, ROOT
 from tools import metrics_page, reasons
 
-from classifeed_common.metric_set import PREFIX, Declaration, MetricSet
+from classifeed_common.telemetry.metric_set import PREFIX, Declaration, MetricSet
 
 _MAKES = re.compile(r"from prometheus_client import .*\b(Counter|Gauge|Histogram|Summary|Info|Enum)\b")
 
@@ -63,7 +63,10 @@ def test_labels_are_those_that_are_declared_and_none_grows_with_the_use() -> Non
 def test_metrics_are_made_by_their_declarations_alone() -> None:
     made = [path.relative_to(ROOT).as_posix() for path in reasons.sources() if _MAKES.search(path.read_text("utf-8"))]
     # The second one takes gauges as arguments.
-    assert made == ["libs/common/src/classifeed_common/metric_set.py", "libs/common/src/classifeed_common/metrics.py"]
+    assert made == [
+        "libs/common/src/classifeed_common/telemetry/metric_set.py",
+        "libs/common/src/classifeed_common/telemetry/metrics.py",
+    ]
 
 
 def test_names_in_alerts_and_documents_are_those_of_metrics() -> None:

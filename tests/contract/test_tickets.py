@@ -22,13 +22,14 @@ from grpc_reflection.v1alpha import reflection
 from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest
 from grpc_reflection.v1alpha.reflection_pb2_grpc import ServerReflectionStub
 
-from classifeed_common.auth import POLICY, KeyStore, create_team_token
+from classifeed_common.auth import KeyStore, create_team_token
 from classifeed_common.rpc.contracts import list_methods, list_services
 from classifeed_common.rpc.health import Health
 from classifeed_common.rpc.reflection import add_reflection
 from classifeed_common.rpc.server import Servicer, build_server
 from classifeed_common.rpc.status import from_rpc_error
 from classifeed_common.testing.rpc import OpenChannel, settings_for
+from classifeed_domain.policy import CALLERS, POLICY
 
 METHODS = dict(list_methods())
 AUDIENCE = "everything"
@@ -52,7 +53,7 @@ def bare_servicer(service: ServiceDescriptor) -> Servicer:
 
 @pytest_asyncio.fixture
 async def target(keys: KeyStore, socket_dir: Any) -> AsyncIterator[str]:
-    server = build_server(settings_for(AUDIENCE), keys=keys)
+    server = build_server(settings_for(AUDIENCE), POLICY, keys=keys)
     health = Health([])
     add_HealthServicer_to_server(health, server)
     servicers = [bare_servicer(service) for service in list_services()]
@@ -128,8 +129,8 @@ def test_there_are_methods() -> None:
 
 
 def test_every_method_is_in_the_policy_and_nothing_else_is() -> None:
-    assert set(POLICY) == set(METHODS)
-    assert all(POLICY.values())
+    assert set(CALLERS) == set(METHODS)
+    assert all(CALLERS.values())
 
 
 @pytest.mark.parametrize("full_method", METHODS)
@@ -141,12 +142,12 @@ async def test_a_call_without_a_ticket_is_refused(target: str, rpc_channel: Open
 
 @pytest.mark.parametrize("full_method", METHODS)
 async def test_only_listed_callers_get_in(target: str, rpc_channel: OpenChannel, full_method: str) -> None:
-    callers = {"operator", "api", "processor"}.union(*POLICY.values())
+    callers = {"operator", "api", "processor"}.union(*CALLERS.values())
     for caller in sorted(callers):
         channel = rpc_channel(target, caller=caller, audience=AUDIENCE)
         error = await refusal(channel, full_method, empty_request(full_method))
         refused = error.code() is grpc.StatusCode.PERMISSION_DENIED
-        assert refused == (caller not in POLICY[full_method]), f"{caller}: {error.code()}"
+        assert refused == (caller not in CALLERS[full_method]), f"{caller}: {error.code()}"
 
 
 # A request without fields cannot be wrong.
@@ -158,7 +159,7 @@ async def test_a_wrong_request_names_the_field(target: str, rpc_channel: OpenCha
     wrong = wrong_request(METHODS[full_method])
     assert wrong is not None, "the request has no rules at all: give it some in its proto"
     request, field = wrong
-    channel = rpc_channel(target, caller=sorted(POLICY[full_method])[0], audience=AUDIENCE)
+    channel = rpc_channel(target, caller=sorted(CALLERS[full_method])[0], audience=AUDIENCE)
     error = await refusal(channel, full_method, request)
     assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
     named = {violation.field.partition(".")[0].partition("[")[0] for violation in from_rpc_error(error).violations}
@@ -179,14 +180,14 @@ async def test_reflection_needs_no_ticket_and_lists_every_service(target: str) -
 
 
 async def test_a_token_of_a_team_opens_its_methods_and_no_others(keys: KeyStore, socket_dir: Path) -> None:
-    server = build_server(settings_for("api"), keys=keys)
+    server = build_server(settings_for("api"), POLICY, keys=keys)
     feeds = next(service for service in list_services() if service.name == "FeedService")
     bare_servicer(feeds).add(server)
     address = f"unix:{socket_dir}/api"
     server.add_insecure_port(address)
     await server.start()
     try:
-        token, _ = create_team_token(keys.directory, "shop", ["FeedService/GetTask"], 3600)
+        token, _ = create_team_token(keys.directory, "shop", ["FeedService/GetTask"], 3600, policy=POLICY)
         async with grpc.aio.insecure_channel(address) as channel:
             codes = {}
             for name in ("GetTask", "PauseFeed"):

@@ -9,7 +9,7 @@ from classifeed_offers.domain.decide import Finding
 from tests.docs.pages import REFERENCE, ROOT, entries
 
 PAGE = REFERENCE / "explain-codes.md"
-CODE = ROOT / "services/api/src/classifeed_api/domain/explanation"
+CODE = ROOT / "services/api/src/classifeed_api/explain"
 SHOWN, FOUND, FATES = "What the way shows", "What only the list of offers finds", "Where the offer has come to"
 
 

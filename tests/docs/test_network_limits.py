@@ -17,7 +17,7 @@ from classifeed_common.kafka import OrderedConsumer, cluster
 from classifeed_common.rpc import client, keepalive
 from classifeed_common.runner import readiness
 from classifeed_common.settings import ServiceSettings
-from classifeed_common.telemetry import Tracing
+from classifeed_common.telemetry.tracing import Tracing
 from classifeed_jobs.api.http import middleware as door
 from classifeed_jobs.worker import listener as wakeups
 from tests.docs.pages import REFERENCE

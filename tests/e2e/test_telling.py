@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 from tools.metrics_page import LIBRARY_PREFIXES, SERVICES, declared_by
 
-from classifeed_common.metric_set import Declaration
+from classifeed_common.telemetry.metric_set import Declaration
 from tests.e2e.suite import Suite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]

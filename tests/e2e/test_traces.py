@@ -11,7 +11,7 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
-from classifeed_common.telemetry import entered
+from classifeed_common.telemetry.tracing import entered
 from tests.e2e.suite import SPANS, Suite
 
 pytestmark = pytest.mark.e2e

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from classifeed_cli.platform.service_table import ServiceSpec, ServiceTable
-from classifeed_common.auth.policy import POLICY, SERVED_BY
-from classifeed_common.kafka.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, OFFERS_CHANGED, index_documents
+from classifeed_domain.policy import CALLERS, SERVED_BY
+from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, OFFERS_CHANGED, index_documents
 from tools.pictures import ROOT
 
 # How the sources name the topics.
@@ -73,7 +73,7 @@ def _service(spec: ServiceSpec, owns: str, names: list[str]) -> Service:
 def _callers_of(name: str) -> set[str]:
     return {
         caller
-        for method, callers in POLICY.items()
+        for method, callers in CALLERS.items()
         if name in SERVED_BY[method.split("/")[1]]
         for caller in callers
     }  # fmt: skip

@@ -116,7 +116,7 @@ def main() -> NoReturn:
 
 def _of_api(error: Exception) -> CommandError | None:
     """An error of the client as one of ours; None for anything else. The client is heavy and seldom needed."""
-    from classifeed_cli.api_words import words_of
+    from classifeed_cli.views.api_terms import words_of
     from classifeed_client.errors import ApiError, DeadlineExceeded, Unreachable
 
     if not isinstance(error, ApiError):

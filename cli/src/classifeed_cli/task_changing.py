@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from classifeed.feeds.v1 import load_pb2, task_pb2
-from classifeed_cli.amounts import time_words
 from classifeed_cli.commands.feed.loading import follow_load
 from classifeed_cli.confirmation import YesOption, confirm
 from classifeed_cli.exit_codes import ExitCode
@@ -17,7 +16,8 @@ from classifeed_cli.options import AddressOption, DataOption, NamespaceArgument,
 from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.platform.installation import connect
 from classifeed_cli.task_argument import TaskArgument, find_task
-from classifeed_cli.task_view import show_task, source_of
+from classifeed_cli.views.amounts import time_words
+from classifeed_cli.views.task import show_task, source_of
 
 
 def register(group: typer.Typer) -> None:

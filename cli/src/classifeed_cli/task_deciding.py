@@ -14,7 +14,7 @@ from classifeed_cli.messages import document_of
 from classifeed_cli.options import AddressOption, DataOption, NamespaceArgument, SellerArgument
 from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.platform.installation import connect
-from classifeed_cli.task_view import show_task
+from classifeed_cli.views.task import show_task
 from classifeed_client import Client, task_name
 
 _HeldTask = Annotated[int, typer.Argument(metavar="TASK", min=1, help="Number of the held task.")]

@@ -15,9 +15,9 @@ import pytest
 from google.protobuf.json_format import ParseDict
 
 from classifeed.feeds.v1 import load_pb2, task_pb2, task_service_pb2
-from classifeed_cli.excerpt import excerpt_lines
 from classifeed_cli.issues import export as export_module
 from classifeed_cli.issues.export import export
+from classifeed_cli.views.excerpt import excerpt_lines
 
 Snapshot = Callable[[str, Any], None]
 TASK = {"task_id": 7, "name": "sellers/s/feeds/n/tasks/7", "seller_id": "s", "namespace": "n"}

@@ -26,7 +26,7 @@ from classifeed_cli.platform.supervised import Supervised
 from classifeed_common.auth import KeyStore
 from classifeed_common.auth.sealing import Sealer
 from classifeed_common.embedded.process import spawn_bound
-from classifeed_common.kafka.topics import declared
+from classifeed_domain.topics import declared
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from classifeed.feeds.v1 import load_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, OfferRecord
 from classifeed_processor.feed.batches import RunAddress
 from classifeed_processor.feed.first_pass import scan_feed
-from classifeed_processor.feed.limits import DEFAULT_LIMITS, Limits
-from classifeed_processor.feed.scan import FeedScan
+from classifeed_processor.feed.scanning.scan import FeedScan
 from classifeed_processor.feed.second_pass import read_batches
-from classifeed_processor.feed.source import open_source
+from classifeed_processor.feed.source.limits import DEFAULT_LIMITS, Limits
+from classifeed_processor.feed.source.source import open_source
 
 PROJECT = Path(__file__).parents[3]
 SHARED = Path(os.environ.get("CLASSIFEED_SHARED_DATA") or PROJECT.parent / "shared" / "data") / "feeds"

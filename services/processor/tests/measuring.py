@@ -19,9 +19,9 @@ from classifeed.feeds.v1 import load_pb2
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.feed.batches import RunAddress
 from classifeed_processor.feed.first_pass import scan_feed
-from classifeed_processor.feed.limits import DEFAULT_LIMITS
+from classifeed_processor.feed.source.limits import DEFAULT_LIMITS
 from classifeed_processor.feed.second_pass import read_batches
-from classifeed_processor.feed.source import open_source
+from classifeed_processor.feed.source.source import open_source
 
 def memory(name):
     # Not ru_maxrss, which begins at what the process had before exec: that of the tests.

@@ -7,7 +7,7 @@ import typer
 from classifeed_cli.exit_codes import ExitCode
 from classifeed_cli.options import DataOption, data_folder
 from classifeed_cli.output import JsonOption, Output
-from classifeed_cli.wrapping import one_line
+from classifeed_cli.views.wrapping import one_line
 
 
 def register(app: typer.Typer) -> None:

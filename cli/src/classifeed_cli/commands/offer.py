@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 import typer
 
 from classifeed.offers.v1 import offer_pb2, offer_service_pb2
-from classifeed_cli.amounts import price_words
-from classifeed_cli.explanation_view import show_explanation
 from classifeed_cli.messages import document_of, enum_label
 from classifeed_cli.options import AddressOption, DataOption, NamespaceArgument, SellerArgument
 from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.paging import collect
 from classifeed_cli.platform.installation import connect
+from classifeed_cli.views.amounts import price_words
+from classifeed_cli.views.explanation import show_explanation
 from classifeed_client import feed_name, offer_name
 
 _app = typer.Typer(help="Offers as their owner has them, and the way that each took.", no_args_is_help=True)

@@ -15,8 +15,8 @@ from classifeed_cli.options import AddressOption, DataOption, NamespaceArgument,
 from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.platform.installation import connect
 from classifeed_cli.task_argument import LATEST, TaskArgument, find_task
-from classifeed_cli.task_list import show_tasks
-from classifeed_cli.task_view import show_task
+from classifeed_cli.views.task import show_task
+from classifeed_cli.views.task_list import show_tasks
 from classifeed_client import feed_name
 
 _app = typer.Typer(

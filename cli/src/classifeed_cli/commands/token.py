@@ -15,6 +15,7 @@ from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.platform.credentials import write_private
 from classifeed_cli.platform.layout import Layout
 from classifeed_common.auth import TeamToken, create_team_token, list_team_tokens, revoke_team_token
+from classifeed_domain.policy import POLICY
 
 _app = typer.Typer(help="Tokens with which other teams call the services.", no_args_is_help=True)
 _KeysOption = Annotated[
@@ -50,7 +51,7 @@ def create(
     patterns = [pattern for each in may for pattern in each.split(",") if pattern]
     folder = _folder(keys, data)
     try:
-        token, record = create_team_token(folder, team, patterns, parse_duration(ttl))
+        token, record = create_team_token(folder, team, patterns, parse_duration(ttl), policy=POLICY)
     except FileNotFoundError as error:
         raise _no_keys(folder) from error
     except ValueError as error:

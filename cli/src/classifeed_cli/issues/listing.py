@@ -12,7 +12,7 @@ from classifeed_cli.issues.view import show_groups
 from classifeed_cli.messages import document_of
 from classifeed_cli.output import Output
 from classifeed_cli.paging import collect
-from classifeed_cli.task_view import show_errors, show_unlisted
+from classifeed_cli.views.task import show_errors, show_unlisted
 from classifeed_client import Client
 
 Request = task_service_pb2.ListOfferErrorsRequest

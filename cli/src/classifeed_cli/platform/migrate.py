@@ -63,6 +63,7 @@ def run_step(step: dict[str, Any]) -> None:
     """Do the whole step; may run twice. Waits for servers that are still starting."""
     from classifeed_common.db.migrations import migrate
     from classifeed_common.kafka import ensure_topics
+    from classifeed_domain.topics import declared
 
     if step["databases"]:
         with _connect(step["superuser"]) as connection:
@@ -75,7 +76,7 @@ def run_step(step: dict[str, Any]) -> None:
         with _timed("topics"):
             host, _, port = step["bootstrap"].rpartition(":")
             _retry(lambda: socket.create_connection((host, int(port)), 5).close(), ConnectionError)
-            _retry(lambda: asyncio.run(ensure_topics(step["bootstrap"], step["topics"])), Unavailable)
+            _retry(lambda: asyncio.run(ensure_topics(step["bootstrap"], map(declared, step["topics"]))), Unavailable)
 
 
 def _connect(dsn: str) -> psycopg.Connection[Any]:

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
-from classifeed_common.log_settings import LogFileSettings, ZoneName
+from classifeed_common.telemetry.log_settings import LogFileSettings, ZoneName
 
 _HOST_PORT = r"(\[[0-9a-fA-F:]+\]|[^:/\s]+):\d{1,5}"
 # Where a server listens, and where its clients find it: by DNS as well, so that they balance their calls.

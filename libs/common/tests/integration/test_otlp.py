@@ -31,8 +31,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import (
 PROGRAM = """
     import json, sys, time
     from opentelemetry import trace
-    from classifeed_common.logging import configure_logging
-    from classifeed_common.telemetry import configure_tracing, trace_ids
+    from classifeed_common.telemetry.logging import configure_logging
+    from classifeed_common.telemetry.tracing import configure_tracing, trace_ids
 
     configure_logging("offers")
     tracing = configure_tracing("offers", environment="test")

@@ -31,6 +31,7 @@ from classifeed_common.rpc.client import service_config
 from classifeed_common.rpc.server import Servicer, build_server
 from classifeed_common.rpc.status import from_rpc_error
 from classifeed_common.testing.rpc import OpenChannel, StartServer, settings_for
+from classifeed_domain.policy import POLICY
 
 NAME = "sellers/s/feeds/default/offers/1"
 GET = "classifeed.offers.v1.OfferService/GetOffer"
@@ -349,7 +350,7 @@ async def test_calls_wait_until_the_service_has_opened_what_it_works_with(
     keys: KeyStore, rpc_channel: OpenChannel, socket_dir: Any
 ) -> None:
     started = asyncio.Event()
-    server = build_server(settings_for("offers"), keys=keys, is_started=started.is_set)
+    server = build_server(settings_for("offers"), POLICY, keys=keys, is_started=started.is_set)
     serve_offers().add(server)
     target = f"unix:{socket_dir}/gate"
     server.add_insecure_port(target)

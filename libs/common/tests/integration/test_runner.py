@@ -40,6 +40,7 @@ from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.command import select_roles
 from classifeed_common.runner.listening import ListenError, is_loopback
 from classifeed_common.testing.rpc import OpenChannel, settings_for
+from classifeed_domain.policy import POLICY
 
 REQUEST = offer_service_pb2.GetOfferRequest(name="sellers/s/feeds/default/offers/1")
 
@@ -65,7 +66,7 @@ async def idle(stop: asyncio.Event) -> None:
 def build(offers: Offers | None = None, *, changes: dict[str, Any] | None = None, **parts: Any) -> ServiceRunner:
     settings = settings_for("offers").model_copy(update={"drain_notice_s": 0.0, **(changes or {})})
     servicers = [Servicer.of(add_OfferServiceServicer_to_server, offers or Offers())]
-    return ServiceRunner(settings, "offers", "1.2.3", servicers=servicers, **parts)
+    return ServiceRunner(settings, "offers", "1.2.3", servicers=servicers, policy=POLICY, **parts)
 
 
 @asynccontextmanager
@@ -455,6 +456,7 @@ SERVICE = """
     from pydantic_settings import SettingsConfigDict
     from classifeed_common.runner import Role, ServiceRunner, main
     from classifeed_common.settings import ServiceSettings
+    from classifeed_domain.policy import POLICY
 
     class ShopSettings(ServiceSettings):
         model_config = SettingsConfigDict(env_prefix="CLASSIFEED_SHOP_", frozen=True)
@@ -469,7 +471,7 @@ SERVICE = """
         if settings.s3_endpoint:
             raise OSError("index is in use")
         readiness = {"kafka": missing} if settings.kafka_bootstrap else {}
-        return ServiceRunner(settings, "shop", "1", roles=[Role("idle", idle)], readiness=readiness)
+        return ServiceRunner(settings, "shop", "1", roles=[Role("idle", idle)], policy=POLICY, readiness=readiness)
 
     main("shop", ShopSettings, build, None)
 """

@@ -14,8 +14,8 @@ from psycopg_pool import AsyncConnectionPool
 from psycopg_pool.pool_async import AddConnection
 
 from classifeed_common.db import Database, ResponseLost, Tx, is_passing_fault
-from classifeed_common.metrics import DB_DEAD_CONNECTIONS
 from classifeed_common.runner.parts import database_of
+from classifeed_common.telemetry.metrics import DB_DEAD_CONNECTIONS
 from classifeed_common.testing.recovery import Stopwatch, until
 from classifeed_common.testing.rpc import settings_for
 from classifeed_common.testing.tcp_proxy import MakeProxy, ProxiedDatabase, TcpProxy

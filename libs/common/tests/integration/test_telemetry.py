@@ -19,11 +19,12 @@ PROGRAM = """
     from classifeed.offers.v1.offer_service_pb2_grpc import (
         OfferServiceServicer, OfferServiceStub, add_OfferServiceServicer_to_server,
     )
-    from classifeed_common.logging import configure_logging
+    from classifeed_common.telemetry.logging import configure_logging
     from classifeed_common.rpc.client import open_channel
     from classifeed_common.rpc.server import Servicer, build_server
-    from classifeed_common.telemetry import configure_tracing
+    from classifeed_common.telemetry.tracing import configure_tracing
     from classifeed_common.testing.rpc import settings_for
+    from classifeed_domain.policy import POLICY
 
     configure_logging("offers")
     provider = configure_tracing("offers", file=Path(sys.argv[1]))
@@ -41,7 +42,7 @@ PROGRAM = """
             raise RuntimeError("no")
 
     async def serve(target, behind=None):
-        server = build_server(settings_for("offers"))
+        server = build_server(settings_for("offers"), POLICY)
         Servicer.of(add_OfferServiceServicer_to_server, Offers(behind)).add(server)
         server.add_insecure_port(target)
         await server.start()

@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from classifeed_common.auth import KeyStore, Policy, rotate_key, write_keys
 from classifeed_common.errors import PermissionDenied, Unauthenticated
+from classifeed_domain.policy import POLICY
 
 
 class Now:
@@ -167,7 +168,7 @@ def test_the_policy_refuses_whoever_and_whatever_is_not_listed() -> None:
 
 
 def test_the_stand_in_may_do_what_services_may_and_no_more() -> None:
-    policy = Policy()
+    policy = POLICY
     policy.check("/classifeed.documents.v1.ReceiverService/PushBatch", "service")
     with pytest.raises(PermissionDenied, match="CALLER_NOT_ALLOWED"):
         policy.check("/classifeed.feeds.v1.FeedService/UploadFeed", "service")

@@ -16,13 +16,13 @@ import structlog
 from psycopg_pool import PoolTimeout
 
 from classifeed_common.errors import FailedPrecondition, Unavailable
-from classifeed_common.fault_log import log_fault
-from classifeed_common.logging import configure_logging
+from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_common.telemetry.logging import configure_logging
 
 _ROOT = Path(__file__).parents[4]
 # Each reports a fault of the code, or an exception of a handler that nobody foresaw.
 _WITH_TRACEBACK = {
-    "classifeed_common/fault_log.py",
+    "classifeed_common/telemetry/fault_log.py",
     "classifeed_common/rpc/faults.py",
     "classifeed_jobs/model/failure_hooks.py",
     "classifeed_jobs/worker/run.py",

@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from classifeed_common.kafka import Record, trace_of, traces
 from classifeed_common.kafka.traces import processing
-from classifeed_common.telemetry import is_traced, trace_ids
+from classifeed_common.telemetry.tracing import is_traced, trace_ids
 
 ONE, OTHER = "1" * 32, "2" * 32
 PARENT = "b7ad6b7169203331"

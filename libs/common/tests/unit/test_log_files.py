@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from classifeed_common.log_files import RotatedFile
-from classifeed_common.log_rotation import Rotation
+from classifeed_common.telemetry.log_files import RotatedFile
+from classifeed_common.telemetry.log_rotation import Rotation
 
 _WRITER = """
 import logging, sys
 from datetime import UTC
 from pathlib import Path
-from classifeed_common.log_files import RotatedFile
-from classifeed_common.log_rotation import Rotation
+from classifeed_common.telemetry.log_files import RotatedFile
+from classifeed_common.telemetry.log_rotation import Rotation
 
 file = RotatedFile(Path(sys.argv[1]), Rotation.parse("16 KB"), UTC)
 for number in range(1000):
@@ -106,7 +106,7 @@ def test_a_file_is_not_put_aside_twice(opened: Open, tmp_path: Path, monkeypatch
         write(other, "y" * 900)  # turns it over in the very moment
         fcntl.flock(file, how)
 
-    monkeypatch.setattr("classifeed_common.log_files.fcntl.flock", lock_too_late)
+    monkeypatch.setattr("classifeed_common.telemetry.log_files.fcntl.flock", lock_too_late)
     write(one, "z" * 200)
     assert [line[0] for line in lines_of(tmp_path / "a.log")] == ["y", "z"]
     assert [path.name for path in tmp_path.glob("a.log.*")] == ["a.log.1"]

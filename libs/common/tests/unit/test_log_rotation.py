@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from classifeed_common.log_rotation import Rotation
+from classifeed_common.telemetry.log_rotation import Rotation
 
 MOSCOW = ZoneInfo("Europe/Moscow")
 

@@ -12,7 +12,7 @@ from typing import Any
 _PROGRAM = """
 import logging, time
 import structlog
-from classifeed_common.logging import configure_logging
+from classifeed_common.telemetry.logging import configure_logging
 from classifeed_common.settings import ServiceSettings
 
 configure_logging("offers", zone=ServiceSettings(_env_file=None, time_zone="Asia/Tokyo").log_zone)

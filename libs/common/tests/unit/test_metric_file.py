@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from classifeed_common import metrics
-from classifeed_common.metric_file import MetricFile, list_series
+from classifeed_common.telemetry import metrics
+from classifeed_common.telemetry.metric_file import MetricFile, list_series
 
 MOSCOW = ZoneInfo("Europe/Moscow")
 

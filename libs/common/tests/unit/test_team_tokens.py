@@ -10,19 +10,18 @@ import jwt
 import pytest
 
 from classifeed_common.auth import (
-    POLICY,
     KeyStore,
-    Policy,
     create_team_token,
     list_team_tokens,
     revoke_team_token,
     rotate_key,
     write_keys,
 )
-from classifeed_common.auth.policy import OPERATOR, SERVED_BY
+from classifeed_common.auth.policy import OPERATOR
 from classifeed_common.auth.team_tokens import MAX_TEAM_TTL_S, expand_methods
 from classifeed_common.errors import PermissionDenied, Unauthenticated
 from classifeed_common.rpc.contracts import list_services
+from classifeed_domain.policy import CALLERS, POLICY, SERVED_BY
 
 NOW = 1_800_000_000.0
 DAY_S = 86_400.0
@@ -61,11 +60,13 @@ def forge(folder: Path, signer: str, **changed: object) -> str:
 
 
 def test_a_token_is_for_its_methods_and_for_the_services_that_have_them(folder: Path) -> None:
-    token, record = create_team_token(folder, "shop", ["FeedService/GetTask", "SearchService/*"], DAY_S, now_s=NOW)
+    token, record = create_team_token(
+        folder, "shop", ["FeedService/GetTask", "SearchService/*"], DAY_S, now_s=NOW, policy=POLICY
+    )
     store = store_at(folder)
     ticket = store.verify(token, "searcher")
     assert (ticket.caller, ticket.audiences, ticket.may) == ("team:shop", {"api", "searcher"}, set(record.may))
-    policy = Policy()
+    policy = POLICY
     policy.check(FEEDS + "GetTask", ticket.caller, ticket.may)
     with pytest.raises(PermissionDenied) as refused:
         policy.check(FEEDS + "DeleteFeed", ticket.caller, ticket.may)
@@ -75,13 +76,13 @@ def test_a_token_is_for_its_methods_and_for_the_services_that_have_them(folder: 
 
 def test_no_token_goes_past_what_the_operator_may(folder: Path) -> None:
     """Nor does one that was signed before the table took a method from the operator."""
-    of_services = next(method for method, callers in POLICY.items() if OPERATOR not in callers)
+    of_services = next(method for method, callers in CALLERS.items() if OPERATOR not in callers)
     service, _, name = of_services.removeprefix("/").partition("/")
     ticket = store_at(folder).verify(forge(folder, OPERATOR, may={service: [name]}), "api")
     with pytest.raises(PermissionDenied):
-        Policy().check(of_services, ticket.caller, ticket.may)
+        POLICY.check(of_services, ticket.caller, ticket.may)
     with pytest.raises(ValueError, match="names no method that a team can be given"):
-        expand_methods([f"{service}/{name}"])
+        expand_methods([f"{service}/{name}"], POLICY)
 
 
 @pytest.mark.parametrize("changed", [{"sub": "api"}, {"iss": "api"}, {"sub": "team:shop", "iss": "offers"}])
@@ -97,22 +98,22 @@ def test_no_service_signs_for_a_team(folder: Path) -> None:
 def test_a_token_without_methods_may_do_nothing(folder: Path, may: object) -> None:
     ticket = store_at(folder).verify(forge(folder, OPERATOR, may=may), "api")
     with pytest.raises(PermissionDenied):
-        Policy().check(FEEDS + "GetTask", ticket.caller, ticket.may)
+        POLICY.check(FEEDS + "GetTask", ticket.caller, ticket.may)
 
 
 def test_a_token_expires_and_none_is_for_ever(folder: Path) -> None:
-    token, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW)
+    token, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY)
     assert store_at(folder, NOW + DAY_S - 1).verify(token, "api")
     assert reason_of(store_at(folder, NOW + DAY_S + 10), token) == "TICKET_EXPIRED"
     assert reason_of(store_at(folder), forge(folder, OPERATOR, exp=int(NOW + 2 * MAX_TEAM_TTL_S))) == "TICKET_TOO_LONG"
     with pytest.raises(ValueError, match="366 days"):
-        create_team_token(folder, "shop", ["read"], MAX_TEAM_TTL_S + 1)
+        create_team_token(folder, "shop", ["read"], MAX_TEAM_TTL_S + 1, policy=POLICY)
 
 
 def test_a_withdrawn_token_is_refused_by_services_that_have_seen_it(folder: Path) -> None:
     store = store_at(folder)
-    token, record = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW)
-    other, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW)
+    token, record = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY)
+    other, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY)
     assert store.verify(token, "api")
     revoked = revoke_team_token(folder, record.token_id, now_s=NOW + 5)
     assert revoke_team_token(folder, record.token_id, now_s=NOW + 9) == revoked
@@ -123,7 +124,7 @@ def test_a_withdrawn_token_is_refused_by_services_that_have_seen_it(folder: Path
 
 
 def test_withdrawing_the_operators_key_withdraws_the_tokens_signed_with_it(folder: Path) -> None:
-    token, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW)
+    token, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY)
     rotate_key(folder, OPERATOR)
     assert store_at(folder).verify(token, "api")
     rotate_key(folder, OPERATOR, keep=0)
@@ -131,7 +132,7 @@ def test_withdrawing_the_operators_key_withdraws_the_tokens_signed_with_it(folde
 
 
 def test_the_record_is_kept_and_the_token_is_not(folder: Path) -> None:
-    token, record = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW)
+    token, record = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY)
     path = folder / "tokens.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert token.rpartition(".")[2] not in path.read_text()
@@ -139,16 +140,16 @@ def test_the_record_is_kept_and_the_token_is_not(folder: Path) -> None:
 
 
 def test_read_is_what_changes_nothing() -> None:
-    methods = expand_methods(["read"])
+    methods = expand_methods(["read"], POLICY)
     assert {FEEDS + "GetTask", FEEDS + "WatchTask"} <= set(methods)
     assert FEEDS + "UploadFeed" not in methods
-    assert expand_methods(["classifeed.feeds.v1.FeedService/GetTask"]) == (FEEDS + "GetTask",)
+    assert expand_methods(["classifeed.feeds.v1.FeedService/GetTask"], POLICY) == (FEEDS + "GetTask",)
 
 
 @pytest.mark.parametrize("team", ["", "Shop", "a b", "operator/x", "x" * 64])
 def test_names_of_teams(folder: Path, team: str) -> None:
     with pytest.raises(ValueError, match="cannot be the name of a team"):
-        create_team_token(folder, team, ["read"], DAY_S)
+        create_team_token(folder, team, ["read"], DAY_S, policy=POLICY)
 
 
 def test_the_services_behind_each_grpc_service_are_known() -> None:

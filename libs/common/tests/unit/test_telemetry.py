@@ -10,7 +10,7 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from structlog.testing import capture_logs
 
-from classifeed_common.telemetry import (
+from classifeed_common.telemetry.tracing import (
     TracingSettingsError,
     context_of,
     entered,
@@ -22,7 +22,7 @@ from classifeed_common.telemetry import (
     unrecorded,
     untraced,
 )
-from classifeed_common.telemetry.exporters import ReportedExporter, make_exporters
+from classifeed_common.telemetry.tracing.exporters import ReportedExporter, make_exporters
 
 TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 

@@ -12,7 +12,7 @@ from prometheus_client.core import HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from classifeed_common.metric_set import Declaration, Labels, MetricSet
+from classifeed_common.telemetry.metric_set import Declaration, Labels, MetricSet
 
 _BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, 7200.0)
 _NAMES: Final = (*map(str, _BOUNDS), "+Inf")

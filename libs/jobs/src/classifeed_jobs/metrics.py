@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from classifeed_common.metric_set import MetricSet
+from classifeed_common.telemetry.metric_set import MetricSet
 from classifeed_jobs.durations import Durations
 
 METRICS: Final = MetricSet()

@@ -10,7 +10,7 @@ from psycopg.conninfo import make_conninfo
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from classifeed_common.log_settings import ZoneName
+from classifeed_common.telemetry.log_settings import ZoneName
 from classifeed_jobs.admin.admin import MAX_OPEN_PER_CALLER
 from classifeed_jobs.maintenance.retention import Retention
 from classifeed_jobs.schema.tables import QUEUE_SCHEMA

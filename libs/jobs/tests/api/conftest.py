@@ -15,6 +15,7 @@ from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
 from classifeed_common.auth import KeyStore
 from classifeed_common.runner import Role, ServiceRunner
 from classifeed_common.testing.rpc import settings_for
+from classifeed_domain.policy import POLICY
 from classifeed_jobs import Fail, Reaper, Worker
 from classifeed_jobs.admin.admin import MAX_OPEN_PER_CALLER
 from classifeed_jobs.api.http import job_routes
@@ -117,6 +118,7 @@ def host(bench: Bench) -> Host:
             bench.db,
             bench.store,
             info=Info(service="loader", version="1.2.3", environment="test"),
+            policy=POLICY,
             keys=keys if is_guarded else None,
             max_open_per_caller=max_open_per_caller,
         )
@@ -127,6 +129,7 @@ def host(bench: Bench) -> Host:
             roles=roles,
             servicers=[job_servicer(bench.db, bench.store, max_open_per_caller=max_open_per_caller)],
             routes=routes,
+            policy=POLICY,
             keys=keys,
         )
         stop = asyncio.Event()

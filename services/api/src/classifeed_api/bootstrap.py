@@ -41,6 +41,7 @@ from classifeed_common.runner import Role, ServiceRunner
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import blobs_of, channel_to, check_table, database_of
 from classifeed_common.spool import sweep_spool
+from classifeed_domain.policy import POLICY
 from classifeed_jobs import JobStore, Reaper, Scheduler, Worker, set_default_zone
 from classifeed_jobs.api.rpc import job_servicer
 
@@ -143,6 +144,7 @@ def build(settings: ApiSettings) -> ServiceRunner:
         readiness={"postgres": check_table(db, "feed"), "s3": blobs.check},
         on_start=start,
         on_stop=stop,
+        policy=POLICY,
     )
 
 

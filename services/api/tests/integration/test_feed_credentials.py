@@ -23,7 +23,7 @@ from classifeed.feeds.v1.feed_service_pb2 import (
     UpdateFeedRequest,
 )
 from classifeed_common.db import Database
-from classifeed_common.logging import configure_logging
+from classifeed_common.telemetry.logging import configure_logging
 
 NAME = "sellers/shop/feeds/default"
 URL = "https://shop.example/feed.yml"

@@ -30,7 +30,7 @@ from classifeed_api.store.task_line import SQL
 from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.db import Database
 from classifeed_common.errors import FailedPrecondition
-from classifeed_common.telemetry import context_of, entered, trace_ids
+from classifeed_common.telemetry.tracing import context_of, entered, trace_ids
 
 NAMESPACES = ("one", "two")
 SETTINGS = feed_pb2.FeedSettings(source=feed_pb2.FeedSource(url="https://shop.example/feed.yml"))

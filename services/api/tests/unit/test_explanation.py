@@ -23,12 +23,12 @@ from classifeed.feeds.v1.task_service_pb2 import OfferLocation, OfferPlace
 from classifeed.offers.v1 import offer_pb2
 from classifeed.offers.v1.offer_pb2 import Offer, OfferContent
 from classifeed.search.v1.search_service_pb2 import Hit
-from classifeed_api.domain.explanation.explain import explain
-from classifeed_api.domain.explanation.facts import Facts, Link, Look, Source
 from classifeed_api.domain.unknown import UNKNOWN, Unknown
 from classifeed_api.domain.uploads import Upload
+from classifeed_api.explain.explain import explain
+from classifeed_api.explain.facts import Facts, Link, Look, Source
 from classifeed_common.fetch import FETCH_FAULTS
-from classifeed_common.offer_names import OfferName
+from classifeed_domain.offer_names import OfferName
 
 NAME = OfferName("shop", "default", "B")
 AT = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)

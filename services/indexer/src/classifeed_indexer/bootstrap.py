@@ -7,11 +7,13 @@ import asyncio
 from classifeed.documents.v1.indexer_service_pb2_grpc import add_IndexerServiceServicer_to_server
 from classifeed_common.clock import SystemClock
 from classifeed_common.ids import process_holder
-from classifeed_common.kafka import KafkaProducer, ensure_topics, index_documents
+from classifeed_common.kafka import KafkaProducer, ensure_topics
 from classifeed_common.lease import Leases
 from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import channel_to, check_table, database_of
+from classifeed_domain.policy import POLICY
+from classifeed_domain.topics import declared, index_documents
 from classifeed_indexer.app.deliver_elements import Deliverer
 from classifeed_indexer.app.hold_shards import ShardHolder
 from classifeed_indexer.app.measure_backlog import measure_backlog
@@ -26,7 +28,9 @@ SERVICE = "indexer"
 
 async def make_topics(settings: IndexerSettings) -> None:
     """Makes the topics of the clients' documents. Idempotent."""
-    await ensure_topics(settings.kafka_bootstrap, [index_documents(client) for client in settings.client_list])
+    await ensure_topics(
+        settings.kafka_bootstrap, [declared(index_documents(client)) for client in settings.client_list]
+    )
 
 
 def build(settings: IndexerSettings) -> ServiceRunner:
@@ -76,4 +80,5 @@ def build(settings: IndexerSettings) -> ServiceRunner:
         readiness={"postgres": check_table(database, "offsets"), "receiver": check_receiver},
         on_start=start,
         on_stop=close,
+        policy=POLICY,
     )

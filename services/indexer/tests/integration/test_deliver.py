@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
-from classifeed_common.document_shards import SHARDS
 from classifeed_common.errors import FailedPrecondition, Unavailable
 from classifeed_common.lease import Lease
+from classifeed_domain.document_shards import SHARDS
 from classifeed_indexer.domain.shards import ShardQueue
 from classifeed_indexer.store.offsets import Move
 

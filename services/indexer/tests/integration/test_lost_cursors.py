@@ -14,9 +14,9 @@ from classifeed.documents.v1.indexer_service_pb2_grpc import (
     IndexerServiceStub,
     add_IndexerServiceServicer_to_server,
 )
-from classifeed_common.document_shards import SHARDS
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.testing.databases import TableBackup
+from classifeed_domain.document_shards import SHARDS
 from classifeed_indexer.app.reposition_shard import LOST_CURSORS
 from classifeed_indexer.domain.shards import EMERGENCY, MAIN, ShardQueue
 from classifeed_indexer.rpc.indexer_service import IndexerRpc

@@ -16,6 +16,7 @@ from classifeed_common.runner.command import version_of
 from classifeed_common.runner.listening import StartError, http_keys
 from classifeed_common.runner.parts import blobs_of, channel_to, check_table, database_of
 from classifeed_common.spool import sweep_spool
+from classifeed_domain.policy import POLICY
 from classifeed_jobs import JobStore, PipelineError, Reaper, Worker, load_pipelines, place_jobs, set_default_zone
 from classifeed_jobs import Scheduler as JobScheduler
 from classifeed_jobs.api.http import Info, job_routes
@@ -141,6 +142,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
             info=Info(service=SERVICE, version=version_of(SERVICE), environment=settings.environment),
             keys=keys,
             max_open_per_caller=host.dl_max_open_per_caller,
+            policy=POLICY,
         ),
         readiness={
             "postgres": check_table(database, "feed_loader_task"),
@@ -149,4 +151,5 @@ def build(settings: LoaderSettings) -> ServiceRunner:
         },
         on_start=open_all,
         on_stop=close_all,
+        policy=POLICY,
     )

@@ -10,8 +10,8 @@ from typing import Any, Final, Literal
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from classifeed_common.log_settings import LogFileSettings, ZoneName
 from classifeed_common.settings import TARGET, ServiceSettings
+from classifeed_common.telemetry.log_settings import LogFileSettings, ZoneName
 from classifeed_common.zones import find_zone
 from classifeed_jobs import JobSettings
 

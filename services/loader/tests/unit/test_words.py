@@ -7,7 +7,7 @@ import pytest
 from classifeed.feeds.v1 import feed_pb2
 from classifeed.feeds.v1.task_pb2 import Task
 from classifeed_common.fetch import FETCH_FAULTS
-from classifeed_common.namespace_names import parse_namespace
+from classifeed_domain.namespace_names import parse_namespace
 from classifeed_loader.domain.endings import dropped, handed_over
 from classifeed_loader.domain.faults import FAULTS, OURS, LoadFailed
 from classifeed_loader.domain.fetches import FetchKey, shown_elsewhere

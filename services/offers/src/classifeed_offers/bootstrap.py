@@ -8,20 +8,15 @@ from typing import Final
 from classifeed.offers.v1.offer_service_pb2_grpc import add_OfferServiceServicer_to_server
 from classifeed_common.db import Tx
 from classifeed_common.ids import process_holder
-from classifeed_common.kafka import (
-    FEEDS_OFFER_REQUESTS,
-    FEEDS_OFFER_RESULTS,
-    DeadLetters,
-    KafkaProducer,
-    OrderedConsumer,
-    ensure_topics,
-)
+from classifeed_common.kafka import DeadLetters, KafkaProducer, OrderedConsumer, ensure_topics
 from classifeed_common.lease import Leases
 from classifeed_common.outbox import Outbox, Relay
 from classifeed_common.publish_mark import MarkPusher
 from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import channel_to, check_table, database_of
+from classifeed_domain.policy import POLICY
+from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, declared
 from classifeed_jobs import JobStore, Reaper, Scheduler, Worker, set_default_zone
 from classifeed_jobs.api.rpc import job_servicer
 from classifeed_offers.app.clean_up import offers_clean_up
@@ -47,7 +42,7 @@ _SWEPT_AT_ONCE: Final = 300  # offers of a namespace; as many as a statement wri
 
 async def prepare(settings: OffersSettings) -> None:
     """Make the topics that this service reads and writes; idempotent."""
-    await ensure_topics(settings.kafka_bootstrap, [FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS])
+    await ensure_topics(settings.kafka_bootstrap, map(declared, (FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS)))
 
 
 def build(settings: OffersSettings) -> ServiceRunner:
@@ -152,4 +147,5 @@ def build(settings: OffersSettings) -> ServiceRunner:
         readiness={"postgres": check_table(db, "task_heads")},
         on_start=start,
         on_stop=close,
+        policy=POLICY,
     )

@@ -14,7 +14,8 @@ import pytest
 from classifeed.offers.v1.offer_pb2 import OFFER_STATUS_ACTIVE
 from classifeed.offers.v1.offer_service_pb2 import GetOfferRequest
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub
-from classifeed_common.kafka import FEEDS_OFFER_REQUESTS, KafkaProducer, message_of
+from classifeed_common.kafka import KafkaProducer, message_of
+from classifeed_domain.topics import FEEDS_OFFER_REQUESTS
 
 
 @pytest.fixture

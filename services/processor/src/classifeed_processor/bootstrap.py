@@ -9,21 +9,13 @@ from typing import Final
 
 from classifeed.feeds.v1.task_service_pb2_grpc import add_TaskServiceServicer_to_server
 from classifeed_common.blobs import BlobSweeper
-from classifeed_common.kafka import (
-    FEEDS_OFFER_REQUESTS,
-    FEEDS_OFFER_RESULTS,
-    Cluster,
-    DeadLetters,
-    KafkaProducer,
-    OrderedConsumer,
-    dlq,
-    ensure_topics,
-)
-from classifeed_common.kafka.topics import declared
+from classifeed_common.kafka import Cluster, DeadLetters, KafkaProducer, OrderedConsumer, dlq, ensure_topics
 from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import blobs_of, check_table, database_of
 from classifeed_common.spool import sweep_spool
+from classifeed_domain.policy import POLICY
+from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, declared
 from classifeed_jobs import JobStore, Reaper, Scheduler, Worker, set_default_zone
 from classifeed_jobs.api.rpc import job_servicer
 from classifeed_processor.app.clean_up import processor_clean_up
@@ -49,8 +41,7 @@ _SWITCH_S: Final = 0.0005
 
 async def prepare(settings: ProcessorSettings) -> None:
     """Makes the topics that the processor reads and writes; idempotent."""
-    names = (FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, dlq(FEEDS_OFFER_RESULTS))
-    await ensure_topics(settings.kafka_bootstrap, [declared(name) for name in names])
+    await ensure_topics(settings.kafka_bootstrap, map(declared, (FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS)))
 
 
 def build(settings: ProcessorSettings) -> ServiceRunner:
@@ -148,4 +139,5 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         readiness={"postgres": check_table(database, "tasks"), "kafka": check_kafka, "s3": blobs.check},
         on_start=open_all,
         on_stop=close_all,
+        policy=POLICY,
     )

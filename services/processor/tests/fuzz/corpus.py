@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from classifeed_processor.domain.faults import FeedFault
-from classifeed_processor.feed.content import open_content
 from classifeed_processor.feed.first_pass import scan_feed
-from classifeed_processor.feed.formats import FORMATS
-from classifeed_processor.feed.limits import DEFAULT_LIMITS
-from classifeed_processor.feed.positions import read_positions
-from classifeed_processor.feed.source import open_source
+from classifeed_processor.feed.formats.registry import FORMATS
+from classifeed_processor.feed.source.content import open_content
+from classifeed_processor.feed.source.limits import DEFAULT_LIMITS
+from classifeed_processor.feed.source.positions import read_positions
+from classifeed_processor.feed.source.source import open_source
 
 SHARED = Path(os.environ.get("CLASSIFEED_SHARED_DATA") or Path(__file__).parents[5] / "shared" / "data") / "feeds"
 _MOST_BYTES = 48 << 10

@@ -16,11 +16,11 @@ from classifeed_common.kafka import MAX_MESSAGE_BYTES
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.feed.batches import RunAddress
 from classifeed_processor.feed.first_pass import scan_feed
-from classifeed_processor.feed.limits import DEFAULT_LIMITS
 from classifeed_processor.feed.locate import locate_offer
-from classifeed_processor.feed.scan import require_mode
+from classifeed_processor.feed.scanning.scan import require_mode
 from classifeed_processor.feed.second_pass import read_batches
-from classifeed_processor.feed.source import open_source
+from classifeed_processor.feed.source.limits import DEFAULT_LIMITS
+from classifeed_processor.feed.source.source import open_source
 
 # What a file of at most a few hundred kilobytes may cost; a goal of 1 s, on a machine that may be ten times slower.
 _CPU_S = 20.0

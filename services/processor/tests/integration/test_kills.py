@@ -16,7 +16,7 @@ import pytest
 
 from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch
-from classifeed_common.kafka import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS
+from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS
 from classifeed_processor.bootstrap import prepare
 from classifeed_processor.settings import ProcessorSettings
 

@@ -28,9 +28,9 @@ from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.feed.batches import RunAddress
 from classifeed_processor.feed.first_pass import scan_feed
-from classifeed_processor.feed.limits import DEFAULT_LIMITS
 from classifeed_processor.feed.second_pass import read_batches
-from classifeed_processor.feed.source import open_source
+from classifeed_processor.feed.source.limits import DEFAULT_LIMITS
+from classifeed_processor.feed.source.source import open_source
 from classifeed_processor.rpc.task_service import TaskService
 from classifeed_processor.store import tasks
 

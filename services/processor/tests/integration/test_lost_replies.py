@@ -12,7 +12,7 @@ from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, RunCheck, TaskEnd
 from classifeed.feeds.v1.offer_results_pb2 import RunCheckResult, TaskEndResult
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed_common.kafka import message_of
-from classifeed_common.metrics import DEAD_LETTERS
+from classifeed_common.telemetry.metrics import DEAD_LETTERS
 from classifeed_jobs import JobStore
 from classifeed_processor.app.create_task import create_task
 from classifeed_processor.app.take_results import take_results

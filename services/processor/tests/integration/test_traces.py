@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from classifeed_common.kafka import Message
-from classifeed_common.telemetry import context_of, entered
+from classifeed_common.telemetry.tracing import context_of, entered
 
 from .inline import GOOD, Blobs, Owner
 

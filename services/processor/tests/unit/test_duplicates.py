@@ -7,7 +7,7 @@ from array import array
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classifeed_processor.feed.duplicates import DuplicateIds, FirstPlace, IdHashes
+from classifeed_processor.feed.scanning.duplicates import DuplicateIds, FirstPlace, IdHashes
 
 ids = st.lists(st.text(alphabet="abcé", min_size=1, max_size=2), max_size=60)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from classifeed_processor.domain.faults import FeedFault
-from classifeed_processor.feed.sniff import _NATIVE_CODECS
+from classifeed_processor.feed.formats.sniff import _NATIVE_CODECS
 
 TEXT = "Съёмный жёсткий диск № 5"
 

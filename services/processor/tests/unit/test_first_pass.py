@@ -8,9 +8,9 @@ import pytest
 
 from classifeed.feeds.v1 import load_pb2
 from classifeed_processor.domain.faults import FeedFault
-from classifeed_processor.feed.format import Format
-from classifeed_processor.feed.formats import FORMATS, format_named
-from classifeed_processor.feed.scan import require_mode
+from classifeed_processor.feed.formats.format import Format
+from classifeed_processor.feed.formats.registry import FORMATS, format_named
+from classifeed_processor.feed.scanning.scan import require_mode
 
 
 def fault_of(scan, content, *args) -> FeedFault:

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 from lxml import etree
+from tools.format_pages import PAGES
+from tools.schema_table import read_schema
 
 from classifeed.feeds.v1 import format_pb2
 from classifeed.feeds.v1.format_pb2 import GetFormatFileRequest, ListFormatsRequest
 from classifeed_common.errors import NotFound
-from classifeed_processor.feed.format_pages import PAGES
-from classifeed_processor.feed.formats import FORMATS, find_format, format_named
-from classifeed_processor.feed.google.tags import KNOWN_TAGS
-from classifeed_processor.feed.google.tags import TABLE as GOOGLE_TABLE
-from classifeed_processor.feed.native import NATIVE
-from classifeed_processor.feed.native.schema import SCHEMA
-from classifeed_processor.feed.native.tags import TABLE as NATIVE_TABLE
-from classifeed_processor.feed.schema_table import read_schema
-from classifeed_processor.feed.shape import expat_name
+from classifeed_processor.feed.formats.google.tags import KNOWN_TAGS
+from classifeed_processor.feed.formats.google.tags import TABLE as GOOGLE_TABLE
+from classifeed_processor.feed.formats.native import NATIVE
+from classifeed_processor.feed.formats.native.schema import SCHEMA
+from classifeed_processor.feed.formats.native.tags import TABLE as NATIVE_TABLE
+from classifeed_processor.feed.formats.registry import FORMATS, find_format, format_named
+from classifeed_processor.feed.scanning.shape import expat_name
 from classifeed_processor.rpc.format_files import FormatFiles
 from classifeed_processor.rpc.task_service import TaskService
 
@@ -48,9 +48,7 @@ def test_roots_and_names_lead_to_the_format(found):
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_page_is_up_to_date(name):
-    assert (DOCS / name).read_text() == PAGES[name](), (
-        "run python -m classifeed_processor.feed.format_pages docs/reference/formats"
-    )
+    assert (DOCS / name).read_text() == PAGES[name](), "run python -m tools.format_pages docs/reference/formats"
 
 
 def test_every_declaration_of_our_schema_is_documented():

@@ -7,7 +7,7 @@ import codecs
 import pytest
 
 from classifeed_processor.domain.faults import FeedFault
-from classifeed_processor.feed.formats import FORMATS
+from classifeed_processor.feed.formats.registry import FORMATS
 
 OUTER = ['SYSTEM "shops.dtd"', 'PUBLIC "a" "b"', 'SYSTEM "shops.dtd" [<!ELEMENT a ANY>]']
 

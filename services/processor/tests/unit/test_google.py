@@ -8,11 +8,11 @@ import pytest
 
 from classifeed.feeds.v1 import load_pb2, offer_requests_pb2
 from classifeed_processor.domain.faults import FeedFault
-from classifeed_processor.feed.amounts import read_money
-from classifeed_processor.feed.availability import read_availability
-from classifeed_processor.feed.limits import DEFAULT_LIMITS
 from classifeed_processor.feed.locate import locate_offer
-from classifeed_processor.feed.source import open_source
+from classifeed_processor.feed.mapping.amounts import read_money
+from classifeed_processor.feed.mapping.availability import read_availability
+from classifeed_processor.feed.source.limits import DEFAULT_LIMITS
+from classifeed_processor.feed.source.source import open_source
 
 GOOGLE = "http://base.google.com/ns/1.0"
 GOOD = {"id": "a", "title": "Teapot", "link": "https://shop.test/1", "price": "10.50 EUR", "availability": "in_stock"}

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from classifeed_processor.feed.formats import FORMATS
+from classifeed_processor.feed.formats.registry import FORMATS
 
 from ..measuring import measure
 

@@ -7,10 +7,10 @@ import gzip
 
 import pytest
 
-from classifeed_processor.feed.formats import FORMATS
-from classifeed_processor.feed.limits import DEFAULT_LIMITS
+from classifeed_processor.feed.formats.registry import FORMATS
 from classifeed_processor.feed.locate import Place, locate_offer
-from classifeed_processor.feed.source import open_source
+from classifeed_processor.feed.source.limits import DEFAULT_LIMITS
+from classifeed_processor.feed.source.source import open_source
 
 
 @pytest.fixture

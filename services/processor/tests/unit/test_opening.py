@@ -10,8 +10,8 @@ import zipfile
 import pytest
 
 from classifeed_processor.domain.faults import FeedFault
-from classifeed_processor.feed.formats import FORMATS
-from classifeed_processor.feed.limits import Limits
+from classifeed_processor.feed.formats.registry import FORMATS
+from classifeed_processor.feed.source.limits import Limits
 
 
 def zipped(**members: bytes) -> bytes:

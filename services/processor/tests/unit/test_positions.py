@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.feed import reading
-from classifeed_processor.feed.formats import FORMATS
-from classifeed_processor.feed.limits import DEFAULT_LIMITS, Limits
+from classifeed_processor.feed.formats.registry import FORMATS
 from classifeed_processor.feed.locate import locate_offer
-from classifeed_processor.feed.parsed_bytes import ParsedBytes
-from classifeed_processor.feed.positions import read_positions
-from classifeed_processor.feed.source import open_source
+from classifeed_processor.feed.source.limits import DEFAULT_LIMITS, Limits
+from classifeed_processor.feed.source.parsed_bytes import ParsedBytes
+from classifeed_processor.feed.source.positions import read_positions
+from classifeed_processor.feed.source.source import open_source
 
 YML = ("<yml_catalog><shop><offers>", "offer", "</offers></shop></yml_catalog>")
 PREFIXED = (

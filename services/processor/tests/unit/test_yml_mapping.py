@@ -11,7 +11,8 @@ from classifeed.feeds.v1 import load_pb2, offer_requests_pb2
 from classifeed.feeds.v1.task_pb2 import FeedStatistics
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.statistics import add_issues
-from classifeed_processor.feed import gathering, issues
+from classifeed_processor.feed.mapping import extraction as gathering
+from classifeed_processor.feed.mapping import issues
 
 
 def issues_of(load, content, **options):

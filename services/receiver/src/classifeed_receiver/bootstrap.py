@@ -11,6 +11,7 @@ from classifeed_common.clock import SystemClock
 from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import check_table, database_of
+from classifeed_domain.policy import POLICY
 from classifeed_receiver.app.commit_signal import CommitSignal
 from classifeed_receiver.app.expire_documents import DocumentExpirer
 from classifeed_receiver.app.known_epochs import KnownEpochs
@@ -71,4 +72,5 @@ def build(settings: ReceiverSettings) -> ServiceRunner:
         readiness={"postgres": check_table(database, "schemas")},
         on_start=database.open,
         on_stop=close,
+        policy=POLICY,
     )

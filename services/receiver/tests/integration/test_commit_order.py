@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from classifeed_common.db import Database, Tx
-from classifeed_common.document_shards import hash_of, shard_of
+from classifeed_domain.document_shards import hash_of, shard_of
 from classifeed_receiver.domain.documents import Acknowledged, Freshness, NewDocument, Stale, Status
 from classifeed_receiver.store import registry
 

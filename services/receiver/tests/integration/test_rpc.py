@@ -15,8 +15,8 @@ from classifeed.documents.v1 import schema_service_pb2 as schema_pb
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE as DELETE
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.schema_pb2 import EPOCH_STATE_ACTIVE, EPOCH_STATE_OPEN, Schema
-from classifeed_common.document_shards import hash_of, shard_of
 from classifeed_common.testing.texts import check_that_nul_is_refused, spoil_texts
+from classifeed_domain.document_shards import hash_of, shard_of
 from classifeed_receiver.domain.schemas import EpochState
 
 MAIN = queue_pb.INDEX_QUEUE_MAIN

@@ -7,6 +7,7 @@ from classifeed_common.kafka import Cluster, DeadLetters, KafkaProducer, Ordered
 from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import channel_to
+from classifeed_domain.policy import POLICY
 from classifeed_searcher.app.search_documents import SearchDocuments
 from classifeed_searcher.app.verify_index import IndexVerifier
 from classifeed_searcher.clients.registry import Registry
@@ -67,6 +68,7 @@ def build(settings: SearcherSettings) -> ServiceRunner:
         readiness={f"index of {client}": live.check for client, live in indexes.items()},
         on_start=producer.start,
         on_stop=stop,
+        policy=POLICY,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from classifeed_common.metric_set import MetricSet
+from classifeed_common.telemetry.metric_set import MetricSet
 
 METRICS: Final = MetricSet()
 

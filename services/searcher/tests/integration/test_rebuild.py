@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from classifeed.documents.v1 import schema_pb2
-from classifeed_common.document_shards import SHARDS
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import Cluster, Topic
+from classifeed_domain.document_shards import SHARDS
 from classifeed_searcher.app.build_index import Built, IndexBuilder
 from classifeed_searcher.clients.registry import Registry, ScannedPage
 from classifeed_searcher.domain.rebuild import Rebuild

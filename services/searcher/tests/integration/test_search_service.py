@@ -10,14 +10,14 @@ import pytest
 from classifeed.documents.v1 import document_pb2, index_document_pb2, index_queue_service_pb2, schema_pb2
 from classifeed.search.v1 import search_service_pb2
 from classifeed.search.v1.search_service_pb2_grpc import SearchServiceStub, add_SearchServiceServicer_to_server
-from classifeed_common.document_digest import digest_of
-from classifeed_common.document_shards import hash_of
 from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import Position
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.rpc.status import from_rpc_error
 from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_common.testing.texts import check_that_nul_is_refused
+from classifeed_domain.document_digest import digest_of
+from classifeed_domain.document_shards import hash_of
 from classifeed_searcher.app.search_documents import SearchDocuments
 from classifeed_searcher.domain.rebuild import Cause, Rebuild
 from classifeed_searcher.rpc.search_service import SearchService

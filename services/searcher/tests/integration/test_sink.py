@@ -19,9 +19,9 @@ from classifeed_common.kafka import (
     OrderedConsumer,
     Topic,
     dlq,
-    index_documents,
     message_of,
 )
+from classifeed_domain.topics import index_documents
 from classifeed_searcher.consumers.index_sink import IndexSink
 from classifeed_searcher.store import generation as generation_module
 from classifeed_searcher.store.generation import IndexGeneration, IndexWrite

@@ -10,9 +10,10 @@ import pytest
 
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_MAIN
-from classifeed_common.document_shards import SHARDS, hash_of, shard_of
-from classifeed_common.kafka import KafkaProducer, index_documents, message_of
+from classifeed_common.kafka import KafkaProducer, message_of
 from classifeed_common.testing.databases import TableBackup
+from classifeed_domain.document_shards import SHARDS, hash_of, shard_of
+from classifeed_domain.topics import index_documents
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(900)]
 

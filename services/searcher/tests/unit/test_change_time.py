@@ -10,7 +10,7 @@ from prometheus_client import REGISTRY
 
 from classifeed.documents.v1 import document_pb2, index_queue_service_pb2, schema_pb2
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
-from classifeed_common.offer_names import CHANGE_TIME_FIELD
+from classifeed_domain.offer_names import CHANGE_TIME_FIELD
 from classifeed_searcher.domain.change_time import changed_at_s
 from classifeed_searcher.store.generation import IndexGeneration
 

@@ -14,14 +14,14 @@ from classifeed_cli.commands.demo.site import serve_price_list
 from classifeed_cli.commands.demo.story import SELLER, SETTLE_TIMEOUT_S, Step, Story, check_loaded, failed, load
 from classifeed_cli.commands.feed.loading import fetch_feed
 from classifeed_cli.commands.search import find_offers, hit_document, show_hits
-from classifeed_cli.explanation_view import show_explanation
-from classifeed_cli.feed_view import show_feed
-from classifeed_cli.fetch_view import show_fetch
 from classifeed_cli.issues.groups import group_issues
 from classifeed_cli.issues.view import show_groups
-from classifeed_cli.load_words import standing_of
 from classifeed_cli.messages import document_of
 from classifeed_cli.platform.settle import wait_settled
+from classifeed_cli.views.explanation import show_explanation
+from classifeed_cli.views.feed import show_feed
+from classifeed_cli.views.fetch import show_fetch
+from classifeed_cli.views.load_status import standing_of
 from classifeed_client import Client, feed_name, offer_name, task_name
 
 _NAMESPACE: Final = "default"

@@ -13,7 +13,7 @@ from classifeed_cli.exit_codes import CommandError, refused
 from classifeed_cli.output import Output
 from classifeed_cli.platform.installation import Installation
 from classifeed_cli.platform.layout import Layout
-from classifeed_cli.task_view import show_task
+from classifeed_cli.views.task import show_task
 from classifeed_client import Client
 
 SELLER: Final = "home-and-garden"

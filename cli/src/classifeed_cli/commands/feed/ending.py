@@ -9,10 +9,10 @@ import typer
 
 from classifeed.feeds.v1 import feed_pb2, task_pb2
 from classifeed_cli.exit_codes import ExitCode
-from classifeed_cli.fetch_view import show_fetch
-from classifeed_cli.load_words import refused_share
 from classifeed_cli.output import Output
-from classifeed_cli.task_view import show_task
+from classifeed_cli.views.fetch import show_fetch
+from classifeed_cli.views.load_status import refused_share
+from classifeed_cli.views.task import show_task
 
 _SHARE: Final = re.compile(r"(\d+(?:\.\d+)?)(%?)")
 _NOTHING_CHANGED: Final = frozenset({feed_pb2.FETCH_OUTCOME_NOT_MODIFIED, feed_pb2.FETCH_OUTCOME_SAME_CONTENT})

@@ -11,12 +11,12 @@ from classifeed.feeds.v1 import task_pb2
 from classifeed_cli.commands.feed.ending import FailOnRejectedOption, end_fetch
 from classifeed_cli.commands.feed.loading import fetch_feed
 from classifeed_cli.exit_codes import ExitCode
-from classifeed_cli.fetch_view import show_fetch, show_fetches
 from classifeed_cli.messages import document_of
 from classifeed_cli.options import AddressOption, DataOption, NamespaceOption, SellerOption
 from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.paging import collect
 from classifeed_cli.platform.installation import connect
+from classifeed_cli.views.fetch import show_fetch, show_fetches
 from classifeed_client import feed_name
 
 

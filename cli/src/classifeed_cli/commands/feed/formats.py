@@ -8,12 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from classifeed.feeds.v1 import format_pb2
-from classifeed_cli.amounts import size_words
 from classifeed_cli.exit_codes import CommandError, ExitCode, refused
 from classifeed_cli.messages import document_of, enum_label
 from classifeed_cli.options import AddressOption, DataOption
 from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.platform.installation import connect
+from classifeed_cli.views.amounts import size_words
 from classifeed_client import Client, format_name
 
 

@@ -26,13 +26,13 @@ from classifeed_cli.commands.feed.settings import (
 )
 from classifeed_cli.confirmation import YesOption, confirm, is_terminal
 from classifeed_cli.exit_codes import CommandError, ExitCode
-from classifeed_cli.feed_view import show_feed, show_feeds
 from classifeed_cli.messages import document_of
 from classifeed_cli.options import AddressOption, DataOption, NamespaceOption, SellerOption, feed_options
 from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.paging import collect
 from classifeed_cli.platform.installation import connect
-from classifeed_cli.task_view import show_task
+from classifeed_cli.views.feed import show_feed, show_feeds
+from classifeed_cli.views.task import show_task
 from classifeed_client import ApiError, Client, Refused, feed_name, seller_name
 
 _CREDENTIALS = "settings.source.credentials"

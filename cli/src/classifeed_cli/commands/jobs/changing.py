@@ -16,10 +16,10 @@ from classifeed_cli.confirmation import YesOption, confirm
 from classifeed_cli.durations import parse_duration
 from classifeed_cli.exit_codes import ExitCode
 from classifeed_cli.job_services import ask_all, choose, find_job
-from classifeed_cli.job_view import job_document, show_unreachable, status_of
 from classifeed_cli.messages import document_of
 from classifeed_cli.options import AddressOption, DataOption
 from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.views.job import job_document, show_unreachable, status_of
 
 
 def register(group: typer.Typer) -> None:

@@ -12,10 +12,10 @@ from classifeed_cli.commands.jobs.options import QueueArgument, ServiceOption, c
 from classifeed_cli.confirmation import YesOption, confirm
 from classifeed_cli.exit_codes import refused, unavailable
 from classifeed_cli.job_services import ask_all, choose
-from classifeed_cli.job_view import show_locks, show_queues, show_unreachable
 from classifeed_cli.messages import document_of
 from classifeed_cli.options import AddressOption, DataOption
 from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.views.job import show_locks, show_queues, show_unreachable
 from classifeed_client import JobClient
 
 

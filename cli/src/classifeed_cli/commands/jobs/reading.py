@@ -10,11 +10,11 @@ from classifeed.jobs.v1 import job_pb2, job_service_pb2
 from classifeed_cli.commands.jobs.options import JobArgument, ServiceOption, connect_jobs
 from classifeed_cli.commands.jobs.waiting import end_with, wait_for_job
 from classifeed_cli.job_services import ask_all, choose, find_job
-from classifeed_cli.job_view import job_document, show_events, show_job, show_jobs, show_unreachable
 from classifeed_cli.messages import document_of
 from classifeed_cli.options import AddressOption, DataOption
 from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.paging import collect
+from classifeed_cli.views.job import job_document, show_events, show_job, show_jobs, show_unreachable
 
 
 def register(group: typer.Typer) -> None:

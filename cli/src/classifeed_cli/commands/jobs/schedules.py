@@ -10,11 +10,11 @@ import typer
 from classifeed.jobs.v1 import job_service_pb2, schedule_pb2
 from classifeed_cli.commands.jobs.options import ServiceOption, connect_jobs
 from classifeed_cli.job_services import ask_all, choose
-from classifeed_cli.job_view import show_schedules, show_unreachable
 from classifeed_cli.messages import document_of
 from classifeed_cli.options import AddressOption, DataOption
 from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.paging import collect
+from classifeed_cli.views.job import show_schedules, show_unreachable
 
 NameArgument = Annotated[str, typer.Argument(help="Name of the schedule.")]
 

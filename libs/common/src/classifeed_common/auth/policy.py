@@ -1,9 +1,4 @@
-"""Who may call what: full method → callers. What is not listed is refused, whoever asks.
-
-A caller is the name of a service, or `operator`: the command line, on behalf of whoever holds its key, or `service`:
-the key by which a person tests or repairs as if a service called; it may do whatever any service may. Sellers do not
-appear here: they come with API tokens of their own.
-"""
+"""Policy: which callers may call which methods. The table is the suite's (`classifeed_domain.policy`)."""
 
 from __future__ import annotations
 
@@ -22,163 +17,32 @@ OPEN: Final = (
     "/grpc.reflection.v1alpha.ServerReflection/",
 )
 
-# Which services answer for a gRPC service; a token for its methods is made for them.
-SERVED_BY: Final[Mapping[str, tuple[str, ...]]] = {
-    "classifeed.feeds.v1.FeedService": ("api",),
-    "classifeed.feeds.v1.TaskService": ("processor",),
-    "classifeed.feeds.v1.FeedSourceService": ("loader",),
-    "classifeed.offers.v1.OfferService": ("offers",),
-    "classifeed.documents.v1.ReceiverService": ("receiver",),
-    "classifeed.documents.v1.SchemaService": ("receiver",),
-    "classifeed.documents.v1.IndexQueueService": ("receiver",),
-    "classifeed.documents.v1.IndexerService": ("indexer",),
-    "classifeed.jobs.v1.JobService": ("api", "loader", "processor", "offers"),
-    "classifeed.search.v1.SearchService": ("searcher",),
-}
-
-
-def _allow(service: str, methods: Mapping[str, tuple[str, ...]]) -> dict[str, frozenset[str]]:
-    table = {}
-    for method, callers in methods.items():
-        stand_in = () if set(callers) == {OPERATOR} else (SERVICE,)
-        table[f"/{service}/{method}"] = frozenset((*callers, *stand_in))
-    return table
-
-
-POLICY: Final[Mapping[str, frozenset[str]]] = {
-    **_allow(
-        "classifeed.feeds.v1.FeedService",
-        {
-            **dict.fromkeys(
-                (
-                    "CreateFeed",
-                    "GetFeed",
-                    "ListFeeds",
-                    "UpdateFeed",
-                    "PauseFeed",
-                    "ResumeFeed",
-                    "DeleteFeed",
-                    "RunFeed",
-                    "GetFetch",
-                    "ListFetches",
-                    "ExplainOffer",
-                    "ListFormats",
-                    "GetFormatFile",
-                ),
-                (OPERATOR,),
-            ),
-            "UploadFeed": (OPERATOR,),
-            "GetUpload": (OPERATOR,),
-            "GetTask": (OPERATOR,),
-            "ListTasks": (OPERATOR,),
-            "WatchTask": (OPERATOR,),
-            **dict.fromkeys(("ConfirmTask", "RejectTask", "CancelTask", "RerunTask"), (OPERATOR,)),
-            "ListOfferErrors": (OPERATOR,),
-        },
-    ),
-    **_allow(
-        "classifeed.feeds.v1.TaskService",
-        {
-            "CreateTask": ("api", "loader"),
-            **dict.fromkeys(("ConfirmTask", "RejectTask", "CancelTask", "RerunTask"), ("api",)),
-            "GetTask": ("api", OPERATOR),
-            "ListTasks": ("api", OPERATOR),
-            "FindTasks": ("api", "loader"),
-            "ListOfferErrors": ("api", OPERATOR),
-            "LocateOffer": ("api", OPERATOR),
-            "ListFormats": ("api", OPERATOR),
-            "GetFormatFile": ("api", OPERATOR),
-        },
-    ),
-    **_allow(
-        "classifeed.feeds.v1.FeedSourceService",
-        {
-            "PutSources": ("api",),
-            "RunSource": ("api",),
-            "GetSourceStates": ("api", OPERATOR),
-            "ListSources": ("api", OPERATOR),
-            "GetFetch": ("api", OPERATOR),
-            "ListFetches": ("api", OPERATOR),
-        },
-    ),
-    **_allow(
-        "classifeed.offers.v1.OfferService",
-        {
-            "GetOffer": ("api", OPERATOR),
-            "ListOffers": ("api", OPERATOR),
-            "RepublishOffers": (OPERATOR,),
-            "GetPublication": (OPERATOR,),
-        },
-    ),
-    **_allow(
-        "classifeed.documents.v1.ReceiverService",
-        dict.fromkeys(("Push", "PushBatch", "PushStream", "CheckPositions"), ("offers",)),
-    ),
-    **_allow(
-        "classifeed.documents.v1.SchemaService",
-        {
-            "PutSchema": ("offers", OPERATOR),
-            "GetSchema": ("offers", "indexer", "searcher", OPERATOR),
-            "ListEpochs": ("offers", "indexer", "searcher", OPERATOR),
-        },
-    ),
-    **_allow(
-        "classifeed.documents.v1.IndexQueueService",
-        {
-            "ReadElements": ("indexer",),
-            "AppendFailed": ("indexer",),
-            "ReportProgress": ("indexer",),
-            "GetQueueEnds": ("indexer", "searcher", OPERATOR),
-            "Refill": ("indexer",),
-            "ScanDocuments": ("searcher",),
-            "GetDigest": ("searcher", OPERATOR),
-        },
-    ),
-    **_allow("classifeed.documents.v1.IndexerService", dict.fromkeys(("GetStatus", "RequestRefill"), (OPERATOR,))),
-    **_allow(
-        "classifeed.jobs.v1.JobService",
-        dict.fromkeys(
-            (
-                "TriggerJob",
-                "TriggerJobs",
-                "GetJob",
-                "ListJobs",
-                "WatchJob",
-                "CancelJob",
-                "RetryJob",
-                "RetryJobs",
-                "ListJobEvents",
-                "ListQueues",
-                "PauseQueue",
-                "ResumeQueue",
-                "GetLocks",
-                "ListSchedules",
-                "GetSchedule",
-                "PutSchedule",
-                "DeleteSchedule",
-                "PauseSchedule",
-                "ResumeSchedule",
-            ),
-            (OPERATOR,),
-        ),
-    ),
-    **_allow(
-        "classifeed.search.v1.SearchService",
-        {
-            "Search": ("api", OPERATOR),
-            "GetDocument": ("api", OPERATOR),
-            "GetIndexStatus": ("api", OPERATOR),
-            "GetDigest": (OPERATOR,),
-        },
-    ),
-}
-
 
 class Policy:
-    """Answers whether a caller may call a method."""
+    """Decides whether a caller may call a method.
 
-    def __init__(self, table: Mapping[str, frozenset[str]] = POLICY) -> None:
-        self._table = table
+    Args:
+        callers: full method, as in `/package.Service/Method`, and its callers; what is missing is refused.
+        served_by: full name of a gRPC service, and the services that implement it.
+    """
+
+    def __init__(
+        self, callers: Mapping[str, frozenset[str]], served_by: Mapping[str, tuple[str, ...]] | None = None
+    ) -> None:
+        self._table = callers
+        self._served_by = served_by or {}
+
+    def callers_of(self, method: str) -> frozenset[str]:
+        """Return who may call a method; empty: nobody."""
+        return self._table.get(method, frozenset())
+
+    def services_of(self, grpc_service: str) -> tuple[str, ...]:
+        """Return the services that implement a gRPC service.
+
+        Raises:
+            KeyError: nobody does.
+        """
+        return self._served_by[grpc_service]
 
     @staticmethod
     def is_open(method: str) -> bool:
@@ -198,7 +62,7 @@ class Policy:
         if callers is None:
             raise PermissionDenied(
                 "METHOD_NOT_IN_POLICY",
-                f"Nobody may call {method}: it is missing in classifeed_common/auth/policy.py.",
+                f"Nobody may call {method}: it is missing in classifeed_domain/policy.py.",
                 metadata={"method": method},
             )
         if may is not None:

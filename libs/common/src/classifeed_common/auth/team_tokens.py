@@ -21,7 +21,7 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.descriptor_pb2 import MethodOptions
 
 from classifeed_common.auth.keys import read_private_key, write_secret
-from classifeed_common.auth.policy import OPERATOR, POLICY, SERVED_BY
+from classifeed_common.auth.policy import OPERATOR, Policy
 from classifeed_common.rpc.contracts import list_methods
 
 TEAM_PREFIX: Final = "team:"
@@ -53,7 +53,7 @@ class TeamToken:
 
 
 def create_team_token(
-    directory: Path, team: str, may: Sequence[str], ttl_s: float, *, now_s: float | None = None
+    directory: Path, team: str, may: Sequence[str], ttl_s: float, *, policy: Policy, now_s: float | None = None
 ) -> tuple[str, TeamToken]:
     """Return a new token and its record; only the record is kept.
 
@@ -62,6 +62,7 @@ def create_team_token(
         team: small letters, digits, `_` and `-`, at most 63.
         may: methods as `expand_methods` takes them.
         ttl_s: how long it is good, at most 366 days.
+        policy: what the operator may call, and which services implement it.
 
     Raises:
         ValueError: the name, a method or the time cannot be; in words.
@@ -74,14 +75,14 @@ def create_team_token(
         )
     if not 1 <= ttl_s <= MAX_TEAM_TTL_S:
         raise ValueError(f"a token is good for 1 second to {MAX_TEAM_TTL_S / 86_400:.0f} days")
-    methods = expand_methods(may)
+    methods = expand_methods(may, policy)
     now = int(time.time() if now_s is None else now_s)
     record = TeamToken(uuid4().hex, team, methods, now, now + int(ttl_s))
     kid, key = read_private_key(directory, OPERATOR)
     claims = {
         "iss": OPERATOR,
         "sub": TEAM_PREFIX + team,
-        "aud": sorted({host for method in methods for host in SERVED_BY[_service_of(method)]}),
+        "aud": sorted({host for method in methods for host in policy.services_of(_service_of(method))}),
         "may": _by_service(methods),
         "iat": record.created_at,
         "exp": record.expires_at,
@@ -116,7 +117,7 @@ def revoke_team_token(directory: Path, token_id: str, *, now_s: float | None = N
     raise LookupError(f"there is no token {token_id}")
 
 
-def expand_methods(patterns: Iterable[str]) -> tuple[str, ...]:
+def expand_methods(patterns: Iterable[str], policy: Policy) -> tuple[str, ...]:
     """Return the full methods that patterns name, sorted.
 
     A pattern is `FeedService/GetTask`, `FeedService/*`, either with the package before it, or `read`: all methods
@@ -126,7 +127,7 @@ def expand_methods(patterns: Iterable[str]) -> tuple[str, ...]:
     Raises:
         ValueError: a pattern names nothing that can be given, or there is none.
     """
-    known = {method: descriptor for method, descriptor in list_methods() if OPERATOR in POLICY.get(method, ())}
+    known = {method: descriptor for method, descriptor in list_methods() if OPERATOR in policy.callers_of(method)}
     found: set[str] = set()
     for pattern in patterns:
         if pattern == READ:

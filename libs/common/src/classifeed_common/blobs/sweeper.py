@@ -10,8 +10,8 @@ import structlog
 from classifeed_common.blobs.refs import GRACE_S, BlobRefs
 from classifeed_common.blobs.store import BlobStore
 from classifeed_common.db import Database
-from classifeed_common.fault_log import log_fault
-from classifeed_common.metrics import BLOBS_DELETED, BLOBS_UNKNOWN
+from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_common.telemetry.metrics import BLOBS_DELETED, BLOBS_UNKNOWN
 from classifeed_common.waiting import wait_for_event
 
 _SWEEP_EVERY_S: Final = 600.0

@@ -13,7 +13,7 @@ from classifeed_common.db.connection import WatchedConnection
 from classifeed_common.db.conninfo import UNANSWERED_S
 from classifeed_common.db.probe import Asking, Pooled, Probe, Session, Verdict
 from classifeed_common.errors import name_fault
-from classifeed_common.metrics import DB_DEAD_CONNECTIONS, DB_UNANSWERED_PROBES
+from classifeed_common.telemetry.metrics import DB_DEAD_CONNECTIONS, DB_UNANSWERED_PROBES
 
 _log = structlog.get_logger(__name__)
 

@@ -16,10 +16,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from classifeed_common.errors import DomainError, Unavailable, name_fault
-from classifeed_common.fault_log import log_fault
 from classifeed_common.http.browser_guard import AllowedHosts, BrowserGuard
 from classifeed_common.http.problems import Problems, answer_error, answer_http_error
-from classifeed_common.metrics import BACKLOG, ROLE_BLOCKED
+from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_common.telemetry.metrics import BACKLOG, ROLE_BLOCKED
 from classifeed_common.waiting import gather_within
 
 BACKLOG_TIMEOUT_S = 5.0

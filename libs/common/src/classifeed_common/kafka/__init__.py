@@ -27,22 +27,13 @@ from classifeed_common.kafka.records import (
 )
 from classifeed_common.kafka.table_positions import TablePositions
 from classifeed_common.kafka.topics import (
-    FEEDS_OFFER_REQUESTS,
-    FEEDS_OFFER_RESULTS,
-    INDEX_SHARDS,
-    OFFERS_CHANGED,
     Topic,
     dlq,
-    index_documents,
 )
 from classifeed_common.kafka.traces import trace_of
 
 __all__ = [
-    "FEEDS_OFFER_REQUESTS",
-    "FEEDS_OFFER_RESULTS",
-    "INDEX_SHARDS",
     "MAX_MESSAGE_BYTES",
-    "OFFERS_CHANGED",
     "TYPE_HEADER",
     "Cluster",
     "DeadLetters",
@@ -63,7 +54,6 @@ __all__ = [
     "decode_all",
     "dlq",
     "ensure_topics",
-    "index_documents",
     "message_of",
     "trace_context",
     "trace_headers",

@@ -9,12 +9,12 @@ from typing import Final, TypeVar
 
 import structlog
 
-from classifeed_common import metrics
 from classifeed_common.db import is_passing_fault
 from classifeed_common.errors import DomainError, Unavailable, name_fault
-from classifeed_common.fault_log import log_fault
 from classifeed_common.kafka.positions import LogLost, ZombieConsumer
 from classifeed_common.kafka.reader import PartitionReader
+from classifeed_common.telemetry import metrics
+from classifeed_common.telemetry.fault_log import log_fault
 
 _log = structlog.get_logger(__name__)
 

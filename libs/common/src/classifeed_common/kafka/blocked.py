@@ -9,11 +9,11 @@ from typing import Final
 
 import structlog
 
-from classifeed_common import metrics
-from classifeed_common.fault_log import log_fault
 from classifeed_common.kafka.attempts import FIRST_PAUSE_S, describe
 from classifeed_common.kafka.positions import GroupPartition
 from classifeed_common.kafka.records import Record
+from classifeed_common.telemetry import metrics
+from classifeed_common.telemetry.fault_log import log_fault
 
 _log = structlog.get_logger(__name__)
 

@@ -15,7 +15,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from classifeed_common.errors import FailedPrecondition, Unavailable
 from classifeed_common.kafka.records import CLIENT_CONFIG, KAFKA_UNAVAILABLE
-from classifeed_common.kafka.topics import Topic, declared, dlq
+from classifeed_common.kafka.topics import Topic
 
 K = TypeVar("K")
 
@@ -172,20 +172,19 @@ class Cluster:
         return Unavailable(KAFKA_UNAVAILABLE, f"Kafka at {self._bootstrap}: {error.args[0].str()}")
 
 
-async def ensure_topics(bootstrap: str, topics: Iterable[Topic | str]) -> None:
+async def ensure_topics(bootstrap: str, topics: Iterable[Topic]) -> None:
     """Create the topics that are missing, each with its dead letter topic. Idempotent; for the migrate step.
 
     Args:
         bootstrap: addresses of brokers, comma separated.
-        topics: declarations, or names that the table of topics declares.
+        topics: declarations.
 
     Raises:
         FailedPrecondition: a topic exists with other partitions than declared.
         Unavailable: the brokers did not answer.
-        KeyError: a name that is declared nowhere.
     """
-    wanted = [declared(topic) if isinstance(topic, str) else topic for topic in topics]
-    letters = [declared(dlq(topic.name)) for topic in wanted]
+    wanted = list(topics)
+    letters = [topic.dead_letters for topic in wanted]
     await Cluster(bootstrap, client_id="ensure-topics").ensure([*wanted, *letters])
 
 

@@ -17,7 +17,6 @@ from typing import Final, Generic, TypeVar
 
 import structlog
 
-from classifeed_common import metrics
 from classifeed_common.kafka.attempts import Abandoned, Attempts, is_of_the_surroundings
 from classifeed_common.kafka.blocked import BlockedPartitions
 from classifeed_common.kafka.cluster import Cluster
@@ -37,6 +36,7 @@ from classifeed_common.kafka.positions import (
 from classifeed_common.kafka.reader import PartitionReader
 from classifeed_common.kafka.records import Record
 from classifeed_common.kafka.takeover import Takeover
+from classifeed_common.telemetry import metrics
 
 _log = structlog.get_logger(__name__)
 

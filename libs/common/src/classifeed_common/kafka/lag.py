@@ -7,10 +7,10 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from classifeed_common import metrics
 from classifeed_common.errors import Unavailable
 from classifeed_common.kafka.cluster import Cluster
 from classifeed_common.kafka.positions import GroupPartition, Position
+from classifeed_common.telemetry import metrics
 
 _EVERY_S: Final = 5.0
 

@@ -20,10 +20,10 @@ from typing import Any, Final
 import structlog
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from classifeed_common import metrics
 from classifeed_common.errors import InvalidArgument, Unavailable
 from classifeed_common.kafka.probe import are_brokers_reachable
 from classifeed_common.kafka.records import CLIENT_CONFIG, KAFKA_UNAVAILABLE, MAX_MESSAGE_BYTES, Message
+from classifeed_common.telemetry import metrics
 
 _log = structlog.get_logger(__name__)
 

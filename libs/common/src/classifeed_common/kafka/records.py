@@ -13,7 +13,7 @@ from typing import Final
 from google.protobuf.message import Message as ProtobufMessage
 from opentelemetry.context import Context
 
-from classifeed_common.telemetry import context_of, kept_trace
+from classifeed_common.telemetry.tracing import context_of, kept_trace
 
 TYPE_HEADER: Final = "type"
 TRACEPARENT_HEADER: Final = "traceparent"

@@ -8,9 +8,9 @@ from typing import Any
 
 import structlog
 
-from classifeed_common import metrics
 from classifeed_common.db import Database, Tx, load_queries
 from classifeed_common.kafka.positions import GroupPartition, LogLost, Position, ZombieConsumer
+from classifeed_common.telemetry import metrics
 
 _SQL = load_queries(__package__)
 _LOAD = _SQL["load_positions"]

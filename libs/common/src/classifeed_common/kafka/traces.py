@@ -12,7 +12,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
 from classifeed_common.kafka.records import TRACEPARENT_HEADER, Record, trace_context
-from classifeed_common.telemetry import entered, is_traced
+from classifeed_common.telemetry.tracing import entered, is_traced
 
 _tracer = trace.get_tracer("classifeed_common.kafka")
 _handling: ContextVar[Mapping[bytes, Context]] = ContextVar("handled_traces")

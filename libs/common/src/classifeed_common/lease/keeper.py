@@ -10,8 +10,8 @@ from functools import partial
 import structlog
 
 from classifeed_common.db import load_queries
-from classifeed_common.fault_log import log_fault
 from classifeed_common.lease.leases import Lease, Leases
+from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.waiting import wait_for_event
 
 _QUERIES = load_queries("classifeed_common.lease")

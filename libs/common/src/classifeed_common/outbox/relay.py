@@ -10,13 +10,13 @@ from typing import Any, Final
 import structlog
 
 from classifeed_common.db import Database, load_queries
-from classifeed_common.fault_log import log_fault
 from classifeed_common.kafka.producer import KafkaProducer
 from classifeed_common.kafka.records import Message
 from classifeed_common.lease import Lease, LeaseLost, Leases
-from classifeed_common.metrics import OUTBOX_OLDEST_AGE, OUTBOX_SENT
 from classifeed_common.outbox.cursor import OutboxCursor
 from classifeed_common.outbox.outbox import Outbox
+from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_common.telemetry.metrics import OUTBOX_OLDEST_AGE, OUTBOX_SENT
 from classifeed_common.waiting import wait_for_event
 
 _log = structlog.get_logger(__name__)

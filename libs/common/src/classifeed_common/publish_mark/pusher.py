@@ -11,11 +11,11 @@ import structlog
 
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import DomainError
-from classifeed_common.fault_log import log_fault
 from classifeed_common.lease import Lease, LeaseKeeper, LeaseLost, Leases
-from classifeed_common.metrics import PUBLISHED
 from classifeed_common.publish_mark.cursor import DueCursor
 from classifeed_common.publish_mark.refusals import Refusals
+from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_common.telemetry.metrics import PUBLISHED
 from classifeed_common.waiting import wait_for_event
 
 Row = tuple[Any, ...]

@@ -18,7 +18,7 @@ from classifeed_common.rpc.call import REQUEST_ID_KEY, Peer, bounded_timeout_s, 
 from classifeed_common.rpc.contracts import list_methods
 from classifeed_common.rpc.keepalive import KEEPALIVE
 from classifeed_common.rpc.server import MAX_MESSAGE_BYTES
-from classifeed_common.telemetry import CallSpan, client_span
+from classifeed_common.telemetry.tracing import CallSpan, client_span
 
 DEFAULT_TIMEOUT_S: Final = 10.0
 _LONGEST_PAUSE_MS: Final = 2_000

@@ -16,10 +16,10 @@ from classifeed_common.errors import (
     Unavailable,
     Unimplemented,
 )
-from classifeed_common.fault_log import log_fault
 from classifeed_common.ids import new_incident
 from classifeed_common.rpc.call import current_call, remaining_s
 from classifeed_common.rpc.status import deadline_exceeded, from_upstream
+from classifeed_common.telemetry.fault_log import log_fault
 
 _log = structlog.get_logger("rpc")
 # What a status that no service of ours has sent is called: gRPC's own word about a connection.

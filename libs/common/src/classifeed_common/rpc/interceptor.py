@@ -22,14 +22,14 @@ import structlog
 from classifeed_common.auth.policy import Policy
 from classifeed_common.auth.tickets import KeyStore, Ticket
 from classifeed_common.errors import Unauthenticated, Unavailable
-from classifeed_common.logging import RPC_AUDIT
-from classifeed_common.metrics import RPC_SERVER_ACTIVE, RPC_SERVER_DURATION
 from classifeed_common.rpc.call import REQUEST_ID_KEY, enter_call
 from classifeed_common.rpc.faults import explain
 from classifeed_common.rpc.status import DETAILS_KEY, to_status
 from classifeed_common.rpc.texts import receive_with
 from classifeed_common.rpc.validation import check_received, check_requests
-from classifeed_common.telemetry import server_span
+from classifeed_common.telemetry.logging import RPC_AUDIT
+from classifeed_common.telemetry.metrics import RPC_SERVER_ACTIVE, RPC_SERVER_DURATION
+from classifeed_common.telemetry.tracing import server_span
 
 _UNSIGNED = "-"
 _audit = structlog.get_logger(RPC_AUDIT)

@@ -55,7 +55,7 @@ class Servicer:
 
 def build_server(
     settings: ServiceSettings,
-    policy: Policy | None = None,
+    policy: Policy,
     *,
     keys: KeyStore | None = None,
     is_started: Callable[[], bool] = lambda: True,
@@ -64,13 +64,11 @@ def build_server(
 
     Args:
         settings: names the service (the tickets' audience) and its folder of keys.
-        policy: who may call what; the table of the repository unless given.
+        policy: who may call what.
         keys: verifies tickets; unless given, the keys of `settings.keys_dir`; neither: callers are not asked.
         is_started: whether the servicers have what they work with; until then calls are Unavailable.
     """
     if keys is None and settings.keys_dir is not None:
         keys = KeyStore(settings.keys_dir)
-    interceptor = CallInterceptor(
-        audience=settings.service_name(), keys=keys, policy=policy or Policy(), is_started=is_started
-    )
+    interceptor = CallInterceptor(audience=settings.service_name(), keys=keys, policy=policy, is_started=is_started)
     return grpc.aio.server(interceptors=(interceptor,), options=OPTIONS)

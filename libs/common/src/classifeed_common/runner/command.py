@@ -17,15 +17,15 @@ from typing import NoReturn, TypeVar
 import structlog
 
 from classifeed_common.errors import name_fault
-from classifeed_common.fault_log import log_fault
-from classifeed_common.log_files import RotatedFile
-from classifeed_common.log_rotation import Rotation
-from classifeed_common.logging import configure_logging
-from classifeed_common.metric_file import MetricFile
 from classifeed_common.runner.listening import ListenError, StartError, say
 from classifeed_common.runner.service import SERVE, ServiceRunner
 from classifeed_common.settings import ServiceSettings, describe_settings, load_settings
-from classifeed_common.telemetry import Tracing, TracingSettingsError, configure_tracing
+from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_common.telemetry.log_files import RotatedFile
+from classifeed_common.telemetry.log_rotation import Rotation
+from classifeed_common.telemetry.logging import configure_logging
+from classifeed_common.telemetry.metric_file import MetricFile
+from classifeed_common.telemetry.tracing import Tracing, TracingSettingsError, configure_tracing
 
 SettingsT = TypeVar("SettingsT", bound=ServiceSettings)
 

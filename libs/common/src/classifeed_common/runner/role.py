@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import structlog
 
-from classifeed_common.fault_log import log_fault
-from classifeed_common.metrics import ROLE_FAILURES
+from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_common.telemetry.metrics import ROLE_FAILURES
 
 _log = structlog.get_logger("runner")
 

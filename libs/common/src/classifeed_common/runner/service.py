@@ -51,7 +51,7 @@ class ServiceRunner:
         on_start: opens pools and producers; a failure ends the process.
         on_stop: closes them; called even when `on_start` failed half-way.
         routes: HTTP routes besides the standard ones, which they win over; without `serve` they are left out.
-        policy: who may call what; the table of the repository unless given.
+        policy: who may call what.
         keys: verifies tickets; unless given, those of `settings.keys_dir`.
     """
 
@@ -67,7 +67,7 @@ class ServiceRunner:
         on_start: Callable[[], Coroutine[Any, Any, None]] = _nothing,
         on_stop: Callable[[], Coroutine[Any, Any, None]] = _nothing,
         routes: Sequence[BaseRoute] = (),
-        policy: Policy | None = None,
+        policy: Policy,
         keys: KeyStore | None = None,
     ) -> None:
         names = [role.name for role in roles]

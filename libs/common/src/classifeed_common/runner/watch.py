@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import structlog
 
 from classifeed_common.db import is_passing_fault
-from classifeed_common.fault_log import log_fault
+from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.waiting import wait_for_event
 
 _log = structlog.get_logger("runner")

@@ -12,11 +12,12 @@ import pytest
 import pytest_asyncio
 from pydantic_settings import SettingsConfigDict
 
-from classifeed_common.auth import POLICY, KeyStore, Policy, write_keys
+from classifeed_common.auth import KeyStore, Policy, write_keys
 from classifeed_common.auth.policy import OPERATOR
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.rpc.server import Servicer, build_server
 from classifeed_common.settings import ServiceSettings
+from classifeed_domain.policy import CALLERS, POLICY
 
 StartServer = Callable[..., Awaitable[str]]
 OpenChannel = Callable[..., grpc.aio.Channel]
@@ -43,7 +44,7 @@ def socket_dir() -> Iterator[Path]:
 def keys(tmp_path: Path) -> KeyStore:
     """Fresh keys of every caller in the policy table."""
     folder = tmp_path / "keys"
-    write_keys(folder, sorted({OPERATOR, "api", "processor", "receiver"}.union(*POLICY.values())))
+    write_keys(folder, sorted({OPERATOR, "api", "processor", "receiver"}.union(*CALLERS.values())))
     return KeyStore(folder)
 
 
@@ -53,7 +54,7 @@ async def rpc_server(keys: KeyStore, socket_dir: Path) -> AsyncIterator[StartSer
     servers: list[grpc.aio.Server] = []
 
     async def start(service: str, *servicers: Servicer, policy: Policy | None = None) -> str:
-        server = build_server(settings_for(service), policy, keys=keys)
+        server = build_server(settings_for(service), policy or POLICY, keys=keys)
         for servicer in servicers:
             servicer.add(server)
         target = f"unix:{socket_dir}/{len(servers)}"

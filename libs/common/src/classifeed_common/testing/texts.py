@@ -12,10 +12,11 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescri
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from classifeed_common.auth.policy import OPERATOR, POLICY, SERVICE
+from classifeed_common.auth.policy import OPERATOR, SERVICE
 from classifeed_common.rpc.contracts import list_methods
 from classifeed_common.rpc.status import from_rpc_error
 from classifeed_common.rpc.texts import is_left_to_service
+from classifeed_domain.policy import POLICY
 
 TEXT: Final = "a\0b"
 _CALL_LIMIT_S: Final = 60.0
@@ -110,7 +111,7 @@ async def check_that_nul_is_refused(
     assert {method.containing_service.full_name for _, method in methods} == set(services)
     wrong = []
     for name, method in methods:
-        channel = channels[OPERATOR if OPERATOR in POLICY[name] else SERVICE]
+        channel = channels[OPERATOR if OPERATOR in POLICY.callers_of(name) else SERVICE]
         for path, request in list_texts(method.input_type, is_left_to_service):
             found = await _refusal_of(channel, name, method, request)
             if found != (grpc.StatusCode.INVALID_ARGUMENT, [path]):

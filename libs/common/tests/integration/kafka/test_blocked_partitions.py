@@ -8,10 +8,10 @@ import pytest
 from confluent_kafka import Producer
 from prometheus_client import REGISTRY
 
-from classifeed_common import metrics
 from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import DeadLetters, Message, Poison, dlq
 from classifeed_common.kafka import blocked as blocked_module
+from classifeed_common.telemetry import metrics
 
 pytestmark = pytest.mark.kafka
 

@@ -39,11 +39,6 @@ async def test_another_number_of_partitions_is_told_not_changed(kafka, cluster, 
     assert (await cluster.topics([name]))[name].partitions == 3
 
 
-async def test_an_undeclared_name_is_refused(kafka):
-    with pytest.raises(KeyError, match="declared nowhere"):
-        await ensure_topics(kafka.bootstrap, ["nobody.knows.v1"])
-
-
 async def test_a_topic_made_again_has_another_id(cluster, kafka, name):
     await cluster.ensure([Topic(name, 1, 60_000)])
     first = (await cluster.topics([name]))[name].topic_id

@@ -10,10 +10,10 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions
 
-from classifeed_common import metrics
 from classifeed_common.kafka import KafkaProducer, Message, TablePositions, light_first
 from classifeed_common.kafka import consumer as consumer_module
 from classifeed_common.kafka.reader import PartitionReader
+from classifeed_common.telemetry import metrics
 
 pytestmark = pytest.mark.kafka
 

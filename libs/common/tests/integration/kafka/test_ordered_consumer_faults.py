@@ -6,7 +6,6 @@ import asyncio
 
 import pytest
 
-from classifeed_common import metrics
 from classifeed_common.kafka import (
     DeadLetters,
     OffsetOutsideLog,
@@ -19,6 +18,7 @@ from classifeed_common.kafka import (
 )
 from classifeed_common.kafka import consumer as consumer_module
 from classifeed_common.kafka.reader import PartitionReader
+from classifeed_common.telemetry import metrics
 
 pytestmark = pytest.mark.kafka
 

@@ -12,7 +12,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from classifeed_common.db import Tx
-from classifeed_common.telemetry import kept_trace
+from classifeed_common.telemetry.tracing import kept_trace
 from classifeed_jobs.enqueue.insert import trace_of
 from classifeed_jobs.model.job import JobRequest
 from classifeed_jobs.server_time import server_time

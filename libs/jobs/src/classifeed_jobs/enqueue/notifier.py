@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import structlog
 
 from classifeed_common.db import Database, Tx
-from classifeed_common.fault_log import log_fault
+from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.schema.promotion import notify_queues
 
 _log = structlog.get_logger("classifeed_jobs.enqueue.notifier")

@@ -11,7 +11,7 @@ from typing import Final
 import structlog
 
 from classifeed_common.db import Database, load_queries
-from classifeed_common.fault_log import log_fault
+from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.maintenance.retention import Archive, Retention
 from classifeed_jobs.metrics import JOBS, OLDEST, SCHEDULE_AGE, WORKERS
 from classifeed_jobs.pacing import Pace

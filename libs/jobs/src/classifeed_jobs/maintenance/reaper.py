@@ -10,7 +10,7 @@ from uuid import UUID
 import structlog
 
 from classifeed_common.db import Database, Tx, load_queries
-from classifeed_common.fault_log import log_fault
+from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.waiting import wait_for_event
 from classifeed_jobs.claim.claim import LOST, Ended, Ending
 from classifeed_jobs.claim.finish import end_claims

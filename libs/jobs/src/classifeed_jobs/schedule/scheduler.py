@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from classifeed_common.db import Database, Tx, load_queries
-from classifeed_common.fault_log import log_fault
+from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.waiting import wait_for_event
 from classifeed_jobs.enqueue.store import JobStore
 from classifeed_jobs.model.job import JobRequest

@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 
 from classifeed_common.db import Database, is_passing_fault
-from classifeed_common.fault_log import log_fault
+from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.claim.claim import FAILED, KEPT, ClaimKey, Ending
 from classifeed_jobs.claim.finish import end_claims, finish_claims
 from classifeed_jobs.enqueue.notifier import Waker

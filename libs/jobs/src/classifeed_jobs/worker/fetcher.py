@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 import structlog
 
 from classifeed_common.db import Tx
-from classifeed_common.fault_log import log_fault
+from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.claim.claim import Claim
 from classifeed_jobs.claim.delayed import DueLooks
 from classifeed_jobs.claim.fetch import ClaimAnswer, Turn, claim_jobs

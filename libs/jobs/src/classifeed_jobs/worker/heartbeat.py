@@ -9,7 +9,7 @@ from uuid import UUID
 import structlog
 
 from classifeed_common.db import Tx
-from classifeed_common.fault_log import log_fault
+from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.claim.claim import RETURNED, ClaimKey, Ending
 from classifeed_jobs.claim.guard import save_progress
 from classifeed_jobs.pacing import Pace

@@ -10,7 +10,7 @@ import psycopg
 import structlog
 
 from classifeed_common.db import Database
-from classifeed_common.fault_log import log_fault
+from classifeed_common.telemetry.fault_log import log_fault
 
 _log = structlog.get_logger("classifeed_jobs.worker.listener")
 

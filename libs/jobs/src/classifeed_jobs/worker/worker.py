@@ -18,8 +18,8 @@ from opentelemetry.trace import SpanKind
 from opentelemetry.util.types import AttributeValue
 
 from classifeed_common.db import Database
-from classifeed_common.fault_log import log_fault
-from classifeed_common.telemetry import context_of
+from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_common.telemetry.tracing import context_of
 from classifeed_jobs.claim.claim import RETURNED, Claim, ClaimKey, Ending
 from classifeed_jobs.claim.shares import HeldSlots, Slots
 from classifeed_jobs.enqueue.notifier import Waker

@@ -14,8 +14,8 @@ from classifeed.feeds.v1.task_pb2 import (
     Task,
 )
 from classifeed.offers.v1.offer_pb2 import OFFER_STATUS_REMOVED, Offer
-from classifeed_api.domain.explanation.facts import Look
 from classifeed_api.domain.unknown import UNKNOWN, Unknown
+from classifeed_api.explain.facts import Look
 
 # A file is read for each look, so older loads are not looked through without end.
 _OLDER_LOOKS: Final = 3

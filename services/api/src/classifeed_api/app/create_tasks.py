@@ -12,8 +12,8 @@ from classifeed_api.domain.feeds import FeedDeletion
 from classifeed_api.domain.uploads import Upload
 from classifeed_api.store import task_line, uploads
 from classifeed_common.db import Database
-from classifeed_common.fault_log import log_fault
-from classifeed_common.telemetry import entered
+from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_common.telemetry.tracing import entered
 
 log = structlog.get_logger(__name__)
 

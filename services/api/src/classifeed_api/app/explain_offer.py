@@ -20,16 +20,16 @@ from classifeed_api.clients.asking import ask
 from classifeed_api.clients.loads import LoadsClient
 from classifeed_api.clients.offers import OffersClient
 from classifeed_api.clients.searcher import SearcherClient
-from classifeed_api.domain.explanation.explain import explain
-from classifeed_api.domain.explanation.facts import Facts, Link, Look, Source
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.domain.unknown import UNKNOWN, Unknown
+from classifeed_api.explain.explain import explain
+from classifeed_api.explain.facts import Facts, Link, Look, Source
 from classifeed_api.store import feeds, uploads
 from classifeed_common.clock import Clock, SystemClock
 from classifeed_common.db import Database, Tx, is_passing_fault
 from classifeed_common.errors import Unavailable
-from classifeed_common.offer_names import OfferName
 from classifeed_common.rpc.call import remaining_s
+from classifeed_domain.offer_names import OfferName
 
 _log = structlog.get_logger(__name__)
 Row = TypeVar("Row")

@@ -13,7 +13,7 @@ from classifeed_api.domain.feeds import Feed
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.store import feeds
 from classifeed_common.db import Database
-from classifeed_common.fault_log import log_fault
+from classifeed_common.telemetry.fault_log import log_fault
 
 log = structlog.get_logger(__name__)
 

@@ -14,7 +14,7 @@ from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.metrics import LOST_SOURCES
 from classifeed_api.store import feeds
 from classifeed_common.db import Database
-from classifeed_common.namespace_names import parse_namespace
+from classifeed_domain.namespace_names import parse_namespace
 
 _SLICE: Final = 500
 _NAMED: Final = 5

@@ -16,8 +16,8 @@ from classifeed.feeds.v1.task_service_pb2 import (
 )
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
 from classifeed_api.clients.asking import ask
-from classifeed_api.domain.explanation.facts import Look
 from classifeed_api.domain.unknown import UNKNOWN, Unknown
+from classifeed_api.explain.facts import Look
 
 _NEWEST: Final = 20
 

@@ -9,7 +9,7 @@ from classifeed.offers.v1.offer_service_pb2 import GetOfferRequest
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub
 from classifeed_api.clients.asking import ask
 from classifeed_api.domain.unknown import Unknown
-from classifeed_common.offer_names import OfferName
+from classifeed_domain.offer_names import OfferName
 
 
 class OffersClient:

@@ -8,7 +8,7 @@ from classifeed.search.v1.search_service_pb2 import GetDocumentRequest, Hit
 from classifeed.search.v1.search_service_pb2_grpc import SearchServiceStub
 from classifeed_api.clients.asking import ask
 from classifeed_api.domain.unknown import Unknown
-from classifeed_common.offer_names import DOCUMENT_CLIENT, OfferName
+from classifeed_domain.offer_names import DOCUMENT_CLIENT, OfferName
 
 
 class SearcherClient:

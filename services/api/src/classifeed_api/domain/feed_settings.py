@@ -10,9 +10,9 @@ from google.protobuf.field_mask_pb2 import FieldMask
 
 from classifeed.feeds.v1.feed_pb2 import FeedSettings
 from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE, LOAD_MODE_REPLACE
-from classifeed_common.currencies import CURRENCY_CODES
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.fetch import FetchFailed, check_url
+from classifeed_domain.currencies import CURRENCY_CODES
 
 ALL: Final = ("settings",)
 MASK_PATHS: Final = (

@@ -6,7 +6,7 @@ import re
 from typing import Final, NamedTuple, Self
 
 from classifeed_common.errors import FieldViolation, InvalidArgument
-from classifeed_common.namespace_names import namespace_name
+from classifeed_domain.namespace_names import namespace_name
 
 DEFAULT_NAMESPACE: Final = "default"
 _RESERVED: Final = re.compile(r"manual|parsed\..*")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from classifeed.feeds.v1.explanation_pb2 import ExplainOfferRequest, OfferExplanation
 from classifeed_api.rpc.methods import Context, Methods
 from classifeed_common.errors import FieldViolation, InvalidArgument
-from classifeed_common.offer_names import OfferName
+from classifeed_domain.offer_names import OfferName
 
 
 class ExplainMethods(Methods):

@@ -16,7 +16,7 @@ from classifeed_api.rpc.upload_pieces import pieces_of
 from classifeed_api.store import uploads
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
 from classifeed_common.spool import run_folder
-from classifeed_common.telemetry import describe_span
+from classifeed_common.telemetry.tracing import describe_span
 
 
 class UploadMethods(Methods):

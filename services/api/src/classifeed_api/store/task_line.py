@@ -15,7 +15,7 @@ from classifeed_api.domain.feeds import FeedDeletion
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.domain.uploads import Upload
 from classifeed_common.db import Tx, load_queries
-from classifeed_common.telemetry import context_of, kept_trace
+from classifeed_common.telemetry.tracing import context_of, kept_trace
 
 SQL = load_queries(__package__, "task_line.sql")
 

@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 
 from classifeed_api.domain.uploads import NewUpload, Upload
 from classifeed_common.db import Tx, load_queries
-from classifeed_common.telemetry import kept_trace
+from classifeed_common.telemetry.tracing import kept_trace
 
 SQL = load_queries(__package__, "uploads.sql")
 

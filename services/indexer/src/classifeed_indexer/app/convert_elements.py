@@ -10,9 +10,10 @@ from opentelemetry.context import Context
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed_common.clock import Clock
-from classifeed_common.kafka import MAX_MESSAGE_BYTES, Message, index_documents, message_of
+from classifeed_common.kafka import MAX_MESSAGE_BYTES, Message, message_of
 from classifeed_common.lease import Lease
 from classifeed_common.turns import Turns
+from classifeed_domain.topics import index_documents
 from classifeed_indexer.clients.receiver import Element, Failure, Place, Receiver
 from classifeed_indexer.domain.conversion import Converter, Unconvertible
 

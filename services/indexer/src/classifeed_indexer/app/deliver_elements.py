@@ -12,10 +12,10 @@ import structlog
 from classifeed_common.clock import Clock
 from classifeed_common.db import is_passing_fault
 from classifeed_common.errors import DomainError, FailedPrecondition
-from classifeed_common.fault_log import log_fault
 from classifeed_common.kafka import Message
 from classifeed_common.lease import Lease
-from classifeed_common.telemetry import queue_spans
+from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_common.telemetry.tracing import queue_spans
 from classifeed_indexer.app.convert_elements import ElementConverter
 from classifeed_indexer.app.reposition_shard import lost_queue, reposition_shard
 from classifeed_indexer.clients.receiver import Elements, Receiver

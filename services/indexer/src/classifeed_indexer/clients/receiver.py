@@ -25,7 +25,7 @@ from classifeed.documents.v1.schema_service_pb2 import GetSchemaRequest
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceStub
 from classifeed_common.errors import NotFound
 from classifeed_common.rpc.status import from_rpc_error
-from classifeed_common.telemetry import untraced
+from classifeed_common.telemetry.tracing import untraced
 from classifeed_indexer.domain.refilling import RefillStep, RegistryPosition
 from classifeed_indexer.domain.shards import ShardQueue
 

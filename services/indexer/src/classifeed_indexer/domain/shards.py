@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_EMERGENCY, INDEX_QUEUE_MAIN
-from classifeed_common.document_shards import SHARDS
+from classifeed_domain.document_shards import SHARDS
 
 MAIN: Final = int(INDEX_QUEUE_MAIN)
 EMERGENCY: Final = int(INDEX_QUEUE_EMERGENCY)

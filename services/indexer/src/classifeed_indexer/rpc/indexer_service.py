@@ -17,8 +17,8 @@ from classifeed.documents.v1.indexer_service_pb2 import (
     ShardStatus,
 )
 from classifeed.documents.v1.indexer_service_pb2_grpc import IndexerServiceServicer
-from classifeed_common.document_shards import SHARDS
 from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_domain.document_shards import SHARDS
 from classifeed_indexer.store.offsets import Offsets
 from classifeed_indexer.store.refills import Refill
 

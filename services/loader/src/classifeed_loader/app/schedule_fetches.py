@@ -9,8 +9,8 @@ from typing import Final
 import structlog
 
 from classifeed_common.db import Database
-from classifeed_common.fault_log import log_fault
 from classifeed_common.lease import Lease, LeaseKeeper, Leases
+from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs import JobStore
 from classifeed_loader.app.queue_fetches import SCHEDULED_PRIORITY, queue_fetches
 from classifeed_loader.store import queueing

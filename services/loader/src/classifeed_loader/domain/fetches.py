@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from classifeed_common.fetch import check_url
-from classifeed_common.namespace_names import parse_numbered
+from classifeed_domain.namespace_names import parse_numbered
 
 NOT_MODIFIED: Final = 304
 

@@ -23,8 +23,8 @@ from classifeed.feeds.v1.feed_source_service_pb2 import (
 from classifeed.feeds.v1.feed_source_service_pb2_grpc import FeedSourceServiceServicer
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
-from classifeed_common.namespace_names import namespace_name, parse_namespace
 from classifeed_common.rpc.call import remaining_s
+from classifeed_domain.namespace_names import namespace_name, parse_namespace
 from classifeed_jobs import JobStore
 from classifeed_loader.app.run_source import run_source
 from classifeed_loader.domain.fetches import FetchKey

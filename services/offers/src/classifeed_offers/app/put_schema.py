@@ -9,7 +9,7 @@ from typing import Final, Protocol
 import structlog
 
 from classifeed.documents.v1.schema_pb2 import Schema
-from classifeed_common.fault_log import log_fault
+from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.waiting import wait_for_event
 from classifeed_offers.domain.documents import schema
 

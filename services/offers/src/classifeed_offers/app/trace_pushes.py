@@ -10,7 +10,7 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Span
 
-from classifeed_common.telemetry import (
+from classifeed_common.telemetry.tracing import (
     context_of,
     describe_span,
     entered,

@@ -18,7 +18,6 @@ from classifeed.feeds.v1.offer_results_pb2 import (
 )
 from classifeed_common.db import Database, Tx
 from classifeed_common.kafka import (
-    FEEDS_OFFER_RESULTS,
     GroupPartition,
     Message,
     Position,
@@ -29,7 +28,8 @@ from classifeed_common.kafka import (
     trace_of,
 )
 from classifeed_common.outbox import Outbox
-from classifeed_common.telemetry import describe_span
+from classifeed_common.telemetry.tracing import describe_span
+from classifeed_domain.topics import FEEDS_OFFER_RESULTS
 from classifeed_offers.app.apply_requests import NO_TRACES, Sweeps, apply_requests
 from classifeed_offers.consumers.decode import decode_request, fault_of_address, parse_request
 from classifeed_offers.domain.admission import RunKey, run_key_of

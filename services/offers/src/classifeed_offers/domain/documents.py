@@ -28,7 +28,7 @@ from classifeed.documents.v1.schema_pb2 import (
     Schema,
 )
 from classifeed.offers.v1.offer_pb2 import OfferContent
-from classifeed_common.offer_names import CHANGE_TIME_FIELD, DOCUMENT_CLIENT, OfferName
+from classifeed_domain.offer_names import CHANGE_TIME_FIELD, DOCUMENT_CLIENT, OfferName
 from classifeed_offers.domain.offers import Status
 
 CLIENT: Final = DOCUMENT_CLIENT

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from classifeed.feeds.v1.offer_results_pb2 import TaskEndResult
 from classifeed_common.db import Tx
-from classifeed_common.kafka import FEEDS_OFFER_RESULTS
 from classifeed_common.outbox import Outbox
+from classifeed_domain.topics import FEEDS_OFFER_RESULTS
 from classifeed_jobs import TERMINAL, Exponential, FailedJob, JobContext, JobStore, Progress, Registry
 from classifeed_offers.app.sweep_run import abandon_sweep, sweep_at_once, sweep_step
 from classifeed_offers.consumers.requests import answer_message

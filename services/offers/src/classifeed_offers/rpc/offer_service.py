@@ -24,9 +24,9 @@ from classifeed.offers.v1.offer_service_pb2 import (
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceServicer
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
-from classifeed_common.namespace_names import parse_namespace
-from classifeed_common.offer_names import OfferName
 from classifeed_common.rpc.call import remaining_s
+from classifeed_domain.namespace_names import parse_namespace
+from classifeed_domain.offer_names import OfferName
 from classifeed_offers.app.republish_offers import Republisher
 from classifeed_offers.domain.offers import Namespace, Status
 from classifeed_offers.store import publishing, reading, republishing

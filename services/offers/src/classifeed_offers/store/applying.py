@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 
 from classifeed.feeds.v1.offer_requests_pb2 import TaskEnd
 from classifeed_common.db import Tx, load_queries
-from classifeed_common.telemetry import kept_trace
+from classifeed_common.telemetry.tracing import kept_trace
 from classifeed_offers.domain.admission import BatchKey, RunKey
 from classifeed_offers.domain.offers import Change, Namespace, OfferState, Origin, Run, Status
 from classifeed_offers.store.runs import run_columns, run_values

@@ -18,9 +18,9 @@ from classifeed_common.spool import run_folder
 from classifeed_processor.app.reading_thread import ReadingThread
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.tasks import TaskKey
-from classifeed_processor.feed.limits import DEFAULT_LIMITS
 from classifeed_processor.feed.locate import Place, locate_offer
-from classifeed_processor.feed.source import ByteStream, SourceFile, open_source
+from classifeed_processor.feed.source.limits import DEFAULT_LIMITS
+from classifeed_processor.feed.source.source import ByteStream, SourceFile, open_source
 from classifeed_processor.store import reading
 
 

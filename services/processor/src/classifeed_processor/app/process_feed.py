@@ -13,7 +13,7 @@ from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_CONFIRM, RunChe
 from classifeed.feeds.v1.task_pb2 import FeedStatistics
 from classifeed_common.db import Tx
 from classifeed_common.kafka import message_of
-from classifeed_common.telemetry import describe_span
+from classifeed_common.telemetry.tracing import describe_span
 from classifeed_jobs import Fail, JobContext, Snooze
 from classifeed_processor.app.finish_task import finish_task
 from classifeed_processor.app.furthest_batch import FurthestBatch

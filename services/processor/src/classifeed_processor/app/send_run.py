@@ -17,7 +17,7 @@ from classifeed.feeds.v1.task_pb2 import TASK_STATUS_IN_PROGRESS
 from classifeed_common.blobs import BlobCorrupt, BlobMissing, BlobStore
 from classifeed_common.kafka import Message, message_of
 from classifeed_common.spool import run_folder
-from classifeed_common.telemetry import is_sampled, unrecorded
+from classifeed_common.telemetry.tracing import is_sampled, unrecorded
 from classifeed_jobs import JobContext, JobStore, Progress
 from classifeed_processor.app.furthest_batch import FurthestBatch
 from classifeed_processor.app.reading_thread import ReadingThread
@@ -28,10 +28,10 @@ from classifeed_processor.domain.statistics import add_stage
 from classifeed_processor.domain.tasks import TaskKey, TaskState
 from classifeed_processor.feed.batches import RunAddress, RunDigest, SealedBatch
 from classifeed_processor.feed.first_pass import scan_feed
-from classifeed_processor.feed.limits import DEFAULT_LIMITS
-from classifeed_processor.feed.scan import FeedScan, require_mode
+from classifeed_processor.feed.scanning.scan import FeedScan, require_mode
 from classifeed_processor.feed.second_pass import read_batches
-from classifeed_processor.feed.source import open_source
+from classifeed_processor.feed.source.limits import DEFAULT_LIMITS
+from classifeed_processor.feed.source.source import open_source
 from classifeed_processor.metrics import READ_BYTES
 from classifeed_processor.store import results, tasks
 

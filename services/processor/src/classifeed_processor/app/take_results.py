@@ -16,7 +16,7 @@ from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_CONFIRM, HOLD_D
 from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, RunCheckResult, TaskEndOutcome, TaskEndResult
 from classifeed_common.db import Tx
 from classifeed_common.enum_names import name_of
-from classifeed_common.telemetry import entered
+from classifeed_common.telemetry.tracing import entered
 from classifeed_jobs import JobStore
 from classifeed_processor.app.finish_task import begin_next, finish_task
 from classifeed_processor.app.report_load import report_held, report_offers

@@ -23,7 +23,7 @@ from classifeed_common.kafka import (
     trace_of,
     type_of,
 )
-from classifeed_common.telemetry import describe_span
+from classifeed_common.telemetry.tracing import describe_span
 from classifeed_jobs import JobStore
 from classifeed_processor.app.take_results import Answer, key_of, take_results
 from classifeed_processor.app.task_signals import TaskSignals

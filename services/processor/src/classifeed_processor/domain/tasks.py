@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from classifeed.feeds.v1 import load_pb2, task_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import HoldDecision
 from classifeed_common.errors import NotFound
-from classifeed_common.namespace_names import parse_numbered
+from classifeed_domain.namespace_names import parse_numbered
 
 MAX_LOSSES: Final = 3
 _FIRST_ASK_S: Final = 30.0

@@ -8,8 +8,8 @@ from typing import Final
 
 from classifeed.feeds.v1 import load_pb2, task_pb2
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
-from classifeed_common.currencies import CURRENCY_CODES
 from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_domain.currencies import CURRENCY_CODES
 
 _OF_A_FETCH: Final = ("feed_loader_task_id", "feed_loader_result_id")
 _OF_A_LOAD: Final = (

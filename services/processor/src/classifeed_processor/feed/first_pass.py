@@ -11,17 +11,17 @@ import contextlib
 from pathlib import Path
 
 from classifeed_processor.domain.faults import FeedFault
-from classifeed_processor.feed.content import open_content
-from classifeed_processor.feed.duplicates import IdHashes
-from classifeed_processor.feed.formats import format_named
-from classifeed_processor.feed.google.tags import UNDECLARED_PREFIX
-from classifeed_processor.feed.opening import Opening
-from classifeed_processor.feed.positions import PositionWriter
+from classifeed_processor.feed.formats.google.tags import UNDECLARED_PREFIX
+from classifeed_processor.feed.formats.registry import format_named
+from classifeed_processor.feed.formats.unknown_format import unknown_format, unknown_xml
 from classifeed_processor.feed.reading import Attempt, ContentReader, EncodingMismatch, open_attempts
-from classifeed_processor.feed.safe_parser import check_with_libxml2, disagreement
-from classifeed_processor.feed.scan import FeedScan, OtherFormat
-from classifeed_processor.feed.source import SourceFile
-from classifeed_processor.feed.unknown_format import unknown_format, unknown_xml
+from classifeed_processor.feed.scanning.duplicates import IdHashes
+from classifeed_processor.feed.scanning.safe_parser import check_with_libxml2, disagreement
+from classifeed_processor.feed.scanning.scan import FeedScan, OtherFormat
+from classifeed_processor.feed.source.content import open_content
+from classifeed_processor.feed.source.opening import Opening
+from classifeed_processor.feed.source.positions import PositionWriter
+from classifeed_processor.feed.source.source import SourceFile
 
 _SHOWN_BYTES = 4_096
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from classifeed_processor.domain.faults import FeedFault
-from classifeed_processor.feed.content import CHUNK_BYTES, open_content
-from classifeed_processor.feed.issues import EXCERPT_CHARS, excerpt_of
-from classifeed_processor.feed.opening import Opening
-from classifeed_processor.feed.positions import PositionWriter, read_positions
+from classifeed_processor.feed.mapping.issues import EXCERPT_CHARS, excerpt_of
 from classifeed_processor.feed.reading import Attempt, ContentReader, EncodingMismatch, open_attempts
-from classifeed_processor.feed.source import SourceFile
-from classifeed_processor.feed.window import SourceWindow
+from classifeed_processor.feed.source.content import CHUNK_BYTES, open_content
+from classifeed_processor.feed.source.opening import Opening
+from classifeed_processor.feed.source.positions import PositionWriter, read_positions
+from classifeed_processor.feed.source.source import SourceFile
+from classifeed_processor.feed.source.window import SourceWindow
 
 # An excerpt of characters that take four bytes each.
 _EXCERPT_BYTES = 4 * EXCERPT_CHARS

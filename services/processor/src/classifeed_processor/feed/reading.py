@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from xml.parsers import expat
 
 from classifeed_processor.domain.faults import FeedFault
-from classifeed_processor.feed.content import CHUNK_BYTES, open_content
-from classifeed_processor.feed.diagnosis import explain
-from classifeed_processor.feed.doctype import Doctype
-from classifeed_processor.feed.encoding import is_single_byte, looks_like_utf8, measure_utf8
-from classifeed_processor.feed.formats import find_format
-from classifeed_processor.feed.limits import Limits
-from classifeed_processor.feed.names import NameCount
-from classifeed_processor.feed.opening import Opening
-from classifeed_processor.feed.parsed_bytes import ParsedBytes
-from classifeed_processor.feed.positions import PositionWriter
-from classifeed_processor.feed.scan import FormatScan, IdSink
-from classifeed_processor.feed.sniff import PREFIX_BYTES, sniff, unknown_encoding
-from classifeed_processor.feed.source import ByteStream, SourceFile
-from classifeed_processor.feed.tree_scan import too_deep
+from classifeed_processor.feed.diagnosis.well_formedness import explain
+from classifeed_processor.feed.formats.registry import find_format
+from classifeed_processor.feed.formats.sniff import PREFIX_BYTES, sniff, unknown_encoding
+from classifeed_processor.feed.scanning.name_limits import NameCount
+from classifeed_processor.feed.scanning.scan import FormatScan, IdSink
+from classifeed_processor.feed.scanning.tree_scan import too_deep
+from classifeed_processor.feed.source.content import CHUNK_BYTES, open_content
+from classifeed_processor.feed.source.doctype import Doctype
+from classifeed_processor.feed.source.encoding import is_single_byte, looks_like_utf8, measure_utf8
+from classifeed_processor.feed.source.limits import Limits
+from classifeed_processor.feed.source.opening import Opening
+from classifeed_processor.feed.source.parsed_bytes import ParsedBytes
+from classifeed_processor.feed.source.positions import PositionWriter
+from classifeed_processor.feed.source.source import ByteStream, SourceFile
 
 FALLBACK_ENCODING = "cp1251"
 _AMPLIFICATION_CODE = 43

@@ -10,15 +10,15 @@ from lxml import etree
 from classifeed.feeds.v1 import load_pb2, offer_requests_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, OfferRecord
 from classifeed_processor.feed.batches import BatchFill, RunAddress, SealedBatch, content_hash, seal
-from classifeed_processor.feed.content import open_content
-from classifeed_processor.feed.formats import format_named
-from classifeed_processor.feed.issues import IssueWriter, OfferPlace
-from classifeed_processor.feed.positions import read_positions
-from classifeed_processor.feed.safe_parser import disagreement, iterate_offers, syntax_fault
-from classifeed_processor.feed.scan import FeedScan
-from classifeed_processor.feed.shape import MAX_ID_CHARS
-from classifeed_processor.feed.table_mapping import MappingOptions
-from classifeed_processor.feed.window import SourceWindow
+from classifeed_processor.feed.formats.registry import format_named
+from classifeed_processor.feed.mapping.issues import IssueWriter, OfferPlace
+from classifeed_processor.feed.mapping.table_mapping import MappingOptions
+from classifeed_processor.feed.scanning.safe_parser import disagreement, iterate_offers, syntax_fault
+from classifeed_processor.feed.scanning.scan import FeedScan
+from classifeed_processor.feed.scanning.shape import MAX_ID_CHARS
+from classifeed_processor.feed.source.content import open_content
+from classifeed_processor.feed.source.positions import read_positions
+from classifeed_processor.feed.source.window import SourceWindow
 
 # What offers without a usable id, and duplicates, are called: this and their position.
 STAND_IN = "record:"

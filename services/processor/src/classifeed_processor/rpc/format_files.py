@@ -14,8 +14,8 @@ from classifeed.feeds.v1.format_pb2 import (
     ListFormatsResponse,
 )
 from classifeed_common.errors import NotFound
-from classifeed_processor.feed.format import Format
-from classifeed_processor.feed.formats import FORMATS, format_named
+from classifeed_processor.feed.formats.format import Format
+from classifeed_processor.feed.formats.registry import FORMATS, format_named
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _KIND_NAMES: Final = {

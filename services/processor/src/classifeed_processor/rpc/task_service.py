@@ -32,9 +32,9 @@ from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceServicer
 from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import FieldViolation, InvalidArgument
-from classifeed_common.namespace_names import parse_namespace
 from classifeed_common.rpc.call import remaining_s
-from classifeed_common.telemetry import describe_span
+from classifeed_common.telemetry.tracing import describe_span
+from classifeed_domain.namespace_names import parse_namespace
 from classifeed_jobs import JobStore
 from classifeed_processor.app.cancel_task import cancel_task
 from classifeed_processor.app.create_task import create_task, keep_source

@@ -12,7 +12,7 @@ from typing import Final
 import structlog
 
 from classifeed_common.db import is_passing_fault
-from classifeed_common.fault_log import log_fault
+from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_receiver.domain.documents import NewDocument, Outcome, Place, Retry
 
 _log = structlog.get_logger(__name__)

@@ -9,7 +9,7 @@ from typing import Final
 import structlog
 
 from classifeed_common.db import Database, is_passing_fault
-from classifeed_common.fault_log import log_fault
+from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.waiting import wait_for_event
 from classifeed_receiver.store import queues
 

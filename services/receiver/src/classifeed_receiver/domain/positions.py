@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from classifeed_common.document_shards import hashes_of
+from classifeed_domain.document_shards import hashes_of
 
 
 class RegistryPosition(NamedTuple):

@@ -18,8 +18,8 @@ from classifeed.documents.v1.document_pb2 import (
     Value,
 )
 from classifeed.documents.v1.schema_pb2 import FieldSchema, FieldType
-from classifeed_common.document_shards import hash_of
 from classifeed_common.errors import FieldViolation
+from classifeed_domain.document_shards import hash_of
 from classifeed_receiver.domain.documents import EpochTooOld, Freshness, Invalid, NewDocument, Status
 from classifeed_receiver.domain.schemas import Epoch, Epochs, EpochState
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from classifeed_common.db import Tx, load_queries
-from classifeed_common.document_shards import hashes_of
+from classifeed_domain.document_shards import hashes_of
 from classifeed_receiver.domain.cursors import ShardEnds, ShardKey
 from classifeed_receiver.domain.positions import RegistryPosition
 from classifeed_receiver.store.arrays import array_of

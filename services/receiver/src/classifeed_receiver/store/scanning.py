@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from classifeed_common.db import Tx, load_queries
-from classifeed_common.document_shards import hashes_of
+from classifeed_domain.document_shards import hashes_of
 from classifeed_receiver.domain.positions import RegistryPosition
 
 SQL: Final = load_queries(__package__, "scanning.sql")

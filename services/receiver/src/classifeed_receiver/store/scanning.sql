@@ -15,7 +15,7 @@ SELECT hash, pk, compression, document
  ORDER BY hash, pk
 
 -- name: sum_digests
--- Digests of the live documents of some shards; the arithmetic is that of classifeed_common.document_digest, step by step.
+-- Digests of the live documents of some shards; the arithmetic is that of classifeed_domain.document_digest, step by step.
 -- OFFSET 0 keeps the steps apart: put together they would compute the inner ones eight times.
 SELECT s.shard, count(d.a), coalesce(sum(d.a), 0)::bigint, coalesce(sum(d.b), 0)::bigint
   FROM unnest(%(shards)s::smallint[], %(first_hashes)s::bigint[], %(last_hashes)s::bigint[])

@@ -18,9 +18,9 @@ import structlog
 
 from classifeed.documents.v1 import schema_pb2
 from classifeed.documents.v1.index_queue_service_pb2 import RegistryPosition
-from classifeed_common.document_shards import SHARDS
 from classifeed_common.errors import DomainError, FailedPrecondition
-from classifeed_common.fault_log import log_fault
+from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_domain.document_shards import SHARDS
 from classifeed_searcher.clients.registry import Registry, ScannedPage
 from classifeed_searcher.clients.topic_log import Positions, TopicLog
 from classifeed_searcher.domain.rebuild import Rebuild

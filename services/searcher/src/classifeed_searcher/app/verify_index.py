@@ -9,9 +9,9 @@ from typing import Final
 
 import structlog
 
-from classifeed_common.document_shards import SHARDS
 from classifeed_common.errors import DomainError, name_fault
 from classifeed_common.waiting import wait_for_event
+from classifeed_domain.document_shards import SHARDS
 from classifeed_searcher.app.compare_digests import Outcome, Verdict, compare_digests
 from classifeed_searcher.clients.registry import Registry
 from classifeed_searcher.clients.topic_log import TopicLog

@@ -9,8 +9,9 @@ from typing import Final
 import structlog
 
 from classifeed_common.errors import Unavailable
-from classifeed_common.fault_log import log_fault
-from classifeed_common.kafka import Cluster, Position, index_documents
+from classifeed_common.kafka import Cluster, Position
+from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_domain.topics import index_documents
 
 Positions = Mapping[tuple[str, int], Position]
 

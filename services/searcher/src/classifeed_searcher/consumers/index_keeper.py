@@ -9,9 +9,9 @@ from typing import Any, Final
 import structlog
 
 from classifeed.documents.v1 import schema_pb2
-from classifeed_common.document_shards import SHARDS
 from classifeed_common.errors import DomainError
 from classifeed_common.kafka import OrderedConsumer
+from classifeed_domain.document_shards import SHARDS
 from classifeed_searcher.app.build_index import Built, EpochChanged, IndexBuilder
 from classifeed_searcher.clients.registry import Registry
 from classifeed_searcher.clients.topic_log import PositionsLost, TopicLog

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
-from classifeed_common.offer_names import CHANGE_TIME_FIELD
+from classifeed_domain.offer_names import CHANGE_TIME_FIELD
 
 _COMPOSED_WITHIN_S: Final = timedelta(hours=1).total_seconds()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from classifeed_common.document_shards import SHARDS
+from classifeed_domain.document_shards import SHARDS
 
 NO_INDEX: Final = "no_index"
 LOG_LOST: Final = "log_lost"

@@ -13,8 +13,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from classifeed.documents.v1 import document_pb2, schema_pb2
 from classifeed.search.v1 import search_service_pb2
-from classifeed_common.document_digest import Digest, digest_of
-from classifeed_common.document_shards import SHARDS, hash_of, shard_of
+from classifeed_domain.document_digest import Digest, digest_of
+from classifeed_domain.document_shards import SHARDS, hash_of, shard_of
 from classifeed_searcher.domain.query import Everything, Node
 from classifeed_searcher.engine.analysis import build_analyzers
 from classifeed_searcher.engine.fields import (

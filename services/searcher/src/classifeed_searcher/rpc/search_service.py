@@ -10,8 +10,8 @@ import grpc
 from classifeed.documents.v1 import receiver_service_pb2
 from classifeed.search.v1 import search_service_pb2
 from classifeed.search.v1.search_service_pb2_grpc import SearchServiceServicer
-from classifeed_common.document_shards import SHARDS
 from classifeed_common.errors import NotFound
+from classifeed_domain.document_shards import SHARDS
 from classifeed_searcher.app.search_documents import SearchDocuments
 from classifeed_searcher.domain.rebuild import Rebuild
 from classifeed_searcher.engine.index import Sums

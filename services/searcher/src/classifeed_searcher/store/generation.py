@@ -10,9 +10,9 @@ from pathlib import Path
 
 from classifeed.documents.v1 import index_document_pb2, index_queue_service_pb2, schema_pb2
 from classifeed.documents.v1.document_pb2 import RawDocument
-from classifeed_common.document_digest import digest_of
-from classifeed_common.document_shards import hash_of, shard_of
 from classifeed_common.kafka import Position
+from classifeed_domain.document_digest import digest_of
+from classifeed_domain.document_shards import hash_of, shard_of
 from classifeed_searcher.domain.change_time import changed_at_s
 from classifeed_searcher.domain.watermarks import Admission, Watermarks
 from classifeed_searcher.engine.fields import WrongValue

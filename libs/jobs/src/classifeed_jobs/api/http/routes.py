@@ -29,7 +29,7 @@ def job_routes(
     *,
     info: Info,
     keys: KeyStore | None = None,
-    policy: Policy | None = None,
+    policy: Policy,
     max_open_per_caller: int = MAX_OPEN_PER_CALLER,
 ) -> list[BaseRoute]:
     """Returns the routes for the jobs of a service; its `/health` takes the place of the standard one.
@@ -39,7 +39,7 @@ def job_routes(
         store: its job store.
         info: the answer of /info; its service is also whom tickets must be for.
         keys: verify the tickets of callers; None: whoever reaches the port may do everything.
-        policy: who may do what; the table of the repository unless given.
+        policy: who may do what.
         max_open_per_caller: jobs that one caller may have triggered and that have not ended.
     """
     document = OpenApiDocument(
@@ -52,5 +52,5 @@ def job_routes(
     # Whoever may see the jobs may read how to ask for them.
     own = Operation("GET", "/openapi.json", "This document", get_document, OpenApiDocument, rpc="ListJobs")
     admin = JobAdmin(db, store, max_open_per_caller=max_open_per_caller)
-    door = Door(Hosted(admin, info), keys=keys, policy=policy or Policy())
+    door = Door(Hosted(admin, info), keys=keys, policy=policy)
     return [Route(each.path, partial(door.answer, each), methods=[each.method]) for each in (*OPERATIONS, own)]

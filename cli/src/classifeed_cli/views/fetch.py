@@ -1,0 +1,89 @@
+"""Fetches for people: what was had when, and why it was not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from classifeed.feeds.v1 import feed_pb2, task_pb2
+from classifeed_cli.developer_hints import hint_of
+from classifeed_cli.messages import enum_label
+from classifeed_cli.output import Output
+from classifeed_cli.views.amounts import duration_words, size_words, time_words
+from classifeed_cli.views.load_status import standing_of
+
+_LOOKED_UP = frozenset({feed_pb2.FETCH_OUTCOME_FAILED, feed_pb2.FETCH_OUTCOME_DROPPED})
+# Where nobody knows how the load stands, the file was fetched, and no more is said.
+_LOADED = {
+    task_pb2.TASK_STATUS_IN_PROGRESS: "loading",
+    task_pb2.TASK_STATUS_HELD: "load held",
+    task_pb2.TASK_STATUS_SUCCEEDED: "loaded",
+    task_pb2.TASK_STATUS_FAILED: "load failed",
+    task_pb2.TASK_STATUS_SUPERSEDED: "superseded",
+    task_pb2.TASK_STATUS_CANCELED: "load canceled",
+}
+
+
+def outcome_of(fetch: feed_pb2.Fetch) -> str:
+    """Return how a fetch ended, in lower case words; of one that brought a file, with how its load stands."""
+    if fetch.outcome == feed_pb2.FETCH_OUTCOME_LOADED:
+        return _LOADED.get(fetch.load.status, "fetched")
+    return enum_label(feed_pb2.FetchOutcome.DESCRIPTOR, fetch.outcome).lower().replace("_", " ")
+
+
+def load_line(fetch: feed_pb2.Fetch) -> str:
+    """Return what became of the load of a fetch; empty where nothing is known, or nothing is new of an old load."""
+    if not fetch.HasField("load"):
+        return ""
+    if fetch.outcome != feed_pb2.FETCH_OUTCOME_LOADED and fetch.load.status == task_pb2.TASK_STATUS_SUCCEEDED:
+        return ""
+    return f"load {fetch.task.rpartition('/')[2]}: {standing_of(fetch.load)}"
+
+
+def show_fetch(out: Output, fetch: feed_pb2.Fetch) -> None:
+    """Prints a fetch: how it ended, and in words why."""
+    out.say(f"Fetch {fetch.fetch_id} of {fetch.seller_id}/{fetch.namespace}: {outcome_of(fetch)}")
+    particulars = [
+        f"HTTP {fetch.http_status}" if fetch.http_status else "",
+        size_words(fetch.bytes) if fetch.bytes else "",
+        f"from {fetch.final_url}" if fetch.final_url else "",
+    ]
+    if fetch.HasField("start_time") and fetch.HasField("end_time"):
+        taken_s = fetch.end_time.ToNanoseconds() / 1e9 - fetch.start_time.ToNanoseconds() / 1e9
+        particulars.append(f"in {duration_words(taken_s)}")
+    if any(particulars):
+        out.say(f"  {', '.join(filter(None, particulars))}")
+    show_words(out, fetch, indent=2)
+    if fetch.outcome != feed_pb2.FETCH_OUTCOME_LOADED and (line := load_line(fetch)):
+        out.say(f"  {line}", hang=2)
+
+
+def show_fetches(out: Output, fetches: Sequence[feed_pb2.Fetch]) -> None:
+    """Prints a history, a line for each fetch, and below it the words of those that did not bring the file."""
+    out.entries(
+        ("fetch", "when", "outcome", "http", "size", "task"),
+        (
+            (
+                (
+                    fetch.fetch_id,
+                    time_words(fetch.start_time if fetch.HasField("start_time") else fetch.create_time),
+                    outcome_of(fetch),
+                    fetch.http_status or "",
+                    size_words(fetch.bytes) if fetch.bytes else "",
+                    fetch.task.rpartition("/")[2],
+                ),
+                [*(words_of(fetch) if fetch.outcome in _LOOKED_UP else ()), load_line(fetch)],
+            )
+            for fetch in fetches
+        ),
+    )
+
+
+def show_words(out: Output, fetch: feed_pb2.Fetch, *, indent: int) -> None:
+    """Prints code and words of a fetch, and what a developer can do."""
+    for line in words_of(fetch):
+        out.say(" " * indent + line, hang=indent)
+
+
+def words_of(fetch: feed_pb2.Fetch) -> list[str]:
+    """Returns code and words of a fetch, and what a developer can do; each in a line of its own."""
+    return [line for line in (": ".join(filter(None, (fetch.code, fetch.message))), hint_of(fetch.code)) if line]

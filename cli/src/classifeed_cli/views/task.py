@@ -1,0 +1,119 @@
+"""A task for people: what became of the file, in a few lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from classifeed.feeds.v1 import load_pb2, task_pb2
+from classifeed_cli.issues.place import place_of
+from classifeed_cli.messages import enum_label
+from classifeed_cli.output import Output
+from classifeed_cli.views.amounts import size_words
+from classifeed_cli.views.hold import show_hold
+from classifeed_cli.views.load_status import caution_of, status_of, stays_of
+from classifeed_cli.views.wrapping import one_line
+
+_COUNTS = (
+    ("added", "added"),
+    ("updated", "updated"),
+    ("unchanged", "unchanged"),
+    ("rejected_validation", "rejected: errors in the file"),
+    ("rejected_moderation", "rejected by moderation"),
+    ("skipped", "skipped"),
+    ("duplicates", "repeat an id of the file"),
+)
+_GONE = (("removed", "removed"), ("made_manual", "kept by hand"))
+
+
+def source_of(task: task_pb2.Task) -> str:
+    """Returns what a task works on, in a word or two."""
+    if task.kind == task_pb2.TASK_KIND_DELETE:
+        return "(feed removed)"
+    if task.rerun_of:
+        again = f"file of load {task.rerun_of.rpartition('/')[2]} again"
+        return f"{one_line(task.file_name)} ({again})" if task.file_name else again
+    return one_line(task.file_name) or (f"fetch {task.fetch.rpartition('/')[2]}" if task.fetch else "(no name)")
+
+
+def show_task(out: Output, task: task_pb2.Task) -> None:
+    """Prints a task."""
+    numbers = task.statistics
+    caution = caution_of(task)
+    head = f"Task {task.task_id} of {task.seller_id}/{task.namespace}: {status_of(task)}"
+    out.say(f"{head}, {caution}" if caution else head)
+    size = size_words(task.source_bytes) if task.source_bytes else ""
+    out.say(f"  file      {', '.join(filter(None, (source_of(task), size, task.format)))}", hang=12)
+    if task.error_code:
+        place = f" (line {task.error_line}, column {task.error_column})" if task.error_line else ""
+        out.say(f"  fault     {task.error_code}{place}")
+        for line in task.error_message.split("\n"):
+            out.say(f"            {one_line(line)}", hang=14 if line.startswith("- ") else 12)
+    for warning in task.warnings:
+        out.say(f"  note      {one_line(warning)}", hang=12)
+    if stays := stays_of(task):
+        out.say(f"  stays     {stays}", hang=12)
+    if not numbers.total and task.error_code:
+        return
+    is_load = task.kind != task_pb2.TASK_KIND_DELETE
+    rate = f" ({numbers.offers_per_second:,.0f} a second)" if numbers.offers_per_second else ""
+    if is_load:
+        out.say(f"  offers    {numbers.total:,}{rate}")
+    for field, words in _COUNTS:
+        if value := getattr(numbers, field):
+            waits = field == "skipped" and task.status == task_pb2.TASK_STATUS_HELD and task.hold.changes
+            out.say(f"    {value:>9,}  {words}{f': {task.hold.changes:,} of them wait' if waits else ''}")
+    for field, words in _GONE:
+        if value := getattr(numbers, field):
+            reason = ", as the file lacks them" if is_load else ""
+            out.say(f"  {value:>11,}  offers of earlier loads {words}{reason}")
+    if numbers.issues:
+        out.say("")
+        out.table(
+            ("level", "count", "code", "field", "for example"),
+            (
+                (
+                    enum_label(load_pb2.IssueLevel.DESCRIPTOR, issue.level).lower(),
+                    f"{issue.count:,}",
+                    issue.code,
+                    issue.field,
+                    ", ".join(issue.sample_external_ids),
+                )
+                for issue in numbers.issues
+            ),
+        )
+        show_unlisted(out, _unlisted_of(numbers))
+        look = f"classifeed task errors {task.seller_id} {task.namespace} {task.task_id}"
+        out.say(f"What to change, line by line:\n  {look}")
+    show_hold(out, task)
+
+
+def show_unlisted(out: Output, unlisted: Mapping[str, int]) -> None:
+    """Prints how many issues of each code are counted and not listed."""
+    for code, count in unlisted.items():
+        out.say(f"… and {count:,} more with {code} that are not listed")
+
+
+def show_errors(out: Output, errors: Sequence[load_pb2.OfferError], titles: Mapping[int, str] | None = None) -> None:
+    """Prints what is wrong with offers, one block each: which and where, what, and what to change.
+
+    Args:
+        out: where to.
+        errors: what to print.
+        titles: titles of offers by their position in the file, where they are known.
+    """
+    for error in errors:
+        level = enum_label(load_pb2.IssueLevel.DESCRIPTOR, error.level).lower()
+        title = (titles or {}).get(error.ordinal)
+        name = f"{one_line(error.external_id)} “{one_line(title)}”" if title else one_line(error.external_id)
+        out.say(f"{name}, {place_of(error)}: {error.title} ({level} {error.code})")
+        out.say(f"  {one_line(error.message)}", hang=2)
+        if error.suggestion:
+            out.say(f"  {one_line(error.suggestion)}", hang=2)
+
+
+def _unlisted_of(statistics: task_pb2.FeedStatistics) -> Mapping[str, int]:
+    unlisted: Counter[str] = Counter()
+    for issue in statistics.issues:
+        unlisted[issue.code] += issue.unlisted
+    return +unlisted

@@ -1,0 +1,38 @@
+"""The loads of a namespace for people: when each came, how long it took, and what became of its offers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from classifeed.feeds.v1 import task_pb2
+from classifeed_cli.output import Output
+from classifeed_cli.views.amounts import duration_words, time_words
+from classifeed_cli.views.hold import describe_hold
+from classifeed_cli.views.load_status import result_of, status_of
+from classifeed_cli.views.task import source_of
+
+
+def show_tasks(out: Output, tasks: Sequence[task_pb2.Task]) -> None:
+    """Prints a line for each load, and below it the counts that are not zero, or the fault of the file."""
+    out.entries(
+        ("task", "when", "status", "took", "file"),
+        [
+            (
+                (task.task_id, time_words(task.create_time), status_of(task), _took(task), source_of(task)),
+                [_became(task)],
+            )
+            for task in tasks
+        ],
+    )
+
+
+def _took(task: task_pb2.Task) -> str:
+    """From the making of the task to its end, so with the wait for its turn; empty until it has ended."""
+    if not task.HasField("end_time"):
+        return ""
+    return duration_words((task.end_time.ToNanoseconds() - task.create_time.ToNanoseconds()) / 1e9)
+
+
+def _became(task: task_pb2.Task) -> str:
+    held = describe_hold(task.hold) if task.status == task_pb2.TASK_STATUS_HELD else ""
+    return "; ".join(filter(None, (result_of(task), held)))

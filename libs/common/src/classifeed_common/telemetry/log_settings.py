@@ -1,0 +1,72 @@
+"""Settings of the files that a process writes beside its stream of logs, and of the clock on its wall."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+from pydantic_settings import BaseSettings
+
+from classifeed_common.telemetry.log_rotation import Rotation
+from classifeed_common.zones import find_zone
+
+_FILE_NAME = r"^[^/]*$"
+
+
+def _check_zone(name: str) -> str:
+    try:
+        find_zone(name)
+    except ValueError as error:  # the value itself is shown beside the fault
+        raise ValueError("there is no such time zone") from error
+    return name
+
+
+def _check_rotation(text: str) -> str:
+    Rotation.parse(text)
+    return text
+
+
+def _make_writable(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        raise ValueError(f"cannot be written: {error.strerror}") from error
+
+
+ZoneName = Annotated[str, AfterValidator(_check_zone)]
+"""An IANA name, such as Europe/Moscow."""
+
+WritableFolder = Annotated[Path, AfterValidator(_make_writable)]
+"""A folder that files can be made in; made when it is missing."""
+
+
+class LogFileSettings(BaseSettings):
+    """Three files beside the stream, each where its folder is set. Processes may share them."""
+
+    log_path: WritableFolder | None = Field(
+        default=None, description="Folder of the log as JSON lines; unset: no file."
+    )
+    log_file_name: str = Field(default="", pattern=_FILE_NAME, description="Name in it; empty: <service>.log.")
+    log_rotation: Annotated[str, AfterValidator(_check_rotation)] = Field(
+        default="10 MB",
+        description='When files are turned over: "10 MB" (KB, MB, GB), "1 day" (hours, days, weeks), "midnight"; '
+        "ten old ones are kept.",
+    )
+    metric_path: WritableFolder | None = Field(
+        default=None, description="Folder of the metrics as JSON lines; unset: no file."
+    )
+    metric_file_name: str = Field(
+        default="", pattern=_FILE_NAME, description="Name in it; empty: <service>-metrics.jsonl."
+    )
+    audit_log_path: WritableFolder | None = Field(
+        default=None,
+        description="Folder of the audit log: each request, and who changed what; unset: no file, and no lines of gRPC "
+        "requests.",
+    )
+    audit_log_file_name: str = Field(
+        default="", pattern=_FILE_NAME, description="Name in it; empty: <service>-audit.log."
+    )

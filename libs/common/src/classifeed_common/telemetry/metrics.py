@@ -1,0 +1,161 @@
+"""Metrics that every service has, whether it moves them or not."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final
+
+from prometheus_client import Gauge
+
+from classifeed_common.telemetry.metric_set import MetricSet
+
+METRICS: Final = MetricSet()
+
+_RPC_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_METHOD: Final = "the method, as `package.Service/Method`"
+_GROUP_TOPIC: Final = {"group": "consumer group", "topic": "Kafka topic"}
+_PARTITION: Final = {**_GROUP_TOPIC, "partition": "number of the partition"}
+_SCHEMA: Final = {"schema": "schema of the service's tables"}
+_SHARD: Final = {**_SCHEMA, "shard": "number of the outbox's shard"}
+
+RPC_SERVER_DURATION: Final = METRICS.histogram(
+    "rpc_server_call_duration_seconds",
+    "How long gRPC calls took, by method and status code: their rate, errors and duration.",
+    labels={"rpc_method": _METHOD, "rpc_response_status_code": "name of the gRPC status code, such as `OK`"},
+    buckets=_RPC_SECONDS,
+    standard="OpenTelemetry `rpc.server.call.duration`",
+)
+RPC_SERVER_ACTIVE: Final = METRICS.gauge(
+    "classifeed_rpc_active_calls",
+    "gRPC calls that are being handled now.",
+    unit="calls",
+    labels={"rpc_method": _METHOD},
+)
+ROLE_FAILURES: Final = METRICS.counter(
+    "classifeed_role_failures_total",
+    "Roles that ended with an exception; the process ends with them.",
+    unit="roles",
+    labels={"role": "role of the process"},
+)
+ROLE_BLOCKED: Final = METRICS.gauge(
+    "classifeed_role_blocked_items",
+    "What a role cannot go on with. Above 0 for minutes: `/health/ready` names it.",
+    unit="items",
+    labels={"role": "role of the process"},
+)
+BACKLOG: Final = METRICS.gauge(
+    "classifeed_backlog_items",
+    "Work that waits: tasks, messages to be sent, documents to be published or delivered, verdicts to come. "
+    "0 everywhere is a settled service.",
+    unit="items",
+    labels={"item": "`<role>.<what waits>`, such as `relay.outbox` or `publish.offers`"},
+)
+DB_DEAD_CONNECTIONS: Final = METRICS.counter(
+    "classifeed_db_dead_connections_total",
+    "Connections to PostgreSQL that were open and gave no response.",
+    unit="connections",
+    labels=_SCHEMA,
+)
+DB_UNANSWERED_PROBES: Final = METRICS.counter(
+    "classifeed_db_unanswered_probes_total",
+    "Probes of silent connections that PostgreSQL gave no response to.",
+    unit="probes",
+    labels=_SCHEMA,
+)
+BLOBS_DELETED: Final = METRICS.counter(
+    "classifeed_blobs_deleted_total",
+    "Files deleted from the object store after their grace time.",
+    unit="files",
+    labels=_SCHEMA,
+)
+BLOBS_UNKNOWN: Final = METRICS.counter(
+    "classifeed_blobs_unknown_total",
+    "Files found in the object store that no reference was known of.",
+    unit="files",
+    labels=_SCHEMA,
+)
+OUTBOX_SENT: Final = METRICS.counter(
+    "classifeed_outbox_sent_messages_total",
+    "Messages of the outbox that Kafka has acknowledged.",
+    unit="messages",
+    labels=_SHARD,
+)
+OUTBOX_OLDEST_AGE: Final = METRICS.gauge(
+    "classifeed_outbox_oldest_age_seconds",
+    "Age of the oldest message that waits to be sent.",
+    unit="seconds",
+    labels=_SHARD,
+)
+PUBLISHED: Final = METRICS.counter(
+    "classifeed_published_rows_total",
+    "Rows that were pushed to another service, by whether it took them.",
+    unit="rows",
+    labels={"name": "what is published, such as `offers`", "taken": ("yes", "no")},
+)
+PARTITION_LAG: Final = METRICS.gauge(
+    "classifeed_consumer_partition_lag_records",
+    "Records of the partition that the group has not handled yet, as counted within the last seconds.",
+    unit="records",
+    labels=_PARTITION,
+)
+OLDEST_AGE: Final = METRICS.gauge(
+    "classifeed_consumer_oldest_age_seconds",
+    "Age of the record that the group handles now, or last began to; 0 when it has handled all.",
+    unit="seconds",
+    labels=_PARTITION,
+)
+HANDLED: Final = METRICS.counter(
+    "classifeed_consumer_handled_records_total",
+    "Records whose effect was committed.",
+    unit="records",
+    labels=_GROUP_TOPIC,
+)
+BLOCKED_SECONDS: Final = METRICS.gauge(
+    "classifeed_consumer_blocked_seconds",
+    "For how long the next record of the partition has failed; there while it fails. Alert above 60.",
+    unit="seconds",
+    labels=_PARTITION,
+)
+BLOCKED: Final = METRICS.counter(
+    "classifeed_consumer_blocked_attempts_total",
+    "Attempts that failed and are repeated.",
+    unit="attempts",
+    labels={"group": "consumer group"},
+)
+REOPENED: Final = METRICS.counter(
+    "classifeed_consumer_reopened_total",
+    "Clients replaced because their group did not know them any more.",
+    unit="clients",
+    labels={"group": "consumer group"},
+)
+LOST_RECORDS: Final = METRICS.counter(
+    "classifeed_consumer_lost_records_total",
+    "Records that were removed from the log before they were read.",
+    unit="records",
+    labels=_GROUP_TOPIC,
+)
+ZOMBIES: Final = METRICS.counter(
+    "classifeed_consumer_zombie_effects_total",
+    "Effects rolled back because another consumer had moved the positions.",
+    unit="effects",
+    labels={"group": "consumer group"},
+)
+DEAD_LETTERS: Final = METRICS.counter(
+    "classifeed_consumer_dead_letters_total",
+    "Records sent to the dead letter topic.",
+    unit="records",
+    labels=_GROUP_TOPIC,
+)
+PRODUCERS_REPLACED: Final = METRICS.counter(
+    "classifeed_producer_replaced_total",
+    "Clients replaced after a fatal error or because they delivered nothing.",
+    unit="clients",
+    labels={"client": "client id of the producer"},
+)
+
+
+def remove(gauge: Gauge, part: tuple[str, str, int]) -> None:
+    """Take away the value of a partition that is not measured any more; idempotent."""
+    group, topic, partition = part
+    with suppress(KeyError):
+        gauge.remove(group, topic, str(partition))

@@ -1,0 +1,42 @@
+"""The table of topics: every topic of the suite with its partitions, retention and compaction, declared once."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from classifeed_common.kafka import Topic
+
+FEEDS_OFFER_REQUESTS: Final = "feeds.offer-requests.v1"
+FEEDS_OFFER_RESULTS: Final = "feeds.offer-results.v1"
+OFFERS_CHANGED: Final = "offers.changed.v1"
+_INDEX_DOCUMENTS: Final = "index.documents.v1."
+
+_DAY_MS: Final = 24 * 60 * 60 * 1000
+INDEX_SHARDS: Final = 64
+
+_DECLARED: Final = {
+    topic.name: topic
+    for topic in (
+        Topic(FEEDS_OFFER_REQUESTS, partitions=8, retention_ms=7 * _DAY_MS),  # key seller_id: OfferBatch, TaskEnd
+        Topic(FEEDS_OFFER_RESULTS, partitions=8, retention_ms=7 * _DAY_MS),  # key seller_id: results and late results
+        Topic(OFFERS_CHANGED, partitions=8, retention_ms=7 * _DAY_MS),  # key seller/namespace/external_id
+    )
+}
+
+
+def index_documents(client: str) -> str:
+    """Return the topic of a client's documents for the index; its partition is the document's shard."""
+    return _INDEX_DOCUMENTS + client
+
+
+def declared(name: str) -> Topic:
+    """Return the declaration of a topic, or of a client's index topic.
+
+    Raises:
+        KeyError: nobody declared this topic; add it to the table here.
+    """
+    if name in _DECLARED:
+        return _DECLARED[name]
+    if name.startswith(_INDEX_DOCUMENTS) and len(name) > len(_INDEX_DOCUMENTS):
+        return Topic(name, partitions=INDEX_SHARDS, retention_ms=7 * _DAY_MS)
+    raise KeyError(f"topic {name!r} is declared nowhere; add it to classifeed_domain.topics")

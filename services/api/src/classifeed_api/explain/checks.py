@@ -1,0 +1,123 @@
+"""The station of the checks: what is wrong with the offer, and how its category and place were read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from classifeed.feeds.v1.explanation_pb2 import EXPLANATION_STAGE_CHECKS, ExplanationState, ExplanationStep
+from classifeed.feeds.v1.load_pb2 import (
+    ISSUE_KIND_BANNED,
+    ISSUE_KIND_DUPLICATE,
+    ISSUE_KIND_PICTURE,
+    ISSUE_LEVEL_ERROR,
+    OfferError,
+)
+from classifeed.offers.v1.offer_pb2 import OfferContent
+from classifeed_api.domain.unknown import UNKNOWN
+from classifeed_api.explain.facts import Facts, Look, is_duplicate
+from classifeed_api.explain.in_the_load import sent_at, without_load
+from classifeed_api.explain.steps import DONE, SKIPPED, STOPPED, UNASKED, WAITING, WARNING, lines_of, step
+
+_STAGE = EXPLANATION_STAGE_CHECKS
+# Told at stations of their own.
+_ELSEWHERE = frozenset({ISSUE_KIND_DUPLICATE, ISSUE_KIND_BANNED, ISSUE_KIND_PICTURE})
+# What only the owner finds: the offer passed the checks and was not taken.
+OWNER_FINDINGS = frozenset({"SKIPPED_TILL_NEXT_LOAD", "PATCH_UNKNOWN_OFFER"})
+_NAMED_ISSUES = 3
+
+
+def tell_checks(facts: Facts) -> ExplanationStep:
+    """Tells what the checks of the offer came to."""
+    look = facts.look
+    if look is None:
+        return without_load(_STAGE, facts)
+    if look.has_offer is False:
+        return step(_STAGE, SKIPPED, f"Load {look.task.task_id} had nothing to check.")
+    if look.issues is UNKNOWN:
+        return step(_STAGE, UNASKED, "What the checks found cannot be asked right now.")
+    issues = [it for it in look.issues if it.kind not in _ELSEWHERE and it.code not in OWNER_FINDINGS]
+    errors = [it for it in issues if it.level == ISSUE_LEVEL_ERROR]
+    if errors:
+        return _tell_issues(look, STOPPED, errors)
+    if not facts.is_applied and not look.is_answered:
+        return step(_STAGE, WAITING, "What the checks find is told with the answer to its batch.")
+    if look.duplicate_lines:
+        return _tell_duplicates(look, [it for it in look.issues if is_duplicate(it)])
+    if issues:
+        return _tell_issues(look, WARNING, issues)
+    if look.unlisted_issues:
+        return _tell_unlisted(look, is_lacking=facts.offer is None and look.is_answered)
+    return step(_STAGE, DONE, f"Nothing is wrong with it.{_recognised(facts)}", time=sent_at(look))
+
+
+def _tell_issues(look: Look, state: ExplanationState, issues: Sequence[OfferError]) -> ExplanationStep:
+    first, further = issues[0], issues[1:]
+    also = "; ".join(f"{it.title} ({it.code}, line {it.line})" for it in further[:_NAMED_ISSUES])
+    more = f"; and {len(further) - _NAMED_ISSUES} more" if len(further) > _NAMED_ISSUES else ""
+    again = lines_of(look.duplicate_lines)
+    parts = [
+        first.message or first.title or first.code,
+        f"Also: {also}{more}." if also else "",
+        f"Its id stands again on {again}." if look.duplicate_lines else "",
+    ]
+    advice = dict.fromkeys(it.suggestion for it in issues[: _NAMED_ISSUES + 1] if it.suggestion)
+    return step(
+        _STAGE,
+        state,
+        " ".join(filter(None, parts)),
+        time=sent_at(look),
+        suggestion=" ".join(advice),
+        code=first.code,
+        line=first.line,
+        column=first.column,
+        excerpt=first.excerpt,
+    )
+
+
+def _tell_unlisted(look: Look, *, is_lacking: bool) -> ExplanationStep:
+    counted = f"{look.unlisted_issues:,} issues of this load are counted and not listed"
+    again = "Correct what is listed, and load the file again."
+    if not is_lacking:
+        return step(_STAGE, UNASKED, f"No issue of it is listed; {counted}.", time=sent_at(look), suggestion=again)
+    most = max(look.task.statistics.issues, key=lambda count: count.unlisted)
+    found = f"It was not taken; what is wrong with it is among the {counted.replace(' are', ' that are')}."
+    return step(_STAGE, STOPPED, found, time=sent_at(look), suggestion=again, code=most.code)
+
+
+def _tell_duplicates(look: Look, issues: Sequence[OfferError]) -> ExplanationStep:
+    again = look.duplicate_lines
+    where = f" on line {look.line}" if look.line else ""
+    return step(
+        _STAGE,
+        WARNING,
+        f"Its id stands again on {lines_of(again)}; only the first offer with an id is read, the one{where}.",
+        time=sent_at(look),
+        suggestion=f"Remove the offer on {lines_of(again)}, or give it an id of its own.",
+        code=issues[0].code if issues else "DUPLICATE_ID",
+        line=again[0],
+        column=issues[0].column if issues else look.places[1].column,
+        excerpt=issues[0].excerpt if issues else look.places[1].excerpt,
+    )
+
+
+def _recognised(facts: Facts) -> str:
+    """What the offer's category and place were read as, where the owner has it."""
+    if facts.kept is None or facts.is_removed:
+        return ""
+    content = facts.kept.content
+    category = " / ".join(content.category_path)
+    parts = [
+        f" Category: {category} (the file's category {content.category_id})."
+        if category and content.category_id
+        else "",
+        f" Category: {category or content.category_id}." if bool(category) != bool(content.category_id) else "",
+        _place(content),
+    ]
+    return "".join(parts)
+
+
+def _place(content: OfferContent) -> str:
+    if content.HasField("location"):
+        point = f"{content.location.latitude:.5f}, {content.location.longitude:.5f}"
+        return f" Place: {point}, by the file's coordinates."
+    return f" Place: {content.address}, in words." if content.address else ""

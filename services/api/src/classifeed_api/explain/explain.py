@@ -1,0 +1,180 @@
+"""An offer's explanation: where it has come to, in words, and the way there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from classifeed.feeds.v1 import explanation_pb2 as stages
+from classifeed.feeds.v1.explanation_pb2 import (
+    OFFER_FATE_BANNED,
+    OFFER_FATE_LOAD_FAILED,
+    OFFER_FATE_NEVER_SEEN,
+    OFFER_FATE_ON_ITS_WAY,
+    OFFER_FATE_REJECTED,
+    OFFER_FATE_REMOVED,
+    OFFER_FATE_SEARCHABLE,
+    ExplanationStep,
+    OfferExplanation,
+    OfferFate,
+)
+from classifeed.feeds.v1.task_pb2 import TASK_STATUS_FAILED
+from classifeed.offers.v1.offer_pb2 import OFFER_STATUS_BANNED
+from classifeed_api.domain.unknown import UNKNOWN
+from classifeed_api.explain.facts import Facts
+from classifeed_api.explain.newer_load import is_final_without_it, tell_newer
+from classifeed_api.explain.source import tell_failing
+from classifeed_api.explain.stages import walk
+from classifeed_api.explain.steps import (
+    DONE,
+    STOPPED,
+    WAITING,
+    WARNING,
+    found_since,
+    found_state,
+    lines_of,
+)
+
+# What these wait for is told better by the stations around them.
+_FOLLOWERS: Final = frozenset({stages.EXPLANATION_STAGE_OFFER, stages.EXPLANATION_STAGE_CHECKS})
+_FATE_WHERE_STOPPED: Final = {
+    stages.EXPLANATION_STAGE_SOURCE: OFFER_FATE_NEVER_SEEN,
+    stages.EXPLANATION_STAGE_CHECKS: OFFER_FATE_REJECTED,
+    stages.EXPLANATION_STAGE_MODERATION: OFFER_FATE_BANNED,
+}
+
+
+def explain(facts: Facts) -> OfferExplanation:
+    """Returns the explanation of an offer; every combination of facts has one, with words and all stations."""
+    steps = walk(facts)
+    fate = _fate_of(facts, steps)
+    newer = tell_newer(facts)
+    look = facts.look
+    duplicates = look.duplicate_lines if look is not None else []
+    parts = [
+        _sentence(facts, fate, steps).rstrip(),
+        f"Its id stands again on {lines_of(duplicates)}, which was not read." if duplicates else "",
+        newer.text,
+        tell_failing(facts),
+        _unasked(facts),
+    ]
+    return OfferExplanation(
+        name=str(facts.name),
+        fate=fate,
+        summary=" ".join(filter(None, parts)),
+        suggestion=_suggestion(steps, bool(duplicates)) or newer.suggestion or steps[0].suggestion,
+        steps=steps,
+        task=look.task.name if look is not None else "",
+        duplicate_lines=duplicates,
+    )
+
+
+def _fate_of(facts: Facts, steps: Sequence[ExplanationStep]) -> OfferFate:
+    if facts.look is not None and facts.look.task.status == TASK_STATUS_FAILED:
+        return OFFER_FATE_LOAD_FAILED
+    stopped = _stopped(steps)
+    if stopped is None:
+        if steps[-1].state in {DONE, WARNING}:
+            return OFFER_FATE_SEARCHABLE
+        return OFFER_FATE_REMOVED if is_final_without_it(facts) else OFFER_FATE_ON_ITS_WAY
+    fate = _FATE_WHERE_STOPPED.get(stopped.stage)
+    if fate is not None:
+        return fate
+    if facts.is_removed or is_final_without_it(facts):
+        return OFFER_FATE_REMOVED
+    if facts.kept is not None or (facts.look is not None and facts.look.has_offer):
+        return OFFER_FATE_REJECTED
+    return OFFER_FATE_NEVER_SEEN
+
+
+def _sentence(facts: Facts, fate: OfferFate, steps: Sequence[ExplanationStep]) -> str:
+    stopped, last = _stopped(steps), steps[-1]
+    why = stopped.text if stopped is not None else ""
+    match fate:
+        case stages.OFFER_FATE_SEARCHABLE:
+            return " ".join([last.text, *(it.text for it in steps if it.state == WAITING)])
+        case stages.OFFER_FATE_LOAD_FAILED:
+            return f"{_who(facts)}, the newest, failed{_fault(facts)}: nothing of its file counts. {_earlier(facts)}"
+        case stages.OFFER_FATE_REJECTED:
+            return f"{_who(facts)} did not take the offer. {why} {_earlier(facts)}"
+        case stages.OFFER_FATE_BANNED:
+            return f"{why} The search does not show it."
+        case stages.OFFER_FATE_REMOVED:
+            if stopped is None:
+                return "The newest load did not have the offer, and the search does not find it."
+            return why
+        case stages.OFFER_FATE_NEVER_SEEN:
+            in_a_load = stopped is not None and stopped.stage == stages.EXPLANATION_STAGE_OFFER
+            return f"{why} Nor is it in the list of offers." if in_a_load and facts.offer is None else why
+    awaited = [it for it in steps if it.state == WAITING]
+    waiting = next((it for it in awaited if it.stage not in _FOLLOWERS), None)
+    if waiting is None:
+        return "As far as could be asked, nothing has stopped the offer."
+    if waiting.stage == stages.EXPLANATION_STAGE_SOURCE:
+        return waiting.text
+    meanwhile = f" Meanwhile the search finds {found_state(facts)}." if _is_found_before(facts) else ""
+    return f"The offer is on its way. {waiting.text}{meanwhile}"
+
+
+def _who(facts: Facts) -> str:
+    return f"Load {facts.look.task.task_id}" if facts.look is not None else "The list of offers"
+
+
+def _fault(facts: Facts) -> str:
+    task = facts.look.task if facts.look is not None else None
+    if task is None or not task.error_code:
+        return ""
+    return f" at line {task.error_line} ({task.error_code})" if task.error_line else f" ({task.error_code})"
+
+
+def _earlier(facts: Facts) -> str:
+    """What is true of the offer from before the load that is explained."""
+    offer, hit = facts.kept, facts.found
+    if facts.is_removed and offer is not None:
+        return f"Load {offer.last_task_id} had removed the offer before."
+    if facts.is_alive and hit is not None:
+        return f"As before, the search finds {found_state(facts)}{found_since(hit)}."
+    if offer is None and facts.offer is not UNKNOWN:
+        return "No earlier load has brought it, so the search does not find it."
+    if offer is None:
+        return ""
+    if offer.status == OFFER_STATUS_BANNED:
+        return f"Moderation refuses it as load {offer.last_task_id} brought it."
+    return f"It stays in the list of offers as load {offer.last_task_id} left it."
+
+
+def _is_found_before(facts: Facts) -> bool:
+    return facts.found is not None and not facts.is_removed
+
+
+def _suggestion(steps: Sequence[ExplanationStep], has_duplicates: bool) -> str:
+    stopped = _stopped(steps)
+    if stopped is not None:
+        return stopped.suggestion
+    applied = next(it for it in steps if it.stage == stages.EXPLANATION_STAGE_APPLIED)
+    if applied.state == WAITING and applied.suggestion:
+        return applied.suggestion
+    checks = next(it for it in steps if it.stage == stages.EXPLANATION_STAGE_CHECKS)
+    return checks.suggestion if has_duplicates else ""
+
+
+def _unasked(facts: Facts) -> str:
+    missing = [
+        who
+        for who, answer in (
+            ("the loads", facts.load),
+            ("the fetches of the feed", facts.link),
+            ("the list of offers", facts.offer),
+            ("the search", facts.document),
+        )
+        if answer is UNKNOWN
+    ]
+    if not missing:
+        return ""
+    return (
+        f"{' and '.join(missing).capitalize()} could not be asked right now, so this may not be all; ask again later."
+    )
+
+
+def _stopped(steps: Sequence[ExplanationStep]) -> ExplanationStep | None:
+    return next((it for it in steps if it.state == STOPPED), None)

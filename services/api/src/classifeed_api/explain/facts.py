@@ -1,0 +1,172 @@
+"""What is known of an offer when it is explained, and what could not be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, TypeAlias
+
+from classifeed.feeds.v1.feed_pb2 import FeedSourceState, Fetch
+from classifeed.feeds.v1.load_pb2 import ISSUE_KIND_DUPLICATE, OfferError
+from classifeed.feeds.v1.task_pb2 import (
+    TASK_KIND_DELETE,
+    TASK_PHASE_UNSPECIFIED,
+    TASK_STATUS_FAILED,
+    TASK_STATUS_IN_PROGRESS,
+    Task,
+)
+from classifeed.feeds.v1.task_service_pb2 import OfferLocation, OfferPlace
+from classifeed.offers.v1.offer_pb2 import OFFER_STATUS_REMOVED, Offer
+from classifeed.search.v1.search_service_pb2 import Hit
+from classifeed_api.domain.unknown import UNKNOWN, Unknown
+from classifeed_api.domain.uploads import Upload
+from classifeed_domain.offer_names import OfferName
+
+Source: TypeAlias = Upload | Fetch | Unknown | None
+
+# Faults of a task that are found after its file was read to the end.
+LATE_FAULTS: Final = frozenset({"RUNS_EXHAUSTED"})
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the processor says of the offer in the file of one load."""
+
+    task: Task
+    location: OfferLocation | Unknown
+    issues: Sequence[OfferError] | Unknown
+
+    @property
+    def places(self) -> Sequence[OfferPlace]:
+        """The places of the offer in the file, as far as they are known."""
+        return [] if self.location is UNKNOWN else self.location.places
+
+    @property
+    def has_offer(self) -> bool | None:
+        """Whether the file has the offer; None when that could not be found out."""
+        if self.is_delete:
+            return False
+        if self.places or (self.issues is not UNKNOWN and self.issues):
+            return True
+        return None if self.location is UNKNOWN else False
+
+    @property
+    def line(self) -> int:
+        """The line of the offer that is read, 0 when it is not known."""
+        if self.places:
+            return self.places[0].line
+        if self.issues is UNKNOWN:
+            return 0
+        return min((issue.line for issue in self.issues if issue.line and not is_duplicate(issue)), default=0)
+
+    @property
+    def duplicate_lines(self) -> list[int]:
+        """Lines of further offers with the id, from whichever source knows more of them."""
+        by_place = [place.line for place in self.places[1:]]
+        issues = () if self.issues is UNKNOWN else self.issues
+        by_issue = sorted(issue.line for issue in issues if is_duplicate(issue) and issue.line)
+        return max(by_place, by_issue, key=len)
+
+    @property
+    def unlisted_issues(self) -> int:
+        """How many issues of the load are counted and not listed, so that the offer's may be among them."""
+        return sum(count.unlisted for count in self.task.statistics.issues)
+
+    @property
+    def is_delete(self) -> bool:
+        """Whether the task ends a feed and has no file."""
+        return self.task.kind == TASK_KIND_DELETE
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the load is still under way."""
+        return self.task.status == TASK_STATUS_IN_PROGRESS
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether the file was read to its end and found to be one that can be loaded."""
+        if self.task.status == TASK_STATUS_FAILED:
+            return self.task.error_code in LATE_FAULTS
+        return not self.is_open or (self.task.phase != TASK_PHASE_UNSPECIFIED and bool(self.task.format))
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the owner's answer about the offer has been taken in."""
+        return not self.is_open or (self.location is not UNKNOWN and self.location.HasField("answer_time"))
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The feed by link of the namespace, and how fetching it goes; an empty state while the loader does not know it."""
+
+    state: FeedSourceState
+    is_paused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything that an explanation is made of.
+
+    Attributes:
+        name: The offer.
+        load: The load that is explained; None when none of the namespace is remembered.
+        newer: The newest load, where an older one is explained because the newest does not have the offer.
+        before: For a removed offer: the last load before `load` that had it, as far as it was found.
+        lacking: Numbers of the loads whose files were read and do not have the offer, the newest first.
+        source: How the file of `load` came; None when that is not remembered.
+        link: The feed by link; None when the namespace has none.
+        offer: The offer as its owner keeps it; None when there is none.
+        document: The offer as the search has it; None when it does not.
+        asked_at: When all this was asked.
+    """
+
+    name: OfferName
+    load: Look | Unknown | None
+    newer: Task | None
+    before: Look | None
+    lacking: Sequence[int]
+    source: Source
+    link: Link | Unknown | None
+    offer: Offer | Unknown | None
+    document: Hit | Unknown | None
+    asked_at: datetime
+
+    @property
+    def look(self) -> Look | None:
+        """The load that is explained, if there is one."""
+        return None if self.load is UNKNOWN else self.load
+
+    @property
+    def kept(self) -> Offer | None:
+        """The offer, where its owner has it, removed or not."""
+        return None if self.offer is UNKNOWN else self.offer
+
+    @property
+    def found(self) -> Hit | None:
+        """The document, where the search has it."""
+        return None if self.document is UNKNOWN else self.document
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether the owner keeps the offer as a removed one."""
+        return self.kept is not None and self.kept.status == OFFER_STATUS_REMOVED
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the offer is there for buyers or sellers, by whoever of owner and search could be asked."""
+        if self.offer is UNKNOWN:
+            return self.found is not None
+        return self.offer is not None and not self.is_removed
+
+    @property
+    def is_applied(self) -> bool:
+        """Whether the owner has taken over what the explained load says of the offer."""
+        if self.look is None or self.kept is None:
+            return False
+        return self.kept.last_task_id == self.look.task.task_id or self.look.is_answered
+
+
+def is_duplicate(issue: OfferError) -> bool:
+    """Whether an issue is of a later offer with the same id, not of the offer itself."""
+    return issue.kind == ISSUE_KIND_DUPLICATE

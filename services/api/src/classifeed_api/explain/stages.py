@@ -1,0 +1,117 @@
+"""The way of an offer: every station in its order, told by what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from classifeed.feeds.v1 import explanation_pb2 as stages
+from classifeed.feeds.v1.explanation_pb2 import ExplanationStage, ExplanationStep
+from classifeed_api.domain.unknown import UNKNOWN
+from classifeed_api.explain.after_the_load import (
+    tell_applied,
+    tell_moderation,
+    tell_pictures,
+    tell_registered,
+    tell_searchable,
+)
+from classifeed_api.explain.checks import tell_checks
+from classifeed_api.explain.facts import Facts
+from classifeed_api.explain.in_the_load import tell_batch, tell_file, tell_offer
+from classifeed_api.explain.source import tell_source
+from classifeed_api.explain.steps import DONE, SKIPPED, STOPPED, WAITING, found_since, found_state, step
+
+_SOURCE: Final = stages.EXPLANATION_STAGE_SOURCE
+_OFFER: Final = stages.EXPLANATION_STAGE_OFFER
+_APPLIED: Final = stages.EXPLANATION_STAGE_APPLIED
+_MODERATION: Final = stages.EXPLANATION_STAGE_MODERATION
+_REGISTERED: Final = stages.EXPLANATION_STAGE_REGISTERED
+_SEARCHABLE: Final = stages.EXPLANATION_STAGE_SEARCHABLE
+_STATIONS: Final[tuple[tuple[ExplanationStage, Callable[[Facts], ExplanationStep]], ...]] = (
+    (_SOURCE, tell_source),
+    (stages.EXPLANATION_STAGE_FILE, tell_file),
+    (_OFFER, tell_offer),
+    (stages.EXPLANATION_STAGE_CHECKS, tell_checks),
+    (stages.EXPLANATION_STAGE_BATCH, tell_batch),
+    (_APPLIED, tell_applied),
+    (_MODERATION, tell_moderation),
+    (stages.EXPLANATION_STAGE_PICTURES, tell_pictures),
+    (_REGISTERED, tell_registered),
+    (_SEARCHABLE, tell_searchable),
+)
+
+
+def walk(facts: Facts) -> list[ExplanationStep]:
+    """Returns one step for each station, in their order.
+
+    Behind one that stopped the offer all are skipped, but for the list of offers where that is why it was removed.
+    Their times are of one way and never run back: what an earlier load has passed has none.
+    """
+    steps: list[ExplanationStep] = []
+    is_stopped = is_awaited = False
+    for stage, tell in _STATIONS:
+        if is_stopped:
+            steps.append(_beyond(stage, facts))
+            continue
+        if is_awaited:
+            steps.append(_not_yet(stage, facts))
+            continue
+        told = tell(facts)
+        steps.append(told)
+        is_stopped = told.state == STOPPED
+        is_awaited = told.state == WAITING and _holds_back(stage, facts)
+    _drop_earlier_times(steps)
+    return steps
+
+
+def _drop_earlier_times(steps: Iterable[ExplanationStep]) -> None:
+    latest = 0
+    for told in steps:
+        moment = told.time.ToNanoseconds()
+        if moment < latest:
+            told.ClearField("time")
+        else:
+            latest = moment
+
+
+def _holds_back(stage: ExplanationStage, facts: Facts) -> bool:
+    """Whether what waits at a station keeps the later ones waiting: not where an earlier state is shown meanwhile."""
+    if stage == _MODERATION:
+        return facts.kept is None or not facts.kept.HasField("published_content")
+    if stage == _APPLIED:
+        return facts.kept is None or not facts.kept.waiting_task_id
+    return stage == _SOURCE
+
+
+def _beyond(stage: ExplanationStage, facts: Facts) -> ExplanationStep:
+    offer, hit, look = facts.kept, facts.found, facts.look
+    if stage == _OFFER and look is not None and look.line:
+        return step(stage, SKIPPED, f"It stands on line {look.line}, but was not read.", line=look.line)
+    if stage == _APPLIED and offer is not None and offer.last_task_id:
+        if facts.is_removed:
+            is_it = look is not None and look.task.task_id == offer.last_task_id
+            text = f"Load {offer.last_task_id} removed the offer."
+            return step(stage, DONE if is_it else SKIPPED, text, time=offer.update_time)
+        return step(stage, SKIPPED, f"The offer stays as load {offer.last_task_id} left it.", time=offer.update_time)
+    if stage == _REGISTERED and offer is not None and facts.is_removed:
+        told = "has been" if offer.published_version >= offer.version else "is about to be"
+        return step(stage, SKIPPED, f"The registry of documents {told} told of the removal.")
+    if stage == _SEARCHABLE and facts.is_removed:
+        return step(stage, SKIPPED, _forgotten(facts))
+    if stage == _SEARCHABLE and hit is not None:
+        text = f"The search still finds {found_state(facts)}{found_since(hit)}."
+        return step(stage, SKIPPED, text, time=hit.index_time)
+    return step(stage, SKIPPED, "Not reached.")
+
+
+def _forgotten(facts: Facts) -> str:
+    if facts.document is UNKNOWN:
+        return "Whether the search has forgotten it cannot be asked right now."
+    return "The search does not have it any more." if facts.document is None else "The search is about to forget it."
+
+
+def _not_yet(stage: ExplanationStage, facts: Facts) -> ExplanationStep:
+    hit = facts.found
+    if stage == _SEARCHABLE and hit is not None and not facts.is_removed:
+        return step(stage, WAITING, f"Not reached yet; meanwhile the search finds {found_state(facts)}.")
+    return step(stage, WAITING, "Not reached yet.")

@@ -1,0 +1,40 @@
+"""From one <offer> of our own format to the offer that is sent, with everything that is wrong with it."""
+
+from __future__ import annotations
+
+from lxml import etree
+
+from classifeed.offers.v1.offer_pb2 import OfferContent
+from classifeed_processor.feed.formats.native.names import NAMES
+from classifeed_processor.feed.formats.native.schema import SCHEMA, WORDS
+from classifeed_processor.feed.formats.native.tags import TABLE
+from classifeed_processor.feed.mapping.categories import split_path
+from classifeed_processor.feed.mapping.listed_mapping import ListedMapping
+from classifeed_processor.feed.mapping.offer_schema import OfferValidator
+from classifeed_processor.feed.mapping.table_mapping import MappingOptions
+from classifeed_processor.feed.scanning.scan import FeedScan
+
+
+class NativeMapping(ListedMapping):
+    """Maps the offers of one file."""
+
+    table = TABLE
+    names = NAMES
+    currency_meaning = "price"
+    availability_words = "true or false"
+
+    def __init__(self, scan: FeedScan, options: MappingOptions) -> None:
+        super().__init__(scan, options)
+        self._validator = OfferValidator(SCHEMA, scan.child_tags, WORDS)
+
+    def refuse(self) -> frozenset[etree._Element]:
+        """Returns the elements that the schema refuses."""
+        return self._validator.refuse(self.offer, self.children, self.issues)
+
+    def put_category(self, content: OfferContent) -> None:
+        """Puts the category in by its path, or else by its id."""
+        if "category_path" not in self.texts:
+            super().put_category(content)
+            return
+        content.category_id = self.texts.get("category", "")
+        content.category_path.extend(split_path(self.texts["category_path"]))

@@ -1,0 +1,29 @@
+"""Every format that can be loaded. A new one is a package beside the others and a line here."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from classifeed_processor.feed.formats.format import Format
+from classifeed_processor.feed.formats.google import GOOGLE_ATOM, GOOGLE_RSS
+from classifeed_processor.feed.formats.native import NATIVE
+from classifeed_processor.feed.formats.yml import YML
+
+# In the order in which they are told to people.
+FORMATS: Final[tuple[Format, ...]] = (NATIVE, YML, GOOGLE_RSS, GOOGLE_ATOM)
+_BY_NAME: Final = {each.name: each for each in FORMATS}
+_BY_ROOT: Final = {root: each for each in FORMATS for root in each.roots}
+
+
+def find_format(root: str) -> Format | None:
+    """Returns the format whose files have this root element (named as expat names it), or None."""
+    return _BY_ROOT.get(root)
+
+
+def format_named(name: str) -> Format:
+    """Returns the format of this name.
+
+    Raises:
+        KeyError: There is none.
+    """
+    return _BY_NAME[name]

@@ -1,0 +1,56 @@
+"""From one YML <offer> to the offer that is sent, with everything that is wrong with it."""
+
+from __future__ import annotations
+
+from lxml import etree
+
+from classifeed_processor.feed.formats.yml.names import NAMES
+from classifeed_processor.feed.formats.yml.schema import SCHEMA, WORDS
+from classifeed_processor.feed.formats.yml.tags import TABLE
+from classifeed_processor.feed.mapping.extraction import GatheredOffer
+from classifeed_processor.feed.mapping.listed_mapping import ListedMapping
+from classifeed_processor.feed.mapping.offer_schema import OfferValidator
+from classifeed_processor.feed.mapping.table_mapping import MappingOptions
+from classifeed_processor.feed.scanning.scan import FeedScan
+from classifeed_processor.feed.scanning.texts import join_title, says_something
+
+
+class YmlMapping(ListedMapping):
+    """Maps the offers of one YML file."""
+
+    table = TABLE
+    names = NAMES
+    # What Yandex's own documents say of a file without <currencies>.
+    implied_currency = "RUB"
+
+    def __init__(self, scan: FeedScan, options: MappingOptions) -> None:
+        super().__init__(scan, options)
+        self._validator = OfferValidator(SCHEMA, scan.child_tags, WORDS)
+
+    def refuse(self) -> frozenset[etree._Element]:
+        """Returns the elements that the schema refuses."""
+        return self._validator.refuse(self.offer, self.children, self.issues)
+
+    def check(self, gathered: GatheredOffer) -> None:
+        """Takes the stock of all outlets together where the offer names none as a whole."""
+        if "stock_in_outlets" in gathered.texts:
+            gathered.texts.setdefault("stock", gathered.texts["stock_in_outlets"])
+
+    def find_title(self) -> str:
+        """Returns the name, or else one made of prefix, vendor and model; of a patch, what it states only."""
+        texts = self.texts
+        model = texts.get("model", "")
+        if (title := super().find_title()) or self.patch or not says_something(model):
+            return title
+        return join_title(texts.get("type_prefix", ""), texts.get("vendor", ""), model)
+
+    def find_availability(self) -> str | None:
+        """Returns the flag of the offer; an empty attribute says nothing."""
+        return self.offer.get("available") or self.texts.get("available")
+
+    def note_availability(self, text: str) -> None:
+        """Notes that the flag of the offer, or its element where there is no flag, could not be read."""
+        if self.offer.get("available"):
+            self.issues.add("FIELD_INVALID", field="available", value=text, expected=self.availability_words)
+        else:
+            super().note_availability(text)

@@ -1,0 +1,25 @@
+"""What YML calls the fields of an offer."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from classifeed_processor.feed.mapping.field_names import FieldNames
+
+NAMES: Final = FieldNames(
+    offer="offer",
+    attributes=frozenset({"id", "available"}),
+    id="id",
+    id_words='the attribute id="..."',
+    title="name",
+    title_words="<name>, or <model>",
+    description="description",
+    price="price",
+    price_words="digits with at most one decimal separator, such as 1499.90",
+    currency="currencyId",
+    currency_remedy='Add <currencyId> to the offer, or name the shop\'s main currency in <currencies> with rate="1".',
+    category="categoryId",
+    category_words="<categoryId> with an id out of <categories>",
+    categories="categories",
+    picture="picture",
+)

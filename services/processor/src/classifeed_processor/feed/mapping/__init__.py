@@ -1,0 +1,1 @@
+"""From one offer element to the offer that is sent, and the issues found on the way."""

@@ -1,0 +1,101 @@
+"""Taking one offer apart by a format's table of elements: its texts, before anything is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from lxml import etree
+
+from classifeed_processor.feed.scanning.shape import inner_text
+
+NOTHING: Final[frozenset[etree._Element]] = frozenset()
+
+
+class GatheredOffer:
+    """The texts of one offer. `texts` holds them by meaning, `params` as name, value and unit."""
+
+    __slots__ = ("barcodes", "params", "pictures", "texts")
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+        self.pictures: list[str] = []
+        self.params: list[tuple[str, str, str]] = []
+        self.barcodes: list[str] = []
+
+    def note(self, meaning: str, text: str) -> None:
+        """Takes a text, unless one of its meaning is there; blanks say nothing."""
+        if meaning not in self.texts and (text := text.strip()):
+            self.texts[meaning] = text
+
+
+Take = Callable[[GatheredOffer, etree._Element], None]
+
+
+@dataclass(frozen=True, slots=True)
+class TagTable:
+    """What the elements of an offer mean, by their names as lxml writes them.
+
+    Attributes:
+        single: Meaning of elements that are read as one text each; of several with one meaning the first that says
+            something counts.
+        picture: Elements with links of pictures.
+        special: What takes the other ones.
+        markup: Meanings of `single` in whose elements sellers put markup without hiding it in CDATA.
+        special_meanings: Meanings of the elements in `special`, for messages.
+    """
+
+    single: Mapping[str, str]
+    picture: frozenset[str]
+    special: Mapping[str, Take]
+    markup: frozenset[str]
+    special_meanings: Mapping[str, str] = field(default_factory=dict)
+
+    def gather(self, children: Iterable[etree._Element]) -> GatheredOffer:
+        """Returns the texts of an offer that has these elements straight under it."""
+        gathered = GatheredOffer()
+        texts = gathered.texts
+        meaning_of, take_of, pictures = self.single.get, self.special.get, self.picture
+        for child in children:
+            tag = child.tag
+            meaning = meaning_of(tag)
+            if meaning is not None:
+                text = inner_text(child) if meaning in self.markup else child.text
+                if text and meaning not in texts and (text := text.strip()):
+                    texts[meaning] = text
+            elif tag in pictures:
+                gathered.pictures.append((child.text or "").strip())
+            elif (take := take_of(tag)) is not None:
+                take(gathered, child)
+        return gathered
+
+    def elements(self, children: Iterable[etree._Element]) -> dict[str, etree._Element]:
+        """Returns the element in which an offer says each thing, by meaning; slow, for messages."""
+        found: dict[str, etree._Element] = {}
+        for child in children:
+            tag = child.tag
+            meaning = self.single.get(tag)
+            is_single = meaning is not None
+            if meaning is None:
+                meaning = self.special_meanings.get(tag)
+            if meaning is not None and meaning not in found and (not is_single or inner_text(child).strip()):
+                found[meaning] = child
+        return found
+
+    def pictures(self, children: Iterable[etree._Element]) -> list[etree._Element]:
+        """Returns the elements of `GatheredOffer.pictures`; slow, for messages."""
+        return [child for child in children if child.tag in self.picture]
+
+
+def take_barcode(gathered: GatheredOffer, element: etree._Element) -> None:
+    """Takes the text of an element as a barcode."""
+    if text := (element.text or "").strip():
+        gathered.barcodes.append(text)
+
+
+def take_named_param(gathered: GatheredOffer, element: etree._Element) -> None:
+    """Takes the text of an element as an attribute of the offer, with its name and its unit out of XML attributes."""
+    text = (element.text or "").strip()
+    if text and (name := element.get("name")):
+        gathered.params.append((name.strip(), text, (element.get("unit") or "").strip()))

@@ -1,0 +1,293 @@
+"""Writing down what is wrong with one offer, with its place in the file."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from lxml import etree
+
+from classifeed.feeds.v1.load_pb2 import OfferError
+from classifeed.feeds.v1.offer_requests_pb2 import OfferRecord
+from classifeed_processor.domain.error_codes import ISSUES, IssueCode
+from classifeed_processor.domain.statistics import LISTED_A_CODE
+from classifeed_processor.feed.diagnosis.child_offsets import LineColumn, child_places, places_in
+from classifeed_processor.feed.mapping.field_names import FieldNames
+from classifeed_processor.feed.mapping.values import space_within
+from classifeed_processor.feed.source.window import SourceWindow
+
+MAX_ISSUES = 20
+EXCERPT_CHARS = 200
+_VALUE_CHARS = 200
+_SAID_CHARS = 80
+_PLACE = re.compile(r"\{(\w+)[^{}]*\}")
+_LINK_CODES = frozenset({"URL_INVALID", "PICTURE_URL_INVALID", "LINK_ESCAPED"})
+
+
+class OfferPlace:
+    """Where the offer at hand lies, and what it is called."""
+
+    __slots__ = ("end", "line", "ordinal", "start", "window")
+
+    window: SourceWindow
+
+    def __init__(self) -> None:
+        self.start = self.end = 0
+        self.line = 0
+        self.ordinal = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The words of one code in the names of one format; message and expected have places for what was found."""
+
+    meaning: IssueCode
+    message: str
+    expected: str
+    suggestion: str
+
+    @classmethod
+    def of(cls, meaning: IssueCode, names: Mapping[str, str]) -> _Words:
+        """Returns the words with the format's names filled in."""
+        message, expected = _fill(meaning.message, names), _fill(meaning.expected, names)
+        return cls(meaning, message, expected, meaning.suggestion.format_map(names))
+
+
+def _fill(text: str, names: Mapping[str, str]) -> str:
+    """Returns a format string with some of its names filled in, and the others left in it."""
+    return _PLACE.sub(lambda place: names[place[1]].replace("{", "{{") if place[1] in names else place[0], text)
+
+
+class _Found:
+    """An issue as it is found: kept until the places of all issues of the offer are looked for in one pass."""
+
+    __slots__ = ("code", "count", "details", "element", "field", "value")
+
+    def __init__(
+        self, code: str, field: str, element: etree._Element | None, value: str, details: dict[str, object]
+    ) -> None:
+        self.code = code
+        self.field = field
+        self.element = element
+        self.value = value
+        self.details = details
+        self.count = 1
+
+
+class _Place(NamedTuple):
+    """Where an issue stands: line and column from 1, the path from the offer on, and the beginning of the source."""
+
+    line: int
+    column: int
+    path: str
+    excerpt: str
+
+
+class IssueWriter:
+    """Gathers the issues of the record at hand and appends them when it is done. For one second pass.
+
+    One for each code and field, with the place and the value of the first and the count of all. At most `MAX_ISSUES`;
+    what is beyond is counted in a last one. The first `LISTED_A_CODE` of a code in the file are told, with words and
+    place; those behind them are for the statistics only, and say no more than these count.
+    """
+
+    __slots__ = ("_external_id", "_found", "_left_out", "_names", "_place", "_record", "_told", "_words")
+
+    _record: OfferRecord
+
+    def __init__(self, place: OfferPlace, names: FieldNames) -> None:
+        self._place = place
+        self._names = names
+        words = names.words()
+        self._words = {code: _Words.of(meaning, words) for code, meaning in ISSUES.items()}
+        self._external_id = ""
+        self._found: dict[tuple[str, str], _Found] = {}
+        self._left_out = 0
+        self._told: Counter[str] = Counter()
+
+    def begin(self, record: OfferRecord, external_id: str) -> None:
+        """Turns to the next record. `external_id` is what its issues are listed under."""
+        self._record = record
+        self._external_id = external_id
+        self._found = {}
+        self._left_out = 0
+
+    def add(
+        self,
+        code: str,
+        *,
+        field: str = "",
+        element: etree._Element | None = None,
+        value: str = "",
+        **details: object,
+    ) -> None:
+        """Notes one issue; of several with one code and field the first is told, and the others are counted.
+
+        Args:
+            code: A key of `ISSUES`.
+            field: What it is about, as the feed calls it; the element's name when empty.
+            element: The element straight under the offer that is to blame; None for the offer itself.
+            value: What was found.
+            details: For the words of the code.
+        """
+        if not field and element is not None:
+            field = source_name(element)
+        found, key = self._found, (code, field)
+        known = found.get(key)
+        if known is not None:
+            known.count += 1
+        elif len(found) < MAX_ISSUES - 1:
+            found[key] = _Found(code, field, element, value, details)
+        else:
+            self._left_out += 1
+
+    def close(self) -> None:
+        """Appends to the record what was noted, and the count of what was left out."""
+        if not self._found:
+            return
+        if self._left_out:
+            self._found["TOO_MANY_ISSUES", ""] = _Found("TOO_MANY_ISSUES", "", None, "", {"count": self._left_out})
+        told = [found for found in self._found.values() if self._told[found.code] < LISTED_A_CODE]
+        places = self._find_places(told) if told else {}
+        if len(told) < len(self._found):
+            counted = OfferError(external_id=self._external_id, ordinal=self._place.ordinal, count=1)
+            common = counted.SerializeToString()
+        for key, found in self._found.items():
+            if (place := places.get(found)) is not None:
+                self._told[found.code] += 1
+                self._write(found, place)
+            else:
+                self._count(key, found.count, common)
+        self._found = {}
+
+    def _find_places(self, issues: Collection[_Found]) -> dict[_Found, _Place]:
+        """Returns where each of these issues of the offer stands, found in one pass over its source."""
+        place = self._place
+        source = place.window.piece(place.start, place.end)
+        encoding = place.window.encoding
+        elements = _find_elements({found.element for found in issues if found.element is not None})
+        begins = child_places(source, encoding) if elements else []
+        # An element that cannot be found is told by where the offer begins.
+        offsets = {each: begins[index] if index < len(begins) else 0 for each, (index, _) in elements.items()}
+        begin = LineColumn(place.line, place.window.column(place.start))
+        at = places_in(source, encoding, begin, {0, *offsets.values()})
+        places: dict[_Found, _Place] = {}
+        for found in issues:
+            if found.element is None:
+                offset, nth = 0, 0
+            else:
+                offset, nth = offsets[found.element], elements[found.element][1]
+            excerpt = source[offset : offset + 4 * EXCERPT_CHARS].decode(encoding, "replace")
+            places[found] = _Place(*at[offset], self._path(found, nth), excerpt_of(excerpt))
+        return places
+
+    def _count(self, key: tuple[str, str], count: int, common: bytes) -> None:
+        """Appends an issue that is counted only: nobody lists so many of one code, so it has no words and no place.
+
+        Args:
+            key: Code and field.
+            count: Values of the offer that have it.
+            common: What the issues of the offer have in common, serialised, with a count of 1.
+        """
+        # Two serialised messages one after the other are the merged message; naming the fields takes twice the time.
+        error = self._record.errors.add()
+        error.MergeFromString(_serialize_kind(*key) + common)
+        if count > 1:
+            error.count = count
+
+    def _write(self, found: _Found, place: _Place) -> None:
+        words = self._words[found.code]
+        meaning = words.meaning
+        value = found.value
+        space = space_within(value) if found.code in _LINK_CODES else -1
+        details = found.details
+        details["value"] = _clip(value, _SAID_CHARS, space)
+        details["field"] = found.field
+        details["because"] = ", for it holds a space" if space >= 0 else ""
+        message = words.message.format_map(details)
+        if found.count > 1:
+            message = f"{message} It is the first of {found.count:,} such values in this offer."
+        value = _clip(value, _VALUE_CHARS, space)
+        self._record.errors.add(
+            external_id=self._external_id,
+            ordinal=self._place.ordinal,
+            level=meaning.level,
+            kind=meaning.kind,
+            code=found.code,
+            field=found.field,
+            line=place.line,
+            column=place.column,
+            path=place.path,
+            excerpt=place.excerpt,
+            value=value,
+            title=meaning.title,
+            suggestion=words.suggestion,
+            expected=words.expected.format_map(details),
+            message=message,
+            count=found.count,
+            error_id=_error_id(self._external_id, str(self._place.ordinal), found.code, found.field, place.path, value),
+        )
+
+    def _path(self, found: _Found, nth: int) -> str:
+        offer = self._names.offer
+        if found.element is None:
+            return f"{offer}/@{found.field}" if found.field in self._names.attributes else offer
+        name = source_name(found.element)
+        return f"{offer}/{name}" if nth == 1 else f"{offer}/{name}[{nth}]"
+
+
+@lru_cache(maxsize=1_024)
+def _serialize_kind(code: str, field: str) -> bytes:
+    """Returns what all issues of one code and field have in common."""
+    meaning = ISSUES[code]
+    return OfferError(level=meaning.level, kind=meaning.kind, code=code, field=field).SerializeToString()
+
+
+def _find_elements(wanted: set[etree._Element]) -> dict[etree._Element, tuple[int, int]]:
+    """Returns of each of these children of one element its index, and the how manyth of its name it is, from 1."""
+    found: dict[etree._Element, tuple[int, int]] = {}
+    counts: dict[str, int] = {}
+    parent = next(iter(wanted)).getparent() if wanted else None
+    for index, child in enumerate(() if parent is None else parent):
+        tag = str(child.tag)
+        nth = counts[tag] = counts.get(tag, 0) + 1
+        if child in wanted:
+            found[child] = index, nth
+            if len(found) == len(wanted):
+                break
+    return found
+
+
+def source_name(element: etree._Element) -> str:
+    """Returns the name of an element as it stands in the file, with its prefix."""
+    tag = str(element.tag)
+    if not tag.startswith("{"):
+        return tag
+    local = tag.rpartition("}")[2]
+    return f"{element.prefix}:{local}" if element.prefix else local
+
+
+def excerpt_of(text: str) -> str:
+    """Returns the beginning of a piece of the source in one line."""
+    return _clip(" ".join(text.split()), EXCERPT_CHARS)
+
+
+def _clip(text: str, limit: int, place: int = 0) -> str:
+    """Returns at most `limit` characters: the beginning, or those around a place that the beginning does not show."""
+    if len(text) <= limit:
+        return text
+    if place < limit - 1:
+        return text[: limit - 1] + "…"
+    start = min(place - limit // 2, len(text) - limit)
+    piece = "…" + text[start + 1 : start + limit]
+    return piece if start + limit == len(text) else piece[:-1] + "…"
+
+
+def _error_id(*said: str) -> str:
+    """Two reports of the same thing have the same id; two things in one offer do not."""
+    return hashlib.blake2b("\0".join(said).encode(), digest_size=16).hexdigest()

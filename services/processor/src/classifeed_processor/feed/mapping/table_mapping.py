@@ -1,0 +1,322 @@
+"""From one offer element to the offer that is sent: what all formats share. A format fills in what is its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+from lxml import etree
+
+from classifeed.feeds.v1.offer_requests_pb2 import OfferRecord
+from classifeed.offers.v1.offer_pb2 import OfferContent
+from classifeed_domain.currencies import read_currency
+from classifeed_processor.feed.mapping.availability import read_availability
+from classifeed_processor.feed.mapping.categories import CategoryPaths
+from classifeed_processor.feed.mapping.extraction import NOTHING, GatheredOffer, TagTable
+from classifeed_processor.feed.mapping.field_names import FieldNames
+from classifeed_processor.feed.mapping.issues import IssueWriter
+from classifeed_processor.feed.mapping.values import MAX_LINK_CHARS, absolute_link, escaped_link, point, split_pictures
+from classifeed_processor.feed.scanning.scan import FeedScan
+from classifeed_processor.feed.scanning.texts import says_something, unescape_once
+
+_MAX_TITLE_CHARS = 1_000
+_PLAIN_FIELDS = ("description", "address", "vendor", "vendor_code", "model")
+_STATED_MESSAGES = ("price", "old_price", "location", "stock_quantity")
+_STATED_VALUES = (
+    "title", "description", "category_id", "category_path", "url", "address", "picture_urls", "attributes",
+    "vendor", "vendor_code", "model", "barcodes",
+)  # fmt: skip
+
+# Texts without markup, in which a reference of HTML is one that was escaped twice.
+_UNESCAPED_FIELDS = ("title", "vendor", "model", "type_prefix")
+
+_MAX_CURRENCY_CHARS = 16
+_cached_currency = lru_cache(maxsize=1024)(read_currency)
+
+
+def currency_code(text: str) -> str | None:
+    """Returns the ISO code that a code or a sign of a currency means, or None."""
+    return _cached_currency(text) if len(text) <= _MAX_CURRENCY_CHARS else None
+
+
+@dataclass(frozen=True, slots=True)
+class MappingOptions:
+    """What a load says of how its offers are read.
+
+    Attributes:
+        patch: Whether to ask for what the file names and for nothing more.
+        default_currency: ISO code of amounts for which the file names none; empty: there is none.
+    """
+
+    patch: bool = False
+    default_currency: str = ""
+
+
+class TableMapping:
+    """Maps the offers of one file, one after the other.
+
+    Attributes:
+        table: What the elements of an offer mean.
+        names: What the format calls its fields.
+        currency_meaning: Meaning of the element that names the currency.
+        implied_currency: What the format means where a file names no currency at all; empty where it means none.
+        availability_words: How availability is written.
+        patch: Whether to ask for what the file names and for nothing more.
+        offer: The offer at hand.
+        texts: What it says, by meaning.
+        issues: Where what is wrong with it is written down.
+        skip: Its elements that were refused before.
+        children: The other ones.
+        assumed_currency: ISO code for amounts without one; empty where nothing can be assumed.
+        cleared: Fields that a patch takes away from the offer, as the file says that it does not have them.
+    """
+
+    table: ClassVar[TagTable]
+    names: ClassVar[FieldNames]
+    currency_meaning: ClassVar[str] = "currency"
+    implied_currency: ClassVar[str] = ""
+    availability_words: ClassVar[str] = "true or false, or the number of pieces"
+
+    offer: etree._Element
+    texts: dict[str, str]
+    issues: IssueWriter
+    skip: frozenset[etree._Element]
+    children: list[etree._Element]
+    cleared: list[str]
+    _elements: dict[str, etree._Element] | None
+
+    def __init__(self, scan: FeedScan, options: MappingOptions) -> None:
+        self.head = scan.head
+        self.categories = CategoryPaths(scan.head.categories)
+        self.patch = options.patch
+        self.assumed_currency, self._assumed_from = self._assume_currency(options.default_currency)
+
+    def refuse(self) -> frozenset[etree._Element]:
+        """Returns the elements of the offer that must count as absent, noted by then."""
+        return NOTHING
+
+    def check(self, gathered: GatheredOffer) -> None:
+        """Takes out of what was gathered what cannot be used, and writes it down."""
+
+    def find_title(self) -> str:
+        """Returns the title; empty when the offer has none."""
+        title = self.texts.get("title", "")
+        return title if says_something(title) else ""
+
+    def put_price(self, content: OfferContent) -> None:
+        """Puts price and old price in."""
+        raise NotImplementedError
+
+    def put_category(self, content: OfferContent) -> None:
+        """Puts the category in."""
+        raise NotImplementedError
+
+    def find_availability(self) -> str | None:
+        """Returns what says whether the offer can be had; None when nothing does."""
+        return self.texts.get("available")
+
+    def fill(self, record: OfferRecord, offer: etree._Element, issues: IssueWriter) -> None:
+        """Fills `record.content` and, for a patch, `record.named_fields`; notes what is wrong."""
+        self.offer, self.issues, self.cleared, self._elements = offer, issues, [], None
+        # Kept in a list, so that lxml makes the object of an element, and the text of its name, once.
+        children = self.children = list(offer)
+        skip = self.skip = self.refuse()
+        if skip:
+            children = self.children = [child for child in children if child not in skip]
+        gathered = self.table.gather(children)
+        texts = self.texts = gathered.texts
+        self.check(gathered)
+        self._unescape(texts)
+        content = record.content
+        self._put_title(content)
+        self.put_price(content)
+        self.put_category(content)
+        if "url" in texts:
+            self._put_url(content, texts["url"])
+        if gathered.pictures:
+            content.picture_urls.extend(self._links(gathered.pictures))
+        if "latitude" in texts or "coordinates" in texts:
+            self._put_location(content)
+        for field in _PLAIN_FIELDS:
+            if field in texts:
+                setattr(content, field, texts[field])
+        is_available_stated = self._put_availability(content, gathered)
+        add_attribute = content.attributes.add
+        for name, value, unit in gathered.params:
+            add_attribute(name=name, value=value, unit=unit)
+        if gathered.barcodes:
+            content.barcodes.extend(gathered.barcodes)
+        if "stock" in texts:
+            content.stock_quantity = int(texts["stock"].partition(".")[0])
+        if self.patch:
+            record.named_fields.extend(_stated_fields(content, available=is_available_stated))
+            record.named_fields.extend(self.cleared)
+
+    def add_issue(self, code: str, meaning: str, *, field: str = "", value: str = "", **details: object) -> None:
+        """Notes what is wrong with the element of this meaning."""
+        if self._elements is None:  # the same for all issues of the offer
+            self._elements = self.table.elements(self.children)
+        self.issues.add(code, field=field, element=self._elements.get(meaning), value=value, **details)
+
+    def set_price(self, content: OfferContent, micros: int, currency: str, value: str) -> None:
+        """Puts the price in, unless it is zero."""
+        if micros == 0:
+            # Many shops write 0 for "on request"; a zero that is searched and sorted by would mislead.
+            self.add_issue("PRICE_ZERO", "price", value=value, instead="the offer is shown without one")
+        else:
+            content.price.amount_micros = micros
+            content.price.currency_code = currency
+
+    def set_old_price(self, content: OfferContent, micros: int, currency: str) -> None:
+        """Puts the price before a discount in."""
+        content.old_price.amount_micros = micros
+        content.old_price.currency_code = currency
+
+    def find_currency(self, *, needed: bool, beside: str = "") -> str:
+        """Returns the currency that the offer names, or else the one that is assumed; empty when there is none.
+
+        Args:
+            needed: Whether there is a price for it.
+            beside: ISO code that stands beside an amount; empty where none does.
+        """
+        if "currency" in self.texts:
+            code = currency_code(self.texts["currency"])
+            if code is None:
+                self.add_issue("CURRENCY_UNKNOWN", self.currency_meaning, value=self.texts["currency"])
+            return code or ""
+        if beside:
+            return beside
+        if self.patch:
+            # An offer that exists keeps its currency, unless the file has a main one.
+            return self.head.main_currency
+        if needed:
+            self.note_no_currency()
+        return self.assumed_currency
+
+    def note_no_currency(self, meaning: str = "", value: str = "") -> None:
+        """Notes that an amount has no currency: the one that is taken, or that there is none to take.
+
+        Args:
+            meaning: Meaning of the element of the amount, where the currency should stand in it.
+            value: What it holds.
+        """
+        code = "CURRENCY_ASSUMED" if self.assumed_currency else "CURRENCY_MISSING"
+        currency, source = self.assumed_currency, self._assumed_from
+        if meaning:
+            self.add_issue(code, meaning, value=value, currency=currency, source=source)
+        else:
+            self.issues.add(code, field=self.names.currency, value=value, currency=currency, source=source)
+
+    def _assume_currency(self, default: str) -> tuple[str, str]:
+        """Returns the currency of amounts for which the offer names none, and where it is from, in words."""
+        if self.head.main_currency:
+            return self.head.main_currency, "the main currency of the file"
+        if default:
+            return default, "the one that the load was given with --currency"
+        if self.implied_currency and not self.head.currencies:
+            return self.implied_currency, "the one that the format means where a file names none"
+        return "", ""
+
+    def _put_availability(self, content: OfferContent, gathered: GatheredOffer) -> bool:
+        """Puts in whether the offer can be had, and returns whether it says so; what says nothing means yes."""
+        text = self.find_availability()
+        content.available = True
+        if not text:
+            return False
+        found = read_availability(text)
+        if found is None:
+            self.note_availability(text)
+            return False
+        content.available = found.now
+        if found.pieces >= 0:
+            gathered.texts.setdefault("stock", str(found.pieces))
+        elif found.later:
+            gathered.params.append(("availability", text, ""))
+        return True
+
+    def note_availability(self, text: str) -> None:
+        """Notes that what says whether the offer can be had could not be read."""
+        self.note_unread("available", text, self.availability_words)
+
+    def note_unread(self, meaning: str, value: str, expected: str) -> None:
+        """Notes that a value was left out, as it does not fit its field."""
+        self.add_issue("FIELD_INVALID", meaning, value=value, expected=expected)
+
+    def _unescape(self, texts: dict[str, str]) -> None:
+        for meaning in _UNESCAPED_FIELDS:
+            text = texts.get(meaning, "")
+            if "&" in text and (plain := unescape_once(text)) != text:
+                texts[meaning] = plain
+                self.add_issue("ESCAPED_TWICE", meaning, value=text)
+
+    def _put_title(self, content: OfferContent) -> None:
+        title = self.find_title()
+        if not title:
+            if self.patch and "title" in self.texts:
+                self.note_unread("title", self.texts["title"], "words")
+            elif not self.patch:
+                self.add_issue("TITLE_MISSING", "title", field=self.names.title, value=self.texts.get("title", ""))
+            return
+        if len(title) > _MAX_TITLE_CHARS:
+            self.add_issue("TITLE_TOO_LONG", "title", value=title, length=len(title))
+            title = title[:_MAX_TITLE_CHARS]
+        content.title = title if title.isprintable() and "  " not in title else " ".join(title.split())
+
+    def _put_url(self, content: OfferContent, text: str) -> None:
+        if len(text) <= MAX_LINK_CHARS and (link := absolute_link(text)):
+            content.url = link
+        elif len(text) <= MAX_LINK_CHARS and (link := escaped_link(text)):
+            content.url = link
+            self.add_issue("LINK_ESCAPED", "url", value=text)
+        else:
+            self.add_issue("URL_INVALID", "url", value=text)
+
+    def _links(self, texts: list[str]) -> Iterable[str]:
+        links: dict[str, None] = {}
+        elements: list[etree._Element] = []
+        for nth, text in enumerate(texts):
+            if _is_one_link(text):
+                links[text] = None
+                continue
+            for part in split_pictures(text):
+                if link := absolute_link(part):
+                    links[link] = None
+                    continue
+                elements = elements or self.table.pictures(self.children)
+                if link := escaped_link(part):
+                    links[link] = None
+                    self.issues.add("LINK_ESCAPED", element=elements[nth], value=part)
+                else:
+                    self.issues.add("PICTURE_URL_INVALID", element=elements[nth], value=part)
+        return links
+
+    def _put_location(self, content: OfferContent) -> None:
+        texts = self.texts
+        if "coordinates" in texts:
+            latitude, _, longitude = texts["coordinates"].replace(";", ",").partition(",")
+            meaning = "coordinates"
+        else:
+            latitude, longitude = texts["latitude"], texts.get("longitude", "")
+            meaning = "latitude"
+        found = point(latitude.strip(), longitude.strip())
+        if found is None:
+            self.add_issue("COORDINATES_INVALID", meaning, value=f"{latitude.strip()}, {longitude.strip()}")
+        else:
+            content.location.latitude, content.location.longitude = found
+
+
+def _is_one_link(text: str) -> bool:
+    """Says at little cost whether a text is one whole link; of others more has to be asked."""
+    # Of blanks only the space is printable.
+    return (
+        text.startswith("https://") and " " not in text and "|" not in text and "," not in text and text.isprintable()
+    )
+
+
+def _stated_fields(content: OfferContent, *, available: bool) -> list[str]:
+    """Returns the names of the fields that the file states; `available` has a value in any case."""
+    names = [field for field in _STATED_MESSAGES if content.HasField(field)]
+    names += [field for field in _STATED_VALUES if getattr(content, field)]
+    return [*names, "available"] if available else names

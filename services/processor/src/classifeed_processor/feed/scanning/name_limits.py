@@ -1,0 +1,49 @@
+"""Counting the names of a file: parsers keep each one for as long as they read, and its namespace with it."""
+
+from __future__ import annotations
+
+from itertools import islice
+from xml.parsers import expat
+
+from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.feed.source.limits import Limits
+
+
+class NameCount:
+    """Refuses a file whose names would fill the memory."""
+
+    def __init__(self, parser: expat.XMLParserType, limits: Limits) -> None:
+        self._parser = parser
+        self._limits = limits
+        self._seen = 0
+        self._chars = 0
+
+    def check(self) -> None:
+        """Look at the names that have come since the last call. For each piece of the file.
+
+        Raises:
+            FeedFault: UNSAFE_XML.
+        """
+        intern, limits = self._parser.intern, self._limits
+        if len(intern) == self._seen:
+            return
+        if len(intern) > limits.names:
+            raise _refusal(f"The file uses more than {limits.names:,} different names of tags and attributes")
+        # In the order in which they came; prefixes and namespaces are among them.
+        self._chars += sum(len(name or "") for name in islice(intern, self._seen, None))
+        self._seen = len(intern)
+        if self._chars > limits.name_chars:
+            raise _refusal(f"The names of tags and attributes have more than {limits.name_chars:,} characters together")
+
+    def check_namespace(self, uri: str) -> None:
+        """Look at a namespace as it is declared: every name that has it repeats it.
+
+        Raises:
+            FeedFault: UNSAFE_XML.
+        """
+        if len(uri) > self._limits.namespace_chars:
+            raise _refusal(f"A namespace has more than {self._limits.namespace_chars} characters")
+
+
+def _refusal(reason: str) -> FeedFault:
+    return FeedFault("UNSAFE_XML", reason)

@@ -1,0 +1,88 @@
+"""The one set-up of lxml that feeds are read with: nothing outside the file is ever fetched, nothing is repaired."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from lxml import etree
+
+from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.feed.scanning.shape import OfferShape
+from classifeed_processor.feed.source.entities import entity_of_libxml2, undefined_entity
+from classifeed_processor.feed.source.source import ByteStream
+
+
+def iterate_offers(stream: ByteStream, shape: OfferShape, encoding: str) -> Iterator[etree._Element]:
+    """Yields each offer when it is complete, in the file's order, and frees it when the next one is asked for.
+
+    Memory is one offer and what stands between two of them; the head of the file goes with the first one.
+
+    Raises:
+        lxml.etree.XMLSyntaxError: The content is not well-formed.
+    """
+    # recover stays off: it drops a bare & in silence, takes truncated files for whole ones and reorders offers.
+    options: dict[str, Any] = {
+        "resolve_entities": "internal",
+        "no_network": True,
+        "load_dtd": False,
+        "huge_tree": True,
+        "remove_comments": True,
+        "remove_pis": True,
+        "recover": False,
+    }
+    container: etree._Element | None = None
+    tags = shape.offer_tags
+    for _, element in etree.iterparse(stream, events=("end",), tag=tags, encoding=encoding, **options):
+        parent = element.getparent()
+        if parent is None or (parent is not container and not shape.is_container(parent)):
+            continue
+        if parent is not container:
+            container = parent
+            _drop_before(parent)
+        yield element
+        _drop(element)
+
+
+def _drop(element: etree._Element) -> None:
+    """Frees an element that is done with, and what stood before it under the same parent."""
+    element.clear(keep_tail=False)  # type: ignore[call-arg]  # the stubs are older than the argument
+    parent = element.getparent()
+    if parent is not None:
+        while element.getprevious() is not None:
+            del parent[0]
+
+
+def _drop_before(element: etree._Element) -> None:
+    """Frees all elements that ended before this one began."""
+    parent = element.getparent()
+    while parent is not None:
+        while element.getprevious() is not None:
+            del parent[0]
+        element, parent = parent, parent.getparent()
+
+
+def check_with_libxml2(stream: ByteStream, shape: OfferShape, encoding: str, skipped_lines: int) -> int:
+    """Reads the whole content as the second pass will, keeps nothing, and returns how many offers it has.
+
+    Raises:
+        FeedFault: MALFORMED_XML, where libxml2 is stricter than expat.
+    """
+    try:
+        return sum(1 for _ in iterate_offers(stream, shape, encoding))
+    except etree.XMLSyntaxError as error:
+        raise syntax_fault(error, skipped_lines) from error
+
+
+def disagreement(first: int, second: int) -> FeedFault:
+    """Returns the fault of a file that the parsers of the two passes do not read alike, so that neither is believed."""
+    return FeedFault("UNSAFE_XML", f"One XML parser finds {first:,} offers in the file, and another one {second:,}")
+
+
+def syntax_fault(error: etree.XMLSyntaxError, skipped_lines: int) -> FeedFault:
+    """Returns what libxml2 said as a fault of the file."""
+    line, column = error.position
+    words, fix = str(error.msg).partition(", line ")[0], ""
+    if entity := entity_of_libxml2(words):
+        words, fix = undefined_entity(entity)
+    return FeedFault("MALFORMED_XML", words, line=(line or 0) + skipped_lines, column=column or 0, fix=fix)

@@ -1,0 +1,57 @@
+"""The content of a source as both passes see it: blanks before the first tag dropped, wide encodings unfolded."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+from collections.abc import Iterator
+
+from classifeed_processor.feed.source.opening import Insertion, Opening
+from classifeed_processor.feed.source.source import ByteStream, SourceFile
+
+CHUNK_BYTES = 256 << 10
+
+
+@contextlib.contextmanager
+def open_content(source: SourceFile, opening: Opening) -> Iterator[ByteStream]:
+    """Gives the content from its first `<`, in an encoding of one byte for each ASCII character.
+
+    Both passes read through here, so that a byte offset means the same in both.
+    """
+    with source.open() as stream:
+        remaining = opening.skip_bytes
+        while remaining:
+            remaining -= len(stream.read(remaining)) or remaining
+        content: ByteStream = _Unfolded(stream, opening.wide) if opening.wide else stream
+        yield _Completed(content, opening.inserted) if opening.inserted is not None else content
+
+
+class _Unfolded:
+    """UTF-16 read as UTF-8."""
+
+    def __init__(self, stream: ByteStream, codec: str) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder(codec)("replace")
+
+    def read(self, size: int, /) -> bytes:
+        """Returns some bytes, not always `size`; empty at the end."""
+        while data := self._stream.read(size):
+            if text := self._decoder.decode(data):
+                return text.encode("utf-8", "replace")
+        return self._decoder.decode(b"", True).encode("utf-8", "replace")
+
+
+class _Completed:
+    """A stream with a piece of text inserted."""
+
+    def __init__(self, stream: ByteStream, inserted: Insertion) -> None:
+        self._stream = stream
+        self._inserted = inserted
+        self._read = 0
+
+    def read(self, size: int, /) -> bytes:
+        """Returns some bytes, not always `size`; empty at the end."""
+        data = self._stream.read(size)
+        at = self._inserted.offset - self._read
+        self._read += len(data)
+        return data[:at] + self._inserted.text + data[at:] if 0 <= at < len(data) else data

@@ -1,0 +1,90 @@
+"""What a file may declare in a document type of its own: short names for short texts, and nothing that grows."""
+
+from __future__ import annotations
+
+import re
+from xml.parsers import expat
+
+from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.feed.source.entities import undefined_entity
+from classifeed_processor.feed.source.limits import Limits
+
+# A reference to another entity; those to characters stay.
+_REFERENCE = re.compile(r"&[^#]")
+
+
+class Doctype:
+    """Refuses, while expat reads it, what has no place in a feed or makes it grow.
+
+    expat and libxml2 differ in what they make of parameter entities, and both let a default value of an attribute grow
+    with each element that lacks it.
+
+    Attributes:
+        is_outer: Whether it names declarations outside of the file, which nobody reads.
+        has_subset: Whether the file declares anything itself.
+        has_entities: Whether it declares texts that its offers may be longer by than they look.
+    """
+
+    def __init__(self, parser: expat.XMLParserType, limits: Limits) -> None:
+        self._parser = parser
+        self._limits = limits
+        self._start = -1
+        self.is_outer = False
+        self.has_subset = False
+        self.has_entities = False
+        parser.StartDoctypeDeclHandler = self._begin
+        parser.EndDoctypeDeclHandler = self._end
+        parser.EntityDeclHandler = self._check_entity
+        parser.AttlistDeclHandler = self._check_attribute
+        parser.SkippedEntityHandler = self._refuse_unknown
+
+    def check_size(self) -> None:
+        """Refuse a document type that has become too large. For each piece of the file.
+
+        Raises:
+            FeedFault: UNSAFE_XML.
+        """
+        if self._start >= 0 and self._parser.CurrentByteIndex - self._start > self._limits.doctype_bytes:
+            raise self._refusal(f"The document type takes more than {self._limits.doctype_bytes:,} bytes")
+
+    def _begin(self, _name: str, system_id: str | None, public_id: str | None, has_subset: int) -> None:
+        self._start = self._parser.CurrentByteIndex
+        self.is_outer = system_id is not None or public_id is not None
+        self.has_subset = bool(has_subset)
+
+    def _end(self) -> None:
+        self.check_size()
+        self._start = -1
+
+    def _check_entity(
+        self,
+        name: str,
+        is_parameter: int,
+        value: str | None,
+        _base: str | None,
+        system_id: str | None,
+        _public: str | None,
+        _notation: str | None,
+    ) -> None:
+        shown = name[:40]
+        if system_id is not None or value is None:
+            raise self._refusal(f"The entity {shown} points to something outside of the file")
+        if is_parameter:
+            raise self._refusal(f"%{shown}; is an entity for declarations")
+        if "<" in value or _REFERENCE.search(value) is not None:
+            raise self._refusal(f"The entity {shown} holds elements or other entities")
+        if len(value.encode()) > self._limits.entity_bytes:
+            raise self._refusal(f"The entity {shown} has more than {self._limits.entity_bytes} bytes")
+        self.has_entities = True
+
+    def _check_attribute(self, element: str, attribute: str, _kind: str, default: str | None, _required: int) -> None:
+        if default is not None:
+            raise self._refusal(f"The attribute {attribute[:40]} of <{element[:40]}> has a default value")
+
+    def _refuse_unknown(self, name: str, _is_parameter: bool) -> None:
+        # expat would go on, as it might be declared outside; libxml2 stops there, when half of the offers are sent.
+        reason, fix = undefined_entity(name)
+        raise FeedFault("MALFORMED_XML", reason, line=self._parser.CurrentLineNumber, fix=fix)
+
+    def _refusal(self, reason: str) -> FeedFault:
+        return FeedFault("UNSAFE_XML", reason, line=self._parser.CurrentLineNumber)

@@ -1,0 +1,85 @@
+"""The piece of the source that the second pass is in: columns and excerpts for what is wrong, without reading twice."""
+
+from __future__ import annotations
+
+from classifeed_processor.feed.source.opening import Insertion
+from classifeed_processor.feed.source.source import ByteStream
+
+
+class SourceWindow:
+    """A stream for the parser that remembers the bytes since the offer at hand began.
+
+    `forget_before` is told as offers are done; memory is one chunk and one offer.
+
+    Args:
+        stream: The content.
+        encoding: That of its bytes.
+        inserted: What of the content does not stand in the file.
+    """
+
+    def __init__(self, stream: ByteStream, encoding: str, inserted: Insertion | None = None) -> None:
+        self._stream = stream
+        self._inserted = inserted
+        self.encoding = encoding
+        self._base = 0
+        self._bytes = b""
+        self._floor = 0
+        self._line = 1
+        self._line_offset = 0
+        # Characters of the line before `_column_offset`.
+        self._column = 0
+        self._column_offset = 0
+
+    def read(self, size: int, /) -> bytes:
+        """Returns the next bytes of the stream, as the parser asks for them."""
+        data = self._stream.read(size)
+        cut = min(max(self._floor - self._base, 0), len(self._bytes))
+        if cut:
+            self._base_line_and_column(self._base + cut)
+            self._base += cut
+        self._bytes = self._bytes[cut:] + data
+        return data
+
+    def forget_before(self, offset: int) -> None:
+        """Says that nothing before this byte offset will be asked for."""
+        self._floor = offset
+
+    def line(self, offset: int) -> int:
+        """Returns the line, from 1, of a byte offset inside the window. Offsets asked for may only grow."""
+        self._line += self._bytes.count(b"\n", self._line_offset - self._base, offset - self._base)
+        self._line_offset = offset
+        return self._line
+
+    def column(self, offset: int) -> int:
+        """Returns the column, in characters from 1, of a byte offset inside the window. Offsets asked for may only
+        grow.
+        """
+        start, index = self._column_offset - self._base, offset - self._base
+        line_start = self._bytes.rfind(b"\n", start, index) + 1
+        if line_start:
+            start, self._column = line_start, 0
+        self._column += self._length(start, index)
+        self._column_offset = offset
+        return self._column + 1
+
+    def piece(self, start: int, end: int) -> bytes:
+        """Returns the source bytes of a range inside the window."""
+        return self._bytes[start - self._base : end - self._base]
+
+    def text(self, data: bytes) -> str:
+        """Returns source bytes as characters."""
+        return data.decode(self.encoding, "replace")
+
+    def _base_line_and_column(self, offset: int) -> None:
+        """Counts up to an offset before which the bytes go."""
+        self.line(max(self._line_offset, offset))
+        self.column(max(self._column_offset, offset))
+
+    def _length(self, start: int, end: int) -> int:
+        """Returns the characters of a range of the window that the file itself has."""
+        data = self._bytes[start:end]
+        inserted = self._inserted
+        if inserted is not None and start + self._base <= inserted.offset < end + self._base:
+            at = inserted.offset - self._base - start
+            data = data[:at] + data[at + len(inserted.text) :]
+        return len(data.decode(self.encoding, "replace"))
