@@ -1,10 +1,66 @@
-"""In which order the tests run."""
+"""In which order and in which process the tests run, and how long each group of them took."""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from typing import Any, Final
+
 import pytest
+from xdist.scheduler import LoadFileScheduling
+
+_E2E: Final = "tests/e2e/"
+# So many processes begin with installations of the whole suite; with more, their starts would wait for each other.
+_INSTALLERS: Final = ("gw0", "gw1", "gw2")
+
+
+class InstallersApart(LoadFileScheduling):
+    """A file of tests to each free process: end-to-end tests first to some of them, all others first to the rest.
+
+    Most tests wait, for servers and for limits that pass, so there are more processes than cores.
+    """
+
+    def _assign_work_unit(self, node: Any) -> None:
+        begins_with_e2e = node.gateway.id in _INSTALLERS
+        scope = next((scope for scope in self.workqueue if scope.startswith(_E2E) is begins_with_e2e), None)
+        if scope is not None:
+            self.workqueue.move_to_end(scope, last=False)
+        super()._assign_work_unit(node)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
+    """Give files to processes as `InstallersApart` says, where `--dist loadfile` is asked for."""
+    return InstallersApart(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put what takes long first, so that no process is left alone with it at the end, and installations stop early."""
     items.sort(key=lambda item: (item.get_closest_marker("e2e") is None, item.get_closest_marker("slow") is None))
+
+
+class GroupTimes:
+    """Seconds of tests by folder, added up over all processes."""
+
+    def __init__(self) -> None:
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._tests: Counter[str] = Counter()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Add one phase of a test."""
+        parts = report.nodeid.split("/")
+        group = "/".join(parts[: 1 if parts[0] == "cli" else 2])
+        self._seconds[group] += report.duration
+        self._tests[group] += report.when == "call"
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print the table, the longest first."""
+        if self._tests.total() < 100:
+            return
+        terminalreporter.section("seconds by group, of all processes together")
+        for group, seconds in sorted(self._seconds.items(), key=lambda item: -item[1]):
+            terminalreporter.line(f"{group:24} {self._tests[group]:6} tests {seconds:8.0f} s")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Add the table of times, in the process that has the terminal."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(GroupTimes(), "group-times")

@@ -27,7 +27,7 @@ from tests.e2e.signals import stopped
 from tests.e2e.suite import Suite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(7200)]
-_PAUSES = 30 if IS_LONG else 4
+_PAUSES = 30 if IS_LONG else 3
 _SEED = int(os.environ.get("CLASSIFEED_SEED", "20261122"))
 _PAUSE_S = 35.0
 _SESSION_S = 10.0
@@ -54,7 +54,7 @@ def plan_pauses() -> Iterator[Pause]:
     """Every second pause stops a consumer, one in turn; every fifth kills the broker."""
     consumers = itertools.cycle(_CONSUMERS)
     for number in range(1, _PAUSES + 1):
-        yield Pause(number, next(consumers) if number % 2 == 0 else None, number % 5 == 4)
+        yield Pause(number, next(consumers) if number % 2 == 0 else None, number % 5 == 3)
 
 
 class Groups:
