@@ -51,13 +51,15 @@ lint: setup  ## ruff, mypy, import-linter, buf, stubs up to date
 	$(BIN)/buf lint
 	$(BIN)/python tools/breaking.py
 	$(BIN)/python tools/genproto.py --check
+	$(BIN)/python -m tools.assemble_sql --check
 
 format: setup  ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format --quiet .
 
-stubs: setup  ## generate libs/contracts from proto/
+stubs: setup  ## generate libs/contracts from proto/, and SQL from its parts
 	$(BIN)/python tools/genproto.py
+	$(BIN)/python -m tools.assemble_sql
 
 pictures: setup  ## play the demo and draw its terminal, and the diagram of the suite, for the README
 	$(BIN)/python -m tools.pictures --record

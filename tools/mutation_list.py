@@ -634,7 +634,7 @@ _HTTP: Final = (
         "Requests of web pages",
         "One caller triggers any number of jobs.",
         f"{_JOBS}/admin/admin.py",
-        before="if sum(answer.created for answer in answers) > room:",
+        before="if sum(response.created for response in responses) > room:",
         after="if False:",
         tests=(f"{_JOBS_TESTS}/api/test_http.py::test_a_caller_has_so_many_open_jobs_and_no_more",),
     ),

@@ -10,8 +10,8 @@ from typing import Any
 
 from bench.jobs.engines.ours import Engine
 from classifeed_jobs import JobRequest, JobStore, Reaper, Registry, Waker
-from classifeed_jobs.claim.fetch import Turn, claim_jobs
-from classifeed_jobs.worker.process_lease import LeaseRow
+from classifeed_jobs.claim.fetch import QueueCursor, claim_jobs
+from classifeed_jobs.worker.process_lease import ProcessLease
 from classifeed_jobs.worker.session import Session
 
 _WORKER = "bench-claimant"
@@ -120,15 +120,17 @@ async def measure_tenant(dsn: str, ahead: int) -> int:
         )
         small = await engine.store.enqueue(tx, "bench", "noop", {}, partition_key="t2")
     session = Session(engine.db)
-    turn = Turn()
+    cursor = QueueCursor()
     cycles = 0
     found = False
     async with session.use() as connection:
-        await LeaseRow(_WORKER, ["bench"]).register(connection)
+        await ProcessLease(_WORKER, ["bench"]).register(connection)
         while not found:
             cycles += 1
-            answer = await claim_jobs(connection, worker_id=_WORKER, queue="bench", wanted=10, fresh_s=600.0, turn=turn)
-            found = any(claim.job_id == small.job_id for claim in answer.claims)
+            response = await claim_jobs(
+                connection, worker_id=_WORKER, queue="bench", wanted=10, fresh_s=600.0, cursor=cursor
+            )
+            found = any(claim.job_id == small.job_id for claim in response.claims)
     await session.close()
     await engine.close()
     return cycles
@@ -179,12 +181,12 @@ async def _claim_times(engine: Engine) -> list[float]:
     session = Session(engine.db)
     times: list[float] = []
     async with session.use() as connection:
-        await LeaseRow(_WORKER, ["bench"]).register(connection)
+        await ProcessLease(_WORKER, ["bench"]).register(connection)
         for _ in range(500):
             started = time.perf_counter()
-            answer = await claim_jobs(connection, worker_id=_WORKER, queue="bench", wanted=10, fresh_s=600.0)
+            response = await claim_jobs(connection, worker_id=_WORKER, queue="bench", wanted=10, fresh_s=600.0)
             times.append(time.perf_counter() - started)
-            assert len(answer.claims) == 10
+            assert len(response.claims) == 10
     await session.close()
     return times
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from classifeed_jobs import QueueLimits, Queues, Schedule, Schedules, Worker
-from classifeed_jobs.claim.claim import Ending
-from classifeed_jobs.claim.finish import end_claims
+from classifeed_jobs.claim.claim import Completion
+from classifeed_jobs.claim.finish import complete_claims
 
 from .claimant import Claimant
 from .conftest import Bench, running, until
@@ -57,7 +57,7 @@ async def troubled(bench: Bench) -> dict[str, Any]:
     failed = await bench.enqueue("fails")
     (claim,) = await claimant.claim(1)
     async with bench.db.transaction() as tx:
-        await end_claims(tx, [Ending(claim.job_id, claim.claim_no, "failed", "TimeoutError: s3 away")])
+        await complete_claims(tx, [Completion(claim.job_id, claim.claim_no, "failed", "TimeoutError: s3 away")])
     held = [await bench.enqueue(lock_key="hot") for _ in range(3)]
     await claimant.claim(5)
     await claimant.claim(5)
@@ -98,8 +98,10 @@ async def test_queries_of_the_how_to_name_the_trouble(bench: Bench, troubled: di
     listener = Worker(bench.db, bench.store, bench.registry, queues={"another": 1})
     async with running(listener):
         await until(somebody_listens)
-        answers = await _answers(bench, troubled["failed"])
-    status, journal, queued, ended, scheduled, keys, failed, slow, old, dead, runs, sizes, listeners, triggers = answers
+        responses = await _answers(bench, troubled["failed"])
+    status, journal, queued, ended, scheduled, keys, failed, slow, old, dead, runs, sizes, listeners, triggers = (
+        responses
+    )
     assert status[0][0] == "failed"
     assert [row[1] for row in journal] == ["queued", "picked", "failed"]
     why = {(row[0], row[1]) for row in queued}

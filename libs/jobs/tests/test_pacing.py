@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from classifeed_jobs import pacing
-from classifeed_jobs.pacing import Pace
+from classifeed_jobs.pacing import DutyCycle
 
 
 class _Clock:
@@ -16,7 +16,7 @@ class _Clock:
 
 def test_costly_things_are_done_for_a_twentieth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = _Clock(monkeypatch)
-    pace = Pace()
+    pace = DutyCycle()
     assert pace.is_due
     spent = times = 0.0
     while clock.now < 1100:
@@ -33,21 +33,21 @@ def test_costly_things_are_done_for_a_twentieth_of_the_time(monkeypatch: pytest.
 
 def test_the_share_may_be_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     _Clock(monkeypatch)
-    pace = Pace(0.01)
+    pace = DutyCycle(0.01)
     pace.took(0.5)
     assert pace.due_in_s == pytest.approx(50)
 
 
 def test_it_is_put_off_no_longer_than_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     _Clock(monkeypatch)
-    pace = Pace(longest_s=30.0)
+    pace = DutyCycle(longest_s=30.0)
     pace.took(1000.0)
     assert pace.due_in_s == pytest.approx(30)
 
 
 def test_cheap_things_are_hardly_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = _Clock(monkeypatch)
-    pace = Pace()
+    pace = DutyCycle()
     pace.took(0.0005)
     assert not pace.is_long
     assert pace.due_in_s == pytest.approx(0.01)
@@ -58,7 +58,7 @@ def test_cheap_things_are_hardly_held_back(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_what_fails_has_cost_its_time_too(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = _Clock(monkeypatch)
-    pace = Pace()
+    pace = DutyCycle()
 
     def fail() -> None:
         with pace.timed():

@@ -12,7 +12,7 @@ _SHARE: Final = 0.05
 _LONG_S: Final = 0.003
 
 
-class Pace:
+class DutyCycle:
     """Spaces what may have become costly so that it takes a small share of the time at most.
 
     Cheap things are hardly held back by it: what took a millisecond may be done again after twenty.

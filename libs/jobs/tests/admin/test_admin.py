@@ -11,10 +11,10 @@ import pytest
 
 from classifeed_common.errors import FailedPrecondition, NotFound
 from classifeed_jobs import AuditEntry, Fail, JobAdmin, JobContext, JobFilter, JobRequest, Progress, QueueLimits
-from classifeed_jobs.claim.claim import Claim, Ending
+from classifeed_jobs.claim.claim import Claim, Completion
 from classifeed_jobs.claim.fetch import claim_jobs
-from classifeed_jobs.claim.finish import end_claims
-from classifeed_jobs.worker.process_lease import LeaseRow
+from classifeed_jobs.claim.finish import complete_claims
+from classifeed_jobs.worker.process_lease import ProcessLease
 
 from ..conftest import Bench, until
 
@@ -33,12 +33,12 @@ class Operated:
 
     async def claim(self, wanted: int = 1) -> list[Claim]:
         async with self.bench.db.connection() as connection:
-            await LeaseRow("w1", ["q"]).register(connection)
+            await ProcessLease("w1", ["q"]).register(connection)
             return (await claim_jobs(connection, worker_id="w1", queue="q", wanted=wanted, fresh_s=60)).claims
 
     async def end(self, *claims: Claim, outcome: str, message: str | None = None) -> None:
         async with self.bench.db.transaction() as tx:
-            await end_claims(tx, [Ending(claim.job_id, claim.claim_no, outcome, message) for claim in claims])
+            await complete_claims(tx, [Completion(claim.job_id, claim.claim_no, outcome, message) for claim in claims])
 
 
 @pytest.fixture
@@ -110,10 +110,10 @@ async def test_failed_job_is_tried_again_with_all_its_attempts_and_from_its_chec
 async def test_retry_asked_for_by_several_puts_the_job_back_once(operated: Operated) -> None:
     job_id = await operated.bench.enqueue()
     await operated.end(*await operated.claim(), outcome="failed")
-    answers = await asyncio.gather(
+    responses = await asyncio.gather(
         *(operated.admin.retry(job_id, by=f"o{n}") for n in range(6)), return_exceptions=True
     )
-    assert sum(not isinstance(answer, Exception) for answer in answers) == 1
+    assert sum(not isinstance(response, Exception) for response in responses) == 1
     assert await operated.bench.value("SELECT count(*) FROM dl_jobs_all WHERE job_id = %s", job_id) == 1
 
 
@@ -146,8 +146,8 @@ async def test_bulk_retry_takes_what_failed_since_a_time_slice_by_slice(
     await operated.end(*await operated.claim(3), outcome="failed")
     since = await bench.value("SELECT clock_timestamp()")
     async with bench.db.transaction() as tx:
-        answers = await bench.store.enqueue_many(tx, [JobRequest("q", "noop") for _ in range(20)])
-    late = [answer.job_id for answer in answers]
+        responses = await bench.store.enqueue_many(tx, [JobRequest("q", "noop") for _ in range(20)])
+    late = [response.job_id for response in responses]
     await operated.end(*await operated.claim(20), outcome="failed")
     assert await operated.admin.retry_failed(JobFilter(queue="q"), since=since, by="anna") == 20
     assert [(await bench.job(job_id)).status for job_id in early] == ["failed"] * 3
@@ -217,7 +217,7 @@ async def test_pages_go_over_live_and_done_jobs_by_every_filter(operated: Operat
             )
             for n in range(30)
         ]
-        ids = [answer.job_id for answer in await bench.store.enqueue_many(tx, requests)]
+        ids = [response.job_id for response in await bench.store.enqueue_many(tx, requests)]
     await bench.enqueue("t0", queue="other")
     await operated.end(*await operated.claim(3), outcome="failed")
     found = []

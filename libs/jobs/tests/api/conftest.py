@@ -48,7 +48,7 @@ def outage(bench: Bench) -> Outage:
 
 
 @dataclass
-class Hosted:
+class ApiServices:
     """A service with jobs that runs in this process, and what a test does with it over HTTP."""
 
     bench: Bench
@@ -60,21 +60,21 @@ class Hosted:
     asked: dict[str, Any] = field(default_factory=lambda: {"queue": "q", "task": "noop", "lock_key": "k"})
 
     async def trigger(self, **values: Any) -> dict[str, Any]:
-        answer = await self.http.post("/api/v1/jobs/trigger", json=self.asked | values)
-        assert answer.status_code == 200, answer.text
-        said: dict[str, Any] = answer.json()
+        response = await self.http.post("/api/v1/jobs/trigger", json=self.asked | values)
+        assert response.status_code == 200, response.text
+        said: dict[str, Any] = response.json()
         return said
 
     async def status(self, job_id: str) -> dict[str, Any]:
-        answer = await self.http.get(f"/api/v1/jobs/{job_id}/status")
-        assert answer.status_code == 200, answer.text
-        said: dict[str, Any] = answer.json()
+        response = await self.http.get(f"/api/v1/jobs/{job_id}/status")
+        assert response.status_code == 200, response.text
+        said: dict[str, Any] = response.json()
         return said
 
     async def cancel(self, job_id: str) -> dict[str, Any]:
-        answer = await self.http.post(f"/api/v1/jobs/{job_id}/cancel")
-        assert answer.status_code == 200, answer.text
-        said: dict[str, Any] = answer.json()
+        response = await self.http.post(f"/api/v1/jobs/{job_id}/cancel")
+        assert response.status_code == 200, response.text
+        said: dict[str, Any] = response.json()
         return said
 
     async def ended(self, job_id: str, *, within_s: float = 90.0) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def host(bench: Bench) -> Host:
         is_guarded: bool = False,
         max_open_per_caller: int = MAX_OPEN_PER_CALLER,
         **options: Any,
-    ) -> AsyncIterator[Hosted]:
+    ) -> AsyncIterator[ApiServices]:
         settings = settings_for("loader").model_copy(update={"drain_notice_s": 0.0, "drain_grace_s": 30})
         roles = []
         if work:
@@ -142,7 +142,7 @@ def host(bench: Bench) -> Host:
             base_url = f"http://{runner.http_address}"
             json_type = {"content-type": "application/json"}  # for bodies that are given as bytes
             async with httpx.AsyncClient(base_url=base_url, trust_env=False, timeout=60, headers=json_type) as client:
-                yield Hosted(bench, client, runner.grpc_address, runner, stop, task)
+                yield ApiServices(bench, client, runner.grpc_address, runner, stop, task)
         finally:
             stop.set()
             assert await task == 0
@@ -151,13 +151,13 @@ def host(bench: Bench) -> Host:
 
 
 @pytest.fixture
-async def hosted(host: Host) -> AsyncIterator[Hosted]:
+async def hosted(host: Host) -> AsyncIterator[ApiServices]:
     """Jobs that nobody claims."""
     async with host() as made:
         yield made
 
 
 @pytest.fixture
-async def stub(hosted: Hosted) -> AsyncIterator[Any]:
+async def stub(hosted: ApiServices) -> AsyncIterator[Any]:
     async with grpc.aio.insecure_channel(hosted.grpc_address) as channel:
         yield JobServiceStub(channel)

@@ -22,9 +22,11 @@ from classifeed_jobs.api.http import middleware as door
 UNKNOWN = "0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b"
 
 
-def assert_problem(answer: httpx.Response, status: int, reason: str) -> dict[str, Any]:
-    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json"), answer.text
-    problem: dict[str, Any] = answer.json()
+def assert_problem(response: httpx.Response, status: int, reason: str) -> dict[str, Any]:
+    assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json"), (
+        response.text
+    )
+    problem: dict[str, Any] = response.json()
     assert (problem["status"], problem["reason"]) == (status, reason)
     assert problem["type"] == f"urn:classifeed:error:{reason}"
     assert problem["detail"]
@@ -36,9 +38,9 @@ async def test_health_and_info_answer_without_the_database(hosted) -> None:
     took_s = []
     for _ in range(40):
         started = time.perf_counter()
-        answer = await hosted.http.get("/health")
+        response = await hosted.http.get("/health")
         took_s.append(time.perf_counter() - started)
-        assert (answer.status_code, answer.json()) == (200, {"status": "healthy"})
+        assert (response.status_code, response.json()) == (200, {"status": "healthy"})
     assert min(took_s) < 1, "nothing is waited for"
     said = (await hosted.http.get("/info")).json()
     assert said == {"service": "loader", "version": "1.2.3", "environment": "test"}
@@ -55,9 +57,9 @@ async def test_a_body_that_does_not_come_is_waited_for_no_longer_than_its_limit(
     head = "POST /api/v1/jobs/trigger HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     writer.write(f"{head}Content-Length: 100\r\n\r\n{{".encode())
     async with asyncio.timeout(60):
-        answer = await reader.read()  # to its end: the connection is of no more use
+        response = await reader.read()  # to its end: the connection is of no more use
     writer.close()
-    assert b"BODY_INCOMPLETE" in answer
+    assert b"BODY_INCOMPLETE" in response
 
 
 async def test_a_new_job_is_queued_with_what_was_asked(hosted) -> None:
@@ -129,8 +131,8 @@ async def test_a_used_idempotency_key_answers_its_job_and_what_differs(hosted) -
     ],
 )
 async def test_wrong_values_are_400_and_named(hosted, values: dict[str, Any], field: str) -> None:
-    answer = await hosted.http.post("/api/v1/jobs/trigger", json=hosted.asked | values)
-    problem = assert_problem(answer, 400, "REQUEST_INVALID")
+    response = await hosted.http.post("/api/v1/jobs/trigger", json=hosted.asked | values)
+    problem = assert_problem(response, 400, "REQUEST_INVALID")
     assert [each["field"] for each in problem["violations"]] == [field]
     assert (await hosted.http.get("/api/v1/jobs")).json() == {"jobs": [], "next_page_token": None}
 
@@ -168,18 +170,18 @@ async def test_a_body_that_is_too_large_is_400(hosted) -> None:
     ("method", "verb"), [("GET", "status"), ("GET", "events"), ("POST", "cancel"), ("POST", "retry")]
 )
 async def test_unknown_jobs_are_404_and_malformed_ids_400(hosted, method: str, verb: str) -> None:
-    answer = await hosted.http.request(method, f"/api/v1/jobs/{UNKNOWN}/{verb}")
-    assert assert_problem(answer, 404, "JOB_NOT_FOUND")["metadata"] == {"job_id": UNKNOWN}
+    response = await hosted.http.request(method, f"/api/v1/jobs/{UNKNOWN}/{verb}")
+    assert assert_problem(response, 404, "JOB_NOT_FOUND")["metadata"] == {"job_id": UNKNOWN}
     for wrong in ("17", UNKNOWN + "0", UNKNOWN.replace("-", ""), "%00", "x"):
-        answer = await hosted.http.request(method, f"/api/v1/jobs/{wrong}/{verb}")
-        assert assert_problem(answer, 400, "REQUEST_INVALID")["violations"][0]["field"] == "job_id"
+        response = await hosted.http.request(method, f"/api/v1/jobs/{wrong}/{verb}")
+        assert assert_problem(response, 400, "REQUEST_INVALID")["violations"][0]["field"] == "job_id"
 
 
 async def test_unknown_paths_and_methods_are_problems_too(hosted) -> None:
     assert_problem(await hosted.http.get("/api/v2/jobs"), 404, "NOT_FOUND")
-    answer = await hosted.http.get("/api/v1/jobs/trigger")
-    assert_problem(answer, 405, "METHOD_NOT_ALLOWED")
-    assert answer.headers["allow"] == "POST"
+    response = await hosted.http.get("/api/v1/jobs/trigger")
+    assert_problem(response, 405, "METHOD_NOT_ALLOWED")
+    assert response.headers["allow"] == "POST"
 
 
 async def test_faults_of_ours_are_500_and_told_in_the_log(hosted, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,9 +190,9 @@ async def test_faults_of_ours_are_500_and_told_in_the_log(hosted, monkeypatch: p
 
     monkeypatch.setattr(hosted.bench.store, "get", broken)
     with capture_logs() as lines:
-        answer = await hosted.http.get(f"/api/v1/jobs/{UNKNOWN}/status")
-    problem = assert_problem(answer, 500, "INTERNAL")
-    assert "secret" not in answer.text
+        response = await hosted.http.get(f"/api/v1/jobs/{UNKNOWN}/status")
+    problem = assert_problem(response, 500, "INTERNAL")
+    assert "secret" not in response.text
     assert problem["metadata"]["incident"]
     [line] = [line for line in lines if line["event"] == "api.error"]
     assert (line["status"], line["error"], line["path"]) == (500, "RuntimeError", f"/api/v1/jobs/{UNKNOWN}/status")
@@ -210,9 +212,9 @@ async def test_lists_go_in_pages_the_newest_first_by_every_filter(hosted) -> Non
     assert seen == ids[::-1]
 
     async def found(**query: Any) -> list[str]:
-        answer = await hosted.http.get("/api/v1/jobs", params=query)
-        assert answer.status_code == 200, answer.text
-        return [job["job_id"] for job in answer.json()["jobs"]]
+        response = await hosted.http.get("/api/v1/jobs", params=query)
+        assert response.status_code == 200, response.text
+        return [job["job_id"] for job in response.json()["jobs"]]
 
     assert await found(queue="q1") == ids[5::-2]
     assert await found(status="canceled") == [ids[0]]
@@ -235,12 +237,12 @@ async def test_the_journal_goes_in_pages(hosted) -> None:
 
 async def test_a_batch_is_all_or_none(hosted) -> None:
     async def send(*jobs: dict[str, Any]) -> httpx.Response:
-        answer: httpx.Response = await hosted.http.post("/api/v1/jobs:batch", json={"jobs": jobs})
-        return answer
+        response: httpx.Response = await hosted.http.post("/api/v1/jobs:batch", json={"jobs": jobs})
+        return response
 
     one = hosted.asked | {"idempotency_key": "a"}
-    answer = await send(one, hosted.asked | {"lock_key": "k2"})
-    first, second = answer.json()["jobs"]
+    response = await send(one, hosted.asked | {"lock_key": "k2"})
+    first, second = response.json()["jobs"]
     assert first["status"] == second["status"] == "queued"
     again = (await send(one | {"args": {"x": 1}}, hosted.asked)).json()["jobs"]
     assert (again[0]["job_id"], again[0]["differs"]) == (first["job_id"], ["args"])
@@ -307,8 +309,8 @@ async def test_only_what_failed_is_tried_again(host, bench) -> None:
         job_id = (await hosted.trigger(task="once"))["job_id"]
         failed = await hosted.ended(job_id)
         assert (failed["status"], failed["error"], failed["attempt"]) == ("failed", "no disk", 1)
-        answer = await hosted.http.post(f"/api/v1/jobs/{job_id}/retry")
-        assert (answer.json()["job_id"], answer.json()["status"]) == (job_id, "queued")
+        response = await hosted.http.post(f"/api/v1/jobs/{job_id}/retry")
+        assert (response.json()["job_id"], response.json()["status"]) == (job_id, "queued")
         assert (await hosted.ended(job_id))["status"] == "succeeded"
         assert_problem(await hosted.http.post(f"/api/v1/jobs/{job_id}/retry"), 412, "JOB_NOT_FAILED")
 
@@ -317,8 +319,8 @@ async def test_failed_jobs_are_tried_again_all_since_a_time(host, bench, outage)
     async with host(work={"q": 4}) as hosted:
 
         async def retry(**asked: Any) -> httpx.Response:
-            answer: httpx.Response = await hosted.http.post("/api/v1/jobs:retry", json=asked)
-            return answer
+            response: httpx.Response = await hosted.http.post("/api/v1/jobs:retry", json=asked)
+            return response
 
         early, *late = [(await hosted.trigger(task="t", lock_key=f"k{n}"))["job_id"] for n in range(3)]
         ends = {job_id: (await hosted.ended(job_id))["finished_at"] for job_id in (early, *late)}
@@ -408,9 +410,9 @@ async def test_a_caller_has_so_many_open_jobs_and_no_more(host) -> None:
     async with host(max_open_per_caller=3) as hosted:
         first = await hosted.trigger(idempotency_key="a")
         batch = {"jobs": [hosted.asked | {"idempotency_key": each} for each in "abcd"]}
-        answer = await hosted.http.post("/api/v1/jobs:batch", json=batch)
-        problem = assert_problem(answer, 429, "JOBS_OPEN_LIMIT")
-        assert (problem["metadata"], answer.headers["retry-after"]) == ({"open": "1", "limit": "3"}, "10")
+        response = await hosted.http.post("/api/v1/jobs:batch", json=batch)
+        problem = assert_problem(response, 429, "JOBS_OPEN_LIMIT")
+        assert (problem["metadata"], response.headers["retry-after"]) == ({"open": "1", "limit": "3"}, "10")
         assert await hosted.bench.value("SELECT count(*) FROM dl_jobs") == 1, "all or none"
         batch["jobs"].pop()
         assert (await hosted.http.post("/api/v1/jobs:batch", json=batch)).status_code == 200
@@ -486,11 +488,11 @@ async def test_the_openapi_document_is_valid_and_true(hosted) -> None:
         assert in_path == {step.strip("{}") for step in path.split("/") if step.startswith("{")}
     assert "security" not in json.dumps(document)
 
-    def check(path: str, verb: str, answer: httpx.Response) -> None:
-        described = document["paths"][path][verb]["responses"][str(answer.status_code)]["content"]
+    def check(path: str, verb: str, response: httpx.Response) -> None:
+        described = document["paths"][path][verb]["responses"][str(response.status_code)]["content"]
         [(media, content)] = described.items()
-        assert media == answer.headers["content-type"]
-        Draft202012Validator(content["schema"] | {"components": document["components"]}).validate(answer.json())
+        assert media == response.headers["content-type"]
+        Draft202012Validator(content["schema"] | {"components": document["components"]}).validate(response.json())
 
     body = hosted.asked | {"idempotency_key": "i", "available_at": "2031-01-01T00:00:00Z", "args": {"a": [1]}}
     asked_schema = document["paths"]["/api/v1/jobs/trigger"]["post"]["requestBody"]["content"]["application/json"]
@@ -498,11 +500,11 @@ async def test_the_openapi_document_is_valid_and_true(hosted) -> None:
     asked.validate(body)
     assert not asked.is_valid(body | {"priority": "high"})
     for _ in range(2):
-        answer = await hosted.http.post("/api/v1/jobs/trigger", json=body)
-        check("/api/v1/jobs/trigger", "post", answer)
+        response = await hosted.http.post("/api/v1/jobs/trigger", json=body)
+        check("/api/v1/jobs/trigger", "post", response)
         body["args"] = {}
     job = "/api/v1/jobs/{job_id}"
-    job_id = answer.json()["job_id"]
+    job_id = response.json()["job_id"]
     check("/api/v1/jobs/trigger", "post", await hosted.http.post("/api/v1/jobs/trigger", json={}))
     check("/api/v1/jobs:batch", "post", await hosted.http.post("/api/v1/jobs:batch", json={"jobs": [body]}))
     check("/api/v1/queues/{queue}/pause", "post", await hosted.http.post("/api/v1/queues/q/pause"))

@@ -9,7 +9,7 @@ import pytest
 
 from classifeed_common.errors import InvalidArgument
 from classifeed_jobs.api.json_values import MAX_DEPTH, find_fault
-from classifeed_jobs.api.requests import AskedJob, checked
+from classifeed_jobs.api.requests import JobBody, checked
 
 _JOB = {"queue": "q", "task": "t", "lock_key": "k"}
 _SIX = datetime(2031, 1, 2, 6, tzinfo=UTC)
@@ -20,20 +20,20 @@ _SIX = datetime(2031, 1, 2, 6, tzinfo=UTC)
     [datetime(2031, 1, 2, 6), datetime(2031, 1, 2, 9, tzinfo=timezone(timedelta(hours=3))), _SIX],
 )
 def test_times_are_in_utc_whatever_the_database_s_zone_is(due: datetime) -> None:
-    available_at = checked(AskedJob, _JOB | {"available_at": due}).to_request().available_at
+    available_at = checked(JobBody, _JOB | {"available_at": due}).to_request().available_at
     assert available_at is not None
     assert (available_at, available_at.tzinfo) == (_SIX, UTC)
 
 
 def test_what_is_left_out_is_as_the_engine_has_it() -> None:
-    request = checked(AskedJob, _JOB).to_request()
+    request = checked(JobBody, _JOB).to_request()
     assert (request.priority, request.max_attempts, request.lease_ttl_s, request.args) == (100, 5, None, {})
-    assert checked(AskedJob, _JOB | {"max_attempts": None, "priority": 0}).to_request().max_attempts is None
+    assert checked(JobBody, _JOB | {"max_attempts": None, "priority": 0}).to_request().max_attempts is None
 
 
 def test_every_wrong_field_is_named_and_no_value_is_shown() -> None:
     with pytest.raises(InvalidArgument) as raised:
-        checked(AskedJob, {"queue": 1, "task": "s3cret" * 99, "lock_key": "k", "color": 1})
+        checked(JobBody, {"queue": 1, "task": "s3cret" * 99, "lock_key": "k", "color": 1})
     assert [violation.field for violation in raised.value.violations] == ["queue", "task", "color"]
     assert "s3cret" not in str(raised.value) + str(raised.value.violations)
 

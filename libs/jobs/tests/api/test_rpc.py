@@ -215,8 +215,8 @@ async def test_queues_are_listed_by_one_query(stub, monkeypatch: pytest.MonkeyPa
     ],
 )
 async def test_names_of_queues_are_the_same_over_both_faces(hosted, stub, name: str, is_one: bool) -> None:
-    answer = await hosted.http.post("/api/v1/jobs/trigger", json=hosted.asked | {"queue": name})
-    assert answer.status_code == (200 if is_one else 400), answer.text
+    response = await hosted.http.post("/api/v1/jobs/trigger", json=hosted.asked | {"queue": name})
+    assert response.status_code == (200 if is_one else 400), response.text
     in_path = await hosted.http.post(f"/api/v1/queues/{quote(name, safe='')}/pause")
     assert in_path.status_code == (200 if is_one else 400), in_path.text
     calls = (

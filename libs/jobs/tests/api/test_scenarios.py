@@ -254,9 +254,9 @@ async def test_asked_to_stop_what_runs_ends_and_the_rest_is_handed_back(host, be
         asked_at = time.monotonic()
         hosted.stop.set()
         async with asyncio.timeout(90):
-            while (answer := await hosted.http.post("/api/v1/jobs/trigger", json=hosted.asked)).status_code == 200:
+            while (response := await hosted.http.post("/api/v1/jobs/trigger", json=hosted.asked)).status_code == 200:
                 await asyncio.sleep(0.01)
-        assert (answer.status_code, answer.json()["reason"]) == (503, "DRAINING")
+        assert (response.status_code, response.json()["reason"]) == (503, "DRAINING")
         go_on.set()
         assert (await hosted.http.get("/health")).json() == {"status": "healthy"}
         assert await hosted.task == 0

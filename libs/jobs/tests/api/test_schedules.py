@@ -24,9 +24,9 @@ LEAP = {"queue": "q", "task": "noop", "lock_key": "k", "cron": "30 3 29 2 *", "t
 
 
 async def put(hosted: Any, name: str, **values: Any) -> dict[str, Any]:
-    answer = await hosted.http.put(f"{URL}/{name}", json=LEAP | values)
-    assert answer.status_code == 200, answer.text
-    said: dict[str, Any] = answer.json()
+    response = await hosted.http.put(f"{URL}/{name}", json=LEAP | values)
+    assert response.status_code == 200, response.text
+    said: dict[str, Any] = response.json()
     return said
 
 
@@ -129,9 +129,9 @@ async def test_both_faces_tell_the_same_of_a_schedule(hosted, stub) -> None:
     ],
 )
 async def test_wrong_values_are_refused_and_named_by_both(hosted, stub, values: dict[str, Any], field: str) -> None:
-    answer = await hosted.http.put(f"{URL}/s", json=LEAP | values)
-    assert (answer.status_code, answer.json()["reason"]) == (400, "REQUEST_INVALID"), answer.text
-    assert [each["field"] for each in answer.json()["violations"]] == [field]
+    response = await hosted.http.put(f"{URL}/s", json=LEAP | values)
+    assert (response.status_code, response.json()["reason"]) == (400, "REQUEST_INVALID"), response.text
+    assert [each["field"] for each in response.json()["violations"]] == [field]
     asked = {name: value for name, value in {**LEAP, "name": "s", **values}.items() if value is not None}
     error = await refused(stub.PutSchedule(json_format.ParseDict(asked, pb.PutScheduleRequest())))
     assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
@@ -142,15 +142,15 @@ async def test_wrong_values_are_refused_and_named_by_both(hosted, stub, values: 
 async def test_a_schedule_has_one_timing(hosted, stub) -> None:
     plain = {"queue": "q", "task": "noop", "lock_key": "k"}
     for timing in ({}, {"cron": "@daily", "every_sec": 60}):
-        answer = await hosted.http.put(f"{URL}/s", json=plain | timing)
-        assert answer.status_code == 400
-        assert [each["field"] for each in answer.json()["violations"]] == ["every_sec"]
+        response = await hosted.http.put(f"{URL}/s", json=plain | timing)
+        assert response.status_code == 400
+        assert [each["field"] for each in response.json()["violations"]] == ["every_sec"]
     error = await refused(stub.PutSchedule(pb.PutScheduleRequest(name="s", **plain)))
     assert [violation.field for violation in from_rpc_error(error).violations] == ["timing"]
     for wrong in ({"every_sec": "60"}, {"missed": "sometimes"}, {"name": "t"}, {"time-zone": "UTC"}):
         [named] = wrong
-        answer = await hosted.http.put(f"{URL}/s", json=LEAP | wrong)
-        assert named in [each["field"] for each in answer.json()["violations"]]
+        response = await hosted.http.put(f"{URL}/s", json=LEAP | wrong)
+        assert named in [each["field"] for each in response.json()["violations"]]
 
 
 async def test_put_again_keeps_the_slot_and_the_pause(hosted) -> None:
@@ -170,12 +170,12 @@ async def test_names_are_any_and_unknown_ones_are_404(hosted, stub) -> None:
         assert (await hosted.http.get(f"{URL}/{name}")).json()["paused"]
         assert (await hosted.http.delete(f"{URL}/{name}")).json()["name"] == name
     for method, verb in (("GET", ""), ("DELETE", ""), ("POST", "/pause"), ("POST", "/resume")):
-        answer = await hosted.http.request(method, f"{URL}/nightly{verb}")
-        assert (answer.status_code, answer.json()["reason"]) == (404, "SCHEDULE_NOT_FOUND")
-        assert answer.json()["metadata"] == {"schedule": "nightly"}
+        response = await hosted.http.request(method, f"{URL}/nightly{verb}")
+        assert (response.status_code, response.json()["reason"]) == (404, "SCHEDULE_NOT_FOUND")
+        assert response.json()["metadata"] == {"schedule": "nightly"}
         for wrong in ("s" * 201, "%00", "a%07b"):
-            answer = await hosted.http.request(method, f"{URL}/{wrong}{verb}")
-            assert (answer.status_code, answer.json()["violations"][0]["field"]) == (400, "name")
+            response = await hosted.http.request(method, f"{URL}/{wrong}{verb}")
+            assert (response.status_code, response.json()["violations"][0]["field"]) == (400, "name")
     for call, request in (
         (stub.GetSchedule, pb.GetScheduleRequest), (stub.DeleteSchedule, pb.DeleteScheduleRequest),
         (stub.PauseSchedule, pb.PauseScheduleRequest), (stub.ResumeSchedule, pb.ResumeScheduleRequest),

@@ -10,25 +10,25 @@ import psycopg
 import pytest
 
 from classifeed_jobs import ClaimLost, JobContext, JobRequest, Reaper
-from classifeed_jobs.claim.claim import Claim, Ending
-from classifeed_jobs.claim.fetch import Turn, claim_jobs
-from classifeed_jobs.claim.finish import end_claims
+from classifeed_jobs.claim.claim import Claim, Completion
+from classifeed_jobs.claim.fetch import QueueCursor, claim_jobs
+from classifeed_jobs.claim.finish import complete_claims
 from classifeed_jobs.claim.guard import guard_claim, save_checkpoint
 from classifeed_jobs.maintenance.housekeeping import Housekeeping
-from classifeed_jobs.worker.process_lease import LeaseRow
+from classifeed_jobs.worker.process_lease import ProcessLease
 
 from ..conftest import Bench, until
 
 
 async def _claim(bench: Bench, wanted: int, worker_id: str = "w1") -> list[Claim]:
     async with bench.db.connection() as connection:
-        await LeaseRow(worker_id, ["q"]).register(connection)
+        await ProcessLease(worker_id, ["q"]).register(connection)
         return (await claim_jobs(connection, worker_id=worker_id, queue="q", wanted=wanted, fresh_s=60)).claims
 
 
 async def _end(bench: Bench, *claims: Claim, outcome: str = "succeeded") -> list[str]:
     async with bench.db.transaction() as tx:
-        ended = await end_claims(tx, [Ending(claim.job_id, claim.claim_no, outcome) for claim in claims])
+        ended = await complete_claims(tx, [Completion(claim.job_id, claim.claim_no, outcome) for claim in claims])
     return [one.outcome for one in ended]
 
 
@@ -64,29 +64,29 @@ async def test_one_claim_takes_one_job_of_a_key_in_order(bench: Bench) -> None:
 
 
 async def test_jobs_with_and_without_keys_are_claimed_in_one_order(bench: Bench) -> None:
-    turn = Turn()
+    cursor = QueueCursor()
 
     async def take(*ids: UUID) -> list[Claim]:
         async with bench.db.connection() as connection:
-            answer = await claim_jobs(connection, worker_id="w1", queue="q", wanted=2, fresh_s=60, turn=turn)
-        assert [claim.job_id for claim in answer.claims] == list(ids)
-        return answer.claims
+            response = await claim_jobs(connection, worker_id="w1", queue="q", wanted=2, fresh_s=60, cursor=cursor)
+        assert [claim.job_id for claim in response.claims] == list(ids)
+        return response.claims
 
     async with bench.db.connection() as connection:
-        await LeaseRow("w1", ["q"]).register(connection)
+        await ProcessLease("w1", ["q"]).register(connection)
     ids = [await bench.enqueue(lock_key=key) for key in (None, "a", None, "a", None)]
     first = await take(ids[0], ids[1])
-    assert not turn.is_plain
+    assert not cursor.is_plain
     second = await take(ids[2], ids[4])  # the other one of the key is held up by the first
     await _end(bench, *first, *second)
     await _end(bench, *await take(ids[3]))
     # Where nothing has a key any more, the short statement is used again, and meets a key again.
     for _ in range(2):
         await take(await bench.enqueue())
-        assert turn.is_plain
+        assert cursor.is_plain
     late = [await bench.enqueue(lock_key=key) for key in (None, "b")]
     await take(*late)
-    assert not turn.is_plain
+    assert not cursor.is_plain
 
 
 async def test_concurrent_claims_share_the_jobs_and_never_a_key(bench: Bench) -> None:
@@ -120,9 +120,9 @@ async def test_free_of_a_key_waits_for_a_park_that_is_not_committed(bench: Bench
         await bench.enqueue(lock_key="a")
     holder = await _claim(bench, 1)
     async with bench.db.transaction() as parking:
-        await LeaseRow("w2", ["q"]).register(parking)
-        answer = await claim_jobs(parking, worker_id="w2", queue="q", wanted=5, fresh_s=60)
-        assert (answer.claims, answer.parked_keys) == ([], {"a"})
+        await ProcessLease("w2", ["q"]).register(parking)
+        response = await claim_jobs(parking, worker_id="w2", queue="q", wanted=5, fresh_s=60)
+        assert (response.claims, response.blocked_keys) == ([], {"a"})
         freeing = asyncio.create_task(_end(bench, *holder))
 
         async def waits() -> bool:
@@ -150,13 +150,13 @@ async def test_cancel_of_the_job_let_in_lets_the_next_one_in(bench: Bench) -> No
 async def test_claim_needs_a_fresh_lease_row(bench: Bench) -> None:
     await bench.enqueue()
     async with bench.db.connection() as connection:
-        answer = await claim_jobs(connection, worker_id="nobody", queue="q", wanted=1, fresh_s=60)
-    assert (answer.is_registered, answer.claims) == (False, [])
+        response = await claim_jobs(connection, worker_id="nobody", queue="q", wanted=1, fresh_s=60)
+    assert (response.is_registered, response.claims) == (False, [])
     await _claim(bench, 0)
     await _silence(bench)
     async with bench.db.connection() as connection:
-        answer = await claim_jobs(connection, worker_id="w1", queue="q", wanted=1, fresh_s=60)
-    assert (answer.is_registered, answer.claims) == (False, [])
+        response = await claim_jobs(connection, worker_id="w1", queue="q", wanted=1, fresh_s=60)
+    assert (response.is_registered, response.claims) == (False, [])
 
 
 async def test_reaper_returns_fails_or_cancels_what_is_lost(bench: Bench) -> None:

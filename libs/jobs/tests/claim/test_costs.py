@@ -53,9 +53,9 @@ async def test_short_jobs_share_their_transactions(bench: Bench) -> None:
     async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
 
     async with bench.db.transaction() as tx:
-        answers = await bench.store.enqueue_many(tx, [JobRequest("q", "noop") for _ in range(400)])
+        responses = await bench.store.enqueue_many(tx, [JobRequest("q", "noop") for _ in range(400)])
     async with bench.working(concurrency=100):
-        await bench.ended(*(answer.job_id for answer in answers))
+        await bench.ended(*(response.job_id for response in responses))
     for kind in ("picked", "succeeded"):
         commits = await bench.value("SELECT count(DISTINCT xmin::text) FROM dl_job_events WHERE kind = %s", kind)
         assert commits <= 200, kind
@@ -67,7 +67,7 @@ async def test_finished_jobs_do_not_lie_in_the_way_of_claims(bench: Bench) -> No
 
     async with bench.working(concurrency=50):
         async with bench.db.transaction() as tx:
-            answers = await bench.store.enqueue_many(tx, [JobRequest("q", "noop") for _ in range(200)])
-        await bench.ended(*(answer.job_id for answer in answers))
+            responses = await bench.store.enqueue_many(tx, [JobRequest("q", "noop") for _ in range(200)])
+        await bench.ended(*(response.job_id for response in responses))
     assert await bench.value("SELECT count(*) FROM dl_jobs") == 0
     assert await bench.value("SELECT count(*) FROM dl_jobs_done") == 200

@@ -102,10 +102,10 @@ async def test_queue_without_partition_keys_goes_back_to_the_plain_claim(bench: 
     await _fill(bench, a=1)
     plain = [await bench.enqueue() for _ in range(3)]
     assert len(await claimant.claim(2)) == 2
-    assert claimant.turn.is_fair
+    assert claimant.cursor.is_fair
     assert len(await claimant.claim(5)) == 2
     assert await claimant.claim(5) == []
-    assert not claimant.turn.is_fair
+    assert not claimant.cursor.is_fair
     assert await bench.value("SELECT count(*) FROM dl_jobs WHERE status = 'running'") == len(plain) + 1
 
 
@@ -126,7 +126,7 @@ async def test_max_running_holds_over_all_processes(bench: Bench) -> None:
     async with bench.db.transaction() as tx:
         await bench.store.enqueue_many(tx, [JobRequest("q", "noop") for _ in range(60)])
     claimants = [Claimant(bench, f"w{n}") for n in range(4)]
-    together = [answer.claims for answer in await asyncio.gather(*(one.claim_within(2) for one in claimants))]
+    together = [response.claims for response in await asyncio.gather(*(one.claim_within(2) for one in claimants))]
     assert sum(map(len, together)) == 3, "four at once have as many as the limit allows"
     for claimant, claims in zip(claimants, together, strict=True):
         await claimant.end(*claims)
@@ -136,11 +136,11 @@ async def test_max_running_holds_over_all_processes(bench: Bench) -> None:
     async def work(claimant: Claimant) -> None:
         nonlocal most, done
         while done < 60:
-            answer = await claimant.claim_within(2)
+            response = await claimant.claim_within(2)
             running = await bench.value("SELECT count(*) FROM dl_jobs WHERE status = 'running'")
             most = max(most, running)
-            await claimant.end(*answer.claims)
-            done += len(answer.claims)
+            await claimant.end(*response.claims)
+            done += len(response.claims)
 
     await asyncio.gather(*map(work, claimants))
     assert most <= 3
@@ -172,10 +172,10 @@ async def test_rate_is_a_token_bucket_in_the_databases_time(bench: Bench) -> Non
     async with bench.db.transaction() as tx:
         await bench.store.enqueue_many(tx, [JobRequest("q", "noop") for _ in range(40)])
     claimant = Claimant(bench)
-    answer = await claimant.claim_within(50)
-    assert len(answer.claims) == 4
-    assert answer.retry_in_s is not None
-    assert 0.02 <= answer.retry_in_s <= 0.2
+    response = await claimant.claim_within(50)
+    assert len(response.claims) == 4
+    assert response.retry_in_s is not None
+    assert 0.02 <= response.retry_in_s <= 0.2
     await bench.execute("UPDATE dl_queues SET refilled_at = refilled_at - interval '0.6 s', tokens = 0")
     assert len((await claimant.claim_within(50)).claims) in {3, 4}
     # However long it was quiet, no more than the burst.
@@ -187,15 +187,15 @@ async def test_rate_that_holds_nothing_back_asks_for_no_other_look(bench: Bench)
     await _limit(bench, rate_per_s=0.1, rate_burst=5)
     for _ in range(3):
         await bench.enqueue()
-    answer = await Claimant(bench).claim_within(2)
-    assert (len(answer.claims), answer.retry_in_s) == (2, None)
+    response = await Claimant(bench).claim_within(2)
+    assert (len(response.claims), response.retry_in_s) == (2, None)
 
 
 async def test_idle_queue_is_not_asked_again_at_the_pace_of_its_rate(bench: Bench) -> None:
     await _limit(bench, rate_per_s=1000.0, rate_burst=1)
     await bench.enqueue()
-    answer = await Claimant(bench).claim_within(50)
-    assert (len(answer.claims), answer.retry_in_s) == (1, None)
+    response = await Claimant(bench).claim_within(50)
+    assert (len(response.claims), response.retry_in_s) == (1, None)
 
 
 async def test_workers_keep_the_limit_and_wake_each_other(bench: Bench) -> None:

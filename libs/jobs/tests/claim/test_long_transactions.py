@@ -17,14 +17,14 @@ import pytest
 from classifeed_common.db import Tx
 from classifeed_jobs import JobContext, JobRequest, Reaper, Retry, pacing
 from classifeed_jobs.claim import fetch as claiming
-from classifeed_jobs.claim.claim import Claim, Ending
-from classifeed_jobs.claim.delayed import DueLooks
-from classifeed_jobs.claim.fetch import Turn, claim_jobs
-from classifeed_jobs.claim.finish import end_claims
+from classifeed_jobs.claim.claim import Claim, Completion
+from classifeed_jobs.claim.delayed import DelayedJobs
+from classifeed_jobs.claim.fetch import QueueCursor, claim_jobs
+from classifeed_jobs.claim.finish import complete_claims
 from classifeed_jobs.maintenance import housekeeping
 from classifeed_jobs.maintenance.housekeeping import Housekeeping
-from classifeed_jobs.pacing import Pace
-from classifeed_jobs.worker.process_lease import LeaseRow
+from classifeed_jobs.pacing import DutyCycle
+from classifeed_jobs.worker.process_lease import ProcessLease
 from classifeed_jobs.worker.session import Session
 
 from ..conftest import Bench, running, until
@@ -55,8 +55,8 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(pacing, "monotonic", clock)
-    took = Pace.took
-    monkeypatch.setattr(Pace, "took", lambda self, _: took(self, 1e9))
+    took = DutyCycle.took
+    monkeypatch.setattr(DutyCycle, "took", lambda self, _: took(self, 1e9))
     return clock
 
 
@@ -73,7 +73,7 @@ async def _working(bench: Bench) -> AsyncIterator[Tx]:
     session = Session(bench.db)
     try:
         async with _pinned(bench), session.use() as connection:
-            await LeaseRow("w1", ["q"]).register(connection)
+            await ProcessLease("w1", ["q"]).register(connection)
             yield connection
     finally:
         await session.close()
@@ -91,15 +91,15 @@ async def _fill(bench: Bench, count: int, *, age_s: float = 60.0, key: str | Non
     )
 
 
-async def _claim(connection: Tx, turn: Turn, wanted: int = _BATCH) -> list[Claim]:
+async def _claim(connection: Tx, cursor: QueueCursor, wanted: int = _BATCH) -> list[Claim]:
     asked: dict[str, Any] = {"worker_id": "w1", "queue": "q", "fresh_s": 600}
-    return (await claim_jobs(connection, wanted=wanted, turn=turn, **asked)).claims
+    return (await claim_jobs(connection, wanted=wanted, cursor=cursor, **asked)).claims
 
 
 async def _end(connection: Tx, claims: list[Claim], outcome: str = "succeeded", delay_s: float = 0.0) -> None:
     async with connection.transaction():
-        await end_claims(
-            connection, [Ending(claim.job_id, claim.claim_no, outcome, delay_s=delay_s) for claim in claims]
+        await complete_claims(
+            connection, [Completion(claim.job_id, claim.claim_no, outcome, delay_s=delay_s) for claim in claims]
         )
 
 
@@ -135,31 +135,31 @@ async def _walked(connection: Tx, index: str, do: Callable[[], Awaitable[Any]]) 
 
 @pytest.mark.parametrize("key", [None, "k"], ids=["plain", "with lock keys"])
 async def test_claims_do_not_walk_over_what_was_claimed_before(bench: Bench, clock: Clock, key: str | None) -> None:
-    turn = Turn()
+    cursor = QueueCursor()
     async with _working(bench) as connection:
         for age_s in range(_ROUNDS, 0, -1):
             await _fill(bench, _BATCH, age_s=60 + age_s, key=key)
-            claims = await _claim(connection, turn)
+            claims = await _claim(connection, cursor)
             assert len(claims) == _BATCH
             await _end(connection, claims)
         await _fill(bench, _BATCH, key=key)
-        naive = await _walked(connection, "dl_jobs_claim", lambda: _claim(connection, Turn(), 10))
-        taken = await _walked(connection, "dl_jobs_claim", lambda: _claim(connection, turn, 10))
+        naive = await _walked(connection, "dl_jobs_claim", lambda: _claim(connection, QueueCursor(), 10))
+        taken = await _walked(connection, "dl_jobs_claim", lambda: _claim(connection, cursor, 10))
     assert naive >= _BATCH * _ROUNDS
     assert taken <= _BATCH
 
 
 async def test_jobs_of_other_priorities_do_not_wait_for_a_whole_look(bench: Bench, clock: Clock) -> None:
-    turn = Turn()
+    cursor = QueueCursor()
     async with _working(bench) as connection:
         for _ in range(3):
             await _fill(bench, _BATCH)
-            await _end(connection, await _claim(connection, turn))
+            await _end(connection, await _claim(connection, cursor))
         await _fill(bench, 3, priority=100)
         await _fill(bench, 3, priority=200, age_s=3600)
         await _fill(bench, 3, priority=-5, age_s=3600)
-        first, second = await _claim(connection, turn, 2), await _claim(connection, turn, 5)
-        third = await _claim(connection, turn, 5)
+        first, second = await _claim(connection, cursor, 2), await _claim(connection, cursor, 5)
+        third = await _claim(connection, cursor, 5)
         orders = {claim.job_id: await bench.job(claim.job_id) for claim in [*first, *second, *third]}
         priorities = [orders[claim.job_id].priority for claim in [*first, *second, *third]]
     assert priorities == [-5] * 3 + [100] * 3 + [200] * 3
@@ -169,14 +169,14 @@ async def test_jobs_of_other_priorities_do_not_wait_for_a_whole_look(bench: Benc
 async def test_what_lies_behind_a_floor_is_found_by_the_next_whole_look(
     bench: Bench, clock: Clock, key: str | None
 ) -> None:
-    turn = Turn()
+    cursor = QueueCursor()
     async with _working(bench) as connection:
         for number in range(3):
             await _fill(bench, 5, key=key and f"{key}{number}-")
-            claims = await _claim(connection, turn, 5)
+            claims = await _claim(connection, cursor, 5)
         await _end(connection, claims[:2], "retry")  # as old as they were
         await _fill(bench, 2, age_s=3600, key="late")  # as of a transaction that took long
-        asked: dict[str, Any] = {"worker_id": "w1", "queue": "q", "fresh_s": 600, "wanted": 20, "turn": turn}
+        asked: dict[str, Any] = {"worker_id": "w1", "queue": "q", "fresh_s": 600, "wanted": 20, "cursor": cursor}
         blind = await claim_jobs(connection, **asked)
         assert blind.claims == []
         assert blind.retry_in_s is not None
@@ -188,15 +188,15 @@ async def test_what_lies_behind_a_floor_is_found_by_the_next_whole_look(
 
 
 async def test_partition_keys_are_met_by_the_next_whole_look(bench: Bench, clock: Clock) -> None:
-    turn = Turn()
+    cursor = QueueCursor()
     async with _working(bench) as connection:
         for _ in range(3):
             await _fill(bench, 5)
-            await _end(connection, await _claim(connection, turn, 5))
+            await _end(connection, await _claim(connection, cursor, 5))
         job_id = await bench.enqueue(partition_key="tenant")
-        assert await _claim(connection, turn) == []
+        assert await _claim(connection, cursor) == []
         clock.pass_time()
-        assert [claim.job_id for claim in await _claim(connection, turn)] == [job_id]
+        assert [claim.job_id for claim in await _claim(connection, cursor)] == [job_id]
 
 
 @pytest.mark.parametrize(("look", "ticks"), [(5, 11), (6, 12)], ids=["as many as wanted", "to the end"])
@@ -217,19 +217,19 @@ async def test_a_walk_is_measured_up_to_the_last_job_or_to_the_end(
         asked = {"worker": "w1", "queue": "q", "fresh_s": 600, "is_permitted": False, "look": look, "wanted": look}
         row = await (await connection.execute(statement, asked)).fetchone()
         assert row is not None
-        walked_s = row[0]
+        scanned_s = row[0]
     # A look at the clock for the lease row, two for each job, one at the end; none for what is written.
-    assert walked_s == pytest.approx(ticks, abs=0.01)
+    assert scanned_s == pytest.approx(ticks, abs=0.01)
 
 
 @pytest.mark.parametrize("seed", range(6))
 async def test_no_job_is_left_behind_whatever_happens_in_which_order(bench: Bench, clock: Clock, seed: int) -> None:
     rng = random.Random(seed)
-    turns = {"w1": Turn(), "w2": Turn()}
+    turns = {"w1": QueueCursor(), "w2": QueueCursor()}
     made = 0
     held: list[Claim] = []
     async with _working(bench) as connection:
-        await LeaseRow("w2", ["q"]).register(connection)
+        await ProcessLease("w2", ["q"]).register(connection)
         for _ in range(60):
             match rng.randrange(6):
                 case 0 | 1:
@@ -240,8 +240,10 @@ async def test_no_job_is_left_behind_whatever_happens_in_which_order(bench: Benc
                 case 2 | 3:
                     worker_id = rng.choice(["w1", "w2"])
                     asked: dict[str, Any] = {"worker_id": worker_id, "queue": "q", "fresh_s": 600}
-                    answer = await claim_jobs(connection, wanted=rng.randrange(1, 30), turn=turns[worker_id], **asked)
-                    held += answer.claims
+                    response = await claim_jobs(
+                        connection, wanted=rng.randrange(1, 30), cursor=turns[worker_id], **asked
+                    )
+                    held += response.claims
                 case 4:
                     rng.shuffle(held)
                     some = rng.randrange(len(held) + 1)
@@ -277,15 +279,15 @@ async def test_what_a_worker_lets_in_itself_waits_for_no_whole_look(bench: Bench
         requests = [JobRequest("q", "noop", lock_key="hot") for _ in range(20)]
         requests += [JobRequest("q", "again", {"after_s": number % 2 * 0.5}) for number in range(20)]
         requests += [JobRequest("q", "noop") for _ in range(20)]
-        answers = await bench.store.enqueue_many(tx, requests)
+        responses = await bench.store.enqueue_many(tx, requests)
         await tx.execute("UPDATE dl_jobs SET created_at = created_at - interval '1 hour'")
     async with _pinned(bench), bench.working(concurrency=4, claim_backoff_s=3600.0):
         # The first looks are whole ones, no other is to come.
-        assert set(await bench.ended(*(answer.job_id for answer in answers), within_s=30.0)) == {"succeeded"}
+        assert set(await bench.ended(*(response.job_id for response in responses), within_s=30.0)) == {"succeeded"}
 
 
 async def test_delayed_jobs_let_in_before_are_not_walked_over(bench: Bench, clock: Clock) -> None:
-    looks = DueLooks(["q"])
+    looks = DelayedJobs(["q"])
 
     async def delay(count: int, until_s: float = -10.0) -> None:
         await bench.execute(
@@ -303,7 +305,7 @@ async def test_delayed_jobs_let_in_before_are_not_walked_over(bench: Bench, cloc
             await delay(1, 0.0)
             assert len((await looks.promote(connection))[0]) == 1
         taken = await _walked(connection, "dl_jobs_due", lambda: looks.promote(connection))
-        naive = await _walked(connection, "dl_jobs_due", lambda: DueLooks(["q"]).promote(connection))
+        naive = await _walked(connection, "dl_jobs_due", lambda: DelayedJobs(["q"]).promote(connection))
         assert naive >= 500
         assert taken <= 10
         await delay(3)  # behind the floor
@@ -316,7 +318,7 @@ async def test_delayed_jobs_let_in_before_are_not_walked_over(bench: Bench, cloc
 
 
 async def test_a_delayed_job_that_somebody_holds_is_let_in_when_it_is_free(bench: Bench, clock: Clock) -> None:
-    looks = DueLooks(["q"])
+    looks = DelayedJobs(["q"])
     async with _working(bench) as connection:
         await bench.execute(
             "INSERT INTO dl_jobs (queue, task, waits_for, available_at)"
@@ -346,14 +348,14 @@ async def test_heartbeats_notice_all_without_walking_over_what_has_ended(
         await asyncio.Event().wait()
 
     listed = 0
-    listing = LeaseRow.held
+    listing = ProcessLease.held
 
-    async def counted(row: LeaseRow, tx: Tx) -> Any:
+    async def counted(row: ProcessLease, tx: Tx) -> Any:
         nonlocal listed
         listed += 1
         return await listing(row, tx)
 
-    monkeypatch.setattr(LeaseRow, "held", counted)
+    monkeypatch.setattr(ProcessLease, "held", counted)
     ids = [await bench.enqueue("wait") for _ in range(3)]
     async with _pinned(bench), bench.working(heartbeat_s=0.02, drain_grace_s=0.1) as worker:
         await began.wait()
@@ -376,7 +378,7 @@ async def test_the_reaper_is_in_time_without_knowing_the_next_expiry(bench: Benc
     reaper._foreseeing.took(60.0)
     async with _working(bench) as connection, running(reaper):
         await _fill(bench, 1)
-        (claim,) = await _claim(connection, Turn())
+        (claim,) = await _claim(connection, QueueCursor())
         await bench.execute("UPDATE dl_jobs SET lease_ttl_sec = 1")
 
         async def is_back() -> bool:

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from classifeed_jobs import JobContext, JobRequest, QueueLimits, Queues
-from classifeed_jobs.claim.claim import Claim, Ending
-from classifeed_jobs.claim.fetch import ClaimAnswer, Turn, claim_jobs
-from classifeed_jobs.claim.finish import end_claims
+from classifeed_jobs.claim.claim import Claim, Completion
+from classifeed_jobs.claim.fetch import ClaimResult, QueueCursor, claim_jobs
+from classifeed_jobs.claim.finish import complete_claims
 from classifeed_jobs.claim.limits import claim_within_limits
-from classifeed_jobs.claim.shares import HeldSlots, Slots
-from classifeed_jobs.worker.process_lease import LeaseRow
+from classifeed_jobs.claim.shares import FreeSlots, HeldSlots
+from classifeed_jobs.worker.process_lease import ProcessLease
 
 from ..conftest import Bench, running, until
 
@@ -28,30 +28,30 @@ class Process:
         self._bench = bench
         self._slots = slots
         self._worker_id = worker_id
-        self._turn = Turn()
+        self._turn = QueueCursor()
         self.held = HeldSlots()
         self.claims: list[Claim] = []
 
-    async def claim(self, *, is_limited: bool = False) -> tuple[ClaimAnswer, Counter[Any]]:
+    async def claim(self, *, is_limited: bool = False) -> tuple[ClaimResult, Counter[Any]]:
         """Claim for all free slots; return the answer, and the keys of what was claimed."""
         free = self._slots - len(self.claims)
         async with self._bench.db.connection() as connection:
-            await LeaseRow(self._worker_id, ["q"]).register(connection)
+            await ProcessLease(self._worker_id, ["q"]).register(connection)
             claim = claim_within_limits if is_limited else claim_jobs
-            answer = await claim(
+            response = await claim(
                 connection,
                 worker_id=self._worker_id,
                 queue="q",
                 wanted=free,
                 fresh_s=60,
-                turn=self._turn,
-                slots=Slots(free, self.held.by_key),
+                cursor=self._turn,
+                slots=FreeSlots(free, self.held.by_key),
             )
-        assert answer is not None
-        for claimed in answer.claims:
+        assert response is not None
+        for claimed in response.claims:
             self.held.take(claimed.partition_key)
-        self.claims += answer.claims
-        return answer, Counter(claimed.partition_key for claimed in answer.claims)
+        self.claims += response.claims
+        return response, Counter(claimed.partition_key for claimed in response.claims)
 
     async def end(self, key: str | None) -> None:
         """End one job of the key."""
@@ -59,7 +59,7 @@ class Process:
         self.claims.remove(claim)
         self.held.release(key)
         async with self._bench.db.transaction() as tx:
-            await end_claims(tx, [Ending(claim.job_id, claim.claim_no, "succeeded")])
+            await complete_claims(tx, [Completion(claim.job_id, claim.claim_no, "succeeded")])
 
 
 async def _fill(bench: Bench, priority: int = 100, **jobs: int) -> None:
@@ -110,9 +110,9 @@ async def test_share_of_a_key_and_what_stays_free(
     """A key alone has half of the slots; whoever comes next finds one."""
     await _fill(bench, **waiting)
     process = Process(bench, slots)
-    answer, claimed = await process.claim()
+    response, claimed = await process.claim()
     assert {key or "none": count for key, count in claimed.items()} == expected
-    assert answer.is_held_back == (waiting != expected)
+    assert response.is_held_back == (waiting != expected)
     if slots > 1:
         await _fill(bench, zz=1)
         assert (await process.claim())[1] == {"zz": 1}
@@ -165,8 +165,8 @@ async def test_later_priority_of_another_key_takes_the_slot_that_the_first_one_m
 async def test_jobs_without_a_key_alone_take_all_slots(bench: Bench) -> None:
     """Queues that know no keys share nothing, and reserve nothing."""
     await _fill(bench, none=9)
-    answer, claimed = await Process(bench, 4).claim()
-    assert (claimed, answer.is_held_back) == ({None: 4}, False)
+    response, claimed = await Process(bench, 4).claim()
+    assert (claimed, response.is_held_back) == ({None: 4}, False)
 
 
 async def test_jobs_without_a_key_of_the_version_before_run_beside_those_with_one(bench: Bench) -> None:
@@ -208,8 +208,8 @@ async def test_what_another_claim_holds_at_this_moment_is_looked_for_again(bench
     await _fill(bench, a=1, b=1)
     async with bench.db.transaction() as tx:
         await tx.execute("SELECT FROM dl_jobs WHERE partition_key = 'a' FOR UPDATE")
-        answer, claimed = await Process(bench, 8).claim()
-    assert (claimed, answer.contended) == ({"b": 1}, 1)
+        response, claimed = await Process(bench, 8).claim()
+    assert (claimed, response.contended) == ({"b": 1}, 1)
 
 
 @pytest.mark.parametrize("is_shared", [True, False], ids=["shares", "naive"])

@@ -21,12 +21,12 @@ from classifeed_common.db import Tx
 from classifeed_jobs import JobRequest, Progress, Reaper
 from classifeed_jobs.claim import finish as claims
 from classifeed_jobs.claim import guard
-from classifeed_jobs.claim.claim import Ending
+from classifeed_jobs.claim.claim import Completion
 from classifeed_jobs.claim.fetch import claim_jobs
-from classifeed_jobs.claim.finish import end_claims, finish_claims
+from classifeed_jobs.claim.finish import complete_claims, complete_plain_claims
 from classifeed_jobs.claim.guard import save_progress
 from classifeed_jobs.worker import process_lease as lease_row
-from classifeed_jobs.worker.process_lease import LeaseRow
+from classifeed_jobs.worker.process_lease import ProcessLease
 
 from ..conftest import Bench
 
@@ -80,7 +80,7 @@ class Crowd:
 
     async def run(self) -> None:
         for worker in _WORKERS:
-            await LeaseRow(worker, ["q"]).register(self._connection)
+            await ProcessLease(worker, ["q"]).register(self._connection)
         honest = (self._claim, self._claim, self._lose, self._report_held)
         stale = (self._finish_late, self._beat_late, self._report_late)
         while self.stale.total() < _STALE_WRITES:
@@ -104,14 +104,14 @@ class Crowd:
 
     async def _claim(self) -> None:
         worker = self._rng.choice(_WORKERS)
-        answer = await claim_jobs(
+        response = await claim_jobs(
             self._connection, worker_id=worker, queue="q", wanted=self._rng.randint(20, 100), fresh_s=600
         )
-        for claim in answer.claims:
+        for claim in response.claims:
             job = self._jobs[claim.job_id]
             assert (job.worker, claim.claim_no) == (None, job.claim_no + 1)
             job.worker, job.claim_no = worker, claim.claim_no
-        self.journal["picked"] += len(answer.claims)
+        self.journal["picked"] += len(response.claims)
 
     async def _lose(self) -> None:
         """A process stands still past its lease; when it goes on it does not know what was taken from it."""
@@ -124,7 +124,7 @@ class Crowd:
             job.lost.append((job.claim_no, worker))
             job.worker = None
         self.journal.update({"heartbeat_lost": len(taken), "requeued": len(taken)})
-        assert await LeaseRow(worker, ["q"]).renew(self._connection)
+        assert await ProcessLease(worker, ["q"]).renew(self._connection)
 
     async def _report_held(self) -> None:
         reports = {(job_id, no): Progress(self._rng.randrange(1000)) for job_id, no, _ in self._held()}
@@ -136,11 +136,11 @@ class Crowd:
         """As a process writes its ends: late ones, and among them those of claims that are held."""
         late = self._late("end")
         held = self._held()[:_HELD_BATCH]
-        endings = [Ending(job_id, no, self._rng.choice(_OUTCOMES)) for job_id, no, _ in (*late, *held)]
-        self._rng.shuffle(endings)
-        asked = {(ending.job_id, ending.claim_no): ending.outcome for ending in endings}
+        completions = [Completion(job_id, no, self._rng.choice(_OUTCOMES)) for job_id, no, _ in (*late, *held)]
+        self._rng.shuffle(completions)
+        asked = {(completion.job_id, completion.claim_no): completion.outcome for completion in completions}
         expected = {(job_id, no): asked[job_id, no] for job_id, no, _ in held}
-        heard = await self._end(endings)
+        heard = await self._end(completions)
         assert dict(heard) == expected, "a stale end was heard"
         assert len(heard) == len(held), "an end was heard twice"
         for job_id, no, worker in held:
@@ -152,14 +152,16 @@ class Crowd:
                 self._ended += [(job_id, *lost) for lost in self._jobs.pop(job_id).lost]
         del self._ended[:-_STALE_BATCH]
 
-    async def _end(self, endings: list[Ending]) -> list[tuple[tuple[UUID, int], str]]:
+    async def _end(self, completions: list[Completion]) -> list[tuple[tuple[UUID, int], str]]:
         """By both statements, as the worker chooses between them; returns what was heard."""
-        keyless = [ending._replace(needs_transaction=self._has_key(ending.job_id)) for ending in endings]
-        plain = [ending for ending in keyless if ending.is_plain]
-        others = [ending for ending in keyless if not ending.is_plain]
-        refused = (await finish_claims(self._connection, plain)).refused if plain else []
+        keyless = [
+            completion._replace(needs_transaction=self._has_key(completion.job_id)) for completion in completions
+        ]
+        plain = [completion for completion in keyless if completion.is_plain]
+        others = [completion for completion in keyless if not completion.is_plain]
+        refused = (await complete_plain_claims(self._connection, plain)).refused if plain else []
         async with self._connection.transaction():
-            ended = await end_claims(self._connection, others)
+            ended = await complete_claims(self._connection, others)
         finished = [((one.job_id, one.claim_no), one.outcome) for one in plain if one not in refused]
         return finished + [((one.job_id, one.claim_no), one.outcome) for one in ended]
 
@@ -170,7 +172,7 @@ class Crowd:
         """A process that goes on renews its row and asks for its claims: it prolongs and hears of those it holds."""
         worker = self._rng.choice(_WORKERS)
         others = await (await self._connection.execute(_RENEWED, [worker])).fetchall()
-        lease = LeaseRow(worker, ["q"])
+        lease = ProcessLease(worker, ["q"])
         assert await lease.renew(self._connection)
         held = set(await lease.held(self._connection))
         late = {(job_id.int, no) for job_id, no, _ in self._late("heartbeat", worker)}

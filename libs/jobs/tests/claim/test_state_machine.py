@@ -27,15 +27,15 @@ from hypothesis.stateful import (
 
 from classifeed_common.testing.databases import DatabaseServer
 from classifeed_jobs import ClaimLost, JobStore, QueueLimits, Queues, ddl
-from classifeed_jobs.claim.claim import Claim, Ending
-from classifeed_jobs.claim.delayed import DueLooks
-from classifeed_jobs.claim.fetch import Turn, claim_jobs
-from classifeed_jobs.claim.finish import end_claims
+from classifeed_jobs.claim.claim import Claim, Completion
+from classifeed_jobs.claim.delayed import DelayedJobs
+from classifeed_jobs.claim.fetch import QueueCursor, claim_jobs
+from classifeed_jobs.claim.finish import complete_claims
 from classifeed_jobs.claim.guard import guard_claim
 from classifeed_jobs.claim.limits import claim_within_limits
 from classifeed_jobs.maintenance.reaper import _LOCK_LOST
 from classifeed_jobs.schema.ddl import VERSIONS
-from classifeed_jobs.worker.process_lease import LeaseRow
+from classifeed_jobs.worker.process_lease import ProcessLease
 
 _IS_LONG = os.environ.get("CLASSIFEED_CAMPAIGN") == "long"
 _EXAMPLES = 17_000 if _IS_LONG else 30
@@ -91,7 +91,7 @@ class JobMachine(RuleBasedStateMachine):
             "TRUNCATE dl_jobs, dl_jobs_done, dl_job_events, dl_job_locks, dl_job_keys, dl_workers, dl_queues"
         )
         for worker in _WORKERS:
-            await LeaseRow(worker, ["q"]).register(self.db)
+            await ProcessLease(worker, ["q"]).register(self.db)
 
     def teardown(self) -> None:
         if not hasattr(self, "runner"):
@@ -184,18 +184,18 @@ class JobMachine(RuleBasedStateMachine):
             room = min(wanted, self.max_running - sum(model.status == "running" for model in self.jobs.values()))
 
         async def take() -> list[Claim]:
-            await DueLooks(["q"]).admit(self.db)
+            await DelayedJobs(["q"]).promote(self.db)
             asked: dict[str, Any] = {"worker_id": worker, "queue": "q", "wanted": wanted, "fresh_s": 600}
-            answer = await claim_jobs(self.db, **asked)
+            response = await claim_jobs(self.db, **asked)
             if self.is_paused or self.max_running is not None:
-                assert answer.claims == []
-                within = await claim_within_limits(self.db, **asked, turn=Turn())
+                assert response.claims == []
+                within = await claim_within_limits(self.db, **asked, cursor=QueueCursor())
                 assert within is not None
-                answer = within
+                response = within
             elif worker in self.silent:
-                assert not answer.is_registered
-            assert answer.contended == 0
-            return answer.claims
+                assert not response.is_registered
+            assert response.contended == 0
+            return response.claims
 
         claims = self.runner.run(take())
         if worker in self.silent or self.is_paused or room <= 0:
@@ -268,16 +268,16 @@ class JobMachine(RuleBasedStateMachine):
     def _end(self, job_id: UUID, claim_no: int, outcome: str, delay_s: float = 0.0) -> None:
         async def say() -> list[str]:
             async with self.db.transaction():
-                ending = Ending(job_id, claim_no, outcome, delay_s=delay_s, max_faults=_MAX_FAULTS)
-                ended = await end_claims(self.db, [ending])
+                completion = Completion(job_id, claim_no, outcome, delay_s=delay_s, max_faults=_MAX_FAULTS)
+                ended = await complete_claims(self.db, [completion])
             return [one.outcome for one in ended]
 
-        answer = self.runner.run(say())
+        response = self.runner.run(say())
         model = self.jobs[job_id]
         if model.status != "running" or model.claim_no != claim_no:
-            assert answer == []
+            assert response == []
             return
-        assert answer == [self._model_end(model, outcome, delay_s)]
+        assert response == [self._model_end(model, outcome, delay_s)]
 
     def _model_end(self, model: Model, outcome: str, delay_s: float) -> str:
         is_final = outcome in {"succeeded", "failed", "canceled"}
@@ -315,13 +315,13 @@ class JobMachine(RuleBasedStateMachine):
             async with self.db.transaction():
                 return await self.store.cancel(self.db, job_id)
 
-        answer = self.runner.run(ask())
+        response = self.runner.run(ask())
         model = self.jobs[job_id]
         if model.status == "queued":
             model.status, model.cancel_requested = "canceled", True
         elif model.status == "running":
             model.cancel_requested = True
-        assert (answer.status, answer.cancel_requested) == (model.status, model.cancel_requested)
+        assert (response.status, response.cancel_requested) == (model.status, model.cancel_requested)
 
     @precondition(lambda self: any(model.status in {"succeeded", "failed", "canceled"} for model in self.jobs.values()))
     @rule(data=st.data())
@@ -376,15 +376,19 @@ class JobMachine(RuleBasedStateMachine):
 
     @rule(worker=st.sampled_from(_WORKERS))
     def renew(self, worker: str) -> None:
-        assert self.runner.run(LeaseRow(worker, ["q"]).renew(self.db))
+        assert self.runner.run(ProcessLease(worker, ["q"]).renew(self.db))
         self.silent.discard(worker)
 
     @rule()
     def reap(self) -> None:
         async def take_back() -> dict[UUID, str]:
             async with self.db.transaction():
-                rows = await (await self.db.execute(_LOCK_LOST, {"limit": 100, "tasks": []})).fetchall()
-                ended = await end_claims(self.db, [Ending(job_id, claim_no, "lost") for job_id, claim_no in rows])
+                rows = await (
+                    await self.db.execute(_LOCK_LOST, {"limit": 100, "tasks": [], "is_hooked": False, "without": []})
+                ).fetchall()
+                ended = await complete_claims(
+                    self.db, [Completion(job_id, claim_no, "lost") for job_id, claim_no in rows]
+                )
             return {one.job_id: one.outcome for one in ended}
 
         expected = {

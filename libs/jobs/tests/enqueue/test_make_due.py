@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from classifeed_jobs import JobContext, Snooze
-from classifeed_jobs.claim.claim import SNOOZED, Ending
-from classifeed_jobs.claim.finish import end_claims
+from classifeed_jobs.claim.claim import SNOOZED, Completion
+from classifeed_jobs.claim.finish import complete_claims
 
 from ..claimant import Claimant
 from ..conftest import Bench, until
@@ -66,11 +66,11 @@ async def test_wake_that_commits_while_the_end_waits_for_the_row_is_seen(bench: 
     claimant = Claimant(bench)
     job_id = await bench.enqueue()
     (claim,) = await claimant.claim(1)
-    ending = Ending(claim.job_id, claim.claim_no, SNOOZED, delay_s=3600)
+    completion = Completion(claim.job_id, claim.claim_no, SNOOZED, delay_s=3600)
 
     async def end() -> None:
         async with bench.db.transaction() as tx:
-            await end_claims(tx, [ending])
+            await complete_claims(tx, [completion])
 
     async with bench.db.transaction() as tx:
         await bench.store.make_due(tx, [job_id])
@@ -90,12 +90,12 @@ async def test_wake_before_the_claim_does_not_cut_a_later_sleep_short(bench: Ben
     job_id = await bench.enqueue()
     (claim,) = await claimant.claim(1)
     async with bench.db.transaction() as tx:
-        await end_claims(tx, [Ending(claim.job_id, claim.claim_no, SNOOZED, delay_s=3600)])
+        await complete_claims(tx, [Completion(claim.job_id, claim.claim_no, SNOOZED, delay_s=3600)])
     await _make_due(bench, job_id)
     await bench.execute("UPDATE dl_jobs SET waits_for = NULL")
     (claim,) = await claimant.claim(1)
     async with bench.db.transaction() as tx:
-        await end_claims(tx, [Ending(claim.job_id, claim.claim_no, SNOOZED, delay_s=3600)])
+        await complete_claims(tx, [Completion(claim.job_id, claim.claim_no, SNOOZED, delay_s=3600)])
     assert await _wait_of(bench, job_id) == "time"
 
 

@@ -11,8 +11,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from classifeed_jobs import JobContext, JobRequest, JobStore, Reaper, Waker
-from classifeed_jobs.claim.claim import Ending
-from classifeed_jobs.claim.finish import end_claims
+from classifeed_jobs.claim.claim import Completion
+from classifeed_jobs.claim.finish import complete_claims
 from classifeed_jobs.worker.completions import Completions
 
 from ..claimant import Claimant
@@ -114,8 +114,8 @@ async def test_ends_notify_nobody_inside_their_transaction(bench: Bench) -> None
         await listener.execute("LISTEN dl_jobs")
         woken: set[str] = set()
         async with bench.db.transaction() as tx:
-            endings = [Ending(claim.job_id, claim.claim_no, "retry", delay_s=9.0) for claim in claims]
-            await end_claims(tx, endings, wake=woken.add)
+            completions = [Completion(claim.job_id, claim.claim_no, "retry", delay_s=9.0) for claim in claims]
+            await complete_claims(tx, completions, wake=woken.add)
         assert (woken, await _heard(bench, listener)) == ({"q"}, [])
 
 
@@ -148,7 +148,7 @@ async def test_refused_end_and_lost_job_are_told(bench: Bench) -> None:
         await Reaper(bench.db).reap()
         completions = Completions(bench.db, Waker(bench.db), {}, caught_up=lambda: None, promoted=lambda _: None)
         writing = asyncio.create_task(completions.run())
-        completions.put(Ending(claim.job_id, claim.claim_no, "succeeded"))
+        completions.put(Completion(claim.job_id, claim.claim_no, "succeeded"))
         await completions.drained()
         writing.cancel()
     reaped, refused = logs

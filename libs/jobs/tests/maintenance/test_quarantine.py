@@ -12,11 +12,11 @@ import psycopg
 import pytest
 
 from classifeed_jobs import JobAdmin, JobContext, Reaper
-from classifeed_jobs.claim.claim import Claim, Ending
+from classifeed_jobs.claim.claim import Claim, Completion
 from classifeed_jobs.claim.fetch import claim_jobs
-from classifeed_jobs.claim.finish import end_claims
+from classifeed_jobs.claim.finish import complete_claims
 from classifeed_jobs.worker.isolation import Isolation
-from classifeed_jobs.worker.process_lease import LeaseRow
+from classifeed_jobs.worker.process_lease import ProcessLease
 
 from ..conftest import Bench, running, until
 
@@ -93,7 +93,7 @@ async def test_job_that_keeps_its_process_from_renewing_is_quarantined_too(marke
 async def lose(bench: Bench, job_id: Any, *, worker_id: str = "w1") -> None:
     """Claim a job and let its lease run out, without waiting for it."""
     async with bench.db.connection() as connection:
-        await LeaseRow(worker_id, ["q"]).register(connection)
+        await ProcessLease(worker_id, ["q"]).register(connection)
         (claim,) = (await claim_jobs(connection, worker_id=worker_id, queue="q", wanted=1, fresh_s=60)).claims
         assert claim.job_id == job_id
         await connection.execute("UPDATE dl_workers SET renewed_at = clock_timestamp() - interval '10 minutes'")
@@ -128,14 +128,14 @@ async def test_attempts_end_a_job_before_and_a_limit_of_none_never_quarantines(b
 
 async def claim_one(bench: Bench) -> Claim:
     async with bench.db.connection() as connection:
-        await LeaseRow("w1", ["q"]).register(connection)
+        await ProcessLease("w1", ["q"]).register(connection)
         (claim,) = (await claim_jobs(connection, worker_id="w1", queue="q", wanted=1, fresh_s=60)).claims
     return claim
 
 
 async def end(bench: Bench, claim: Claim, outcome: str) -> None:
     async with bench.db.transaction() as tx:
-        await end_claims(tx, [Ending(claim.job_id, claim.claim_no, outcome, max_faults=5)])
+        await complete_claims(tx, [Completion(claim.job_id, claim.claim_no, outcome, max_faults=5)])
 
 
 @pytest.mark.parametrize(("outcome", "deaths"), [("retry", 0), ("snoozed", 2), ("returned", 2), ("fault", 2)])
@@ -267,7 +267,7 @@ async def test_after_a_standstill_living_processes_come_back_before_anything_is_
     """Their leases ran out while nobody could renew them; without the grace their jobs are lost."""
     job_id = await bench.enqueue(max_attempts=None, lease_ttl_s=1)
     claim = await claim_one(bench)
-    lease = LeaseRow("w1", ["q"])
+    lease = ProcessLease("w1", ["q"])
     outage = Outage(bench.db)
     reaper = Reaper(outage, reaper_period_s=0.1, grace_s=grace_s)  # type: ignore[arg-type]
     async with running(reaper):

@@ -17,7 +17,7 @@ from classifeed_jobs.claim import delayed as due
 from classifeed_jobs.claim import fetch as claiming
 from classifeed_jobs.claim import finish as claims
 from classifeed_jobs.claim import guard
-from classifeed_jobs.claim.scan_cursor import Floors
+from classifeed_jobs.claim.scan_cursor import Scan, ScanCursor
 from classifeed_jobs.claim.shares import UNLIMITED
 from classifeed_jobs.enqueue import insert as enqueuing
 from classifeed_jobs.enqueue import store
@@ -97,10 +97,10 @@ def _asked(worker_id: str, *, look: int, wanted: int) -> dict[str, Any]:
 
 
 def _floors() -> dict[str, Any]:
-    floors = Floors()
-    floors.looked({}, 60.0, [50, 100], [datetime(2026, 1, 1, tzinfo=UTC)] * 2, None, found=2, is_filled=True)
-    floors.promoted(100, datetime(2025, 1, 1, tzinfo=UTC))
-    return floors.asked()
+    scan_cursor = ScanCursor()
+    scan_cursor.record(Scan({}, 60.0, [50, 100], [datetime(2026, 1, 1, tzinfo=UTC)] * 2, None, 2, is_filled=True))
+    scan_cursor.promoted(100, datetime(2025, 1, 1, tzinfo=UTC))
+    return scan_cursor.parameters()
 
 
 def _nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
@@ -146,16 +146,16 @@ async def test_no_hot_statement_scans_a_table(bench: Bench) -> None:
             "notify": "on",
         }
         claim = _asked("w1", look=100, wanted=20)
-        fairly = {"above": claiming._ABOVE_ALL, "after_lane": "t 500", "per_lane": 3, "queue": "lanes"}
-        shared = {"free": 100, "held_keys": ["t 501", "t 7"], "held": [100, 3], "laneless_held": 2}
+        fairly = {"above": claiming._ABOVE_ALL, "after_partition": "t 500", "per_partition": 3, "queue": "lanes"}
+        shared = {"free": 100, "held_keys": ["t 501", "t 7"], "held": [100, 3], "unpartitioned_held": 2}
         by_worker = {
             "claim": (claiming._CLAIM, claim, 4000),
             "claim_plain": (claiming._CLAIM_PLAIN, claim, 4000),
-            "claim_from_floors": (claiming._CLAIM_FROM_FLOORS, claim | _floors(), 4000),
-            "claim_plain_from_floors": (claiming._CLAIM_PLAIN_FROM_FLOORS, claim | _floors(), 4000),
+            "claim_from_floors": (claiming._CLAIM_FROM_CURSOR, claim | _floors(), 4000),
+            "claim_plain_from_floors": (claiming._CLAIM_PLAIN_FROM_CURSOR, claim | _floors(), 4000),
             "claim_fairly": (claiming._CLAIM_FAIRLY, claim | fairly | UNLIMITED, 5000),
             "claim_shared": (claiming._CLAIM_FAIRLY, claim | fairly | shared, 5000),
-            "admit_due": (due._ADMIT_DUE, {"queues": ["q"], "limit": 1000, "since": "-infinity"}, 50),
+            "promote_due": (due._PROMOTE_DUE, {"queues": ["q"], "limit": 1000, "since": "-infinity"}, 50),
             "next_due": (due._NEXT_DUE, {"queues": ["q"], "since": "-infinity"}, 50),
             "held": (lease_row._HELD, {"worker": "w1"}, 1500),
             "held_of": (lease_row._HELD_OF, {"job_ids": running}, 500),
@@ -164,12 +164,16 @@ async def test_no_hot_statement_scans_a_table(bench: Bench) -> None:
         by_pool = {
             "end": (claims._END, ends, 3500),
             "finish": (claims._FINISH, ends | {"outcomes": ["succeeded"] * count}, 3500),
-            "admit_next": (promotion._PROMOTE_NEXT, {"lock_keys": ["hot", "k1"]}, 100),
+            "promote_next": (promotion._PROMOTE_NEXT, {"lock_keys": ["hot", "k1"]}, 100),
             "guard": (guard._GUARD, {"job_id": running[0], "claim_no": 1}, 50),
-            "lock_lost": (reaper._LOCK_LOST, {"limit": 500, "tasks": ["other"]}, 200),
+            "lock_lost": (
+                reaper._LOCK_LOST,
+                {"limit": 500, "tasks": ["other"], "is_hooked": False, "without": []},
+                200,
+            ),
             "lock_lost_with_hook": (
-                reaper._LOCK_LOST_WITH_HOOK,
-                {"limit": 1, "tasks": ["noop"], "without": [waiting]},
+                reaper._LOCK_LOST,
+                {"limit": 1, "tasks": ["noop"], "is_hooked": True, "without": [waiting]},
                 200,
             ),
             "next_expiry": (reaper._NEXT_EXPIRY, {}, 200),
@@ -256,7 +260,7 @@ async def test_no_batch_is_compared_each_with_each_whatever_the_statistics_say(
         }
         async with connection.transaction(force_rollback=True):
             await connection.execute("UPDATE dl_jobs SET lock_key = 'hot'")
-            for statement in (claiming._CLAIM, claiming._CLAIM_FROM_FLOORS):
+            for statement in (claiming._CLAIM, claiming._CLAIM_FROM_CURSOR):
                 nodes = await _explain(connection, statement, keyed | _floors(), generic=True)
                 assert _comparisons(nodes) <= 10 * count, statement
         await connection.execute("UPDATE dl_jobs SET status = 'running', claimed_by = 'w', attempt = 1, claim_no = 1")

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from classifeed_jobs import ClaimLost, JobContext
-from classifeed_jobs.claim.claim import Claim, Ending
-from classifeed_jobs.claim.finish import end_claims
+from classifeed_jobs.claim.claim import Claim, Completion
+from classifeed_jobs.claim.finish import complete_claims
 
 from ..claimant import Claimant
 from ..conftest import Bench
@@ -26,7 +26,7 @@ async def runs(bench: Bench) -> tuple[JobContext, JobContext]:
     claimant = Claimant(bench)
     (old,) = await claimant.claim(1)
     async with bench.db.transaction() as tx:
-        await end_claims(tx, [Ending(old.job_id, old.claim_no, "returned")])
+        await complete_claims(tx, [Completion(old.job_id, old.claim_no, "returned")])
     (new,) = await claimant.claim(1)
     assert (new.job_id, new.claim_no > old.claim_no) == (old.job_id, True)
     return context(bench, old), context(bench, new)

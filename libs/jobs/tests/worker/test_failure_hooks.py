@@ -26,7 +26,7 @@ from classifeed_jobs import (
     Worker,
 )
 from classifeed_jobs.claim.fetch import claim_jobs
-from classifeed_jobs.worker.process_lease import LeaseRow
+from classifeed_jobs.worker.process_lease import ProcessLease
 
 from ..conftest import Bench, running, until
 
@@ -131,7 +131,7 @@ async def test_operator_cancels_what_runs_and_what_waits(orders: Orders) -> None
 
 async def lose(bench: Bench, *, hook_tasks: tuple[str, ...] = (), silent: str = "10 minutes") -> None:
     async with bench.db.connection() as connection:
-        await LeaseRow("w1", ["q"], hook_tasks).register(connection)
+        await ProcessLease("w1", ["q"], hook_tasks).register(connection)
         assert (await claim_jobs(connection, worker_id="w1", queue="q", wanted=9, fresh_s=60)).claims
         await connection.execute(f"UPDATE dl_workers SET renewed_at = clock_timestamp() - interval '{silent}'")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from classifeed_jobs.claim.claim import Claim
-from classifeed_jobs.worker.fetcher import Claimer
-from classifeed_jobs.worker.process_lease import LeaseRow
+from classifeed_jobs.worker.fetcher import Fetcher
+from classifeed_jobs.worker.process_lease import ProcessLease
 from classifeed_jobs.worker.session import Session
 
 from ..conftest import Bench, until
@@ -25,10 +25,10 @@ async def test_wake_during_a_look_is_not_lost(bench: Bench) -> None:
         return 1
 
     session = Session(bench.db)
-    claimer = Claimer(
+    claimer = Fetcher(
         session,
         session,
-        LeaseRow("w1", ["q"]),
+        ProcessLease("w1", ["q"]),
         ["q"],
         room=room,
         start=started.append,
@@ -52,7 +52,7 @@ async def test_wake_during_a_look_is_not_lost(bench: Bench) -> None:
 async def test_fault_is_followed_by_a_look_at_everything(bench: Bench) -> None:
     """A look that died must not be forgotten: the job that it was for is still there."""
     started: list[Claim] = []
-    lease = LeaseRow("w1", ["q"])
+    lease = ProcessLease("w1", ["q"])
     async with bench.db.connection() as connection:
         await lease.register(connection)
     job_id = await bench.enqueue()
@@ -64,7 +64,7 @@ async def test_fault_is_followed_by_a_look_at_everything(bench: Bench) -> None:
         return 1
 
     session = Session(bench.db)
-    claimer = Claimer(
+    claimer = Fetcher(
         session, session, lease, ["q"], room=room, start=started.append, claim_backoff_s=3600.0, fresh_s=60.0
     )
     running = asyncio.create_task(claimer.run())

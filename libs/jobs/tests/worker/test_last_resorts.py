@@ -12,10 +12,10 @@ from structlog.testing import capture_logs
 
 from classifeed_common.db import Database
 from classifeed_jobs import Fixed, JobAdmin, JobContext, JobRequest, JobStore, Progress, Reaper, Waker, Worker
-from classifeed_jobs.claim.claim import Ending
+from classifeed_jobs.claim.claim import Completion
 from classifeed_jobs.claim.fetch import claim_jobs
-from classifeed_jobs.claim.finish import end_claims
-from classifeed_jobs.worker.process_lease import LeaseRow
+from classifeed_jobs.claim.finish import complete_claims
+from classifeed_jobs.worker.process_lease import ProcessLease
 
 from ..conftest import Bench, running, until
 
@@ -94,7 +94,7 @@ async def test_worker_one_of_whose_roles_dies_drains_and_ends_with_its_error(
         await started.wait()
         raise AssertionError("a fault of the engine's own")
 
-    monkeypatch.setattr("classifeed_jobs.worker.listener.Wakeups.run", die)
+    monkeypatch.setattr("classifeed_jobs.worker.listener.Listener.run", die)
     job_id = await bench.enqueue("long")
     with pytest.raises(AssertionError, match="of the engine's own"):
         await bench.worker(drain_grace_s=0.1).run(asyncio.Event())
@@ -252,7 +252,7 @@ async def test_reaper_gives_back_more_than_one_slice_at_one_look(bench: Bench, m
     monkeypatch.setattr("classifeed_jobs.maintenance.reaper._SHORTEST_WAIT_S", 3600.0)
     ids = [await bench.enqueue(lease_ttl_s=1, max_attempts=1) for _ in range(8)]
     async with bench.db.connection() as connection:
-        await LeaseRow("w1", ["q"]).register(connection)
+        await ProcessLease("w1", ["q"]).register(connection)
         await claim_jobs(connection, worker_id="w1", queue="q", wanted=8, fresh_s=60)
     await bench.execute("UPDATE dl_workers SET renewed_at = clock_timestamp() - interval '1 hour'")
     async with running(Reaper(bench.db, reaper_period_s=3600.0, retention=None)):
@@ -297,10 +297,10 @@ async def test_retry_in_a_wakers_transaction_wakes_after_it(bench: Bench) -> Non
     store = JobStore(waker=waker)
     job_id = await bench.enqueue()
     async with bench.db.connection() as connection:
-        await LeaseRow("w1", ["q"]).register(connection)
+        await ProcessLease("w1", ["q"]).register(connection)
         (claim,) = (await claim_jobs(connection, worker_id="w1", queue="q", wanted=1, fresh_s=60)).claims
     async with bench.db.transaction() as tx:
-        await end_claims(tx, [Ending(job_id, claim.claim_no, "failed")])
+        await complete_claims(tx, [Completion(job_id, claim.claim_no, "failed")])
     async with bench.db.dedicated_connection() as listener:
         await listener.execute("LISTEN dl_jobs")
         async with waker.transaction() as tx:

@@ -23,7 +23,7 @@ def runs_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_short_jobs_are_claimed_ahead_and_run_at_most_so_many_at_once(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"{_MODULE}._PATIENCE_S", 3600.0)
+    monkeypatch.setattr(f"{_MODULE}._MAX_WAIT_S", 3600.0)
     running = most = 0
     release = asyncio.Event()
 
@@ -79,7 +79,7 @@ async def test_what_was_claimed_ahead_of_a_long_run_goes_to_another_process(benc
 
 
 async def test_drain_hands_back_what_was_claimed_ahead(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(f"{_MODULE}._PATIENCE_S", 3600.0)
+    monkeypatch.setattr(f"{_MODULE}._MAX_WAIT_S", 3600.0)
     started, release = asyncio.Event(), asyncio.Event()
 
     @bench.registry.register("mixed")

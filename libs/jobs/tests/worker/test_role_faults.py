@@ -12,12 +12,12 @@ from structlog.testing import capture_logs
 
 from classifeed_common.db import Database
 from classifeed_jobs import JobContext, Reaper, Retention, Schedule, Scheduler, Schedules, Waker, Worker
-from classifeed_jobs.claim.claim import Claim, Ending
+from classifeed_jobs.claim.claim import Claim, Completion
 from classifeed_jobs.claim.fetch import claim_jobs
 from classifeed_jobs.maintenance.housekeeping import Housekeeping
 from classifeed_jobs.worker.completions import Completions
 from classifeed_jobs.worker.heartbeat import Heartbeat
-from classifeed_jobs.worker.process_lease import LeaseRow
+from classifeed_jobs.worker.process_lease import ProcessLease
 from classifeed_jobs.worker.session import Session
 
 from ..conftest import Bench, until
@@ -34,7 +34,7 @@ async def hasty(bench: Bench) -> AsyncIterator[Database]:
     await db.close()
 
 
-async def _told(logs: Logs, event: str, level: str) -> None:
+async def _reported(logs: Logs, event: str, level: str) -> None:
     async def is_told() -> bool:
         return any((line["event"], line["log_level"]) == (event, level) for line in logs)
 
@@ -47,18 +47,18 @@ async def _through_faults(bench: Bench, logs: Logs, table: str, event: str, begi
     async with bench.db.dedicated_connection() as locking, locking.transaction():
         await locking.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
         begun = await begin()
-        await _told(logs, event, "warning")
+        await _reported(logs, event, "warning")
         await locking.execute(f"ALTER TABLE {table} RENAME TO away")
-    await _told(logs, event, "error")
+    await _reported(logs, event, "error")
     await bench.execute(f"ALTER TABLE away RENAME TO {table}")
     return begun
 
 
 async def _claim(bench: Bench) -> Claim:
     async with bench.db.connection() as connection:
-        await LeaseRow("w1", ["q"]).register(connection)
-        answer = await claim_jobs(connection, worker_id="w1", queue="q", wanted=1, fresh_s=60)
-    return answer.claims[0]
+        await ProcessLease("w1", ["q"]).register(connection)
+        response = await claim_jobs(connection, worker_id="w1", queue="q", wanted=1, fresh_s=60)
+    return response.claims[0]
 
 
 class Beside:
@@ -113,7 +113,7 @@ async def test_chore_that_fails_is_tried_again_and_keeps_no_other_from_being_don
 ) -> None:
     monkeypatch.setattr("classifeed_jobs.maintenance.housekeeping._FAULT_WAIT_S", 0.05)
     async with bench.db.connection() as connection:
-        await LeaseRow("gone", ["q"]).register(connection)
+        await ProcessLease("gone", ["q"]).register(connection)
     await bench.execute("UPDATE dl_workers SET renewed_at = renewed_at - interval '1 day'")
     chores = Housekeeping(hasty, retention=Retention(), forget_workers_s=1)
     partitions = "SELECT count(*) > 0 FROM pg_inherits WHERE inhparent = 'dl_job_events'::regclass"
@@ -152,7 +152,7 @@ async def test_worker_goes_on_claiming_after_faults(bench: Bench, hasty: Databas
 
 
 async def test_heartbeat_that_fails_is_tried_again_long_before_the_next_one(bench: Bench, hasty: Database) -> None:
-    session, lease = Session(hasty), LeaseRow("w1", ["q"])
+    session, lease = Session(hasty), ProcessLease("w1", ["q"])
     async with bench.db.connection() as connection:
         await lease.register(connection)
     completions = Completions(bench.db, Waker(bench.db), {}, caught_up=lambda: None, promoted=lambda _: None)
@@ -167,7 +167,7 @@ async def test_heartbeat_that_fails_is_tried_again_long_before_the_next_one(benc
         async with bench.db.dedicated_connection() as locking, locking.transaction():
             await locking.execute("LOCK TABLE dl_workers IN SHARE MODE")
             beating = asyncio.create_task(heartbeat.run())
-            await _told(logs, "worker.heartbeat.failed", "warning")
+            await _reported(logs, "worker.heartbeat.failed", "warning")
         await until(is_renewed)
     beating.cancel()
     await asyncio.wait([beating])
@@ -175,15 +175,15 @@ async def test_heartbeat_that_fails_is_tried_again_long_before_the_next_one(benc
     assert {line["retry_in_s"] for line in logs} == {0.5}
 
 
-async def _write(db: Database, bench: Bench, *endings: Ending) -> None:
-    completions = Completions(db, Waker(bench.db), {}, caught_up=lambda: None, promoted=lambda _: None)
-    writing = asyncio.create_task(completions.run())
-    for ending in endings:
-        completions.put(ending)
-        assert completions.is_pending(ending.key)
+async def _write(db: Database, bench: Bench, *completions: Completion) -> None:
+    writer = Completions(db, Waker(bench.db), {}, caught_up=lambda: None, promoted=lambda _: None)
+    writing = asyncio.create_task(writer.run())
+    for completion in completions:
+        writer.put(completion)
+        assert writer.is_pending(completion.key)
     async with asyncio.timeout(90):
-        await completions.drained()
-    assert not any(completions.is_pending(ending.key) for ending in endings)
+        await writer.drained()
+    assert not any(writer.is_pending(completion.key) for completion in completions)
     writing.cancel()
     await asyncio.wait([writing])
 
@@ -194,8 +194,8 @@ async def test_end_is_written_until_the_database_has_taken_it(bench: Bench, hast
     with capture_logs() as logs:
         async with bench.db.dedicated_connection() as locking, locking.transaction():
             await locking.execute("SELECT FROM dl_jobs FOR UPDATE")
-            writing = asyncio.create_task(_write(hasty, bench, Ending(claim.job_id, claim.claim_no, "succeeded")))
-            await _told(logs, "worker.complete.failed", "warning")
+            writing = asyncio.create_task(_write(hasty, bench, Completion(claim.job_id, claim.claim_no, "succeeded")))
+            await _reported(logs, "worker.complete.failed", "warning")
             assert not writing.done()
         await writing
     assert await bench.ended(job_id) == ["succeeded"]
@@ -211,8 +211,8 @@ async def test_end_refused_at_a_later_try_is_told_as_perhaps_written(bench: Benc
     with capture_logs() as logs:
         async with bench.db.dedicated_connection() as other, other.transaction():
             await other.execute("SELECT FROM dl_jobs FOR UPDATE")
-            writing = asyncio.create_task(_write(hasty, bench, Ending(claim.job_id, claim.claim_no, "failed")))
-            await _told(logs, "worker.complete.failed", "warning")
+            writing = asyncio.create_task(_write(hasty, bench, Completion(claim.job_id, claim.claim_no, "failed")))
+            await _reported(logs, "worker.complete.failed", "warning")
             await other.execute("UPDATE dl_jobs SET claim_no = claim_no + 1")
         await writing
     assert logs[-1]["error"] == "the claim is not held any more (or was ended by the try before)"
@@ -226,8 +226,8 @@ async def test_end_that_cannot_be_stored_fails_its_job_and_spoils_no_other(bench
         await _write(
             bench.db,
             bench,
-            Ending(good, claims[good].claim_no, "succeeded", result={"n": 1}),
-            Ending(bad, claims[bad].claim_no, "succeeded", result="\0"),
+            Completion(good, claims[good].claim_no, "succeeded", result={"n": 1}),
+            Completion(bad, claims[bad].claim_no, "succeeded", result="\0"),
         )
     assert await bench.ended(good, bad) == ["succeeded", "failed"]
     assert (await bench.job(good)).result == {"n": 1}

@@ -10,8 +10,8 @@ import pytest
 from classifeed_common.testing.recovery import RECOVERY_LIMIT_S, Stopwatch
 from classifeed_common.testing.tcp_proxy import ProxiedDatabase, TcpProxy
 from classifeed_jobs import JobContext, Reaper, Schedule, Scheduler, Schedules
-from classifeed_jobs.claim.fetch import Turn, claim_jobs
-from classifeed_jobs.worker.process_lease import LeaseRow
+from classifeed_jobs.claim.fetch import QueueCursor, claim_jobs
+from classifeed_jobs.worker.process_lease import ProcessLease
 
 from ..conftest import Bench, running, until
 
@@ -95,11 +95,13 @@ async def test_a_reaper_goes_on_after_a_silence(bench: Bench, proxied: Bench, po
 
 async def lose(bench: Bench, job_id: Any) -> None:
     """Have a job run by a process that has been silent for long."""
-    lease = LeaseRow("lost", ["q"])
+    lease = ProcessLease("lost", ["q"])
     async with bench.db.dedicated_connection() as connection:
         await lease.register(connection)
-        answer = await claim_jobs(connection, worker_id="lost", queue="q", wanted=1, fresh_s=60.0, turn=Turn())
-        assert [claim.job_id for claim in answer.claims] == [job_id]
+        response = await claim_jobs(
+            connection, worker_id="lost", queue="q", wanted=1, fresh_s=60.0, cursor=QueueCursor()
+        )
+        assert [claim.job_id for claim in response.claims] == [job_id]
     await bench.execute("UPDATE dl_workers SET renewed_at = renewed_at - interval '1 day' WHERE worker_id = 'lost'")
 
 

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from classifeed_common.telemetry.metric_set import MetricSet
 from classifeed_jobs.durations import Durations
 from classifeed_jobs.worker.run import Run
-from classifeed_jobs.worker.slots import Runners
+from classifeed_jobs.worker.slots import ExecutionSlots
 
 _SEEN: ContextVar[str] = ContextVar("seen", default="nothing")
 
@@ -30,12 +30,12 @@ async def run_all(handle: Callable[[str], Awaitable[None]], names: str, *, concu
             if len(ended) == len(names):
                 all_ended.set()
 
-    runners = Runners(concurrency, 0.0, handle=handle_one, give_back=lambda run: None)
+    execution_slots = ExecutionSlots(concurrency, 0.0, handle=handle_one, return_run=lambda run: None)
     for name in names:
-        runners.put(cast(Run, name))
+        execution_slots.put(cast(Run, name))
     async with asyncio.timeout(60):
         await all_ended.wait()
-    await runners.close()
+    await execution_slots.close()
     return ended
 
 
@@ -57,13 +57,13 @@ async def test_jobs_that_never_wait_let_the_loop_have_its_turn() -> None:
     turns = 0
     seen: list[int] = []
 
-    def turn() -> None:
+    def cursor() -> None:
         nonlocal turns
         turns += 1
 
     async def handle(_: str) -> None:
         seen.append(turns)
-        asyncio.get_running_loop().call_soon(turn)
+        asyncio.get_running_loop().call_soon(cursor)
         until = time.monotonic() + 0.005
         while time.monotonic() < until:
             pass
@@ -126,13 +126,13 @@ async def test_what_still_runs_is_cancelled_by_close_and_what_waits_is_not_start
         except asyncio.CancelledError:
             was_cancelled = True
 
-    runners = Runners(1, 0.0, handle=handle, give_back=lambda run: None)
+    execution_slots = ExecutionSlots(1, 0.0, handle=handle, return_run=lambda run: None)
     for name in "ab":
-        runners.put(cast(Run, name))
+        execution_slots.put(cast(Run, name))
     while not began:
         await asyncio.sleep(0)
     async with asyncio.timeout(60):
-        await runners.close()
+        await execution_slots.close()
     assert (began, was_cancelled) == (["a"], True)
 
 

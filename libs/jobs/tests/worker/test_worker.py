@@ -95,9 +95,9 @@ async def test_concurrent_enqueues_of_one_key_make_one_job(bench: Bench) -> None
         async with bench.db.transaction() as tx:
             return await bench.store.enqueue(tx, "q", "noop", {}, idempotency_key="k")
 
-    answers = await asyncio.gather(*(enqueue() for _ in range(12)))
-    assert sum(answer.created for answer in answers) == 1
-    assert len({answer.job_id for answer in answers}) == 1
+    responses = await asyncio.gather(*(enqueue() for _ in range(12)))
+    assert sum(response.created for response in responses) == 1
+    assert len({response.job_id for response in responses}) == 1
 
 
 async def test_failing_job_is_retried_until_its_attempts_are_used_up(bench: Bench) -> None:
@@ -230,8 +230,8 @@ async def test_cancel_of_queued_running_and_ended_jobs(bench: Bench) -> None:
     async with bench.working(heartbeat_s=3600.0):
         running = await bench.enqueue("wait", lease_ttl_s=86400)
         await started.wait()
-        answer = await cancel(running)
-        assert (answer.status, answer.cancel_requested) == ("running", True)
+        response = await cancel(running)
+        assert (response.status, response.cancel_requested) == ("running", True)
         assert await bench.ended(running) == ["canceled"]
     assert await bench.kinds(running) == ["queued", "picked", "cancel_requested", "canceled"]
 
@@ -278,8 +278,8 @@ async def test_claim_whose_answer_was_lost_is_handed_back_and_run(bench: Bench) 
         async with bench.db.transaction() as tx:
             job_id = (await bench.store.enqueue(tx, "q", "noop", {})).job_id
             # What the worker does, in a way that it never hears of.
-            answer = await claim_jobs(tx, worker_id=worker.worker_id, queue="q", wanted=1, fresh_s=3600)
-        assert [claim.job_id for claim in answer.claims] == [job_id]
+            response = await claim_jobs(tx, worker_id=worker.worker_id, queue="q", wanted=1, fresh_s=3600)
+        assert [claim.job_id for claim in response.claims] == [job_id]
         assert await bench.ended(job_id) == ["succeeded"]
     assert runs == [1, 2]
     assert (await bench.job(job_id)).attempt == 1
@@ -321,13 +321,13 @@ async def test_drain_lets_a_run_end_but_stops_one_that_resumes_at_once(bench: Be
             go_on.set()
 
     async with bench.working(drain_grace_s=20.0):
-        ending, resuming = await bench.enqueue("ends"), await bench.enqueue("resumes")
+        completion, resuming = await bench.enqueue("ends"), await bench.enqueue("resumes")
 
         async def both() -> bool:
             return len(started) == 2
 
         await until(both)
-    assert (await bench.job(ending)).status == "succeeded"
+    assert (await bench.job(completion)).status == "succeeded"
     assert (await bench.job(resuming)).status == "queued"
 
 

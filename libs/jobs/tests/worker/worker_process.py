@@ -96,7 +96,7 @@ async def main(dsn: str, broken: str | None = None) -> None:
     """Work until SIGTERM."""
     if broken:
         break_part(broken)
-    assert completions.end_claims is claims.end_claims
+    assert completions.complete_claims is claims.complete_claims
     db = Database(dsn, schema="test", application_name="worker")
     await db.open()
     stop = asyncio.Event()

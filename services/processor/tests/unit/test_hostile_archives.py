@@ -300,7 +300,7 @@ def test_large_archives_cost_little(tmp_path, case):
 
 NAIVE = """
 import contextlib, gzip, zipfile
-from classifeed_processor.feed.source.source import source
+from classifeed_processor.feed.source import source
 
 class Naive(source.SourceFile):
     @contextlib.contextmanager

@@ -6,6 +6,17 @@ from classifeed_common.db.connection import ResponseLost, Tx, after_commit
 from classifeed_common.db.database import Database
 from classifeed_common.db.faults import is_passing_fault
 from classifeed_common.db.queries import Queries, load_queries
+from classifeed_common.db.rows import fetch_named
 from classifeed_common.db.shared_ddl import ddl
 
-__all__ = ["Database", "Queries", "ResponseLost", "Tx", "after_commit", "ddl", "is_passing_fault", "load_queries"]
+__all__ = [
+    "Database",
+    "Queries",
+    "ResponseLost",
+    "Tx",
+    "after_commit",
+    "ddl",
+    "fetch_named",
+    "is_passing_fault",
+    "load_queries",
+]

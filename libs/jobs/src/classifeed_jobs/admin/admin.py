@@ -116,13 +116,13 @@ class JobAdmin:
             # Requests without a key make a job for certain; of the others only those count that make one.
             if sum(request.idempotency_key is None for request in requests) > room:
                 raise self._too_many(by, count)
-            answers = await self._store.enqueue_many(tx, requests, note={"by": by}, made_by=by)
-            if sum(answer.created for answer in answers) > room:
+            responses = await self._store.enqueue_many(tx, requests, note={"by": by}, made_by=by)
+            if sum(response.created for response in responses) > room:
                 raise self._too_many(by, count)
-        for request, answer in zip(requests, answers, strict=True):
-            if answer.created:
-                self._audit(AuditEntry("trigger", by, answer.job_id, request.queue, {"task": request.task}))
-        return answers
+        for request, response in zip(requests, responses, strict=True):
+            if response.created:
+                self._audit(AuditEntry("trigger", by, response.job_id, request.queue, {"task": request.task}))
+        return responses
 
     async def get(self, job_id: UUID) -> Job:
         """The job, live or done.

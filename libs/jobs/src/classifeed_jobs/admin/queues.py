@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
+from typing import Any
 
-from classifeed_common.db import Tx, load_queries
+from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_jobs.schema.promotion import notify_queues
 
 _SQL = load_queries("classifeed_jobs.admin", "queues.sql")
@@ -112,9 +113,14 @@ class Queues:
         Reads every live job, every end within the window and every failure of the hour: ask a few times a minute, not a
         second.
         """
-        cursor = await tx.execute(_STATS, {"queue": queue, "window_s": window_s})
-        return [QueueStats(*(*row[:13], QueueLimits(*row[13:]))) for row in await cursor.fetchall()]
+        rows = await fetch_named(tx, _STATS, {"queue": queue, "window_s": window_s})
+        return [_stats_of(row._asdict()) for row in rows]
 
     async def _settle(self, tx: Tx, queue: str) -> None:
         await tx.execute(_FORGET_FREE, {"queue": queue})
         await notify_queues(tx, [queue])
+
+
+def _stats_of(row: dict[str, Any]) -> QueueStats:
+    limits = {each.name: row.pop(each.name) for each in fields(QueueLimits)}
+    return QueueStats(**row, limits=QueueLimits(**limits))

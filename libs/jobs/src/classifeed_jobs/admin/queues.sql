@@ -59,10 +59,12 @@ WITH live AS MATERIALIZED (
     WHERE %(queue)s::text IS NULL OR w.queue = %(queue)s
     GROUP BY w.queue
 )
-SELECT n.queue, coalesce(l.ready, 0), coalesce(l.delayed, 0), coalesce(l.parked, 0), coalesce(l.running, 0), l.oldest_s,
-       coalesce(e.succeeded, 0) / %(window_s)s::float8, coalesce(e.failed, 0) / %(window_s)s::float8,
-       coalesce(e.canceled, 0) / %(window_s)s::float8, coalesce(f.jobs, 0), coalesce(s.workers, 0),
-       q.paused_at, q.paused_by, q.max_running, q.max_running_per_partition, q.rate_per_s, q.rate_burst
+SELECT n.queue, coalesce(l.ready, 0) AS ready, coalesce(l.delayed, 0) AS delayed, coalesce(l.parked, 0) AS parked,
+       coalesce(l.running, 0) AS running, l.oldest_s,
+       coalesce(e.succeeded, 0) / %(window_s)s::float8 AS succeeded_per_s,
+       coalesce(e.failed, 0) / %(window_s)s::float8 AS failed_per_s,
+       coalesce(e.canceled, 0) / %(window_s)s::float8 AS canceled_per_s,
+       coalesce(f.jobs, 0) AS failed_last_hour, coalesce(s.workers, 0) AS workers, q.paused_at, q.paused_by, q.max_running, q.max_running_per_partition, q.rate_per_s, q.rate_burst
 FROM (SELECT queue FROM live UNION SELECT queue FROM ended UNION SELECT queue FROM failed UNION SELECT queue FROM served
       UNION SELECT d.queue FROM dl_queues d WHERE %(queue)s::text IS NULL
       UNION SELECT %(queue)s WHERE %(queue)s::text IS NOT NULL) AS n

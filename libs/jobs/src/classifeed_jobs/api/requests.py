@@ -67,7 +67,7 @@ Label = Annotated[str, StringConstraints(min_length=1, max_length=200), _Storabl
 Args = Annotated[dict[str, Any], _Storable]
 
 
-class AskedRun(BaseModel):
+class RunRequest(BaseModel):
     """What a job runs, and how: alike for one job and for those of a schedule."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -105,7 +105,7 @@ class AskedRun(BaseModel):
         }
 
 
-class AskedJob(AskedRun):
+class JobBody(RunRequest):
     """One job to enqueue. Fields that are null are as left out, except max_attempts."""
 
     model_config = ConfigDict(title="TriggerRequest")
@@ -130,7 +130,7 @@ class AskedJob(AskedRun):
         )
 
 
-class AskedFilter(BaseModel):
+class FilterBody(BaseModel):
     """Which jobs: those that agree in everything that is set."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -144,7 +144,7 @@ class AskedFilter(BaseModel):
         return JobFilter(queue=self.queue, task=self.task, lock_key=self.lock_key)
 
 
-class AskedRetry(BaseModel):
+class RetryBody(BaseModel):
     """Which failed jobs to try again: all of one queue that agree in everything that is set."""
 
     model_config = ConfigDict(title="RetryRequest", extra="forbid", strict=True, frozen=True)
@@ -164,12 +164,12 @@ class _NamedQueue(BaseModel):
     queue: QueueName
 
 
-class AskedBatch(BaseModel):
+class BatchBody(BaseModel):
     """Jobs to enqueue, all or none."""
 
     model_config = ConfigDict(title="TriggerBatch", extra="forbid", strict=True, frozen=True)
 
-    jobs: list[AskedJob] = Field(min_length=1, max_length=MAX_BATCH)
+    jobs: list[JobBody] = Field(min_length=1, max_length=MAX_BATCH)
 
     @model_validator(mode="after")
     def _keys_differ(self) -> Self:

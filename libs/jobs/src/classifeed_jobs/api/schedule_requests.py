@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
 from classifeed_common.zones import find_zone
-from classifeed_jobs.api.requests import INT32, AskedRun, checked, without_controls
+from classifeed_jobs.api.requests import INT32, RunRequest, checked, without_controls
 from classifeed_jobs.schedule.cron import Cron
 from classifeed_jobs.schedule.schedules import Missed, Schedule
 
@@ -27,7 +27,7 @@ def _zone(name: str) -> str:
     return name
 
 
-class AskedSchedule(AskedRun):
+class ScheduleBody(RunRequest):
     """A schedule to make or replace; its name stands beside it. Fields that are null are as left out, except
     max_attempts."""
 

@@ -44,12 +44,14 @@ class Claim(NamedTuple):
         """What names it in this process."""
         return self.job_id.int, self.claim_no
 
-    def ending(self, outcome: str, message: str | None = None, *, result: Any = None, delay_s: float = 0.0) -> Ending:
+    def completion(
+        self, outcome: str, message: str | None = None, *, result: Any = None, delay_s: float = 0.0
+    ) -> Completion:
         """This claim's end."""
-        return Ending(self.job_id, self.claim_no, outcome, message, result, delay_s, self.lock_key is not None)
+        return Completion(self.job_id, self.claim_no, outcome, message, result, delay_s, self.lock_key is not None)
 
 
-class Ending(NamedTuple):
+class Completion(NamedTuple):
     """How a claim is to end.
 
     Attributes:
@@ -84,7 +86,7 @@ class Ending(NamedTuple):
         return not self.needs_transaction and self.outcome in TERMINAL
 
 
-class Ended(NamedTuple):
+class CompletedClaim(NamedTuple):
     """What became of a claim that was still held; not always what was asked (attempts used up, canceled)."""
 
     job_id: UUID
@@ -97,13 +99,13 @@ class Ended(NamedTuple):
     reason: str | None = None
 
 
-class Finished(NamedTuple):
-    """What `finish_claims` could not do, and whom to tell.
+class PlainCompletions(NamedTuple):
+    """What `complete_plain_claims` could not do, and whom to tell.
 
     Attributes:
         refused: ends of claims that were not held any more.
         limited: queues with limits on what runs at once, which have room now.
     """
 
-    refused: list[Ending]
+    refused: list[Completion]
     limited: list[str]

@@ -1,4 +1,4 @@
--- name: admit_due
+-- name: promote_due
 -- The rows are named by their primary key alone: with what they wait for, a plan could walk over all delayed jobs.
 UPDATE dl_jobs SET waits_for = NULL
 WHERE job_id = ANY (ARRAY(
@@ -11,10 +11,10 @@ WHERE job_id = ANY (ARRAY(
 RETURNING queue, priority, created_at
 
 -- name: next_due
--- And how long this took, and from where on to look the next time (DueLooks): those who enqueue at this moment commit a
+-- And how long this took, and from where on to look the next time (DelayedJobs): those who enqueue at this moment commit a
 -- little later.
 SELECT extract(epoch FROM min(n.available_at) - clock_timestamp())::float8 AS in_s,
-       extract(epoch FROM clock_timestamp() - statement_timestamp())::float8 AS walked_s,
+       extract(epoch FROM clock_timestamp() - statement_timestamp())::float8 AS scanned_s,
        least(min(n.available_at), statement_timestamp() - interval '250 milliseconds')::text AS since
 FROM unnest(%(queues)s::text[]) AS q(queue) CROSS JOIN LATERAL (
     SELECT d.available_at FROM dl_jobs d

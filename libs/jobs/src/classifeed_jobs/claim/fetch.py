@@ -1,89 +1,67 @@
-"""Claiming: takes due jobs of a queue, in turns where there are partition keys (ADRs 0014 and 0020)."""
+"""Claiming: takes due jobs of a queue, round-robin where there are partition keys (ADRs 0014 and 0020)."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from classifeed_common.db import Tx, load_queries
+from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_jobs.claim.claim import Claim
-from classifeed_jobs.claim.scan_cursor import Floors
-from classifeed_jobs.claim.shares import UNLIMITED, Slots
+from classifeed_jobs.claim.scan_cursor import Ranges, Scan, ScanCursor
+from classifeed_jobs.claim.shares import UNLIMITED, FreeSlots
 
 _SQL = load_queries("classifeed_jobs.claim", "fetch.sql")
+_CLAIM_PLAIN = _SQL["claim_plain_jobs"]
+_CLAIM_PLAIN_FROM_CURSOR = _SQL["claim_plain_jobs_from_cursor"]
+_CLAIM = _SQL["claim_jobs"]
+_CLAIM_FROM_CURSOR = _SQL["claim_jobs_from_cursor"]
+_CLAIM_FAIRLY = _SQL["claim_jobs_fairly"]
 
-
-def _statement(
-    name: str, candidate: str, *, scan: str = "scan", is_plain: bool = False, has_floors: bool = False
-) -> str:
-    prefix = "plain_" if is_plain else ""
-    own = {
-        "candidate": _SQL[candidate],
-        "scan": _SQL[scan],
-        "chosen": _SQL[f"{prefix}chosen"],
-        "choice": _SQL["fair_choice" if scan == "fair_scan" else "choice"],
-        "gone": _SQL[f"{prefix}gone"],
-        "walk": _SQL["walk_from_floors" if has_floors else "walk"],
-        "reached": _SQL["reached"] if has_floors else "",
-    }
-    statement = _SQL[name]
-    while placeholders := re.findall(r"\{(\w+)\}", statement):
-        for part in placeholders:
-            statement = statement.replace(f"{{{part}}}", own[part] if part in own else _SQL[part])
-    return statement
-
-
-_CLAIM_PLAIN = _statement("claim_plain_jobs", "plain_candidate", is_plain=True)
-_CLAIM_PLAIN_FROM_FLOORS = _statement("claim_plain_jobs", "candidate_from_floors", is_plain=True, has_floors=True)
-_CLAIM = _statement("claim_jobs", "plain_candidate")
-_CLAIM_FROM_FLOORS = _statement("claim_jobs", "candidate_from_floors", has_floors=True)
-_CLAIM_FAIRLY = _statement("claim_jobs", "fair_candidate", scan="fair_scan")
-
-_LOOK_FACTOR: Final = 10
-_LOOK_MAX: Final = 5000
+_SCAN_FACTOR: Final = 10
+_SCAN_MAX: Final = 5000
 _ABOVE_ALL: Final = -(2**31) - 1
-_HEAD: Final = 15
-_PLAIN_HEAD: Final = 8
+
+
+Request: TypeAlias = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Turn:
-    """What a process remembers of a queue between two claims; starting without it costs nobody their turn for long.
+class QueueCursor:
+    """What a process remembers of a queue between two claims; without it no partition loses its share for long.
 
     Attributes:
-        is_fair: the queue had partition keys when it was last looked at.
-        after_lane: the partition key that was served last.
+        is_fair: the queue had partition keys when it was polled last.
+        after_partition: the partition key that was served last.
         is_plain: the jobs last met were due and had no keys.
-        floors: where to begin.
+        scan_cursor: where to begin.
     """
 
     is_fair: bool = False
     is_plain: bool = True
-    after_lane: str = ""
-    floors: Floors = field(default_factory=Floors)
+    after_partition: str = ""
+    scan_cursor: ScanCursor = field(default_factory=ScanCursor)
 
 
 @dataclass(slots=True)
-class ClaimAnswer:
+class ClaimResult:
     """What a claim found.
 
     Attributes:
         is_registered: false: the process's lease row is missing or stale; renew it first.
         claims: the jobs now held.
-        contended: jobs passed over because they, or their key, were being taken or freed at that moment: look again
+        contended: jobs passed over because they, or their key, were being taken or released at that moment: poll again
             soon.
-        parked_keys: held keys whose jobs left the claim index until the key is freed.
+        blocked_keys: held keys whose jobs left the claim index until the key is released.
         is_shut: the queue is paused, or limited and claimed from without a permit.
-        is_held_back: partition keys may have jobs that wait until this process has more slots left (`Slots`).
-        retry_in_s: seconds after which to look again unasked: the rate allows the next start, or jobs behind the floors
+        is_held_back: partition keys may have jobs that wait until this process has more slots left (`FreeSlots`).
+        retry_in_s: seconds after which to poll again: the rate allows the next start, or jobs behind the scan cursor
             are looked for; None: no need.
     """
 
     is_registered: bool = True
     claims: list[Claim] = field(default_factory=list)
     contended: int = 0
-    parked_keys: set[str] = field(default_factory=set)
+    blocked_keys: set[str] = field(default_factory=set)
     is_shut: bool = False
     is_held_back: bool = False
     retry_in_s: float | None = None
@@ -96,145 +74,149 @@ async def claim_jobs(
     queue: str,
     wanted: int,
     fresh_s: float,
-    turn: Turn | None = None,
+    cursor: QueueCursor | None = None,
     is_permitted: bool = False,
-    per_lane: int | None = None,
-    slots: Slots | None = None,
-) -> ClaimAnswer:
+    per_partition: int | None = None,
+    slots: FreeSlots | None = None,
+) -> ClaimResult:
     """Claim up to `wanted` due jobs of a queue: by priority, among equals a share for each partition key, then by age.
 
-    Looks further ahead, and parks what it meets, as long as what it sees is held by other jobs of the same keys: a key
+    Scans further ahead, and blocks what it meets, as long as what it sees is held by other jobs of the same keys: a key
     with any number of jobs at the head keeps no other job waiting.
 
     Args:
-        connection: in autocommit: each look is a transaction. Within limits: the transaction that holds their row.
+        connection: in autocommit: each poll is a transaction. Within limits: the transaction that holds their row.
         fresh_s: the process must have renewed its lease within this time.
-        turn: the process's memory of this queue; brought up to date here.
+        cursor: the process's memory of this queue; updated here.
         is_permitted: the caller holds the row of the queue's limits.
-        per_lane: how many jobs of one partition key may run; None: any number.
+        per_partition: how many jobs of one partition key may run; None: any number.
         slots: of this process, where a partition key may hold no more than its share of them; None: any number.
     """
-    asked = {"worker": worker_id, "queue": queue, "fresh_s": fresh_s, "is_permitted": is_permitted}
-    turn = turn or Turn()
-    answer = ClaimAnswer()
-    if not turn.is_fair:
-        was_whole = turn.floors.is_whole_due
-        await _claim_unlaned(connection, asked, wanted, turn, answer)
-        if not was_whole and not turn.is_fair and len(answer.claims) < wanted:
-            answer.retry_in_s = turn.floors.whole_in_s
-    if turn.is_fair and answer.is_registered and not answer.is_shut and len(answer.claims) < wanted:
-        await _claim_fairly(connection, asked | {"per_lane": per_lane}, wanted, turn, answer, slots)
-    return answer
+    request = {"worker": worker_id, "queue": queue, "fresh_s": fresh_s, "is_permitted": is_permitted}
+    cursor = cursor or QueueCursor()
+    result = ClaimResult()
+    if not cursor.is_fair:
+        was_whole = cursor.scan_cursor.is_full_scan_due
+        await _claim_without_partitions(connection, request, wanted, cursor, result)
+        if not was_whole and not cursor.is_fair and len(result.claims) < wanted:
+            result.retry_in_s = cursor.scan_cursor.full_scan_in_s
+    if cursor.is_fair and result.is_registered and not result.is_shut and len(result.claims) < wanted:
+        await _claim_fairly(connection, request | {"per_partition": per_partition}, wanted, cursor, result, slots)
+    return result
 
 
-async def _claim_unlaned(connection: Tx, asked: dict[str, Any], wanted: int, turn: Turn, answer: ClaimAnswer) -> None:
-    """Claim from a queue without partition keys; the turn says when there are some."""
-    if not (turn.is_plain and await _claim_plain(connection, asked, wanted, turn, answer)) and not turn.is_fair:
-        await _claim_in_order(connection, asked, wanted, turn, answer)
+async def _claim_without_partitions(
+    connection: Tx, request: Request, wanted: int, cursor: QueueCursor, result: ClaimResult
+) -> None:
+    """Claim from a queue without partition keys; the cursor tells when there are some."""
+    if not (cursor.is_plain and await _claim_plain(connection, request, wanted, cursor, result)) and not cursor.is_fair:
+        await _claim_in_order(connection, request, wanted, cursor, result)
 
 
-async def _claim_plain(connection: Tx, asked: dict[str, Any], wanted: int, turn: Turn, answer: ClaimAnswer) -> bool:
+async def _claim_plain(connection: Tx, request: Request, wanted: int, cursor: QueueCursor, result: ClaimResult) -> bool:
     """Claim jobs without keys; False: the first ones of the queue are not so plain, and nothing was claimed."""
-    floors = turn.floors.asked()
-    statement = _CLAIM_PLAIN_FROM_FLOORS if floors else _CLAIM_PLAIN
-    look = wanted - len(answer.claims)
-    rows = await (await connection.execute(statement, asked | floors | {"look": look})).fetchall()
-    walked_s, answer.is_registered, answer.is_shut, turn.is_fair, is_odd, *reached = rows[0][:_PLAIN_HEAD]
-    taken = [_claim_of(row[_PLAIN_HEAD:], asked["queue"]) for row in rows[1:]]
-    if answer.is_registered and not (answer.is_shut or turn.is_fair):
-        is_filled = is_odd or len(taken) >= look
-        turn.floors.looked(floors, walked_s, *reached, found=len(taken), is_filled=is_filled)
-    turn.is_plain = not is_odd
-    answer.claims += taken
-    return not (turn.is_fair or is_odd)
+    ranges = cursor.scan_cursor.parameters()
+    statement = _CLAIM_PLAIN_FROM_CURSOR if ranges else _CLAIM_PLAIN
+    limit = wanted - len(result.claims)
+    found, claims = await _run(connection, statement, request | ranges | {"look": limit})
+    result.is_registered, result.is_shut, cursor.is_fair = found.registered, found.is_shut, found.has_partitions
+    if result.is_registered and not (result.is_shut or cursor.is_fair):
+        is_filled = found.needs_full_claim or len(claims) >= limit
+        cursor.scan_cursor.record(_scan_of(ranges, found, len(claims), is_filled=is_filled))
+    cursor.is_plain = not found.needs_full_claim
+    result.claims += claims
+    return not (cursor.is_fair or found.needs_full_claim)
 
 
-async def _claim_in_order(connection: Tx, asked: dict[str, Any], wanted: int, turn: Turn, answer: ClaimAnswer) -> None:
-    look = wanted - len(answer.claims)
+async def _claim_in_order(
+    connection: Tx, request: Request, wanted: int, cursor: QueueCursor, result: ClaimResult
+) -> None:
+    limit = wanted - len(result.claims)
     while True:
-        floors = turn.floors.asked()
-        statement = _CLAIM_FROM_FLOORS if floors else _CLAIM
-        parameters = asked | floors | {"look": look, "wanted": wanted - len(answer.claims)}
-        seen = await _look(connection, statement, parameters, answer)
-        turn.is_fair = seen.has_lanes
-        if answer.is_registered and not (answer.is_shut or turn.is_fair):
-            found = seen.taken + seen.deferred
-            turn.floors.looked(floors, seen.walked_s, *seen.reached, found=found, is_filled=seen.has_more)
-        turn.is_plain = not seen.is_odd
-        if not seen.has_more or len(answer.claims) >= wanted or seen.contended >= look:
+        ranges = cursor.scan_cursor.parameters()
+        statement = _CLAIM_FROM_CURSOR if ranges else _CLAIM
+        parameters = request | ranges | {"look": limit, "wanted": wanted - len(result.claims)}
+        found, taken = await _poll(connection, statement, parameters, result)
+        cursor.is_fair = found.has_partitions
+        if result.is_registered and not (result.is_shut or cursor.is_fair):
+            scan = _scan_of(ranges, found, taken + found.deferred, is_filled=found.has_more)
+            cursor.scan_cursor.record(scan)
+        cursor.is_plain = not found.needs_full_claim
+        if not found.has_more or len(result.claims) >= wanted or found.contended >= limit:
             return
-        look = min(look * _LOOK_FACTOR, _LOOK_MAX)
+        limit = min(limit * _SCAN_FACTOR, _SCAN_MAX)
 
 
 async def _claim_fairly(
-    connection: Tx, asked: dict[str, Any], wanted: int, turn: Turn, answer: ClaimAnswer, slots: Slots | None
+    connection: Tx,
+    request: Request,
+    wanted: int,
+    cursor: QueueCursor,
+    result: ClaimResult,
+    slots: FreeSlots | None,
 ) -> None:
-    """One priority at a time: only when it has nothing more to give, the next one is looked at."""
-    look = wanted - len(answer.claims)
+    """One priority at a time: only when it has nothing more to give, the next one is scanned."""
+    limit = wanted - len(result.claims)
     above = _ABOVE_ALL
     contended = 0
-    turn.is_fair = False
+    cursor.is_fair = False
     while True:
-        parameters = asked | {
-            "look": look,
-            "wanted": wanted - len(answer.claims),
+        parameters = request | {
+            "look": limit,
+            "wanted": wanted - len(result.claims),
             "above": above,
-            "after_lane": turn.after_lane,
+            "after_partition": cursor.after_partition,
         }
-        parameters |= slots.parameters(answer.claims) if slots is not None else UNLIMITED
-        seen = await _look(connection, _CLAIM_FAIRLY, parameters, answer)
-        contended += seen.contended
-        answer.contended = contended
-        answer.is_held_back |= seen.is_held_back
-        turn.is_fair |= seen.has_lanes
-        turn.after_lane = seen.last_lane if seen.last_lane is not None else turn.after_lane
-        if seen.level is None or len(answer.claims) >= wanted:
+        parameters |= slots.parameters(result.claims) if slots is not None else UNLIMITED
+        found, taken = await _poll(connection, _CLAIM_FAIRLY, parameters, result)
+        contended += found.contended
+        result.contended = contended
+        result.is_held_back |= found.is_held_back
+        cursor.is_fair |= found.has_partitions
+        if found.last_partition is not None:
+            cursor.after_partition = found.last_partition
+        if found.level is None or len(result.claims) >= wanted:
             return
-        if not seen.has_more or not (seen.taken or seen.deferred):
-            above = seen.level
-        look = wanted - len(answer.claims) if seen.taken else min(look * _LOOK_FACTOR, _LOOK_MAX)
+        if not found.has_more or not (taken or found.deferred):
+            above = found.level
+        limit = wanted - len(result.claims) if taken else min(limit * _SCAN_FACTOR, _SCAN_MAX)
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    has_lanes: bool
-    level: int | None
-    has_more: bool
-    last_lane: str | None
-    contended: int
-    deferred: int
-    is_held_back: bool
-    is_odd: bool
-    walked_s: float
-    reached: list[Any]
-    taken: int
+async def _poll(connection: Tx, statement: str, parameters: Request, result: ClaimResult) -> tuple[Any, int]:
+    """Run one statement, add what it took and met to the result; return what it found, and how many it took."""
+    found, claims = await _run(connection, statement, parameters)
+    result.is_registered, result.is_shut = found.registered, found.is_shut
+    result.claims += claims
+    result.contended = found.contended
+    result.blocked_keys.update(found.blocked_keys)
+    return found, len(claims)
 
 
-async def _look(connection: Tx, statement: str, parameters: dict[str, Any], answer: ClaimAnswer) -> _Seen:
-    """One statement; what it took and met is added to the answer."""
-    rows = await (await connection.execute(statement, parameters)).fetchall()
-    head, taken = rows[0][:_HEAD], [row[_HEAD:] for row in rows[1:]]
-    walked_s, registered, is_shut, has_lanes, level, has_more, last_lane, keys, *counts = head
-    contended, deferred, is_held_back, is_odd, *reached = counts
-    answer.is_registered = bool(registered)
-    answer.is_shut = is_shut
-    answer.claims += [_claim_of(row, parameters["queue"]) for row in taken]
-    answer.contended = contended
-    answer.parked_keys.update(keys)
-    return _Seen(
-        bool(has_lanes),
-        level,
-        bool(has_more),
-        last_lane,
-        contended,
-        deferred,
-        is_held_back,
-        is_odd,
-        walked_s,
-        reached,
-        len(taken),
+async def _run(connection: Tx, statement: str, parameters: Request) -> tuple[Any, list[Claim]]:
+    """Return a row that says what was found, by the names of its columns, and the claims beside it."""
+    rows = await fetch_named(connection, statement, parameters)
+    queue = parameters["queue"]
+    return rows[0], [_claim_of(row, queue) for row in rows if row.job_id is not None]
+
+
+def _scan_of(ranges: Ranges, found: Any, count: int, *, is_filled: bool) -> Scan:
+    return Scan(ranges, found.scanned_s, found.priorities, found.sinces, found.late, count, is_filled)
+
+
+def _claim_of(row: Any, queue: str) -> Claim:
+    return Claim(
+        job_id=row.job_id,
+        claim_no=row.claim_no,
+        queue=queue,
+        task=row.task,
+        args=row.args,
+        lock_key=row.lock_key,
+        partition_key=row.partition_key,
+        attempt=row.attempt,
+        max_attempts=row.max_attempts,
+        lease_ttl_s=row.lease_ttl_sec,
+        checkpoint=row.checkpoint,
+        trace_context=row.trace_context,
+        waited_s=row.waited_s,
+        runs_alone=row.runs_alone,
     )
-
-
-def _claim_of(row: tuple[Any, ...], queue: str) -> Claim:
-    return Claim(row[0], row[1], queue, *row[2:])

@@ -1,70 +1,10 @@
--- name: end_claims
+-- Made from finish.parts by `python -m tools.assemble_sql`; do not edit.
+
+-- name: complete_claims
 -- Ends claims that are still held, in one statement for any number of them: to the archive, or back to the queue. Claims
 -- that are not held any more (claim_no is the fence) are left out of the answer.
-WITH {ended}, released AS (
-    -- A running job holds its key, so the key alone names the row. In key order, as claims take them.
-    DELETE FROM dl_job_locks WHERE lock_key = ANY (ARRAY(
-        SELECT l.lock_key FROM dl_job_locks l
-        WHERE l.lock_key = ANY (ARRAY(SELECT e.lock_key FROM ended e WHERE e.lock_key IS NOT NULL))
-        ORDER BY l.lock_key
-        FOR UPDATE))
-), {archived}, returned AS (
-    UPDATE dl_jobs j
-    SET status = 'queued', claimed_by = NULL,
-        waits_for = CASE WHEN f.delay_s > 0 THEN 'time' END,
-        available_at = CASE WHEN f.delay_s > 0 THEN clock_timestamp() + f.delay_s * interval '1 second' ELSE j.available_at END,
-        attempt = CASE WHEN f.outcome IN ('snoozed', 'returned') THEN j.attempt - 1 ELSE j.attempt END,
-        -- A run that ended by itself, by a fault that passes, has shown that the job does not kill its worker.
-        worker_deaths = CASE f.asked WHEN 'lost' THEN j.worker_deaths + 1 WHEN 'retry' THEN 0 ELSE j.worker_deaths END,
-        unknown_faults = CASE f.asked WHEN 'fault' THEN j.unknown_faults + 1 ELSE j.unknown_faults END,
-        error = coalesce(f.message, j.error)
-    FROM final f
-    WHERE NOT f.is_final AND j.job_id = f.job_id
-      AND j.job_id = ANY (ARRAY(SELECT x.job_id FROM final x WHERE NOT x.is_final))
-), told AS (
-    INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id, payload)
-    SELECT f.job_id, k.kind, f.attempt, f.claim_no, f.claimed_by,
-           CASE WHEN f.message IS NOT NULL OR f.delay_s > 0
-                THEN jsonb_strip_nulls(jsonb_build_object('message', f.message, 'delay_s', f.delay_s)) END
-    FROM final f CROSS JOIN LATERAL (
-        SELECT 'heartbeat_lost' AS kind, 0 AS place WHERE f.asked = 'lost'
-        UNION ALL
-        SELECT 'quarantined', 1 WHERE f.reason = 'QUARANTINED'
-        UNION ALL
-        SELECT CASE f.outcome WHEN 'lost' THEN 'requeued' ELSE f.outcome END, 2
-        ORDER BY 2) AS k
-)
-SELECT f.job_id, f.claim_no, f.outcome, f.lock_key, f.task, f.queue, f.attempt, f.reason,
-       -- Whoever could not claim for a limit has to hear that there is room.
-       f.queue = ANY (ARRAY(SELECT q.queue FROM dl_queues q
-                            WHERE num_nonnulls(q.max_running, q.max_running_per_partition) > 0)) AS is_limited,
-       f.priority, CASE WHEN NOT f.is_final AND f.delay_s <= 0 THEN f.created_at END AS back_to,
-       -- For the hook of its task.
-       CASE WHEN f.outcome IN ('failed', 'canceled') THEN f.args END AS args, f.message,
-       set_config('dl_jobs.notify', %(notify)s, true)
-FROM final f
-
--- name: finish_claims
--- The same for claims that end for good and hold no lock key, at less cost: nothing goes back, no key is freed. Answers in
--- one row: which claims were held, where not all of them were.
-WITH {ended}, {archived}, told AS (
-    INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id, payload)
-    SELECT f.job_id, f.outcome, f.attempt, f.claim_no, f.claimed_by,
-           CASE WHEN f.message IS NOT NULL THEN jsonb_build_object('message', f.message) END
-    FROM final f
-)
-SELECT CASE WHEN count(*) < cardinality(%(job_ids)s::uuid[]) THEN array_agg(f.job_id) END AS job_ids,
-       CASE WHEN count(*) < cardinality(%(job_ids)s::uuid[]) THEN array_agg(f.claim_no) END AS claim_nos,
-       count(*) AS held,
-       -- Whoever could not claim for a limit has to hear that there is room.
-       ARRAY(SELECT q.queue FROM dl_queues q
-             WHERE num_nonnulls(q.max_running, q.max_running_per_partition) > 0
-               AND q.queue IN (SELECT l.queue FROM final l)) AS limited
-FROM final f
-
--- name: ended
-ended AS MATERIALIZED (
-    SELECT j.*, e.outcome AS asked, e.result, e.max_faults, e.message AS told,
+WITH ended AS MATERIALIZED (
+    SELECT j.*, e.outcome AS requested, e.result, e.max_faults, e.message AS noted,
            -- What make_due said while it ran stands on the row, so it is seen even by who waited for that row's lock.
            CASE WHEN e.outcome = 'snoozed' AND EXISTS (
                     SELECT FROM dl_job_events p
@@ -90,16 +30,20 @@ ended AS MATERIALIZED (
            CASE r.reason WHEN 'QUARANTINED'
                THEN format('its worker died %%s times while it ran this job, at last alone: it is not run again until an '
                            'operator retries it', e.worker_deaths + 1)
-               ELSE e.told END AS message
+               ELSE e.noted END AS message
     FROM ended e CROSS JOIN LATERAL (
-        SELECT CASE WHEN e.outcome = 'failed' AND e.asked = 'lost' AND e.worker_deaths + 1 >= e.max_worker_deaths
+        SELECT CASE WHEN e.outcome = 'failed' AND e.requested = 'lost' AND e.worker_deaths + 1 >= e.max_worker_deaths
                         THEN 'QUARANTINED'
-                    WHEN e.outcome = 'failed' AND e.asked = 'fault' AND e.unknown_faults + 1 >= e.max_faults
+                    WHEN e.outcome = 'failed' AND e.requested = 'fault' AND e.unknown_faults + 1 >= e.max_faults
                         THEN 'UNKNOWN_FAULTS' END AS reason) AS r
-)
-
--- name: archived
-gone AS (
+), released AS (
+    -- A running job holds its key, so the key alone names the row. In key order, as claims take them.
+    DELETE FROM dl_job_locks WHERE lock_key = ANY (ARRAY(
+        SELECT l.lock_key FROM dl_job_locks l
+        WHERE l.lock_key = ANY (ARRAY(SELECT e.lock_key FROM ended e WHERE e.lock_key IS NOT NULL))
+        ORDER BY l.lock_key
+        FOR UPDATE))
+), removed AS (
     DELETE FROM dl_jobs WHERE job_id = ANY (ARRAY(SELECT f.job_id FROM final f WHERE f.is_final))
 ), archived AS (
     INSERT INTO dl_jobs_done (job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, available_at,
@@ -110,7 +54,106 @@ gone AS (
         f.outcome, f.attempt, f.claim_no, f.max_attempts, f.lease_ttl_sec, f.cancel_requested, f.progress, f.checkpoint,
         CASE WHEN f.outcome = 'succeeded' THEN NULL ELSE coalesce(f.message, f.error) END, f.result,
         f.producer, f.consumer_group, f.trace_context, f.created_at, f.started_at, clock_timestamp(),
-        f.worker_deaths + (f.asked = 'lost')::integer, f.max_worker_deaths,
-        f.unknown_faults + (f.asked = 'fault')::integer, f.reason
+        f.worker_deaths + (f.requested = 'lost')::integer, f.max_worker_deaths,
+        f.unknown_faults + (f.requested = 'fault')::integer, f.reason
     FROM final f WHERE f.is_final
+), returned AS (
+    UPDATE dl_jobs j
+    SET status = 'queued', claimed_by = NULL,
+        waits_for = CASE WHEN f.delay_s > 0 THEN 'time' END,
+        available_at = CASE WHEN f.delay_s > 0 THEN clock_timestamp() + f.delay_s * interval '1 second' ELSE j.available_at END,
+        attempt = CASE WHEN f.outcome IN ('snoozed', 'returned') THEN j.attempt - 1 ELSE j.attempt END,
+        -- A run that ended by itself, by a fault that passes, has shown that the job does not kill its worker.
+        worker_deaths = CASE f.requested WHEN 'lost' THEN j.worker_deaths + 1 WHEN 'retry' THEN 0 ELSE j.worker_deaths END,
+        unknown_faults = CASE f.requested WHEN 'fault' THEN j.unknown_faults + 1 ELSE j.unknown_faults END,
+        error = coalesce(f.message, j.error)
+    FROM final f
+    WHERE NOT f.is_final AND j.job_id = f.job_id
+      AND j.job_id = ANY (ARRAY(SELECT x.job_id FROM final x WHERE NOT x.is_final))
+), noted AS (
+    INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id, payload)
+    SELECT f.job_id, k.kind, f.attempt, f.claim_no, f.claimed_by,
+           CASE WHEN f.message IS NOT NULL OR f.delay_s > 0
+                THEN jsonb_strip_nulls(jsonb_build_object('message', f.message, 'delay_s', f.delay_s)) END
+    FROM final f CROSS JOIN LATERAL (
+        SELECT 'heartbeat_lost' AS kind, 0 AS place WHERE f.requested = 'lost'
+        UNION ALL
+        SELECT 'quarantined', 1 WHERE f.reason = 'QUARANTINED'
+        UNION ALL
+        SELECT CASE f.outcome WHEN 'lost' THEN 'requeued' ELSE f.outcome END, 2
+        ORDER BY 2) AS k
 )
+SELECT f.job_id, f.claim_no, f.outcome, f.lock_key, f.task, f.queue, f.attempt, f.reason,
+       -- Whoever could not claim for a limit has to hear that there is room.
+       f.queue = ANY (ARRAY(SELECT q.queue FROM dl_queues q
+                            WHERE num_nonnulls(q.max_running, q.max_running_per_partition) > 0)) AS is_limited,
+       f.priority, CASE WHEN NOT f.is_final AND f.delay_s <= 0 THEN f.created_at END AS back_to,
+       -- For the hook of its task.
+       CASE WHEN f.outcome IN ('failed', 'canceled') THEN f.args END AS args, f.message,
+       set_config('dl_jobs.notify', %(notify)s, true)
+FROM final f
+
+-- name: complete_plain_claims
+-- The same for claims that end for good and hold no lock key, at less cost: nothing goes back, no key is freed. Answers in
+-- one row: which claims were held, where not all of them were.
+WITH ended AS MATERIALIZED (
+    SELECT j.*, e.outcome AS requested, e.result, e.max_faults, e.message AS noted,
+           -- What make_due said while it ran stands on the row, so it is seen even by who waited for that row's lock.
+           CASE WHEN e.outcome = 'snoozed' AND EXISTS (
+                    SELECT FROM dl_job_events p
+                    WHERE p.job_id = j.job_id AND p.claim_no = j.claim_no AND p.kind = 'picked' AND p.at < j.available_at)
+                THEN 0 ELSE e.delay_s END AS delay_s,
+           CASE WHEN e.outcome IN ('succeeded', 'failed', 'canceled') THEN e.outcome
+                WHEN e.outcome = 'kept' THEN 'snoozed'
+                WHEN j.cancel_requested THEN 'canceled'
+                WHEN e.outcome IN ('retry', 'fault', 'lost') AND j.attempt >= j.max_attempts
+                    OR e.outcome = 'lost' AND j.worker_deaths + 1 >= j.max_worker_deaths
+                    OR e.outcome = 'fault' AND j.unknown_faults + 1 >= e.max_faults THEN 'failed'
+                WHEN e.outcome = 'fault' THEN 'retry'
+                ELSE e.outcome END AS outcome
+    FROM unnest(%(job_ids)s::uuid[], %(claim_nos)s::integer[], %(outcomes)s::text[], %(messages)s::text[],
+                %(results)s::jsonb[], %(delays_s)s::float8[], %(max_faults)s::integer[])
+        AS e(job_id, claim_no, outcome, message, result, delay_s, max_faults)
+    JOIN dl_jobs j ON j.job_id = e.job_id AND j.claim_no = e.claim_no
+    WHERE j.claimed_by IS NOT NULL AND j.job_id = ANY (%(job_ids)s::uuid[])
+    ORDER BY j.job_id
+    FOR UPDATE OF j
+), final AS MATERIALIZED (
+    SELECT e.*, e.outcome IN ('succeeded', 'failed', 'canceled') AS is_final, r.reason,
+           CASE r.reason WHEN 'QUARANTINED'
+               THEN format('its worker died %%s times while it ran this job, at last alone: it is not run again until an '
+                           'operator retries it', e.worker_deaths + 1)
+               ELSE e.noted END AS message
+    FROM ended e CROSS JOIN LATERAL (
+        SELECT CASE WHEN e.outcome = 'failed' AND e.requested = 'lost' AND e.worker_deaths + 1 >= e.max_worker_deaths
+                        THEN 'QUARANTINED'
+                    WHEN e.outcome = 'failed' AND e.requested = 'fault' AND e.unknown_faults + 1 >= e.max_faults
+                        THEN 'UNKNOWN_FAULTS' END AS reason) AS r
+), removed AS (
+    DELETE FROM dl_jobs WHERE job_id = ANY (ARRAY(SELECT f.job_id FROM final f WHERE f.is_final))
+), archived AS (
+    INSERT INTO dl_jobs_done (job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, available_at,
+        status, attempt, claim_no, max_attempts, lease_ttl_sec, cancel_requested, progress, checkpoint, error, result,
+        producer, consumer_group, trace_context, created_at, started_at, finished_at, worker_deaths, max_worker_deaths,
+        unknown_faults, reason)
+    SELECT f.job_id, f.queue, f.task, f.args, f.idempotency_key, f.lock_key, f.partition_key, f.priority, f.available_at,
+        f.outcome, f.attempt, f.claim_no, f.max_attempts, f.lease_ttl_sec, f.cancel_requested, f.progress, f.checkpoint,
+        CASE WHEN f.outcome = 'succeeded' THEN NULL ELSE coalesce(f.message, f.error) END, f.result,
+        f.producer, f.consumer_group, f.trace_context, f.created_at, f.started_at, clock_timestamp(),
+        f.worker_deaths + (f.requested = 'lost')::integer, f.max_worker_deaths,
+        f.unknown_faults + (f.requested = 'fault')::integer, f.reason
+    FROM final f WHERE f.is_final
+), noted AS (
+    INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id, payload)
+    SELECT f.job_id, f.outcome, f.attempt, f.claim_no, f.claimed_by,
+           CASE WHEN f.message IS NOT NULL THEN jsonb_build_object('message', f.message) END
+    FROM final f
+)
+SELECT CASE WHEN count(*) < cardinality(%(job_ids)s::uuid[]) THEN array_agg(f.job_id) END AS job_ids,
+       CASE WHEN count(*) < cardinality(%(job_ids)s::uuid[]) THEN array_agg(f.claim_no) END AS claim_nos,
+       count(*) AS held,
+       -- Whoever could not claim for a limit has to hear that there is room.
+       ARRAY(SELECT q.queue FROM dl_queues q
+             WHERE num_nonnulls(q.max_running, q.max_running_per_partition) > 0
+               AND q.queue IN (SELECT l.queue FROM final l)) AS limited
+FROM final f

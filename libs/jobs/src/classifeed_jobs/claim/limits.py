@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from classifeed_common.db import Tx, load_queries
-from classifeed_jobs.claim.fetch import ClaimAnswer, Turn, claim_jobs
-from classifeed_jobs.claim.shares import Slots
+from classifeed_jobs.claim.fetch import ClaimResult, QueueCursor, claim_jobs
+from classifeed_jobs.claim.shares import FreeSlots
 
 _SQL = load_queries("classifeed_jobs.claim", "limits.sql")
 _LOCK_LIMITS = _SQL["lock_limits"]
@@ -18,8 +18,15 @@ _SHORTEST_WAIT_S: Final = 0.02
 
 
 async def claim_within_limits(
-    connection: Tx, *, worker_id: str, queue: str, wanted: int, fresh_s: float, turn: Turn, slots: Slots | None = None
-) -> ClaimAnswer | None:
+    connection: Tx,
+    *,
+    worker_id: str,
+    queue: str,
+    wanted: int,
+    fresh_s: float,
+    cursor: QueueCursor,
+    slots: FreeSlots | None = None,
+) -> ClaimResult | None:
     """Claim up to `wanted` due jobs of a queue, as many as its limits leave room for; otherwise as `claim_jobs`.
     None: the queue has no limits.
 
@@ -34,35 +41,35 @@ async def claim_within_limits(
         row = await (await connection.execute(_LOCK_LIMITS, {"queue": queue})).fetchone()
         if row is None:
             return None
-        is_paused, max_running, per_lane, rate_per_s, tokens = row
+        is_paused, max_running, per_partition, rate_per_s, tokens = row
         if is_paused:
-            return ClaimAnswer(is_shut=True)
+            return ClaimResult(is_shut=True)
         allowed = wanted
         if max_running is not None:
             running = await (await connection.execute(_COUNT_RUNNING, {"queue": queue})).fetchone()
             allowed = min(allowed, max_running - (running[0] if running is not None else 0))
         if rate_per_s is not None:
             allowed = min(allowed, int(tokens))
-        answer = ClaimAnswer()
+        response = ClaimResult()
         if allowed > 0:
-            answer = await claim_jobs(
+            response = await claim_jobs(
                 connection,
                 worker_id=worker_id,
                 queue=queue,
                 wanted=allowed,
                 fresh_s=fresh_s,
-                turn=turn,
+                cursor=cursor,
                 is_permitted=True,
-                per_lane=per_lane,
+                per_partition=per_partition,
                 slots=slots,
             )
         if rate_per_s is not None:
-            if answer.claims:
-                await connection.execute(_SPEND_TOKENS, {"queue": queue, "spent": len(answer.claims)})
-            if await _is_held_back(connection, queue, tokens - len(answer.claims)):
-                missing = 1 - (tokens - len(answer.claims))
-                answer.retry_in_s = max(_SHORTEST_WAIT_S, missing / rate_per_s)
-        return answer
+            if response.claims:
+                await connection.execute(_SPEND_TOKENS, {"queue": queue, "spent": len(response.claims)})
+            if await _is_held_back(connection, queue, tokens - len(response.claims)):
+                missing = 1 - (tokens - len(response.claims))
+                response.retry_in_s = max(_SHORTEST_WAIT_S, missing / rate_per_s)
+        return response
 
 
 async def _is_held_back(connection: Tx, queue: str, tokens: float) -> bool:

@@ -27,7 +27,7 @@ class HeldSlots:
             del self.by_key[key]
 
 
-class Slots(NamedTuple):
+class FreeSlots(NamedTuple):
     """The slots of one process for one queue.
 
     Attributes:
@@ -47,9 +47,9 @@ class Slots(NamedTuple):
             "free": max(0, self.free - len(claims)),
             "held_keys": keys,
             "held": [held[key] for key in keys],
-            "laneless_held": held[None],
+            "unpartitioned_held": held[None],
         }
 
 
-UNLIMITED: Final[Mapping[str, Any]] = {"free": None, "held_keys": [], "held": [], "laneless_held": 0}
+UNLIMITED: Final[Mapping[str, Any]] = {"free": None, "held_keys": [], "held": [], "unpartitioned_held": 0}
 """What the fair claim is given where keys may hold any number of slots."""

@@ -54,11 +54,11 @@ async def insert_jobs(
         "made_by": made_by,
     }
     cursor = await tx.execute(_ENQUEUE, parameters)
-    answers = [EnqueuedJob(job_id, created) for job_id, created in await cursor.fetchall()]
-    for place, (answer, request) in enumerate(zip(answers, requests, strict=True)):
-        if not answer.created:
-            answers[place] = await _find_taken(tx, request)
-    return answers
+    responses = [EnqueuedJob(job_id, created) for job_id, created in await cursor.fetchall()]
+    for place, (response, request) in enumerate(zip(responses, requests, strict=True)):
+        if not response.created:
+            responses[place] = await _find_taken(tx, request)
+    return responses
 
 
 def trace_of(request: JobRequest, current: dict[str, str]) -> Jsonb | None:

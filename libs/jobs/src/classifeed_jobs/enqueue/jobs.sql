@@ -1,7 +1,7 @@
 -- name: enqueue_jobs
 -- One answer for each job asked for, in order. A job whose idempotency key is taken is not inserted: `created` is false and
 -- find_key tells which job has it. An expired key is taken over.
-WITH asked AS MATERIALIZED (
+WITH requested AS MATERIALIZED (
     SELECT a.*, dl_new_job_id() AS job_id, coalesce(a.wanted_at, clock_timestamp()) AS available_at
     FROM unnest(%(queues)s::text[], %(tasks)s::text[], %(args)s::jsonb[], %(lock_keys)s::text[], %(idempotency_keys)s::text[],
                 %(request_hashes)s::bytea[], %(partition_keys)s::text[], %(priorities)s::integer[],
@@ -13,13 +13,13 @@ WITH asked AS MATERIALIZED (
 ), keyed AS (
     INSERT INTO dl_job_keys AS k (idempotency_key, job_id, request_hash, expires_at)
     SELECT a.idempotency_key, a.job_id, a.request_hash, clock_timestamp() + %(key_ttl_s)s * interval '1 second'
-    FROM asked a WHERE a.idempotency_key IS NOT NULL ORDER BY a.idempotency_key
+    FROM requested a WHERE a.idempotency_key IS NOT NULL ORDER BY a.idempotency_key
     ON CONFLICT (idempotency_key) DO UPDATE
         SET job_id = EXCLUDED.job_id, request_hash = EXCLUDED.request_hash, expires_at = EXCLUDED.expires_at
         WHERE k.expires_at <= clock_timestamp()
     RETURNING job_id
 ), accepted AS MATERIALIZED (
-    SELECT a.* FROM asked a WHERE a.idempotency_key IS NULL OR a.job_id IN (SELECT k.job_id FROM keyed k)
+    SELECT a.* FROM requested a WHERE a.idempotency_key IS NULL OR a.job_id IN (SELECT k.job_id FROM keyed k)
 ), inserted AS (
     INSERT INTO dl_jobs (job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, available_at, waits_for,
                          max_attempts, lease_ttl_sec, producer, consumer_group, trace_context, max_worker_deaths, made_by)
@@ -28,12 +28,12 @@ WITH asked AS MATERIALIZED (
            a.max_attempts, a.lease_ttl_sec, a.producer, a.consumer_group, a.trace_context, a.max_worker_deaths,
            %(made_by)s::text
     FROM accepted a ORDER BY a.place
-), told AS (
+), noted AS (
     INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, payload)
     SELECT a.job_id, 'queued', 0, 0, %(note)s::jsonb FROM accepted a
 )
 SELECT a.job_id, a.idempotency_key IS NULL OR a.job_id IN (SELECT x.job_id FROM accepted x) AS created
-FROM asked a ORDER BY a.place
+FROM requested a ORDER BY a.place
 
 -- name: count_made_by
 -- Jobs of a caller that have not ended, counted up to a limit.
@@ -55,7 +55,7 @@ SELECT set_config('dl_jobs.notify', %(notify)s, true)
 -- A queued job ends here; a running one is asked to stop, and its worker is woken to hear of it.
 WITH target AS MATERIALIZED (
     SELECT * FROM dl_jobs j WHERE j.job_id = %(job_id)s FOR NO KEY UPDATE
-), gone AS (
+), removed AS (
     DELETE FROM dl_jobs WHERE job_id IN (SELECT t.job_id FROM target t WHERE t.status = 'queued')
 ), archived AS (
     INSERT INTO dl_jobs_done (job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, available_at,
@@ -70,7 +70,7 @@ WITH target AS MATERIALIZED (
 ), flagged AS (
     UPDATE dl_jobs SET cancel_requested = true
     WHERE job_id IN (SELECT t.job_id FROM target t WHERE t.status = 'running' AND NOT t.cancel_requested)
-), told AS (
+), noted AS (
     INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id, payload)
     SELECT t.job_id, CASE t.status WHEN 'queued' THEN 'canceled' ELSE 'cancel_requested' END,
            t.attempt, t.claim_no, t.claimed_by, %(payload)s::jsonb
@@ -158,7 +158,7 @@ WITH picked AS MATERIALIZED (
       AND (%(after)s::uuid IS NULL OR d.job_id > %(after)s)
     ORDER BY d.job_id LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
-), gone AS (
+), removed AS (
     DELETE FROM dl_jobs_done d USING picked p WHERE d.job_id = p.job_id AND d.finished_at = p.finished_at RETURNING d.*
 ), back AS (
     INSERT INTO dl_jobs (job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, claim_no, max_attempts,
@@ -167,12 +167,12 @@ WITH picked AS MATERIALIZED (
     SELECT g.job_id, g.queue, g.task, g.args, g.idempotency_key, g.lock_key, g.partition_key, g.priority, g.claim_no,
            g.max_attempts, g.max_worker_deaths, g.lease_ttl_sec, g.progress, g.checkpoint, g.error, g.producer,
            g.consumer_group, g.trace_context, g.created_at, g.started_at
-    FROM gone g
-), told AS (
+    FROM removed g
+), noted AS (
     INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, payload)
-    SELECT g.job_id, 'retry_requested', g.attempt, g.claim_no, %(note)s::jsonb FROM gone g
+    SELECT g.job_id, 'retry_requested', g.attempt, g.claim_no, %(note)s::jsonb FROM removed g
 )
-SELECT g.job_id, g.queue FROM gone g ORDER BY g.job_id
+SELECT g.job_id, g.queue FROM removed g ORDER BY g.job_id
 
 -- name: count_live
 SELECT queue, count(*) FROM dl_jobs

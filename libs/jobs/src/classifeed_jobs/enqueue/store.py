@@ -11,7 +11,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 from pydantic import BaseModel
 
-from classifeed_common.db import Tx, load_queries
+from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_jobs.enqueue.copy import copy_jobs
 from classifeed_jobs.enqueue.insert import insert_jobs
 from classifeed_jobs.enqueue.notifier import Waker
@@ -292,9 +292,8 @@ class JobStore:
 
     async def get(self, tx: Tx, job_id: UUID) -> Job | None:
         """The job, live or done; None when it is unknown or was dropped from the archive."""
-        cursor = await tx.execute(_GET, {"job_id": job_id})
-        row = await cursor.fetchone()
-        return Job(*row) if row is not None else None
+        rows = await fetch_named(tx, _GET, {"job_id": job_id})
+        return Job(**rows[0]._asdict()) if rows else None
 
     async def list_jobs(
         self,
@@ -322,8 +321,7 @@ class JobStore:
             "after": after,
             "limit": limit,
         }
-        cursor = await tx.execute(_LIST, parameters)
-        return [Job(*row) for row in await cursor.fetchall()]
+        return [Job(**row._asdict()) for row in await fetch_named(tx, _LIST, parameters)]
 
     async def list_events(self, tx: Tx, job_id: UUID, *, after: int = 0, limit: int = 1000) -> list[JobEvent]:
         """A page of the job's journal, oldest first; the last event_id is `after` of the next page."""

@@ -14,7 +14,7 @@ from classifeed_common.db import Database, load_queries
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.maintenance.retention import Archive, Retention
 from classifeed_jobs.metrics import JOBS, OLDEST, SCHEDULE_AGE, WORKERS
-from classifeed_jobs.pacing import Pace
+from classifeed_jobs.pacing import DutyCycle
 
 _log = structlog.get_logger("classifeed_jobs.maintenance.housekeeping")
 _SQL = load_queries("classifeed_jobs.maintenance", "housekeeping.sql")
@@ -42,7 +42,7 @@ class _Chore:
     do: Callable[[], Awaitable[None]]
     period_s: float
     next_s: float = 0.0
-    pace: Pace = field(default_factory=lambda: Pace(longest_s=0.0))  # puts off nothing
+    pace: DutyCycle = field(default_factory=lambda: DutyCycle(longest_s=0.0))  # puts off nothing
 
 
 @dataclass(slots=True)
@@ -69,8 +69,8 @@ class Housekeeping:
         self._chores = [
             _Chore("vacuum", self.vacuum, _VACUUM_PERIOD_S),
             # These walk over dead rows too, which may be very many while nobody can vacuum.
-            _Chore("forget", self.forget, _FORGET_PERIOD_S, pace=Pace()),
-            _Chore("figures", self.show_figures, _FIGURES_PERIOD_S, pace=Pace()),
+            _Chore("forget", self.forget, _FORGET_PERIOD_S, pace=DutyCycle()),
+            _Chore("figures", self.show_figures, _FIGURES_PERIOD_S, pace=DutyCycle()),
         ]
         if retention is not None:
             self._chores.append(_Chore("archive", Archive(db, retention).tend, _ARCHIVE_PERIOD_S))

@@ -12,22 +12,19 @@ import structlog
 from classifeed_common.db import Database, Tx, load_queries
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.waiting import wait_for_event
-from classifeed_jobs.claim.claim import LOST, Ended, Ending
-from classifeed_jobs.claim.finish import end_claims
+from classifeed_jobs.claim.claim import LOST, CompletedClaim, Completion
+from classifeed_jobs.claim.finish import complete_claims
 from classifeed_jobs.maintenance.housekeeping import Housekeeping
 from classifeed_jobs.maintenance.retention import Retention
 from classifeed_jobs.metrics import REAPED
 from classifeed_jobs.model.failure_hooks import HookFailed, hook_tasks
 from classifeed_jobs.model.task import Task
-from classifeed_jobs.pacing import Pace
+from classifeed_jobs.pacing import DutyCycle
 from classifeed_jobs.server_time import server_time
 
 _log = structlog.get_logger("classifeed_jobs.maintenance.reaper")
 _SQL = load_queries("classifeed_jobs.maintenance", "reaper.sql")
-_LOCK_LOST, _LOCK_LOST_WITH_HOOK = (
-    _SQL["lock_lost"].replace("{lost}", _SQL[which]).replace("{ends}", _SQL["ends"])
-    for which in ("lost_without_hook", "lost_with_hook")
-)
+_LOCK_LOST = _SQL["lock_lost"]
 _NEXT_EXPIRY = _SQL["next_expiry"]
 _COUNT_LOST = _SQL["count_lost"]
 
@@ -36,7 +33,7 @@ _SHORTEST_WAIT_S = 0.2
 _BLIND_WAIT_S = 0.5
 # Between two looks of a reaper that was not held up.
 _LATE_S = 5.0
-_VAIN_LOOKS = 3
+_VAIN_POLLS = 3
 _RETENTION = Retention()
 _MESSAGE = "its worker did not renew the lease"
 
@@ -79,8 +76,8 @@ class Reaper:
         self._was_blind = False
         self._holds_until: datetime | None = None
         self._vain_looks = 0
-        self._reaping = Pace()
-        self._foreseeing = Pace()
+        self._reaping = DutyCycle()
+        self._foreseeing = DutyCycle()
         self._housekeeping = Housekeeping(db, retention=retention, forget_workers_s=forget_workers_s)
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -108,12 +105,14 @@ class Reaper:
                 log_fault(_log, "reaper.failed", error, retry_in_s=wait_s)
             await wait_for_event(stop, wait_s)
 
-    async def reap(self) -> list[Ended]:
+    async def reap(self) -> list[CompletedClaim]:
         """Give back what is lost now, about 500 jobs at most; returns what became of them."""
         async with self._db.transaction() as tx:
             with self._reaping.timed():
-                rows = await self._lock_lost(tx, _LOCK_LOST, {"limit": _BATCH})
-            ended = await end_claims(tx, [Ending(job_id, claim_no, LOST, _MESSAGE) for job_id, claim_no in rows])
+                rows = await self._lock_lost(tx, {"limit": _BATCH, "is_hooked": False, "without": []})
+            ended = await complete_claims(
+                tx, [Completion(job_id, claim_no, LOST, _MESSAGE) for job_id, claim_no in rows]
+            )
         if self._hook_tasks:
             ended += await self._reap_with_hooks()
         for one in ended:
@@ -129,25 +128,25 @@ class Reaper:
             )
         return ended
 
-    async def _reap_with_hooks(self) -> list[Ended]:
+    async def _reap_with_hooks(self) -> list[CompletedClaim]:
         """End jobs whose tasks have a hook, each in a transaction of its own: a hook that fails keeps no other job."""
-        ended: list[Ended] = []
+        ended: list[CompletedClaim] = []
         without: list[UUID] = []
         while True:
             try:
                 async with self._db.transaction() as tx:
-                    rows = await self._lock_lost(tx, _LOCK_LOST_WITH_HOOK, {"limit": 1, "without": without})
+                    rows = await self._lock_lost(tx, {"limit": 1, "is_hooked": True, "without": without})
                     if not rows:
                         return ended
-                    lost = [Ending(job_id, claim_no, LOST, _MESSAGE) for job_id, claim_no in rows]
-                    reaped = await end_claims(tx, lost, tasks=self._tasks)
+                    lost = [Completion(job_id, claim_no, LOST, _MESSAGE) for job_id, claim_no in rows]
+                    reaped = await complete_claims(tx, lost, tasks=self._tasks)
             except HookFailed as failed:
                 without.append(failed.job.job_id)
             else:
                 ended += reaped
 
-    async def _lock_lost(self, tx: Tx, statement: str, parameters: dict[str, object]) -> list[tuple[UUID, int]]:
-        cursor = await tx.execute(statement, {"tasks": self._hook_tasks, **parameters})
+    async def _lock_lost(self, tx: Tx, parameters: dict[str, object]) -> list[tuple[UUID, int]]:
+        cursor = await tx.execute(_LOCK_LOST, {"tasks": self._hook_tasks, **parameters})
         return [(job_id, claim_no) for job_id, claim_no in await cursor.fetchall()]
 
     async def _held_s(self) -> float:
@@ -181,4 +180,4 @@ class Reaper:
         in_s = float(row[0])
         self._vain_looks = self._vain_looks + 1 if in_s < 0 else 0
         # A lost job whose row is held by an effect, or whose hook is not known here, is looked at again, not at once.
-        return max(_SHORTEST_WAIT_S * 2.0 ** min(self._vain_looks, _VAIN_LOOKS), in_s)
+        return max(_SHORTEST_WAIT_S * 2.0 ** min(self._vain_looks, _VAIN_POLLS), in_s)

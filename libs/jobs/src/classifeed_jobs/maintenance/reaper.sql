@@ -1,27 +1,22 @@
 -- name: lock_lost
--- Running jobs whose process has not renewed within the job's own lease, locked for end_claims in this transaction.
+-- Running jobs whose process has not renewed within the job's own lease, locked for complete_claims in this transaction.
+-- With `is_hooked` those that end here for good and whose task has a hook that is known here. Without it all others, but
+-- those whose hook their worker knew: after an hour nobody may know it any more, and the job ends without it.
 -- statement_timestamp(): a volatile clock could not bound an index scan.
 SELECT l.job_id, l.claim_no
 FROM dl_workers w CROSS JOIN LATERAL (
-    SELECT j.job_id, j.claim_no FROM dl_jobs j
+    SELECT j.job_id, j.claim_no
+    FROM dl_jobs j CROSS JOIN LATERAL (
+        SELECT j.cancel_requested OR j.attempt >= j.max_attempts OR j.worker_deaths + 1 >= j.max_worker_deaths AS here) AS ends
     WHERE j.claimed_by = w.worker_id AND j.status = 'running'
       AND j.lease_ttl_sec < ceil(extract(epoch FROM statement_timestamp() - w.renewed_at))::integer
-      AND {lost}
+      AND CASE WHEN %(is_hooked)s
+               THEN j.task = ANY (%(tasks)s::text[]) AND ends.here AND j.job_id <> ALL (%(without)s::uuid[])
+               ELSE ((j.task = ANY (%(tasks)s::text[]) OR j.task = ANY (w.hook_tasks)
+                      AND w.renewed_at > statement_timestamp() - interval '1 hour') AND ends.here) IS NOT TRUE END
     ORDER BY j.lease_ttl_sec LIMIT %(limit)s
-    FOR UPDATE SKIP LOCKED) AS l
+    FOR UPDATE OF j SKIP LOCKED) AS l
 LIMIT %(limit)s
-
--- name: lost_without_hook
--- All but those that end here for good and whose task has a hook, by what we know or by what their worker knew. Nobody
--- may know that hook any more: after an hour the job ends without it.
-((j.task = ANY (%(tasks)s::text[])
-    OR j.task = ANY (w.hook_tasks) AND w.renewed_at > statement_timestamp() - interval '1 hour') AND {ends}) IS NOT TRUE
-
--- name: lost_with_hook
-j.task = ANY (%(tasks)s::text[]) AND {ends} AND j.job_id <> ALL (%(without)s::uuid[])
-
--- name: ends
-(j.cancel_requested OR j.attempt >= j.max_attempts OR j.worker_deaths + 1 >= j.max_worker_deaths)
 
 -- name: next_expiry
 SELECT extract(epoch FROM min(w.renewed_at + s.lease_ttl_sec * interval '1 second') - clock_timestamp())::float8 AS in_s

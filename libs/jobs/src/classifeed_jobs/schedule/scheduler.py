@@ -9,7 +9,7 @@ from typing import Final
 
 import structlog
 
-from classifeed_common.db import Database, Tx, load_queries
+from classifeed_common.db import Database, Tx, fetch_named, load_queries
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.waiting import wait_for_event
 from classifeed_jobs.enqueue.store import JobStore
@@ -76,10 +76,10 @@ class Scheduler:
         must not stop the rest.
         """
         async with self._db.transaction() as tx:
-            asked = {"limit": _BATCH, "unreadable": list(self._unreadable)}
-            rows = await (await tx.execute(_LOCK_DUE, asked)).fetchall()
+            parameters = {"limit": _BATCH, "unreadable": list(self._unreadable)}
+            rows = await fetch_named(tx, _LOCK_DUE, parameters)
             for row in rows:
-                await self._make(tx, *read_state(row))
+                await self._make(tx, read_state(row), row.now)
         return len(rows)
 
     async def backlog(self) -> dict[str, int]:

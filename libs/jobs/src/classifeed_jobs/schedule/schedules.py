@@ -10,7 +10,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from classifeed_common.db import Tx, load_queries
+from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_common.zones import find_zone
 from classifeed_jobs.schedule.cron import Cron
 from classifeed_jobs.server_time import server_time
@@ -143,8 +143,8 @@ class Schedules:
 
     async def remove(self, tx: Tx, name: str) -> ScheduleState | None:
         """Remove a schedule; its jobs stay. Returns it as it was; None: there was none."""
-        row = await (await tx.execute(_REMOVE, {"name": name})).fetchone()
-        return read_state(row)[0] if row is not None else None
+        rows = await fetch_named(tx, _REMOVE, {"name": name})
+        return read_state(rows[0]) if rows else None
 
     async def pause(self, tx: Tx, name: str, *, by: str | None = None) -> bool:
         """Make no jobs of a schedule until it is resumed; False: there is none, or it is paused already."""
@@ -152,31 +152,30 @@ class Schedules:
 
     async def resume(self, tx: Tx, name: str) -> bool:
         """Go on with the next slot from now; those of the pause were not missed. False: there is none, or no pause."""
-        row = await (await tx.execute(_LOCK, {"name": name})).fetchone()
-        if row is None or row[14] is None:
+        rows = await fetch_named(tx, _LOCK, {"name": name})
+        if not rows or rows[0].paused_at is None:
             return False
-        state, now = read_state(row)
-        await tx.execute(_RESUME, {"name": name, "next_slot": state.schedule.next_after(now)})
+        next_slot = read_state(rows[0]).schedule.next_after(rows[0].now)
+        await tx.execute(_RESUME, {"name": name, "next_slot": next_slot})
         return True
 
     async def get(self, tx: Tx, name: str) -> ScheduleState | None:
         """A schedule as it stands; None: there is none."""
-        row = await (await tx.execute(_GET, {"name": name})).fetchone()
-        return read_state(row)[0] if row is not None else None
+        rows = await fetch_named(tx, _GET, {"name": name})
+        return read_state(rows[0]) if rows else None
 
     async def list(self, tx: Tx, *, after: str = "", limit: int = 100) -> list[ScheduleState]:
         """A page of schedules, in order of their names."""
-        cursor = await tx.execute(_LIST, {"after": after, "limit": limit})
-        return [read_state(row)[0] for row in await cursor.fetchall()]
+        return [read_state(row) for row in await fetch_named(tx, _LIST, {"after": after, "limit": limit})]
 
 
-def read_state(row: tuple[Any, ...]) -> tuple[ScheduleState, datetime]:
-    """A schedule and the database's time, from a row of the statements above.
+def read_state(row: Any) -> ScheduleState:
+    """Return a schedule from a row of the statements above, whose columns are named as its fields.
 
     Not checked again: what this process cannot read, such as a zone that its tz database lacks, can still be shown and
     removed.
     """
     schedule = object.__new__(Schedule)
-    for each, value in zip(fields(Schedule), row[:14], strict=True):
-        object.__setattr__(schedule, each.name, value)
-    return ScheduleState(schedule, *row[14:19]), row[19]
+    for each in fields(Schedule):
+        object.__setattr__(schedule, each.name, getattr(row, each.name))
+    return ScheduleState(schedule, row.paused_at, row.paused_by, row.next_slot, row.last_slot, row.last_job_id)

@@ -10,8 +10,8 @@ import structlog
 
 from classifeed_common.db import Database, is_passing_fault
 from classifeed_common.telemetry.fault_log import log_fault
-from classifeed_jobs.claim.claim import FAILED, KEPT, ClaimKey, Ending
-from classifeed_jobs.claim.finish import end_claims, finish_claims
+from classifeed_jobs.claim.claim import FAILED, KEPT, ClaimKey, Completion
+from classifeed_jobs.claim.finish import complete_claims, complete_plain_claims
 from classifeed_jobs.enqueue.notifier import Waker
 from classifeed_jobs.metrics import ENDS_REFUSED
 from classifeed_jobs.model.failure_hooks import HookFailed, hook_tasks
@@ -56,16 +56,16 @@ class Completions:
         self._has_hooks = bool(hook_tasks(tasks))
         self._caught_up = caught_up
         self._promoted = promoted
-        self._pending: list[Ending] = []
+        self._pending: list[Completion] = []
         self._unwritten: set[ClaimKey] = set()
         self._changed = asyncio.Event()
         self._empty = asyncio.Event()
         self._empty.set()
 
-    def put(self, ending: Ending) -> None:
+    def put(self, completion: Completion) -> None:
         """Have an ending written soon."""
-        self._pending.append(ending)
-        self._unwritten.add(ending.key)
+        self._pending.append(completion)
+        self._unwritten.add(completion.key)
         self._empty.clear()
         self._changed.set()
 
@@ -95,14 +95,14 @@ class Completions:
                     del self._pending[: len(batch)]
                     await self._write(batch)
                     was_behind = self.is_behind
-                    self._unwritten.difference_update([ending.key for ending in batch])
+                    self._unwritten.difference_update([completion.key for completion in batch])
                     if was_behind and not self.is_behind:
                         self._caught_up()
                 self._empty.set()
         finally:
             await self._session.close()
 
-    async def _write(self, batch: list[Ending]) -> None:
+    async def _write(self, batch: list[Completion]) -> None:
         wait_s = _FIRST_WAIT_S
         attempts = 0
         while True:
@@ -120,30 +120,30 @@ class Completions:
             wait_s = min(_LONGEST_WAIT_S, wait_s * 2)
         _report(refused, is_repeated=attempts > 1)
 
-    async def _try(self, batch: list[Ending]) -> tuple[list[Ending], set[str]]:
+    async def _try(self, batch: list[Completion]) -> tuple[list[Completion], set[str]]:
         """Write a batch; returns the ends that were refused, and the queues whose workers should look."""
         woken: set[str] = set()
         ranks: list[Rank] = []
         told: dict[str, Any] = {"wake": woken.add, "promoted": ranks.append, "tasks": self._tasks}
         async with self._session.use() as connection:
-            if all(ending.is_plain for ending in batch):
-                refused, limited = await finish_claims(connection, batch)
+            if all(completion.is_plain for completion in batch):
+                refused, limited = await complete_plain_claims(connection, batch)
                 return refused, set(limited)
-            if self._has_hooks or any(ending.needs_transaction for ending in batch):
+            if self._has_hooks or any(completion.needs_transaction for completion in batch):
                 async with connection.transaction():
-                    ended = await end_claims(connection, batch, **told)
+                    ended = await complete_claims(connection, batch, **told)
             else:  # one statement, so no round trips for BEGIN and COMMIT
-                ended = await end_claims(connection, batch, **told)
+                ended = await complete_claims(connection, batch, **told)
         for rank in ranks:
             self._promoted(rank)
         held = {(one.job_id, one.claim_no) for one in ended}
-        return [ending for ending in batch if (ending.job_id, ending.claim_no) not in held], woken
+        return [completion for completion in batch if (completion.job_id, completion.claim_no) not in held], woken
 
-    async def _write_apart(self, batch: list[Ending], error: Exception) -> None:
+    async def _write_apart(self, batch: list[Completion], error: Exception) -> None:
         """One ending spoils its batch: write each alone; the one that cannot be written fails its job."""
         if len(batch) > 1:
-            for ending in batch:
-                await self._write([ending])
+            for completion in batch:
+                await self._write([completion])
             return
         spoiled = batch[0]
         if isinstance(error, HookFailed):
@@ -154,17 +154,17 @@ class Completions:
         _log.error("worker.complete.failed", job_id=str(spoiled.job_id), outcome=spoiled.outcome, error=str(error))
         message = f"the outcome {spoiled.outcome!r} could not be written: {type(error).__name__}"
         if (spoiled.outcome, spoiled.message) != (FAILED, message):
-            await self._write([Ending(spoiled.job_id, spoiled.claim_no, FAILED, message)])
+            await self._write([Completion(spoiled.job_id, spoiled.claim_no, FAILED, message)])
 
 
-def _report(refused: list[Ending], *, is_repeated: bool) -> None:
-    for ending in refused:
+def _report(refused: list[Completion], *, is_repeated: bool) -> None:
+    for completion in refused:
         ENDS_REFUSED.inc()
         _log.warning(
             "worker.complete.failed",
-            job_id=str(ending.job_id),
-            claim_no=ending.claim_no,
-            outcome=ending.outcome,
+            job_id=str(completion.job_id),
+            claim_no=completion.claim_no,
+            outcome=completion.outcome,
             # After a broken commit it may have been written by the first try.
             error="the claim is not held any more" + (" (or was ended by the try before)" if is_repeated else ""),
         )

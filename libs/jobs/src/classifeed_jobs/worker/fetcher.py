@@ -1,4 +1,4 @@
-"""Claimer: decides when to look for jobs, and claims what the worker has room for."""
+"""Fetcher: decides when to poll for jobs, and claims as many as the worker has free slots for."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import structlog
 from classifeed_common.db import Tx
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.claim.claim import Claim
-from classifeed_jobs.claim.delayed import DueLooks
-from classifeed_jobs.claim.fetch import ClaimAnswer, Turn, claim_jobs
+from classifeed_jobs.claim.delayed import DelayedJobs
+from classifeed_jobs.claim.fetch import ClaimResult, QueueCursor, claim_jobs
 from classifeed_jobs.claim.limits import claim_within_limits
-from classifeed_jobs.claim.shares import Slots
+from classifeed_jobs.claim.shares import FreeSlots
 from classifeed_jobs.model.job import Rank
-from classifeed_jobs.worker.process_lease import LeaseRow
+from classifeed_jobs.worker.process_lease import ProcessLease
 from classifeed_jobs.worker.session import Session
 
 _log = structlog.get_logger("classifeed_jobs.worker.fetcher")
@@ -28,7 +28,7 @@ _SAMPLE_S = 60.0
 _SAMPLED_KEYS = 1000
 
 
-class Claimer:
+class Fetcher:
     """Looks when it is woken, when a delayed job is due, when there is room again, and else every `claim_backoff_s`.
 
     Args:
@@ -47,12 +47,12 @@ class Claimer:
         self,
         session: Session,
         limits: Session,
-        lease: LeaseRow,
+        lease: ProcessLease,
         queues: Sequence[str],
         *,
         room: Callable[[str], int],
         start: Callable[[Claim], None],
-        slots: Callable[[str], Slots | None] = lambda _: None,
+        slots: Callable[[str], FreeSlots | None] = lambda _: None,
         claim_backoff_s: float,
         fresh_s: float,
     ) -> None:
@@ -67,34 +67,34 @@ class Claimer:
         self._fresh_s = fresh_s
         self._woken = asyncio.Event()
         self._is_closing = False
-        self._next_look_s = 0.0
-        self._was_told = False
+        self._next_poll_s = 0.0
+        self._was_notified = False
         self._first = ""
-        self._hungry: set[str] = set()
+        self._with_backlog: set[str] = set()
         self._limited: set[str] = set()
-        self._turns = {queue: Turn() for queue in self._queues}
-        self._due = DueLooks(self._queues)
-        self._told: dict[str, float] = {}
+        self._cursors = {queue: QueueCursor() for queue in self._queues}
+        self._due = DelayedJobs(self._queues)
+        self._reported: dict[str, float] = {}
 
     def wake(self) -> None:
         """Something may be ready: look now."""
-        self._was_told = True
+        self._was_notified = True
         self._woken.set()
 
-    def look_first(self, queue: str) -> None:
+    def poll_first(self, queue: str) -> None:
         """Look now, and into this queue before the others."""
         self._first = queue
         self.wake()
 
-    def freed(self, queue: str) -> None:
+    def released(self, queue: str) -> None:
         """A run of the queue has ended; look again if there was more than could be taken."""
-        if queue in self._hungry:
+        if queue in self._with_backlog:
             self._woken.set()
 
     def promoted(self, rank: Rank) -> None:
         """A job was let in that may be older than what has been claimed already."""
-        if (turn := self._turns.get(rank.queue)) is not None:
-            turn.floors.promoted(rank.priority, rank.created_at)
+        if (cursor := self._cursors.get(rank.queue)) is not None:
+            cursor.scan_cursor.promoted(rank.priority, rank.created_at)
 
     def close(self) -> None:
         """Claim nothing more; `run` returns after the look that is under way."""
@@ -107,88 +107,102 @@ class Claimer:
         while not self._is_closing:
             self._woken.clear()
             try:
-                await self._look()
+                await self._poll()
                 fault_wait_s = _FAULT_FIRST_S
             except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
                 log_fault(_log, "worker.claim.failed", error, retry_in_s=fault_wait_s)
-                self._next_look_s = time.monotonic() + fault_wait_s
+                self._next_poll_s = time.monotonic() + fault_wait_s
                 fault_wait_s = min(_FAULT_LONGEST_S, fault_wait_s * 2)
             await self._wait()
 
     async def _wait(self) -> None:
         try:
-            async with asyncio.timeout_at(asyncio.get_running_loop().time() + self._next_look_s - time.monotonic()):
+            async with asyncio.timeout_at(asyncio.get_running_loop().time() + self._next_poll_s - time.monotonic()):
                 await self._woken.wait()
         except TimeoutError:
             return
 
-    async def _look(self) -> None:
-        is_wide = self._was_told or time.monotonic() >= self._next_look_s
-        self._was_told = False  # told again from here on, there is another look
+    async def _poll(self) -> None:
+        is_wide = self._was_notified or time.monotonic() >= self._next_poll_s
+        self._was_notified = False  # told again from here on, there is another look
         wait_s = self._claim_backoff_s
         async with self._session.use() as connection:
             first, self._first = self._first, ""
-            for queue in sorted(self._queues if is_wide else self._hungry, key=lambda each: (each != first, each)):
+            for queue in sorted(
+                self._queues if is_wide else self._with_backlog, key=lambda each: (each != first, each)
+            ):
                 wanted = min(self._room(queue), _BATCH)
-                self._hungry.add(queue)
+                self._with_backlog.add(queue)
                 if wanted <= 0 or self._is_closing:
                     continue
-                answer = await self._claim(connection, queue, wanted)
-                if not answer.is_registered:
+                response = await self._claim(connection, queue, wanted)
+                if not response.is_registered:
                     await self._lease.register(connection)
-                wait_s = min(wait_s, self._take(queue, wanted, answer))
+                wait_s = min(wait_s, self._take(queue, wanted, response))
             if is_wide:
                 # After the claims: what has just been enqueued should not wait for it.
                 ranks, due_s = await self._due.promote(connection)
                 for rank in ranks:
                     self.promoted(rank)
                 wait_s = min(wait_s, max(0.0, due_s)) if due_s is not None else wait_s
-        next_look_s = time.monotonic() + wait_s
-        self._next_look_s = next_look_s if is_wide else min(self._next_look_s, next_look_s)
+        next_poll_s = time.monotonic() + wait_s
+        self._next_poll_s = next_poll_s if is_wide else min(self._next_poll_s, next_poll_s)
 
-    async def _claim(self, connection: Tx, queue: str, wanted: int) -> ClaimAnswer:
-        turn = self._turns[queue]
+    async def _claim(self, connection: Tx, queue: str, wanted: int) -> ClaimResult:
+        cursor = self._cursors[queue]
         worker_id = self._lease.worker_id
         slots = self._slots(queue)
         if queue in self._limited:
             async with self._limits.use() as own:
-                answer = await claim_within_limits(
-                    own, worker_id=worker_id, queue=queue, wanted=wanted, fresh_s=self._fresh_s, turn=turn, slots=slots
+                response = await claim_within_limits(
+                    own,
+                    worker_id=worker_id,
+                    queue=queue,
+                    wanted=wanted,
+                    fresh_s=self._fresh_s,
+                    cursor=cursor,
+                    slots=slots,
                 )
-            if answer is not None:
-                return answer
+            if response is not None:
+                return response
             self._limited.discard(queue)
-        answer = await claim_jobs(
-            connection, worker_id=worker_id, queue=queue, wanted=wanted, fresh_s=self._fresh_s, turn=turn, slots=slots
+        response = await claim_jobs(
+            connection,
+            worker_id=worker_id,
+            queue=queue,
+            wanted=wanted,
+            fresh_s=self._fresh_s,
+            cursor=cursor,
+            slots=slots,
         )
-        if not answer.is_shut:
-            return answer
+        if not response.is_shut:
+            return response
         self._limited.add(queue)
         return await self._claim(connection, queue, wanted)
 
-    def _take(self, queue: str, wanted: int, answer: ClaimAnswer) -> float:
+    def _take(self, queue: str, wanted: int, response: ClaimResult) -> float:
         """Start what was claimed; returns how soon to look again."""
         # Those that run alone go before the others of the same claim.
-        if any(claim.runs_alone for claim in answer.claims):
-            answer.claims.sort(key=lambda claim: not claim.runs_alone)
-        for claim in answer.claims:
+        if any(claim.runs_alone for claim in response.claims):
+            response.claims.sort(key=lambda claim: not claim.runs_alone)
+        for claim in response.claims:
             self._start(claim)
-        self._report_held(queue, answer.parked_keys)
-        if len(answer.claims) < wanted:
-            if not answer.is_held_back:  # otherwise the next run that ends may leave enough slots
-                self._hungry.discard(queue)
+        self._report_held(queue, response.blocked_keys)
+        if len(response.claims) < wanted:
+            if not response.is_held_back:  # otherwise the next run that ends may leave enough slots
+                self._with_backlog.discard(queue)
         elif self._room(queue) > 0:
             return 0.0
-        if not answer.is_registered:
+        if not response.is_registered:
             return 0.0
-        wait_s = _CONTENDED_WAIT_S if answer.contended else self._claim_backoff_s
-        return wait_s if answer.retry_in_s is None else min(wait_s, answer.retry_in_s)
+        wait_s = _CONTENDED_WAIT_S if response.contended else self._claim_backoff_s
+        return wait_s if response.retry_in_s is None else min(wait_s, response.retry_in_s)
 
     def _report_held(self, queue: str, keys: Iterable[str]) -> None:
         now = time.monotonic()
         for key in keys:
-            if now - self._told.get(key, -_SAMPLE_S) >= _SAMPLE_S:
-                if len(self._told) >= _SAMPLED_KEYS:
-                    self._told.clear()
-                self._told[key] = now
+            if now - self._reported.get(key, -_SAMPLE_S) >= _SAMPLE_S:
+                if len(self._reported) >= _SAMPLED_KEYS:
+                    self._reported.clear()
+                self._reported[key] = now
                 _log.info("worker.claim.backoff", queue=queue, lock_key=key)

@@ -10,11 +10,11 @@ import structlog
 
 from classifeed_common.db import Tx
 from classifeed_common.telemetry.fault_log import log_fault
-from classifeed_jobs.claim.claim import RETURNED, ClaimKey, Ending
+from classifeed_jobs.claim.claim import RETURNED, ClaimKey, Completion
 from classifeed_jobs.claim.guard import save_progress
-from classifeed_jobs.pacing import Pace
+from classifeed_jobs.pacing import DutyCycle
 from classifeed_jobs.worker.completions import Completions
-from classifeed_jobs.worker.process_lease import LeaseRow
+from classifeed_jobs.worker.process_lease import ProcessLease
 from classifeed_jobs.worker.run import Run
 from classifeed_jobs.worker.session import Session
 
@@ -41,7 +41,7 @@ class Heartbeat:
     def __init__(
         self,
         session: Session,
-        lease: LeaseRow,
+        lease: ProcessLease,
         runs: Mapping[ClaimKey, Run],
         completions: Completions,
         *,
@@ -52,7 +52,7 @@ class Heartbeat:
         self._runs = runs
         self._completions = completions
         self._unknown: set[ClaimKey] = set()
-        self._listing = Pace(_LISTING_SHARE, longest_s=_LISTING_LONGEST_S)
+        self._listing = DutyCycle(_LISTING_SHARE, longest_s=_LISTING_LONGEST_S)
         self._heartbeat_s = heartbeat_s
         self._soon = asyncio.Event()
 
@@ -93,8 +93,8 @@ class Heartbeat:
         async with self._session.use() as connection:
             if not await self._lease.renew(connection):
                 await self._lease.register(connection)
-            is_whole = self._listing.is_due
-            held = await self._held(connection, before, is_whole=is_whole)
+            is_full_scan = self._listing.is_due
+            held = await self._held(connection, before, is_full_scan=is_full_scan)
             reports = {
                 key: report for key, run in before.items() if (report := run.context.unsaved_progress) is not None
             }
@@ -112,11 +112,11 @@ class Heartbeat:
                 run.stop("lost")
             elif held[key]:
                 run.stop("cancel")
-        if is_whole:
+        if is_full_scan:
             self._hand_back_unknown(held)
 
-    async def _held(self, connection: Tx, runs: Mapping[ClaimKey, Run], *, is_whole: bool) -> dict[ClaimKey, bool]:
-        if not is_whole:
+    async def _held(self, connection: Tx, runs: Mapping[ClaimKey, Run], *, is_full_scan: bool) -> dict[ClaimKey, bool]:
+        if not is_full_scan:
             return await self._lease.held_of(connection, [run.claim.job_id for run in runs.values()])
         # Walks over all that this process has ended, as long as a transaction is open somewhere.
         with self._listing.timed():
@@ -129,5 +129,5 @@ class Heartbeat:
         for number, claim_no in unknown & self._unknown:
             job_id = UUID(int=number)
             _log.warning("worker.claim.unknown", job_id=str(job_id), claim_no=claim_no)
-            self._completions.put(Ending(job_id, claim_no, RETURNED))
+            self._completions.put(Completion(job_id, claim_no, RETURNED))
         self._unknown = unknown

@@ -1,4 +1,4 @@
-"""Wakeups: hears the NOTIFYs of the job tables on a connection of its own."""
+"""Listener: receives the NOTIFYs of the job tables on a connection of its own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FIRST_WAIT_S = 0.1
 _LONGEST_WAIT_S = 5.0
 
 
-class Wakeups:
+class Listener:
     """Calls `on_payload` for each notification, and `on_gap` whenever some may have been missed (each new connection).
 
     Only a faster way to what polling finds anyway: without a connection nothing is lost. Payloads: a queue's name when

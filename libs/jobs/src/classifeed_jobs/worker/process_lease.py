@@ -1,4 +1,4 @@
-"""LeaseRow: the one row by which a worker process holds everything it runs."""
+"""ProcessLease: the one row by which a worker process holds everything it runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HELD = _SQL["claims_held"]
 _HELD_OF = _SQL["claims_held_of"]
 
 
-class LeaseRow:
+class ProcessLease:
     """The row of one process in dl_workers. A job is lost when `renewed_at` and the job's own lease have passed."""
 
     def __init__(self, worker_id: str, queues: Sequence[str], hook_tasks: Sequence[str] = ()) -> None:

@@ -18,7 +18,7 @@ from classifeed_common.errors import name_fault
 from classifeed_common.ids import new_incident
 from classifeed_common.passing import is_passing
 from classifeed_common.telemetry.fault_log import log_fault
-from classifeed_jobs.claim.claim import CANCELED, FAILED, FAULT, RETRY, RETURNED, SNOOZED, SUCCEEDED, Claim, Ending
+from classifeed_jobs.claim.claim import CANCELED, FAILED, FAULT, RETRY, RETURNED, SNOOZED, SUCCEEDED, Claim, Completion
 from classifeed_jobs.model.outcomes import ClaimLost, Fail, Progress, Retry, Snooze, StopRequested
 from classifeed_jobs.model.task import InvalidArgs, Task
 from classifeed_jobs.task.context import JobContext, StopReason
@@ -60,7 +60,7 @@ class Run:
         if self.task.kind == "coroutine" or (self.task.kind == "generator" and (now or reason == "lost")):
             self._running.cancel()
 
-    async def handle(self) -> Ending | None:
+    async def handle(self) -> Completion | None:
         """Run the handler; see the class."""
         try:
             return await self._handle()
@@ -69,7 +69,7 @@ class Run:
             _log.exception("worker.run.fault", job_id=str(self.claim.job_id))
             return self._ending(RETRY, message=name_fault(error), delay_s=30.0)
 
-    async def _handle(self) -> Ending | None:
+    async def _handle(self) -> Completion | None:
         if self.task is None:
             known = ", ".join(sorted(self._known_tasks)) or "none"
             missing = f"no task {self.claim.task!r} is registered in the worker of queue {self.claim.queue!r}"
@@ -136,7 +136,7 @@ class Run:
         _log.warning("worker.run.overdue", job_id=str(self.claim.job_id), task=self.claim.task)
         self.stop("overdue")
 
-    def _stopped(self, error: BaseException) -> Ending | None:
+    def _stopped(self, error: BaseException) -> Completion | None:
         reason = self.context.stop_reason
         if reason == "lost":
             return None
@@ -149,7 +149,7 @@ class Run:
             return self._retry(self.task, f"ran longer than {self.task.max_run_s:g} s and was stopped", None)
         return self._retry(self.task, f"the handler ended by {type(error).__name__} that nobody asked for", None)
 
-    def _succeeded(self, result: Any) -> Ending:
+    def _succeeded(self, result: Any) -> Completion:
         if result is None:
             return self._ending(SUCCEEDED)
         try:
@@ -160,20 +160,20 @@ class Run:
             return self._ending(FAILED, "the result cannot be stored as JSON: it has a NUL character")
         return self._ending(SUCCEEDED, result=result)
 
-    def _failed(self, task: Task, error: Exception) -> Ending:
+    def _failed(self, task: Task, error: Exception) -> Completion:
         job: dict[str, Any] = {"job_id": str(self.claim.job_id), "task": task.name, "attempt": self.claim.attempt}
         if task.max_unknown_faults is None or is_passing(error):
-            ending = self._retry(task, name_fault(error), None)
-            log_fault(_log, "worker.run.failed", error, retry_in_s=ending.delay_s, **job)
-            return ending
+            completion = self._retry(task, name_fault(error), None)
+            log_fault(_log, "worker.run.failed", error, retry_in_s=completion.delay_s, **job)
+            return completion
         # It may be the same each time: then somebody has to look, and finds it by this id.
         incident = new_incident()
         _log.error("worker.run.unknown_fault", **job, incident=incident, exc_info=True)
         delay_s = task.backoff.delay_s(self.claim.attempt)
-        ending = self._ending(FAULT, f"incident {incident}: {name_fault(error)}", delay_s=delay_s)
-        return ending._replace(max_faults=task.max_unknown_faults, incident=incident)
+        completion = self._ending(FAULT, f"incident {incident}: {name_fault(error)}", delay_s=delay_s)
+        return completion._replace(max_faults=task.max_unknown_faults, incident=incident)
 
-    def _retry(self, task: Task, reason: str, after_s: float | None) -> Ending:
+    def _retry(self, task: Task, reason: str, after_s: float | None) -> Completion:
         delay_s = task.backoff.delay_s(self.claim.attempt) if after_s is None else after_s
         return self._ending(RETRY, reason, delay_s=delay_s)
 
@@ -184,12 +184,12 @@ class Run:
         *,
         result: Any = None,
         delay_s: float = 0.0,
-    ) -> Ending:
+    ) -> Completion:
         clean = message.replace("\0", "\ufffd")[:_MESSAGE_LIMIT] if message is not None else None
-        ending = self.claim.ending(outcome, clean, result=result, delay_s=max(0.0, delay_s))
+        completion = self.claim.completion(outcome, clean, result=result, delay_s=max(0.0, delay_s))
         if self.task is not None and self.task.on_failed is not None and outcome != SUCCEEDED:
-            return ending._replace(needs_transaction=True)
-        return ending
+            return completion._replace(needs_transaction=True)
+        return completion
 
 
 def _exhaust(handler: Callable[..., Generator[Any, None, Any]], context: JobContext, args: Any) -> Any:

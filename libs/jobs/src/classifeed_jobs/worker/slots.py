@@ -16,11 +16,11 @@ from classifeed_jobs.worker.run import Run
 
 _log = structlog.get_logger("classifeed_jobs.worker.slots")
 _SHORT_RUN_S: Final = 0.1
-_PATIENCE_S: Final = 0.5
-_BREATH_S: Final = 0.002
+_MAX_WAIT_S: Final = 0.5
+_YIELD_INTERVAL_S: Final = 0.002
 
 
-class Runners:
+class ExecutionSlots:
     """What a process has claimed from one queue, and up to `concurrency` tasks that run it, one job after the other.
 
     A task for each job would cost short jobs a fifth of their time. Each run has a copy of the context variables of
@@ -42,19 +42,19 @@ class Runners:
         prefetch: float,
         *,
         handle: Callable[[Run], Coroutine[Any, Any, None]],
-        give_back: Callable[[Run], None],
+        return_run: Callable[[Run], None],
     ) -> None:
         self._concurrency = concurrency
         self._ahead = int(concurrency * prefetch)
         self._handle = handle
-        self._give_back = give_back
+        self._return_run = return_run
         self._waiting: deque[tuple[Run, float]] = deque()
         self._claimed = 0
         self._is_quick = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_starting = False
         self._is_closed = False
-        self._patience: asyncio.TimerHandle | None = None
+        self._wait_timer: asyncio.TimerHandle | None = None
 
     @property
     def room(self) -> int:
@@ -66,8 +66,8 @@ class Runners:
         self._claimed += 1
         self._waiting.append((run, time.monotonic()))
         self._start_one()
-        if self._patience is None:
-            self._patience = asyncio.get_running_loop().call_later(_PATIENCE_S, self._look_for_patient)
+        if self._wait_timer is None:
+            self._wait_timer = asyncio.get_running_loop().call_later(_MAX_WAIT_S, self._return_overdue)
 
     def ended(self) -> None:
         """A claimed job is not this queue's any more."""
@@ -82,8 +82,8 @@ class Runners:
     async def close(self) -> None:
         """Cancel what still runs."""
         self._is_closed = True
-        if self._patience is not None:
-            self._patience.cancel()
+        if self._wait_timer is not None:
+            self._wait_timer.cancel()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -107,7 +107,7 @@ class Runners:
         self._is_starting = False
         this = asyncio.current_task()
         assert this is not None
-        breath = time.monotonic()
+        yielded_at = time.monotonic()
         while self._waiting and not self._is_closed:
             run, _ = self._waiting.popleft()
             self._start_one()
@@ -117,19 +117,19 @@ class Runners:
             self._is_quick = now - began < _SHORT_RUN_S
             if this.cancelling():
                 return  # it was meant for that run, and may still be under way
-            if now - breath > _BREATH_S:
+            if now - yielded_at > _YIELD_INTERVAL_S:
                 await asyncio.sleep(0)
-                breath = time.monotonic()
+                yielded_at = time.monotonic()
 
-    def _look_for_patient(self) -> None:
-        self._patience = None
+    def _return_overdue(self) -> None:
+        self._wait_timer = None
         now = time.monotonic()
-        while self._waiting and now - self._waiting[0][1] >= _PATIENCE_S:
+        while self._waiting and now - self._waiting[0][1] >= _MAX_WAIT_S:
             self._is_quick = False
-            self._give_back(self._waiting.popleft()[0])
+            self._return_run(self._waiting.popleft()[0])
         if self._waiting:
-            left_s = self._waiting[0][1] + _PATIENCE_S - now
-            self._patience = asyncio.get_running_loop().call_later(left_s, self._look_for_patient)
+            left_s = self._waiting[0][1] + _MAX_WAIT_S - now
+            self._wait_timer = asyncio.get_running_loop().call_later(left_s, self._return_overdue)
 
 
 @coroutine

@@ -20,8 +20,8 @@ from opentelemetry.util.types import AttributeValue
 from classifeed_common.db import Database
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.tracing import context_of
-from classifeed_jobs.claim.claim import RETURNED, Claim, ClaimKey, Ending
-from classifeed_jobs.claim.shares import HeldSlots, Slots
+from classifeed_jobs.claim.claim import RETURNED, Claim, ClaimKey, Completion
+from classifeed_jobs.claim.shares import FreeSlots, HeldSlots
 from classifeed_jobs.enqueue.notifier import Waker
 from classifeed_jobs.enqueue.store import JobStore
 from classifeed_jobs.metrics import RUN_DURATION, WAIT_DURATION, running
@@ -29,14 +29,14 @@ from classifeed_jobs.model.failure_hooks import hook_tasks
 from classifeed_jobs.model.job import Rank
 from classifeed_jobs.model.task import Task
 from classifeed_jobs.worker.completions import Completions
-from classifeed_jobs.worker.fetcher import Claimer
+from classifeed_jobs.worker.fetcher import Fetcher
 from classifeed_jobs.worker.heartbeat import Heartbeat
 from classifeed_jobs.worker.isolation import Isolation
-from classifeed_jobs.worker.listener import CANCEL_PREFIX, Wakeups
-from classifeed_jobs.worker.process_lease import LeaseRow
+from classifeed_jobs.worker.listener import CANCEL_PREFIX, Listener
+from classifeed_jobs.worker.process_lease import ProcessLease
 from classifeed_jobs.worker.run import Run
 from classifeed_jobs.worker.session import Session
-from classifeed_jobs.worker.slots import Runners
+from classifeed_jobs.worker.slots import ExecutionSlots
 
 _log = structlog.get_logger("classifeed_jobs.worker.worker")
 _tracer = trace.get_tracer("classifeed_jobs")
@@ -97,8 +97,8 @@ class Worker:
         self._runs: dict[ClaimKey, Run] = {}
         self._are_over = asyncio.Event()
         self._are_over.set()
-        self._runners = {
-            queue: Runners(concurrency, prefetch, handle=self._handle, give_back=self._give_back)
+        self._slots_of = {
+            queue: ExecutionSlots(concurrency, prefetch, handle=self._handle, return_run=self._return_run)
             for queue, concurrency in self._queues.items()
         }
         self._isolation = Isolation()
@@ -109,11 +109,11 @@ class Worker:
         self._is_traced = False
         self._session = Session(db)
         self._limits = Session(db, idle_in_transaction_s=_LIMITS_STILL_S)
-        self._lease = LeaseRow(self.worker_id, sorted(self._queues), hook_tasks(registry))
+        self._lease = ProcessLease(self.worker_id, sorted(self._queues), hook_tasks(registry))
         self._waker = Waker(db)
         self._completions = Completions(db, self._waker, registry, caught_up=self._caught_up, promoted=self._promoted)
         self._heartbeat = Heartbeat(self._session, self._lease, self._runs, self._completions, heartbeat_s=heartbeat_s)
-        self._claimer = Claimer(
+        self._fetcher = Fetcher(
             self._session,
             self._limits,
             self._lease,
@@ -124,7 +124,7 @@ class Worker:
             claim_backoff_s=claim_backoff_s,
             fresh_s=2 * heartbeat_s,
         )
-        self._wakeups = Wakeups(db, self._on_payload, self._on_gap)
+        self._listener = Listener(db, self._on_payload, self._on_gap)
         self._threads = ThreadPoolExecutor(max_workers=sum(self._queues.values()), thread_name_prefix="job")
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -135,11 +135,11 @@ class Worker:
         their leases run out.
         """
         self._is_traced = not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
-        claiming = asyncio.create_task(self._claimer.run(), name="jobs-claimer")
+        claiming = asyncio.create_task(self._fetcher.run(), name="jobs-claimer")
         others = [
             asyncio.create_task(self._heartbeat.run(), name="jobs-heartbeat"),
             asyncio.create_task(self._completions.run(), name="jobs-completions"),
-            asyncio.create_task(self._wakeups.run(), name="jobs-wakeups"),
+            asyncio.create_task(self._listener.run(), name="jobs-wakeups"),
         ]
         stopping = asyncio.create_task(stop.wait())
         try:
@@ -150,7 +150,7 @@ class Worker:
             for task in background:
                 task.cancel()
             outcomes = await asyncio.gather(*background, return_exceptions=True)
-            await asyncio.gather(*(runners.close() for runners in self._runners.values()))
+            await asyncio.gather(*(execution_slots.close() for execution_slots in self._slots_of.values()))
             self._threads.shutdown(wait=False, cancel_futures=True)
             await self._session.close()
             await self._limits.close()
@@ -165,57 +165,57 @@ class Worker:
 
     def _start(self, claim: Claim) -> None:
         if self._is_draining:
-            self._completions.put(claim.ending(RETURNED))
+            self._completions.put(claim.completion(RETURNED))
             return
         if claim.key in self._runs:
             # The server forgot a commit (synchronous_commit off) and gave the claim again: it is being run already.
             _log.error("worker.claim.repeated", job_id=str(claim.job_id), claim_no=claim.claim_no)
             return
         if not self._isolation.may_start(claim, is_idle=not self._runs):
-            self._completions.put(claim.ending(RETURNED))
+            self._completions.put(claim.completion(RETURNED))
             return
         run = Run(claim, self._registry, self._db, self._resources, self._threads)
         self._runs[run.key] = run
         self._held[claim.queue].take(claim.partition_key)
         self._are_over.clear()
         WAIT_DURATION.observe(claim.waited_s, claim.queue)
-        self._runners[claim.queue].put(run)
+        self._slots_of[claim.queue].put(run)
         self._heartbeat.started(claim.lease_ttl_s)
 
     def _room(self, queue: str) -> int:
-        return 0 if self._completions.is_behind else self._isolation.room(self._runners[queue].room)
+        return 0 if self._completions.is_behind else self._isolation.room(self._slots_of[queue].room)
 
-    def _slots(self, queue: str) -> Slots | None:
-        return None if self._claims_ahead else Slots(self._room(queue), self._held[queue].by_key)
+    def _slots(self, queue: str) -> FreeSlots | None:
+        return None if self._claims_ahead else FreeSlots(self._room(queue), self._held[queue].by_key)
 
     def _promoted(self, rank: Rank) -> None:
-        self._claimer.promoted(rank)
+        self._fetcher.promoted(rank)
 
     def _caught_up(self) -> None:
         for queue in self._queues:
-            self._claimer.freed(queue)
+            self._fetcher.released(queue)
 
     async def _handle(self, run: Run) -> None:
         self._end(run, await self._run(run))
 
-    def _give_back(self, run: Run) -> None:
-        self._end(run, run.claim.ending(RETURNED))
+    def _return_run(self, run: Run) -> None:
+        self._end(run, run.claim.completion(RETURNED))
 
-    def _end(self, run: Run, ending: Ending | None) -> None:
+    def _end(self, run: Run, completion: Completion | None) -> None:
         if self._runs.pop(run.key, None) is None:
             return  # handed back without waiting for it
         if not self._runs:
             self._are_over.set()
             if (queue := self._isolation.over()) is not None:
-                self._claimer.look_first(queue)
+                self._fetcher.poll_first(queue)
         self._held[run.claim.queue].release(run.claim.partition_key)
-        self._runners[run.claim.queue].ended()
+        self._slots_of[run.claim.queue].ended()
         # In this order: both wake a task, and the next jobs are waited for, the end is not.
-        self._claimer.freed(run.claim.queue)
-        if ending is not None:
-            self._completions.put(ending)
+        self._fetcher.released(run.claim.queue)
+        if completion is not None:
+            self._completions.put(completion)
 
-    async def _run(self, run: Run) -> Ending | None:
+    async def _run(self, run: Run) -> Completion | None:
         claim = run.claim
         running(claim.queue).inc()
         structlog.contextvars.bind_contextvars(
@@ -223,23 +223,23 @@ class Worker:
         )
         began = time.perf_counter()
         if claim.trace_context or self._is_traced:
-            ending = await _traced(run)
+            completion = await _traced(run)
         else:
-            ending = await run.handle()  # nobody records a span, and none has to be handed on
-        outcome = ending.outcome if ending is not None else "lost"
+            completion = await run.handle()  # nobody records a span, and none has to be handed on
+        outcome = completion.outcome if completion is not None else "lost"
         running(claim.queue).dec()
         # The name of an unknown task is anyone's text: no label of its own for each.
         task = claim.task if run.task is not None else "unknown"
         RUN_DURATION.observe(time.perf_counter() - began, claim.queue, task, outcome)
-        return ending
+        return completion
 
     async def _drain(self, claiming: asyncio.Task[None]) -> None:
         self._is_draining = True
-        self._claimer.close()
+        self._fetcher.close()
         await asyncio.wait([claiming], timeout=_STOP_WAIT_S)
-        for runners in self._runners.values():
-            for run in runners.clear():
-                self._give_back(run)
+        for execution_slots in self._slots_of.values():
+            for run in execution_slots.clear():
+                self._return_run(run)
         for run in list(self._runs.values()):
             if run.task is not None and run.task.resumes:
                 run.stop("drain")
@@ -268,20 +268,20 @@ class Worker:
         for run in runs:
             _log.warning("worker.drain.abandoned", job_id=str(run.claim.job_id), task=run.claim.task)
             del self._runs[run.key]
-            self._completions.put(run.claim.ending(RETURNED))
+            self._completions.put(run.claim.completion(RETURNED))
 
     def _on_payload(self, payload: str) -> None:
         if payload in self._queues:
-            self._claimer.wake()
+            self._fetcher.wake()
         elif payload == CANCEL_PREFIX + self.worker_id:
             self._heartbeat.beat_soon()
 
     def _on_gap(self) -> None:
-        self._claimer.wake()
+        self._fetcher.wake()
         self._heartbeat.beat_soon()
 
 
-async def _traced(run: Run) -> Ending | None:
+async def _traced(run: Run) -> Completion | None:
     claim = run.claim
     parent = context_of(claim.trace_context)
     attributes: dict[str, AttributeValue] = {
@@ -292,6 +292,6 @@ async def _traced(run: Run) -> Ending | None:
     with _tracer.start_as_current_span(
         f"job {claim.task}", context=parent, kind=SpanKind.CONSUMER, attributes=attributes
     ) as span:
-        ending = await run.handle()
-        span.set_attribute("job.outcome", ending.outcome if ending is not None else "lost")
-    return ending
+        completion = await run.handle()
+        span.set_attribute("job.outcome", completion.outcome if completion is not None else "lost")
+    return completion

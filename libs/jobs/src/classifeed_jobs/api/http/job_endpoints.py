@@ -4,49 +4,49 @@ from __future__ import annotations
 
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_jobs.admin.queues import QueueStats
-from classifeed_jobs.api.http import responses as answers
-from classifeed_jobs.api.http.operations import Asked, EventsQuery, Hosted, JobsQuery
-from classifeed_jobs.api.requests import MAX_LOCKS, AskedRetry, checked_job_id, checked_queue, refusal
+from classifeed_jobs.api.http import responses
+from classifeed_jobs.api.http.operations import ApiRequest, ApiServices, EventsQuery, JobsQuery
+from classifeed_jobs.api.requests import MAX_LOCKS, RetryBody, checked_job_id, checked_queue, refusal
 from classifeed_jobs.model.job import EnqueuedJob
 
 
-async def trigger_job(hosted: Hosted, asked: Asked) -> answers.TriggerAnswer:
+async def trigger_job(hosted: ApiServices, asked: ApiRequest) -> responses.TriggerAnswer:
     """Enqueues a job."""
     [enqueued] = await hosted.admin.trigger([asked.body.to_request()], by=asked.by)
     return _enqueued(enqueued)
 
 
-async def trigger_jobs(hosted: Hosted, asked: Asked) -> answers.TriggerBatchAnswer:
+async def trigger_jobs(hosted: ApiServices, asked: ApiRequest) -> responses.TriggerBatchAnswer:
     """Enqueues jobs, all or none."""
     enqueued = await hosted.admin.trigger([job.to_request() for job in asked.body.jobs], by=asked.by)
-    return answers.TriggerBatchAnswer(jobs=[_enqueued(each) for each in enqueued])
+    return responses.TriggerBatchAnswer(jobs=[_enqueued(each) for each in enqueued])
 
 
-async def get_job_status(hosted: Hosted, asked: Asked) -> answers.JobStatus:
+async def get_job_status(hosted: ApiServices, asked: ApiRequest) -> responses.JobStatus:
     """Says how a job stands."""
-    return answers.JobStatus.model_validate(await hosted.admin.get(checked_job_id(asked.path["job_id"])))
+    return responses.JobStatus.model_validate(await hosted.admin.get(checked_job_id(asked.path["job_id"])))
 
 
-async def cancel_job(hosted: Hosted, asked: Asked) -> answers.CanceledJob:
+async def cancel_job(hosted: ApiServices, asked: ApiRequest) -> responses.CanceledJob:
     """Asks a job to stop."""
     job = await hosted.admin.cancel(checked_job_id(asked.path["job_id"]), by=asked.by)
-    return answers.CanceledJob.model_validate(job)
+    return responses.CanceledJob.model_validate(job)
 
 
-async def retry_job(hosted: Hosted, asked: Asked) -> answers.JobStatus:
+async def retry_job(hosted: ApiServices, asked: ApiRequest) -> responses.JobStatus:
     """Puts a failed or canceled job back into its queue."""
     job = await hosted.admin.retry(checked_job_id(asked.path["job_id"]), by=asked.by)
-    return answers.JobStatus.model_validate(job)
+    return responses.JobStatus.model_validate(job)
 
 
-async def retry_jobs(hosted: Hosted, asked: Asked) -> answers.RetriedJobs:
+async def retry_jobs(hosted: ApiServices, asked: ApiRequest) -> responses.RetriedJobs:
     """Puts all failed jobs that fit back into their queue."""
-    body: AskedRetry = asked.body
+    body: RetryBody = asked.body
     retried = await hosted.admin.retry_failed(body.to_filter(), since=body.failed_since, by=asked.by)
-    return answers.RetriedJobs(retried=retried)
+    return responses.RetriedJobs(retried=retried)
 
 
-async def list_jobs(hosted: Hosted, asked: Asked) -> answers.JobList:
+async def list_jobs(hosted: ApiServices, asked: ApiRequest) -> responses.JobList:
     """Lists jobs, the newest first."""
     query: JobsQuery = asked.query
     try:
@@ -54,69 +54,69 @@ async def list_jobs(hosted: Hosted, asked: Asked) -> answers.JobList:
     except InvalidArgument as error:
         raise refusal([FieldViolation("page_token", "must be the next_page_token of a page before")]) from error
     page = await hosted.admin.list_jobs(query.to_filter(), status=query.status, after=after, limit=query.page_size)
-    return answers.JobList(
-        jobs=[answers.JobView.model_validate(job) for job in page.jobs],
+    return responses.JobList(
+        jobs=[responses.JobView.model_validate(job) for job in page.jobs],
         next_page_token=str(page.next_after) if page.next_after is not None else None,
     )
 
 
-async def list_job_events(hosted: Hosted, asked: Asked) -> answers.EventList:
+async def list_job_events(hosted: ApiServices, asked: ApiRequest) -> responses.EventList:
     """Lists what happened to a job, in order."""
     query: EventsQuery = asked.query
     events = await hosted.admin.list_events(
         checked_job_id(asked.path["job_id"]), after=query.page_token or 0, limit=query.page_size + 1
     )
     page = events[: query.page_size]
-    return answers.EventList(
-        events=[answers.EventView.model_validate(event) for event in page],
+    return responses.EventList(
+        events=[responses.EventView.model_validate(event) for event in page],
         next_page_token=str(page[-1].event_id) if len(events) > len(page) else None,
     )
 
 
-async def list_queues(hosted: Hosted, _: Asked) -> answers.QueueList:
+async def list_queues(hosted: ApiServices, _: ApiRequest) -> responses.QueueList:
     """Lists the queues by name, with how they do."""
-    return answers.QueueList(queues=[_queue(stats) for stats in await hosted.admin.queues()])
+    return responses.QueueList(queues=[_queue(stats) for stats in await hosted.admin.queues()])
 
 
-async def pause_queue(hosted: Hosted, asked: Asked) -> answers.QueueView:
+async def pause_queue(hosted: ApiServices, asked: ApiRequest) -> responses.QueueView:
     """Starts no more jobs of a queue; those that run go on."""
     queue = checked_queue(asked.path["queue"])
     await hosted.admin.pause_queue(queue, by=asked.by)
     return _queue(await hosted.admin.queue(queue))
 
 
-async def resume_queue(hosted: Hosted, asked: Asked) -> answers.QueueView:
+async def resume_queue(hosted: ApiServices, asked: ApiRequest) -> responses.QueueView:
     """Lets a paused queue go on."""
     queue = checked_queue(asked.path["queue"])
     await hosted.admin.resume_queue(queue, by=asked.by)
     return _queue(await hosted.admin.queue(queue))
 
 
-async def list_locks(hosted: Hosted, _: Asked) -> answers.LockList:
+async def list_locks(hosted: ApiServices, _: ApiRequest) -> responses.LockList:
     """Lists who holds which lock key, since when."""
     locks = await hosted.admin.list_locks(limit=MAX_LOCKS)
-    return answers.LockList(locks=[answers.LockView.model_validate(lock) for lock in locks])
+    return responses.LockList(locks=[responses.LockView.model_validate(lock) for lock in locks])
 
 
-async def get_health(_: Hosted, __: Asked) -> answers.Health:
+async def get_health(_: ApiServices, __: ApiRequest) -> responses.Health:
     """Answers; asks nobody, the database least of all."""
-    return answers.Health(status="healthy")
+    return responses.Health(status="healthy")
 
 
-async def get_info(hosted: Hosted, _: Asked) -> answers.Info:
+async def get_info(hosted: ApiServices, _: ApiRequest) -> responses.Info:
     """Says what is running."""
     return hosted.info
 
 
-def _enqueued(enqueued: EnqueuedJob) -> answers.TriggerAnswer:
+def _enqueued(enqueued: EnqueuedJob) -> responses.TriggerAnswer:
     members = {"job_id": enqueued.job_id, "status": enqueued.status}
-    return answers.TriggerAnswer.model_validate(
+    return responses.TriggerAnswer.model_validate(
         members | ({"differs": list(enqueued.differs)} if enqueued.differs else {})
     )
 
 
-def _queue(stats: QueueStats) -> answers.QueueView:
-    return answers.QueueView(
+def _queue(stats: QueueStats) -> responses.QueueView:
+    return responses.QueueView(
         queue=stats.queue,
         paused=stats.paused_at is not None,
         paused_at=stats.paused_at,

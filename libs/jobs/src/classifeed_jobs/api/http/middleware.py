@@ -22,7 +22,7 @@ from classifeed_common.http.app import require_open
 from classifeed_common.http.problems import answer_error
 from classifeed_common.rpc.call import REQUEST_ID_KEY, enter_call
 from classifeed_jobs.api.http.metrics import DURATION, REQUESTS, RESPONSES
-from classifeed_jobs.api.http.operations import SERVICE, Asked, Hosted, Operation
+from classifeed_jobs.api.http.operations import SERVICE, ApiRequest, ApiServices, Operation
 from classifeed_jobs.api.requests import checked
 
 _log = structlog.get_logger("classifeed_jobs.api")
@@ -32,7 +32,7 @@ _BODY_LIMIT_S: Final = 20.0
 _NOTHING: Final[Mapping[str, Any]] = {}
 
 
-class Door:
+class ApiMiddleware:
     """Lets requests in.
 
     Args:
@@ -41,12 +41,12 @@ class Door:
         policy: who may call which method of JobService, and so which operation.
     """
 
-    def __init__(self, hosted: Hosted, *, keys: KeyStore | None, policy: Policy) -> None:
+    def __init__(self, hosted: ApiServices, *, keys: KeyStore | None, policy: Policy) -> None:
         self._hosted = hosted
         self._keys = keys
         self._policy = policy
 
-    async def answer(self, operation: Operation, request: Request) -> Response:
+    async def response(self, operation: Operation, request: Request) -> Response:
         """Answers a request, whatever becomes of it; an error is a problem document."""
         started = time.perf_counter()
         labels = (operation.method, operation.path)
@@ -65,7 +65,7 @@ class Door:
                     by = self._admit(operation.rpc, request)
                     enter_call(operation.path, caller=by, request_id=request_id, time_left_s=None)
                     require_open(request)
-                asked = Asked(by, request.path_params, *await _content(operation, request))
+                asked = ApiRequest(by, request.path_params, *await _content(operation, request))
                 response = _written(await operation.do(self._hosted, asked))
             except Exception as error:  # noqa: BLE001 nothing may leave the door unexplained
                 response = await answer_error(request, error)
@@ -123,8 +123,8 @@ async def _read(request: Request, limit: int) -> bytes:
     return bytes(body)
 
 
-def _written(answer: BaseModel) -> Response:
-    return Response(answer.model_dump_json(exclude_unset=True), media_type="application/json")
+def _written(response: BaseModel) -> Response:
+    return Response(response.model_dump_json(exclude_unset=True), media_type="application/json")
 
 
 def _client(request: Request) -> str:

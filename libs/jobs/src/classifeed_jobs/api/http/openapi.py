@@ -42,7 +42,7 @@ def openapi_document(operations: Sequence[Operation], *, title: str, version: st
     """
     wanted: list[tuple[type[BaseModel], JsonSchemaMode]] = [(Problem, "serialization")]
     for operation in operations:
-        wanted.append((operation.answer, "serialization"))
+        wanted.append((operation.response, "serialization"))
         wanted += [(operation.body, "validation")] if operation.body is not None else []
         wanted += [(operation.query, "validation")] if operation.query is not None else []
     refs, definitions = models_json_schema(wanted, ref_template=_REF)
@@ -67,7 +67,7 @@ def openapi_document(operations: Sequence[Operation], *, title: str, version: st
 
 def _describe(operation: Operation, refs: Any, schemas: dict[str, Any], is_guarded: bool) -> dict[str, Any]:
     is_open = operation.rpc is None
-    answered = {"application/json": {"schema": refs[operation.answer, "serialization"]}}
+    answered = {"application/json": {"schema": refs[operation.response, "serialization"]}}
     responses = {"200": {"description": HTTPStatus.OK.phrase, "content": answered}}
     problem = {"application/problem+json": {"schema": refs[Problem, "serialization"]}}
     for status, words in ({403: _PROBLEMS[403]} if is_open else _problems_of(operation, is_guarded)).items():

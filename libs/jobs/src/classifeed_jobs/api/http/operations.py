@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from classifeed_jobs.admin.admin import JobAdmin
 from classifeed_jobs.api.http.responses import Info, Status
-from classifeed_jobs.api.requests import AskedFilter
+from classifeed_jobs.api.requests import FilterBody
 from classifeed_jobs.api.schedule_requests import ScheduleName
 
 DEFAULT_PAGE: Final = 50
@@ -21,7 +21,7 @@ PageSize = Annotated[int, Field(ge=1, le=MAX_PAGE, description="Entries a page."
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ApiRequest:
     """A request that was checked.
 
     Attributes:
@@ -38,7 +38,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Hosted:
+class ApiServices:
     """What the operations work with."""
 
     admin: JobAdmin
@@ -57,8 +57,8 @@ class Operation:
     method: str
     path: str
     summary: str
-    do: Callable[[Hosted, Asked], Awaitable[BaseModel]]
-    answer: type[BaseModel]
+    do: Callable[[ApiServices, ApiRequest], Awaitable[BaseModel]]
+    response: type[BaseModel]
     rpc: str | None = None
     body: type[BaseModel] | None = None
     query: type[BaseModel] | None = None
@@ -71,7 +71,7 @@ class Operation:
         return self.do.__name__
 
 
-class JobsQuery(AskedFilter):
+class JobsQuery(FilterBody):
     """Which jobs."""
 
     status: Status | None = Field(default=None, description="Only jobs that stand so.")

@@ -11,10 +11,10 @@ from starlette.routing import BaseRoute, Route
 from classifeed_common.auth import KeyStore, Policy
 from classifeed_common.db import Database
 from classifeed_jobs.admin.admin import MAX_OPEN_PER_CALLER, JobAdmin
-from classifeed_jobs.api.http.middleware import Door
+from classifeed_jobs.api.http.middleware import ApiMiddleware
 from classifeed_jobs.api.http.openapi import openapi_document
 from classifeed_jobs.api.http.operation_table import OPERATIONS
-from classifeed_jobs.api.http.operations import Asked, Hosted, Operation
+from classifeed_jobs.api.http.operations import ApiRequest, ApiServices, Operation
 from classifeed_jobs.api.http.responses import Info
 from classifeed_jobs.enqueue.store import JobStore
 
@@ -46,11 +46,11 @@ def job_routes(
         openapi_document(OPERATIONS, title="Jobs", version=info.version, is_guarded=keys is not None)
     )
 
-    async def get_document(_: Hosted, __: Asked) -> OpenApiDocument:
+    async def get_document(_: ApiServices, __: ApiRequest) -> OpenApiDocument:
         return document
 
     # Whoever may see the jobs may read how to ask for them.
     own = Operation("GET", "/openapi.json", "This document", get_document, OpenApiDocument, rpc="ListJobs")
     admin = JobAdmin(db, store, max_open_per_caller=max_open_per_caller)
-    door = Door(Hosted(admin, info), keys=keys, policy=policy)
-    return [Route(each.path, partial(door.answer, each), methods=[each.method]) for each in (*OPERATIONS, own)]
+    door = ApiMiddleware(ApiServices(admin, info), keys=keys, policy=policy)
+    return [Route(each.path, partial(door.response, each), methods=[each.method]) for each in (*OPERATIONS, own)]

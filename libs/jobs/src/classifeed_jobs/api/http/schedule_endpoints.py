@@ -2,53 +2,53 @@
 
 from __future__ import annotations
 
-from classifeed_jobs.api.http import responses as answers
-from classifeed_jobs.api.http.operations import Asked, Hosted, SchedulesQuery
+from classifeed_jobs.api.http import responses
+from classifeed_jobs.api.http.operations import ApiRequest, ApiServices, SchedulesQuery
 from classifeed_jobs.api.schedule_requests import checked_schedule_name
 from classifeed_jobs.schedule.schedules import ScheduleState
 
 
-async def list_schedules(hosted: Hosted, asked: Asked) -> answers.ScheduleList:
+async def list_schedules(hosted: ApiServices, asked: ApiRequest) -> responses.ScheduleList:
     """Lists the schedules by name."""
     query: SchedulesQuery = asked.query
     page = await hosted.admin.list_schedules(after=query.page_token or "", limit=query.page_size)
-    return answers.ScheduleList(
+    return responses.ScheduleList(
         schedules=[_schedule(state) for state in page.schedules], next_page_token=page.next_after
     )
 
 
-async def get_schedule(hosted: Hosted, asked: Asked) -> answers.ScheduleView:
+async def get_schedule(hosted: ApiServices, asked: ApiRequest) -> responses.ScheduleView:
     """Says how a schedule stands."""
     return _schedule(await hosted.admin.get_schedule(_name(asked)))
 
 
-async def put_schedule(hosted: Hosted, asked: Asked) -> answers.ScheduleView:
+async def put_schedule(hosted: ApiServices, asked: ApiRequest) -> responses.ScheduleView:
     """Makes or replaces a schedule. As long as its timing stays, no slot is skipped or run again; a pause stays too."""
     return _schedule(await hosted.admin.put_schedule(asked.body.to_schedule(_name(asked)), by=asked.by))
 
 
-async def delete_schedule(hosted: Hosted, asked: Asked) -> answers.ScheduleView:
+async def delete_schedule(hosted: ApiServices, asked: ApiRequest) -> responses.ScheduleView:
     """Removes a schedule, and answers it as it was; its jobs stay."""
     return _schedule(await hosted.admin.remove_schedule(_name(asked), by=asked.by))
 
 
-async def pause_schedule(hosted: Hosted, asked: Asked) -> answers.ScheduleView:
+async def pause_schedule(hosted: ApiServices, asked: ApiRequest) -> responses.ScheduleView:
     """Makes no jobs of a schedule until it is resumed; its slots meanwhile do not count as missed."""
     return _schedule(await hosted.admin.pause_schedule(_name(asked), by=asked.by))
 
 
-async def resume_schedule(hosted: Hosted, asked: Asked) -> answers.ScheduleView:
+async def resume_schedule(hosted: ApiServices, asked: ApiRequest) -> responses.ScheduleView:
     """Lets a paused schedule go on with its next slot from now."""
     return _schedule(await hosted.admin.resume_schedule(_name(asked), by=asked.by))
 
 
-def _name(asked: Asked) -> str:
+def _name(asked: ApiRequest) -> str:
     return checked_schedule_name(asked.path["name"])
 
 
-def _schedule(state: ScheduleState) -> answers.ScheduleView:
+def _schedule(state: ScheduleState) -> responses.ScheduleView:
     schedule = state.schedule
-    return answers.ScheduleView(
+    return responses.ScheduleView(
         name=schedule.name,
         queue=schedule.queue,
         task=schedule.task,

@@ -27,7 +27,7 @@ from classifeed.jobs.v1.job_service_pb2 import (
 )
 from classifeed_common.errors import FieldViolation, InvalidArgument, Unavailable
 from classifeed_jobs.admin.admin import JobAdmin
-from classifeed_jobs.api.requests import AskedBatch, AskedFilter, AskedJob, AskedRetry, checked, checked_job_id, refusal
+from classifeed_jobs.api.requests import BatchBody, FilterBody, JobBody, RetryBody, checked, checked_job_id, refusal
 from classifeed_jobs.api.rpc import messages
 from classifeed_jobs.api.rpc.methods import Context, Methods, caller_name
 from classifeed_jobs.api.rpc.values import time_of
@@ -51,13 +51,13 @@ class JobMethods(Methods):
 
     async def TriggerJob(self, request: TriggerJobRequest, context: Context) -> TriggerJobResponse:
         """Enqueues a job."""
-        asked = checked(AskedJob, messages.asked_of(request))
+        asked = checked(JobBody, messages.schedule_of(request))
         [enqueued] = await self._admin.trigger([asked.to_request()], by=caller_name())
         return messages.trigger_answer(enqueued)
 
     async def TriggerJobs(self, request: TriggerJobsRequest, context: Context) -> TriggerJobsResponse:
         """Enqueues jobs, all or none."""
-        batch = checked(AskedBatch, {"jobs": [messages.asked_of(job) for job in request.jobs]})
+        batch = checked(BatchBody, {"jobs": [messages.schedule_of(job) for job in request.jobs]})
         enqueued = await self._admin.trigger([job.to_request() for job in batch.jobs], by=caller_name())
         return TriggerJobsResponse(jobs=[messages.trigger_answer(each) for each in enqueued])
 
@@ -124,7 +124,7 @@ class JobMethods(Methods):
     async def RetryJobs(self, request: RetryJobsRequest, context: Context) -> RetryJobsResponse:
         """Enqueues again all failed jobs that fit."""
         since = time_of(request.failed_since, "failed_since") if request.HasField("failed_since") else None
-        asked = checked(AskedRetry, {"queue": request.queue, "task": request.task or None, "failed_since": since})
+        asked = checked(RetryBody, {"queue": request.queue, "task": request.task or None, "failed_since": since})
         retried = await self._admin.retry_failed(asked.to_filter(), since=asked.failed_since, by=caller_name())
         return RetryJobsResponse(retried=retried)
 
@@ -136,20 +136,20 @@ class JobMethods(Methods):
             Unavailable: DRAINING.
         """
         job_id = checked_job_id(request.job_id)
-        answer = ListJobEventsResponse()
+        response = ListJobEventsResponse()
         after = 0
         while True:
             events = await self._admin.list_events(job_id, after=after, limit=_EVENTS_PAGE)
-            answer.events.extend(messages.event_message(job_id, event) for event in events)
+            response.events.extend(messages.event_message(job_id, event) for event in events)
             if len(events) < _EVENTS_PAGE:
-                return answer
+                return response
             after = events[-1].event_id
 
 
 def _filter(request: ListJobsRequest) -> JobFilter:
     names = ("queue", "task", "lock_key")
     given = {name: getattr(request, name) for name in names if getattr(request, name)}
-    return checked(AskedFilter, given).to_filter()
+    return checked(FilterBody, given).to_filter()
 
 
 def _read_token(token: str) -> UUID:

@@ -12,7 +12,7 @@ from google.protobuf.struct_pb2 import Value
 from classifeed.jobs.v1 import job_pb2
 from classifeed.jobs.v1.job_service_pb2 import TriggerJobRequest, TriggerJobResponse
 from classifeed_jobs.admin.queues import QueueStats
-from classifeed_jobs.api.rpc.values import asked_run, struct_of, time_of, timestamp_of
+from classifeed_jobs.api.rpc.values import run_request, struct_of, time_of, timestamp_of
 from classifeed_jobs.model.job import EnqueuedJob, HeldLock, Job, JobEvent
 
 _OPTIONAL_TEXTS: Final = ("idempotency_key", "producer", "consumer_group")
@@ -31,9 +31,9 @@ def status_name(number: job_pb2.JobStatus) -> str | None:
     return job_pb2.JobStatus.Name(number).removeprefix("JOB_STATUS_").lower()
 
 
-def asked_of(request: TriggerJobRequest) -> dict[str, Any]:
+def schedule_of(request: TriggerJobRequest) -> dict[str, Any]:
     """Returns the values of an AskedJob; what is not set is left out."""
-    values = asked_run(request)
+    values = run_request(request)
     values |= {name: getattr(request, name) for name in _OPTIONAL_TEXTS if getattr(request, name)}
     if request.HasField("available_time"):
         values["available_at"] = time_of(request.available_time, "available_time")

@@ -6,15 +6,15 @@ from typing import Any, cast
 
 from classifeed.jobs.v1 import schedule_pb2
 from classifeed.jobs.v1.job_service_pb2 import PutScheduleRequest
-from classifeed_jobs.api.rpc.values import asked_run, struct_of, timestamp_of
+from classifeed_jobs.api.rpc.values import run_request, struct_of, timestamp_of
 from classifeed_jobs.schedule.schedules import ScheduleState
 
 _PREFIX = "MISSED_SLOTS_"
 
 
-def asked_of(request: PutScheduleRequest) -> dict[str, Any]:
+def schedule_of(request: PutScheduleRequest) -> dict[str, Any]:
     """Returns the values of an AskedSchedule; what is not set is left out."""
-    values = asked_run(request)
+    values = run_request(request)
     if (timing := request.WhichOneof("timing")) is not None:
         values[timing] = getattr(request, timing)
     if request.time_zone:

@@ -16,8 +16,8 @@ from classifeed.jobs.v1.job_service_pb2 import (
 )
 from classifeed_jobs.api.requests import checked
 from classifeed_jobs.api.rpc.methods import Context, Methods, caller_name
-from classifeed_jobs.api.rpc.schedule_messages import asked_of, schedule_message
-from classifeed_jobs.api.schedule_requests import AskedSchedule, checked_schedule_name, checked_schedule_token
+from classifeed_jobs.api.rpc.schedule_messages import schedule_message, schedule_of
+from classifeed_jobs.api.schedule_requests import ScheduleBody, checked_schedule_name, checked_schedule_token
 
 _DEFAULT_PAGE: Final = 50
 
@@ -45,7 +45,7 @@ class ScheduleMethods(Methods):
 
     async def PutSchedule(self, request: PutScheduleRequest, context: Context) -> schedule_pb2.Schedule:
         """Makes or replaces a schedule."""
-        schedule = checked(AskedSchedule, asked_of(request)).to_schedule(checked_schedule_name(request.name))
+        schedule = checked(ScheduleBody, schedule_of(request)).to_schedule(checked_schedule_name(request.name))
         return schedule_message(await self._admin.put_schedule(schedule, by=caller_name()))
 
     async def DeleteSchedule(self, request: DeleteScheduleRequest, context: Context) -> schedule_pb2.Schedule:

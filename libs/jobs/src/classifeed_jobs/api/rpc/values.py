@@ -17,7 +17,7 @@ _OPTIONAL_NUMBERS: Final = ("priority", "max_attempts", "lease_ttl_sec")
 _EXACT: Final = 2**53
 
 
-def asked_run(request: Any) -> dict[str, Any]:
+def run_request(request: Any) -> dict[str, Any]:
     """Returns the values of an AskedRun, from a request that has its fields; what is not set is left out."""
     values: dict[str, Any] = {"queue": request.queue, "task": request.task, "lock_key": request.lock_key}
     if request.partition_key:

@@ -1,0 +1,73 @@
+"""Every block of every `.sql` file is a statement that PostgreSQL takes as it stands (ADR 0003)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import psycopg
+import pytest
+from tools import assemble_sql
+
+from classifeed_common.db.queries import parse_queries
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = sorted(path for path in ROOT.glob("*/*/src/**/*.sql") if "ddl" not in f"{path.parent.name}/{path.name}")
+SERVICES = ("api", "loader", "processor", "offers", "receiver", "indexer")
+# The tables of the libraries stand in the schema of each service that uses them.
+_OWNERS = {"blobs": "api"}
+_PARAMETER = re.compile(r"%\((\w+)\)[sb]")
+# Statements that no server prepares, whoever sends them.
+_UTILITY = re.compile(r"(SET|VACUUM|LOCK|NOTIFY|LISTEN|CREATE|ALTER|DROP|COPY)\b")
+
+
+def _owner_of(path: Path) -> str:
+    top, name, *_ = path.relative_to(ROOT).parts
+    return name if top == "services" else _OWNERS.get(path.parent.name, "offers")
+
+
+def _prepared(statement: str) -> str:
+    names = list(dict.fromkeys(_PARAMETER.findall(statement)))
+    return _PARAMETER.sub(lambda found: f"${names.index(found[1]) + 1}", statement).replace("%%", "%")
+
+
+@pytest.mark.parametrize("service", SERVICES)
+async def test_every_block_is_prepared(service, migrated_database):
+    own = [path for path in FILES if _owner_of(path) == service]
+    database = await migrated_database(f"classifeed_{service}", service)
+    refused = []
+    async with database.connection() as connection:
+        for path in own:
+            for name, statement in parse_queries(str(path), path.read_text("utf-8")).items():
+                if _UTILITY.match(statement):
+                    continue
+                try:
+                    await connection.execute(f"PREPARE attempt AS {_prepared(statement)}")
+                    await connection.execute("DEALLOCATE attempt")
+                except psycopg.Error as error:
+                    refused.append(f"{path.relative_to(ROOT)} {name}: {error}")
+    assert own
+    assert not refused, "\n".join(refused)
+
+
+def test_every_file_has_an_owner():
+    assert {_owner_of(path) for path in FILES} == set(SERVICES)
+
+
+def test_assembled_statements_are_up_to_date():
+    made = dict(assemble_sql.list_files())
+    assert made
+    for path, text in made.items():
+        assert path.read_text("utf-8") == text, f"{path.name}: run python -m tools.assemble_sql"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("-- statement: a = b()\n\n-- part: b\nSELECT {c}\n", "has no part 'c'"),
+        ("-- statement: a = b()\n\n-- part: b\nSELECT 1\n\n-- part: c\nSELECT 2\n", "no statement uses c"),
+    ],
+)
+def test_wrong_parts_are_named(text, said):
+    with pytest.raises(ValueError, match=said):
+        assemble_sql.assemble("x.parts", text)
