@@ -14,6 +14,7 @@ from classifeed_common.telemetry.log_settings import ZoneName
 from classifeed_jobs.admin.admin import MAX_OPEN_PER_CALLER
 from classifeed_jobs.maintenance.retention import Retention
 from classifeed_jobs.schema.tables import QUEUE_SCHEMA
+from classifeed_jobs.worker.worker import PREFETCH_MAX
 
 
 class JobSettings(BaseSettings):
@@ -40,6 +41,12 @@ class JobSettings(BaseSettings):
     )
     dl_pipeline_modules: Annotated[tuple[str, ...], NoDecode] = Field(
         default=("classifeed_jobs.task.noop",), description="Modules with registered tasks, comma-separated."
+    )
+    dl_prefetch: float = Field(
+        default=0,
+        ge=0,
+        le=PREFETCH_MAX,
+        description="Jobs claimed ahead of a free slot while runs are short, as a multiple of the concurrency.",
     )
     dl_drain_grace_sec: float = Field(
         default=30, ge=0, le=3600, description="How long running jobs may take to end on SIGTERM, in seconds."

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from classifeed_common.errors import FailedPrecondition, NotFound
-from classifeed_jobs import AuditEntry, Fail, JobAdmin, JobContext, JobFilter, JobRequest, Progress, QueueLimits
+from classifeed_jobs import AuditEntry, Fail, JobAdmin, JobContext, JobFilter, JobRequest, QueueLimits
 from classifeed_jobs.claim.claim import Claim, Completion
 from classifeed_jobs.claim.fetch import claim_jobs
 from classifeed_jobs.claim.finish import complete_claims
@@ -240,26 +239,6 @@ async def test_pages_go_over_live_and_done_jobs_by_every_filter(operated: Operat
     }
     for name, (which, status, expected) in count.items():
         assert len((await operated.admin.list_jobs(which, status=status)).jobs) == expected, name
-
-
-async def test_watch_shows_each_change_until_the_end(operated: Operated) -> None:
-    bench = operated.bench
-    go_on = asyncio.Event()
-
-    @bench.registry.register("steps")
-    async def steps(ctx: JobContext, args: dict[str, Any]) -> AsyncIterator[Progress]:
-        yield Progress(processed=1, total=2)
-        await go_on.wait()
-
-    job_id = await bench.enqueue("steps")
-    seen = []
-    async with bench.working(heartbeat_s=0.05):
-        async for job in operated.admin.watch(job_id, period_s=0.02):
-            seen.append(job)
-            if job.progress is not None:
-                go_on.set()
-    assert seen[-1].status == "succeeded"
-    assert {"processed": 1, "total": 2} in [job.progress for job in seen]
 
 
 async def test_events_come_in_pages(operated: Operated) -> None:

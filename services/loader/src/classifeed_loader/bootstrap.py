@@ -105,6 +105,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
         heartbeat_s=settings.beat_s,
         claim_backoff_s=host.dl_claim_backoff_sec,
         drain_grace_s=settings.run_grace_s,
+        prefetch=host.dl_prefetch,
     )
 
     async def open_all() -> None:

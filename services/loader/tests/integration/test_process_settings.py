@@ -274,3 +274,19 @@ async def test_connections_are_kept_replaced_or_made_for_each_transaction(
     making = await loaders.start(**tasks, PG_USE_POOL="false")
     assert len(set(await pids(making))) == 5
     await making.stop()
+
+
+async def test_jobs_are_claimed_ahead_of_a_free_slot(loaders: Loaders, database_dsn: str) -> None:
+    assert loaders.run("migrate").returncode == 0
+    workers = json.dumps([{"queue": "etl.default", "concurrency": 1}])
+    loader = await loaders.start(WORKERS_JSON=workers, DL_PREFETCH="2")
+    await loader.succeeded(await loader.trigger())  # a short run: the next ones may be claimed ahead
+    jobs = [await loader.trigger(lock_key=f"k{number}", args={"sleep1": 2}) for number in range(2)]
+    for job_id in jobs:
+        await loader.succeeded(job_id)
+    # The second one was claimed while the first one ran, waited too long for the slot, and went back.
+    with psycopg.connect(database_dsn) as connection:
+        events = connection.execute(
+            "SELECT kind FROM loader.dl_job_events WHERE job_id = %s ORDER BY event_id", [jobs[1]]
+        ).fetchall()
+    assert [kind for (kind,) in events] == ["queued", "picked", "returned", "picked", "succeeded"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -16,7 +15,6 @@ from classifeed_common.errors import FailedPrecondition, NotFound, ResourceExhau
 from classifeed_jobs.admin.queues import QueueLimits, Queues, QueueStats
 from classifeed_jobs.enqueue.store import JobStore
 from classifeed_jobs.model.job import (
-    TERMINAL,
     EnqueuedJob,
     HeldLock,
     Job,
@@ -215,22 +213,6 @@ class JobAdmin:
             self._found(job_id, await self._store.get(tx, job_id))
             return await self._store.list_events(tx, job_id, after=after, limit=limit)
 
-    async def watch(self, job_id: UUID, *, period_s: float = 0.5) -> AsyncIterator[Job]:
-        """The job as it stands, again whenever it looks otherwise, until it has ended.
-
-        Raises:
-            NotFound: JOB_NOT_FOUND.
-        """
-        shown: Job | None = None
-        while True:
-            job = await self.get(job_id)
-            if shown is None or _looks(job) != _looks(shown):
-                shown = job
-                yield job
-            if job.status in TERMINAL:
-                return
-            await asyncio.sleep(period_s)
-
     async def queues(self, *, queue: str | None = None, window_s: float = 60.0) -> list[QueueStats]:
         """The figures of all queues, or of one; see `Queues.stats`."""
         async with self._db.transaction() as tx:
@@ -351,7 +333,3 @@ class JobAdmin:
         if state is None:
             raise NotFound("SCHEDULE_NOT_FOUND", f"there is no schedule {name!r}", metadata={"schedule": name})
         return state
-
-
-def _looks(job: Job) -> tuple[Any, ...]:
-    return job.status, job.attempt, job.claim_no, job.cancel_requested, job.progress

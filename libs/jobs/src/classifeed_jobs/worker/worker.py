@@ -41,7 +41,7 @@ from classifeed_jobs.worker.slots import ExecutionSlots
 _log = structlog.get_logger("classifeed_jobs.worker.worker")
 _tracer = trace.get_tracer("classifeed_jobs")
 _STOP_WAIT_S = 5.0
-_PREFETCH_MAX = 2.0
+PREFETCH_MAX = 2.0
 _LIMITS_STILL_S = 5.0  # a process stopped in the middle of a claim keeps a limited queue from others no longer
 
 
@@ -63,7 +63,7 @@ class Worker:
         claim_backoff_s: the longest time between two looks at an idle queue (DL_CLAIM_BACKOFF_SEC).
         drain_grace_s: how long runs may go on after stop, before they are told to stop and handed back.
         prefetch: how many jobs, as a multiple of a queue's concurrency (2 at most), are claimed ahead of a free slot
-            while its runs are short. Keys take turns there, none is kept from a slot.
+            while its runs are short (DL_PREFETCH). Partition keys have no shares of the slots then.
         worker_id: shown in the journal; must be new for each process.
     """
 
@@ -83,8 +83,8 @@ class Worker:
     ) -> None:
         if not queues or any(concurrency < 1 for concurrency in queues.values()):
             raise ValueError(f"a worker needs queues with a concurrency of 1 or more, not {dict(queues)!r}")
-        if not 0 <= prefetch <= _PREFETCH_MAX:
-            raise ValueError(f"prefetch must lie between 0 and {_PREFETCH_MAX}, not {prefetch}")
+        if not 0 <= prefetch <= PREFETCH_MAX:
+            raise ValueError(f"prefetch must lie between 0 and {PREFETCH_MAX}, not {prefetch}")
         if missing := set(hook_tasks(registry)) - set(hook_tasks(store.tasks)):
             raise ValueError(f"the job store must be given the tasks too, for the hooks of {sorted(missing)}")
         self.worker_id = worker_id or f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
