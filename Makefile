@@ -52,14 +52,16 @@ lint: setup  ## ruff, mypy, import-linter, buf, stubs up to date
 	$(BIN)/python tools/breaking.py
 	$(BIN)/python tools/genproto.py --check
 	$(BIN)/python -m tools.assemble_sql --check
+	$(BIN)/python -m tools.chart_schemas --check
 
 format: setup  ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format --quiet .
 
-stubs: setup  ## generate libs/contracts from proto/, and SQL from its parts
+stubs: setup  ## generate libs/contracts from proto/, SQL from its parts, schemas of charts
 	$(BIN)/python tools/genproto.py
 	$(BIN)/python -m tools.assemble_sql
+	$(BIN)/python -m tools.chart_schemas
 
 pictures: setup  ## play the demo and draw its terminal, and the diagram of the suite, for the README
 	$(BIN)/python -m tools.pictures --record

@@ -16,7 +16,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).resolve().parents[1]
+from tools.generated import ROOT, write_or_check
+
 _STATEMENT: Final = re.compile(r"^-- statement: (\w+) = (\w+)\(([^)]*)\)$", re.MULTILINE)
 _PART: Final = re.compile(r"^-- part: (\w+)$", re.MULTILINE)
 _HEAD_COMMENT: Final = re.compile(r"\A(?:\s*--[^\n]*\n)+")
@@ -67,14 +68,7 @@ def list_files() -> Iterator[tuple[Path, str]]:
 
 def main() -> int:
     """Write or check; returns the exit code."""
-    stale = [(path, text) for path, text in list_files() if not path.exists() or path.read_text("utf-8") != text]
-    if "--check" in sys.argv[1:]:
-        for path, _ in stale:
-            print(f"{path.relative_to(ROOT)} is not up to date: run python -m tools.assemble_sql", file=sys.stderr)
-        return 1 if stale else 0
-    for path, text in stale:
-        path.write_text(text, "utf-8")
-    return 0
+    return write_or_check(list_files(), "tools.assemble_sql")
 
 
 if __name__ == "__main__":

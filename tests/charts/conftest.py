@@ -34,10 +34,15 @@ def charts(helm: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def render(helm: Path, charts: Path) -> Callable[..., Manifests]:
-    def rendered(chart: str, *settings: str) -> Manifests:
+    def rendered(chart: str, *settings: str, release: str = "shop", values: Path | None = None) -> Manifests:
         sets = [part for setting in settings for part in ("--set", setting)]
+        files = ["--values", values] if values is not None else []
         result = subprocess.run(
-            [helm, "template", "shop", charts / chart, *sets], capture_output=True, text=True, timeout=60, check=False
+            [helm, "template", release, charts / chart, *files, *sets],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
         if result.returncode:
             raise ValueError(result.stderr)

@@ -28,6 +28,7 @@ spec:
     spec:
       restartPolicy: Never
       automountServiceAccountToken: false
+      {{- include "classifeed.scheduling" $root | nindent 6 }}
       securityContext:
         {{- include "classifeed.podSecurity" $root | nindent 8 }}
       containers:
@@ -46,6 +47,13 @@ spec:
               value: {{ $value | quote }}
             {{- end }}
             {{- include "classifeed.environment" $root | nindent 12 }}
+            {{- with ($root.Values.pod).extraEnv }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+          {{- with ($root.Values.pod).extraEnvFrom }}
+          envFrom:
+            {{- toYaml . | nindent 12 }}
+          {{- end }}
           resources:
             {{- toYaml $root.Values.migrations.resources | nindent 12 }}
           securityContext:

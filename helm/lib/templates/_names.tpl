@@ -3,11 +3,21 @@
 {{- end -}}
 
 {{- define "classifeed.fullname" -}}
-{{- if contains .Chart.Name .Release.Name -}}
-{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
-{{- else -}}
 {{- printf "%s-%s" .Release.Name .Chart.Name | trunc 50 | trimSuffix "-" -}}
 {{- end -}}
+
+{{/*
+Name of the Service of a service: takes a list of the context and the service's name. It does not depend on the release, so
+that services find each other whether each has a release of its own or all have one. Two suites in one namespace need a
+`global.servicePrefix` each.
+*/}}
+{{- define "classifeed.serviceOf" -}}
+{{- $root := index . 0 -}}
+{{- printf "%s%s" (($root.Values.global).servicePrefix | default "classifeed-") (index . 1) -}}
+{{- end -}}
+
+{{- define "classifeed.service" -}}
+{{- include "classifeed.serviceOf" (list . .Chart.Name) -}}
 {{- end -}}
 
 {{- define "classifeed.labels" -}}
@@ -40,9 +50,12 @@ CLASSIFEED_{{ include "classifeed.name" . | upper | replace "-" "_" }}_
 
 {{/* Names by which HTTP requests may come: those of the Service, and what `config.HTTP_HOSTS` adds, as an ingress's. */}}
 {{- define "classifeed.httpHosts" -}}
-{{- $name := include "classifeed.fullname" . -}}
+{{- $name := include "classifeed.service" . -}}
 {{- $inNamespace := printf "%s.%s" $name .Release.Namespace -}}
 {{- $names := list $name $inNamespace (printf "%s.svc" $inNamespace) (printf "%s.svc.cluster.local" $inNamespace) -}}
+{{- if (.Values.ingress).enabled -}}
+{{- $names = append $names .Values.ingress.host -}}
+{{- end -}}
 {{- with .Values.config.HTTP_HOSTS -}}
 {{- $names = append $names (tpl . $) -}}
 {{- end -}}

@@ -6,6 +6,10 @@ metadata:
   name: {{ include "classifeed.fullname" . }}
   labels:
     {{- include "classifeed.labels" . | nindent 4 }}
+  {{- with (.Values.serviceAccount).annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 automountServiceAccountToken: false
 ---
 apiVersion: v1
@@ -27,7 +31,7 @@ data:
 apiVersion: v1
 kind: Service
 metadata:
-  name: {{ include "classifeed.fullname" . }}
+  name: {{ include "classifeed.service" . }}
   labels:
     {{- include "classifeed.labels" . | nindent 4 }}
 spec:
@@ -55,7 +59,7 @@ spec:
   podSelector:
     matchLabels:
       {{- include "classifeed.selector" . | nindent 6 }}
-  policyTypes: ["Ingress"]
+  policyTypes: ["Ingress"{{ if (.Values.networkPolicy.egress).enabled }}, "Egress"{{ end }}]
   ingress:
     - from:
         {{- range .Values.networkPolicy.callers }}
@@ -72,6 +76,88 @@ spec:
         {{- toYaml .Values.networkPolicy.httpFrom | nindent 8 }}
       ports:
         - port: http
+  {{- with .Values.networkPolicy.egress }}
+  {{- if .enabled }}
+  egress:
+    - to:
+        - namespaceSelector: {}
+          podSelector:
+            matchLabels:
+              k8s-app: kube-dns
+      ports:
+        - {port: 53, protocol: UDP}
+        - {port: 53, protocol: TCP}
+    {{- with $.Values.peers }}
+    - to:
+        {{- range $peer, $_ := . }}
+        - podSelector:
+            matchLabels:
+              app.kubernetes.io/name: {{ $peer }}
+        {{- end }}
+      ports:
+        - port: grpc
+    {{- end }}
+    {{- with .ports }}
+    # Servers: PostgreSQL, Kafka, S3, a collector of traces.
+    - {{- with $.Values.networkPolicy.egress.to }}
+      to:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      ports:
+        {{- range . }}
+        - port: {{ . }}
+        {{- end }}
+    {{- end }}
+    {{- if .internet }}
+    # Links of sellers: the public internet alone.
+    - to:
+        - ipBlock:
+            cidr: 0.0.0.0/0
+            except: [10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.168.0.0/16]
+        - ipBlock:
+            cidr: ::/0
+            except: ["fc00::/7", "fe80::/10", "::1/128"]
+    {{- end }}
+    {{- with .extra }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- end }}
+  {{- end }}
+{{- with .Values.ingress }}
+{{- if .enabled }}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: {{ include "classifeed.fullname" $ }}
+  labels:
+    {{- include "classifeed.labels" $ | nindent 4 }}
+  {{- with .annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  {{- with .className }}
+  ingressClassName: {{ . }}
+  {{- end }}
+  {{- with .tlsSecret }}
+  tls:
+    - secretName: {{ . }}
+      hosts: [{{ $.Values.ingress.host | quote }}]
+  {{- end }}
+  rules:
+    - host: {{ required "ingress.host must name the host" .host | quote }}
+      http:
+        paths:
+          - path: {{ .path | default "/" }}
+            pathType: Prefix
+            backend:
+              service:
+                name: {{ include "classifeed.service" $ }}
+                port:
+                  name: http
+{{- end }}
+{{- end }}
 {{- if .Values.serviceMonitor.enabled }}
 ---
 apiVersion: monitoring.coreos.com/v1
@@ -80,6 +166,9 @@ metadata:
   name: {{ include "classifeed.fullname" . }}
   labels:
     {{- include "classifeed.labels" . | nindent 4 }}
+    {{- with .Values.serviceMonitor.labels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
 spec:
   selector:
     matchLabels:
@@ -96,6 +185,9 @@ metadata:
   name: {{ include "classifeed.fullname" . }}
   labels:
     {{- include "classifeed.labels" . | nindent 4 }}
+    {{- with .Values.serviceMonitor.labels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
 spec:
   selector:
     matchLabels:

@@ -36,6 +36,25 @@ capabilities:
   drop: ["ALL"]
 {{- end -}}
 
+{{/* Where pods may run, and by which secrets their images are pulled; for pods of roles and of migrations. */}}
+{{- define "classifeed.scheduling" -}}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.pod }}
+{{- range $name := list "nodeSelector" "tolerations" "affinity" }}
+{{- with index $.Values.pod $name }}
+{{ $name }}:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- with .priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{/* Pod of one role. Takes a dict: root, role (name), spec (values of the role). */}}
 {{- define "classifeed.pod" -}}
 {{- $root := .root -}}
@@ -45,6 +64,9 @@ metadata:
   labels:
     {{- include "classifeed.labels" $root | nindent 4 }}
     app.kubernetes.io/component: {{ $role }}
+    {{- with ($root.Values.pod).labels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
   annotations:
     checksum/config: {{ printf "%s%s" (toJson $root.Values.config) (include "classifeed.variables" $root) | sha256sum }}
     {{- with $root.Values.podAnnotations }}
@@ -53,6 +75,7 @@ metadata:
 spec:
   serviceAccountName: {{ include "classifeed.fullname" $root }}
   automountServiceAccountToken: false
+  {{- include "classifeed.scheduling" $root | nindent 2 }}
   terminationGracePeriodSeconds: {{ $root.Values.terminationGracePeriodSeconds }}
   securityContext:
     {{- include "classifeed.podSecurity" $root | nindent 4 }}
@@ -64,6 +87,9 @@ spec:
         matchLabels:
           {{- include "classifeed.selector" $root | nindent 10 }}
           app.kubernetes.io/component: {{ $role }}
+    {{- with ($root.Values.pod).topologySpreadConstraints }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
   containers:
     - name: {{ include "classifeed.name" $root }}
       image: {{ include "classifeed.image" $root }}
@@ -74,8 +100,14 @@ spec:
       envFrom:
         - configMapRef:
             name: {{ include "classifeed.fullname" $root }}
+        {{- with ($root.Values.pod).extraEnvFrom }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
       env:
         {{- include "classifeed.environment" $root | nindent 8 }}
+        {{- with ($root.Values.pod).extraEnv }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
       ports:
         - name: grpc
           containerPort: {{ $root.Values.ports.grpc }}
@@ -114,6 +146,9 @@ spec:
         - name: data
           mountPath: /var/lib/classifeed
         {{- end }}
+        {{- with ($root.Values.pod).extraVolumeMounts }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
   volumes:
     - name: keys
       secret:
@@ -122,4 +157,7 @@ spec:
     - name: tmp
       emptyDir:
         sizeLimit: {{ $root.Values.tmpSizeLimit }}
+    {{- with ($root.Values.pod).extraVolumes }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
 {{- end -}}

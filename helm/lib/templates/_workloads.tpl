@@ -16,7 +16,7 @@ spec:
   replicas: {{ $spec.replicas }}
   {{- end }}
   {{- if $spec.storage }}
-  serviceName: {{ include "classifeed.fullname" $root }}
+  serviceName: {{ include "classifeed.service" $root }}
   podManagementPolicy: Parallel
   {{- end }}
   selector:
