@@ -43,11 +43,12 @@ test: setup  ## every test
 test-fast: setup  ## the tests that take no more than a few seconds each
 	$(BIN)/python -m pytest $(PYTEST_WORKERS) -m "not slow and not e2e"
 
-lint: setup  ## ruff, mypy, import-linter, buf, stubs up to date
+lint: setup  ## ruff, mypy, import-linter, furniture, buf, stubs up to date
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy libs/common/src libs/domain/src libs/jobs/src libs/client/src cli/src $(wildcard services/*/src) tools
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.furniture
 	$(BIN)/buf lint
 	$(BIN)/python tools/breaking.py
 	$(BIN)/python tools/genproto.py --check

@@ -1,0 +1,81 @@
+"""What every service has alike is called alike: the rules of `tools/furniture` see what differs, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+from tools.furniture.__main__ import find, main
+from tools.furniture.areas import Module
+
+_SERVICER = "from x_pb2_grpc import OfferServiceServicer\n"
+_RPC = "services/offers/src/classifeed_offers/rpc"
+_API = "services/api/src/classifeed_api"
+
+
+def rules_broken(path: str, text: str) -> list[str]:
+    return [finding.rule for finding in find([Module.parse(path, text)])]
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "right", "wrong"),
+    [
+        (
+            "servicer", f"{_RPC}/offer_service.py",
+            f"{_SERVICER}class OfferService(OfferServiceServicer): ...",
+            f"{_SERVICER}class OfferRpc(OfferServiceServicer): ...",
+        ),
+        (
+            "client", f"{_API}/clients/offers.py",
+            "from x_pb2_grpc import OfferServiceStub\nclass OffersClient: ...",
+            "from x_pb2_grpc import OfferServiceStub\nclass Offers: ...",
+        ),
+        ("role", f"{_API}/bootstrap.py", 'SERVICE = "api"\nRole("reap", run)', 'SERVICE = "api"\nRole("reaper", run)'),
+        (
+            "role", f"{_API}/bootstrap.py",
+            'SERVICE = "api"\nRole(f"consume-{client}", run)', 'SERVICE = "api"\nRole(f"sink-{client}", run)',
+        ),
+        ("log event", f"{_API}/app/run.py", '_log.info("feed.run.made", a=1)', '_log.info("a run was made", a=1)'),
+        ("log event", f"{_API}/app/run.py", 'self._log.info("feed.made")', 'self._log.info(f"feed.{what}")'),
+        ("log event", f"{_API}/app/run.py", 'log_fault(_log, "feed.failed", e)', 'log_fault(_log, "failed", e)'),
+        ("variable", f"{_API}/app/run.py", "def f(database: Database): ...", "def f(db: Database): ..."),
+        ("variable", f"{_API}/app/run.py", "class A:\n  database: Database", "class A:\n  db: Database"),
+        ("variable", f"{_API}/bootstrap.py", 'SERVICE = "api"', '_SERVICE = "api"'),
+        (
+            "variable", f"{_API}/bootstrap.py",
+            'SERVICE = "api"\nServiceRunner(on_stop=stop)', 'SERVICE = "api"\nServiceRunner(on_stop=close)',
+        ),
+        ("variable", f"{_API}/__main__.py", "main(prepare=prepare)", "main(prepare=make_topics)"),
+        ("word", "cli/src/classifeed_cli/views/run.py", "class Request: ...", "class AskedRun: ..."),
+        ("word", "cli/src/classifeed_cli/views/run.py", "def f(request): ...", "def f(asked): ..."),
+        ("word", "cli/tests/run.py", "class A:\n  stage: str", "class A:\n  fate: str"),
+        ("word", "tests/run.py", "def f(self): self._outcome = 1", "def f(self): self._fate = 1"),
+    ],
+)  # fmt: skip
+def test_a_rule_finds_what_breaks_it(rule: str, path: str, right: str, wrong: str) -> None:
+    assert rules_broken(path, right) == []
+    assert rules_broken(path, wrong) == [rule]
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "text"),
+    [
+        (
+            "servicer",
+            f"{_RPC}/offers.py",
+            f"{_SERVICER}class OfferService(OfferServiceServicer): ...",
+        ),
+        ("client", f"{_API}/rpc/methods.py", "from x_pb2_grpc import OfferServiceStub"),
+        ("client", f"{_API}/clients/loads.py", "from x_pb2_grpc import OfferServiceStub\nclass OffersClient: ..."),
+        ("word", "cli/src/classifeed_cli/views/lanes.py", ""),
+    ],
+)
+def test_the_place_of_a_module_counts(rule: str, path: str, text: str) -> None:
+    assert rules_broken(path, text) == [rule]
+
+
+def test_names_of_tests_and_stored_names_may_have_any_word() -> None:
+    assert not rules_broken("cli/tests/test_run.py", "def test_a_caller_is_told(): ...")
+    assert not rules_broken(f"{_API}/store/feeds.py", "class Row:\n  sealed_credentials: bytes")
+
+
+def test_every_area_keeps_the_rules_that_it_has_reached(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0, capsys.readouterr().out

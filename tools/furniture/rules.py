@@ -1,0 +1,156 @@
+"""The rules: one function each, from a module to its findings."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from tools.furniture.areas import ROOT, Finding, Module
+
+SERVICES: Final = frozenset(path.name for path in (ROOT / "services").iterdir() if path.is_dir())
+# A role is a verb; a service that has two of a kind says which: `publish-feeds`, `consume-<client>`.
+ROLES: Final = frozenset(
+    {"serve", "work", "reap", "schedule", "relay", "publish", "sweep", "deliver"}
+    | {"consume", "verify", "watch", "trim", "expire"}
+)
+_EVENT: Final = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)+")
+_LEVELS: Final = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
+_CASE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def check_servicers(module: Module) -> Iterator[Finding]:
+    """Yield servicers not called as their proto service, or not in a module (or package) of that name in `rpc`."""
+    stubs = _imports(module, "Servicer")
+    for node in ast.walk(module.tree):
+        if not module.inner or not isinstance(node, ast.ClassDef):
+            continue
+        for base in stubs & {name.id for name in node.bases if isinstance(name, ast.Name)}:
+            service = base.removesuffix("Servicer")
+            home = _snake(service)
+            if node.name != service or "rpc" not in module.inner or home not in module.inner:
+                yield Finding("servicer", module, node.lineno, f"class {service} in rpc/{home}.py or rpc/{home}/")
+
+
+def check_clients(module: Module) -> Iterator[Finding]:
+    """Yield stubs of another service that are not in `clients/<service>.py`, behind a class `<Service>Client`."""
+    if not (module.inner and module.area.startswith("services/")):
+        return
+    stubs = _imports(module, "Stub")
+    if not stubs:
+        return
+    home = module.inner[1] if module.inner[0] == "clients" and len(module.inner) > 1 else ""
+    if home not in SERVICES:
+        yield Finding("client", module, 1, f"{', '.join(sorted(stubs))} only in clients/<service>.py")
+        return
+    classes = {node.name for node in module.tree.body if isinstance(node, ast.ClassDef)}
+    if len(module.inner) == 2 and f"{home.title()}Client" not in classes:
+        yield Finding("client", module, 1, f"class {home.title()}Client")
+
+
+def check_roles(module: Module) -> Iterator[Finding]:
+    """Yield roles that are not called by a verb of the one set."""
+    for call in _calls(module):
+        if not (isinstance(call.func, ast.Name) and call.func.id == "Role" and call.args and module.inner):
+            continue
+        name, known = call.args[0], ", ".join(sorted(ROLES))
+        parts = name.values if isinstance(name, ast.JoinedStr) else [name]
+        first = parts[0].value if isinstance(parts[0], ast.Constant) else ""
+        if str(first).split("-")[0] not in ROLES:
+            yield Finding("role", module, call.lineno, f"one of {known}, or one of them and -<which>")
+
+
+def check_events(module: Module) -> Iterator[Finding]:
+    """Yield log events that are no dotted constant, `area.thing.happened`."""
+    for call in _calls(module):
+        event = _event_of(call)
+        if event is None or not module.inner:
+            continue
+        text = event.value if isinstance(event, ast.Constant) else None
+        if not (isinstance(text, str) and _EVENT.fullmatch(text)):
+            yield Finding("log event", module, call.lineno, 'a constant, "area.thing.happened", and details by keyword')
+
+
+def check_variables(module: Module) -> Iterator[Finding]:
+    """Yield where a database, or what every bootstrap has, is called otherwise."""
+    if not module.inner:
+        return
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.arg) and isinstance(node.annotation, ast.Name):
+            kind, name = node.annotation.id, node.arg
+            if kind == "Database" and name != "database":
+                yield Finding("variable", module, node.lineno, f"database: Database, not {name}")
+        elif isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "Database":
+            if ast.unparse(node.target) not in {"database", "self.database", "self._database"}:
+                yield Finding("variable", module, node.lineno, f"database: Database, not {ast.unparse(node.target)}")
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            names = {target.id for target in node.targets if isinstance(target, ast.Name)}
+            if ast.unparse(node.value.func) == "database_of" and names != {"database"}:
+                yield Finding("variable", module, node.lineno, "database = database_of(settings)")
+    if module.area.startswith("services/") and module.inner == ("bootstrap",):
+        yield from _check_bootstrap(module)
+    if module.area.startswith("services/") and module.inner == ("__main__",):
+        for call in _calls(module):
+            for keyword in call.keywords:
+                if keyword.arg == "prepare" and ast.unparse(keyword.value) != "prepare":
+                    yield Finding("variable", module, call.lineno, "prepare=prepare")
+
+
+def _check_bootstrap(module: Module) -> Iterator[Finding]:
+    assigned = {target.id for node in module.tree.body if isinstance(node, ast.Assign) for target in _names(node)}
+    if "SERVICE" not in assigned:
+        yield Finding("variable", module, 1, 'SERVICE = "<name>"')
+    for node in module.tree.body:
+        if (
+            isinstance(node, ast.FunctionDef)
+            and node.name == "build"
+            and [a.arg for a in node.args.args] != ["settings"]
+        ):
+            yield Finding("variable", module, node.lineno, "build(settings)")
+    for call in _calls(module):
+        for keyword in call.keywords:
+            wanted = {"on_start": "start", "on_stop": "stop"}.get(keyword.arg or "")
+            if wanted and isinstance(keyword.value, ast.Name) and keyword.value.id != wanted:
+                yield Finding("variable", module, call.lineno, f"{keyword.arg}={wanted}")
+
+
+def _names(node: ast.Assign) -> list[ast.Name]:
+    return [target for target in node.targets if isinstance(target, ast.Name)]
+
+
+def _imports(module: Module, suffix: str) -> set[str]:
+    """Return the names with this suffix that a module imports from stubs of gRPC."""
+    return {
+        name.asname or name.name
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("_pb2_grpc")
+        for name in node.names
+        if name.name.endswith(suffix)
+    }
+
+
+def _calls(module: Module) -> Iterator[ast.Call]:
+    return (node for node in ast.walk(module.tree) if isinstance(node, ast.Call))
+
+
+def _event_of(call: ast.Call) -> ast.expr | None:
+    """Return the event of a call that logs; None: it does not."""
+    if isinstance(call.func, ast.Name) and call.func.id == "log_fault":
+        return call.args[1] if len(call.args) > 1 else None
+    if not (isinstance(call.func, ast.Attribute) and call.func.attr in _LEVELS and call.args):
+        return None
+    return call.args[0] if ast.unparse(call.func.value).split(".")[-1].strip("_") in {"log", "logger"} else None
+
+
+def _snake(name: str) -> str:
+    return _CASE.sub("_", name).lower()
+
+
+RULES: Final[Mapping[str, Callable[[Module], Iterator[Finding]]]] = {
+    "servicer": check_servicers,
+    "client": check_clients,
+    "role": check_roles,
+    "log event": check_events,
+    "variable": check_variables,
+}

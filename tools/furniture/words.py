@@ -1,0 +1,64 @@
+"""Words that no identifier has: coined ones, for which the field has a term (docs/reference/glossary.md)."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from tools.furniture.areas import Finding, Module
+
+# What is written instead, by the words that are not.
+_INSTEAD: Final[Mapping[str, str]] = {
+    "asked answer answers answered hosted": "request, response, services",
+    "door doors face faces house": "package, layer, entry point, API",
+    "ending endings": "completion, outcome",
+    "freed": "promoted, requeued, released",
+    "parked": "blocked, blocked_by",
+    "lane lanes turn turns": "partition, round-robin cursor, rank",
+    "floor floors looked walk walks": "scan cursor, poll, full scan, scan",
+    "pace breath patience": "duty cycle, yield interval, maximum wait",
+    "hungry odd told said": "has_backlog, needs_full_claim, reported, message",
+    "waker wakeup wakeups": "notifier, listener",
+    "fate fates station stations": "outcome, stage",
+    "seal sealed sealer sealing": "encrypted credentials; finalized batch",
+    "bury buried ringing": "send to dead letters, notifying",
+    "ticket tickets": "service token",
+    "remedy cure": "fix",
+}
+BANNED: Final[Mapping[str, str]] = {word: term for words, term in _INSTEAD.items() for word in words.split()}
+# Names that are stored or sent as they are, or that a library gives.
+KEPT: Final = frozenset({"sealed_credentials"})
+_SPLIT: Final = re.compile(r"_|\.|(?<=[a-z0-9])(?=[A-Z])")
+
+
+def check_words(module: Module) -> Iterator[Finding]:
+    """Yield names of modules, functions, classes, arguments and attributes that have such a word.
+
+    Names of tests are sentences and may have any; local variables are left to the reader.
+    """
+    named = [(1, part) for part in module.path.with_suffix("").parts]
+    for line, name in [*named, *_names(module.tree)]:
+        for word in _SPLIT.split(name):
+            if word.lower() in BANNED and name not in KEPT:
+                yield Finding("word", module, line, f"{name}: instead of {word.lower()}: {BANNED[word.lower()]}")
+
+
+def _names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("test_"):
+            yield node.lineno, node.name
+        elif isinstance(node, ast.ClassDef):
+            yield node.lineno, node.name
+            for field in node.body:
+                if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                    yield field.lineno, field.target.id
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _is_self(node.value):
+            yield node.lineno, node.attr
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
