@@ -137,7 +137,7 @@ async def test_what_was_just_started_is_waited_for(process: dict[str, Any]) -> N
 
 
 async def test_a_role_that_is_blocked_is_a_problem_of_a_service_that_serves(process: dict[str, Any]) -> None:
-    told = {"missing": {}, "blocked": {"results": {"p[3]": "the record fails"}}, "since": {"results: p[3]": LONG_AGO}}
+    told = {"missing": {}, "blocked": {"consume": {"p[3]": "the record fails"}}, "since": {"consume: p[3]": LONG_AGO}}
     async with server(GREETINGS["kafka"]) as kafka, server(ready(200, told)) as service:
         status = await description.describe_status(document_of(process, kafka=kafka, service=service))
     assert (status["ready"], status["healthy"]) == (True, False)

@@ -65,7 +65,7 @@ async def test_changes_reach_the_loader_and_so_do_removals(
 async def test_loader_that_lost_what_it_knew_is_told_again(
     start_api: Callable[..., Awaitable[Any]], eventually: Eventually, db: Database, verifies: bool
 ) -> None:
-    roles = {"serve", "feeds", "uploads"} | ({"verify"} if verifies else set())
+    roles = {"serve", "publish-feeds", "publish-uploads"} | ({"verify-feeds"} if verifies else set())
     api = await start_api(roles=roles, verify_interval_s=0.2)
     for namespace in ("a", "b", "c", "d"):
         await create(api, namespace)

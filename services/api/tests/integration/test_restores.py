@@ -118,7 +118,7 @@ class Suite:
         return (await self.stub.GetFeed(feed_service_pb2.GetFeedRequest(name=name_of(namespace)))).status
 
     def named(self) -> str:
-        return " ".join(self.api.runner.blocked.get("verify", {}).values())
+        return " ".join(self.api.runner.blocked.get("verify-feeds", {}).values())
 
     async def until(self, condition: Callable[[], Awaitable[object]]) -> float:
         """Return the seconds until a condition holds; calls that a restored database cuts off are made again."""

@@ -124,11 +124,11 @@ def build(settings: LoaderSettings) -> ServiceRunner:
         SERVICE,
         version_of(SERVICE),
         roles=[
-            Role("schedule", scheduler.run, scheduler.backlog),
+            Role("schedule-fetches", scheduler.run, scheduler.backlog),
             Role("work", worker.run, worker.backlog),
             Role("reap", reaper.run),
             Role("sweep", BlobSweeper(database, blobs).run),
-            Role("cron", JobScheduler(database, hosted_jobs, own=[clean_up.schedule]).run),
+            Role("schedule", JobScheduler(database, hosted_jobs, own=[clean_up.schedule]).run),
         ],
         servicers=[
             Servicer.of(

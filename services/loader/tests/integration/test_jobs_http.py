@@ -151,7 +151,8 @@ async def test_serve_and_work_alone_do_one_of_the_two(start, tmp_path: Path) -> 
     assert (await serving.ended(job_id))["status"] == "succeeded"
     other = await serving.trigger(lock_key="other")
     assert (await working.http.get("/api/v1/jobs")).status_code == 404
-    assert (await working.http.get("/health")).json()["roles"] == ["cron", "reap", "schedule", "sweep", "work"]
+    roles = (await working.http.get("/health")).json()["roles"]
+    assert roles == ["reap", "schedule", "schedule-fetches", "sweep", "work"]
     queues = {each["queue"]: each["workers"] for each in (await serving.http.get("/api/v1/queues")).json()["queues"]}
     assert queues == {"etl.default": 0, "load.cbr": 1, "loader.clean-up": 1}
     assert (await serving.http.get(f"/api/v1/jobs/{other}/status")).json()["status"] == "queued"

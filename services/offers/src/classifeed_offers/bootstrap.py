@@ -133,11 +133,11 @@ def build(settings: OffersSettings) -> ServiceRunner:
         SERVICE,
         version_of(SERVICE),
         roles=[
-            Role("requests", consumer.run, consumer.backlog, consumer.blocked),
+            Role("consume", consumer.run, consumer.backlog, consumer.blocked),
             Role("relay", relay.run, unsent),
-            Role("sweep", worker.run, worker.backlog),
-            Role("reaper", reaper.run, reaper.backlog),
-            Role("cron", Scheduler(db, jobs, own=[clean_up.schedule]).run),
+            Role("work", worker.run, worker.backlog),
+            Role("reap", reaper.run, reaper.backlog),
+            Role("schedule", Scheduler(db, jobs, own=[clean_up.schedule]).run),
             Role("publish", publish, unpublished, blocked=publication.blocked),
         ],
         servicers=[

@@ -128,8 +128,8 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
             Role("work", worker.run, open_tasks),
             Role("reap", reaper.run),
             Role("sweep", BlobSweeper(database, blobs).run),
-            Role("cron", Scheduler(database, jobs, own=[clean_up.schedule]).run),
-            Role("results", consumer.run, consumer.backlog, consumer.blocked),
+            Role("schedule", Scheduler(database, jobs, own=[clean_up.schedule]).run),
+            Role("consume", consumer.run, consumer.backlog, consumer.blocked),
             Role("watch", waiting.run, blocked=waiting.blocked),
         ],
         servicers=[

@@ -44,7 +44,7 @@ def build(settings: SearcherSettings) -> ServiceRunner:
             repair_interval_s=settings.repair_interval_s,
         )
         keepers.append(keeper)
-        roles.append(Role(f"sink-{client}", keeper.run, keeper.backlog, blocked=keeper.blocked))
+        roles.append(Role(f"consume-{client}", keeper.run, keeper.backlog, blocked=keeper.blocked))
         roles.append(Role(f"verify-{client}", verifier.run, verifier.backlog, blocked=verifier.blocked))
 
     async def stop() -> None:
