@@ -32,7 +32,7 @@ _FLAWS = {
 
 
 def offer_ids(count: int, *, prefix: str = "G") -> Iterator[str]:
-    """Yields the external ids of a feed of `count` offers, in its order."""
+    """Yield the external ids of a feed of `count` offers, in its order."""
     return (f"{prefix}-{number:07d}" for number in range(count))
 
 
@@ -46,7 +46,7 @@ def write_feed(
     skip: frozenset[str] = frozenset(),
     flawed: bool = False,
 ) -> Path:
-    """Writes a YML feed of `count` offers, about 1 KB each, and returns its path.
+    """Write a YML feed of `count` offers, about 1 KB each, and return its path.
 
     Args:
         path: the file to write.

@@ -11,14 +11,14 @@ _REQUIRED = frozenset(filter(None, os.environ.get("CLASSIFEED_REQUIRE", "").spli
 
 
 def lacking(what: str, reason: str) -> None:
-    """Ends the test: it is skipped, or fails where `what` is required."""
+    """End the test: it is skipped, or fails where `what` is required."""
     if what in _REQUIRED:
         pytest.fail(f"CLASSIFEED_REQUIRE names {what}, but {reason}", pytrace=False)
     pytest.skip(f"{what}: {reason}")
 
 
 def shared_data() -> Path:
-    """Returns the folder of the shared feeds."""
+    """Return the folder of the shared feeds."""
     folder = Path(os.environ.get("CLASSIFEED_SHARED_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
     if not folder.is_dir():
         lacking("shared", "the folder of real feeds is not there; name it by CLASSIFEED_SHARED_DATA")
@@ -26,7 +26,7 @@ def shared_data() -> Path:
 
 
 def go_tool(name: str) -> Path:
-    """Returns a program written in Go."""
+    """Return a program written in Go."""
     from tools.gotools import find_tool
 
     found = find_tool(name)

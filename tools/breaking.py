@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def git(*arguments: str) -> bytes | None:
-    """Returns what git prints, or None when it refuses (not a repository, no such commit)."""
+    """Return what git prints, or None when it refuses (not a repository, no such commit)."""
     try:
         done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=False)
     except FileNotFoundError:
@@ -29,7 +29,7 @@ def git(*arguments: str) -> bytes | None:
 
 
 def find_base() -> str | None:
-    """Returns the commit to compare with, or None."""
+    """Return the commit to compare with, or None."""
     head = git("rev-parse", "--verify", "--quiet", "HEAD")
     if head is None:
         return None
@@ -42,7 +42,7 @@ def find_base() -> str | None:
 
 
 def main() -> int:
-    """Runs the command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="Compares proto/ with an earlier commit by `buf breaking`.")
     parser.add_argument("--against", metavar="COMMIT", help="commit to compare with")
     asked = parser.parse_args().against

@@ -33,7 +33,7 @@ _COMMON: Final = frozenset({"data", "address", "as_json", "help"})
 
 
 def render() -> str:
-    """Returns the page as Markdown."""
+    """Return the page as Markdown."""
     root: Any = typer.main.get_command(build_app())
     parts = [_HEAD]
     parts += [_command(words, command, context) for words, command, context in _commands(root)]

@@ -59,7 +59,7 @@ _NAMES = {
 
 
 def render() -> str:
-    """Returns the page as Markdown."""
+    """Return the page as Markdown."""
     parts = [_HEAD]
     for fault in FAULTS.values():
         parts.append(
@@ -86,7 +86,7 @@ def _say(text: str) -> str:
 
 
 def _escape(text: str) -> str:
-    """Returns a text of which Markdown shows every character as it is."""
+    """Return a text of which Markdown shows every character as it is."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

@@ -114,7 +114,7 @@ _TAG = re.compile(r"<[a-z_]+>|http://\S+")
 
 
 def render_index() -> str:
-    """Returns the page that lists the formats."""
+    """Return the page that lists the formats."""
     lines = [_INDEX]
     lines += [
         f"\n- [{each.title}]({_page_of(each)}), `{each.name}`: {_quote(each.recognised_by)}.\n  {each.description}"
@@ -130,7 +130,7 @@ def render_index() -> str:
 
 
 def render_native() -> str:
-    """Returns the page of our own format."""
+    """Return the page of our own format."""
     schema = NATIVE.read_file(NATIVE.schema)
     return _NATIVE.format(
         description=NATIVE.description,
@@ -142,7 +142,7 @@ def render_native() -> str:
 
 
 def render_yml() -> str:
-    """Returns the page of YML."""
+    """Return the page of YML."""
     return _YML.format(
         description=YML.description,
         recognised_by=_quote(YML.recognised_by),
@@ -152,7 +152,7 @@ def render_yml() -> str:
 
 
 def render_google() -> str:
-    """Returns the page of product data."""
+    """Return the page of product data."""
     return _GOOGLE.format(
         description=GOOGLE_RSS.description,
         rss=_quote(GOOGLE_RSS.recognised_by),
@@ -185,7 +185,7 @@ def _quote(text: str) -> str:
 
 
 def _render_tags(table: TagTable) -> str:
-    """Returns what is read from which elements, those without a namespace standing for the others."""
+    """Return what is read from which elements, those without a namespace standing for the others."""
     pictures = dict.fromkeys(sorted(table.picture), "pictures")
     meanings: defaultdict[str, list[str]] = defaultdict(list)
     for name, meaning in {**table.single, **pictures, **table.special_meanings}.items():

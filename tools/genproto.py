@@ -29,19 +29,19 @@ COMMON_PROTOS = Path(str(distribution("googleapis-common-protos").locate_file(""
 
 
 def list_protos() -> list[str]:
-    """Returns our protos and the vendored one, relative to proto/, in a stable order."""
+    """Return our protos and the vendored one, relative to proto/, in a stable order."""
     return sorted(path.relative_to(PROTO).as_posix() for name in PACKAGES for path in (PROTO / name).rglob("*.proto"))
 
 
 def run_protoc(arguments: Iterable[str]) -> None:
-    """Runs protoc; a fault of a proto is printed by protoc and ends the program."""
+    """Run protoc; a fault of a proto is printed by protoc and ends the program."""
     command = [sys.executable, "-m", "grpc_tools.protoc", f"--proto_path={PROTO}", f"--proto_path={COMMON_PROTOS}"]
     if subprocess.run([*command, *arguments], check=False).returncode != 0:
         sys.exit("genproto: protoc refused the protos in proto/; see its message above")
 
 
 def generate(target: Path) -> None:
-    """Writes every stub below `target`/src and every vendored proto below `target`/proto."""
+    """Write every stub below `target`/src and every vendored proto below `target`/proto."""
     protos = list_protos()
     stubs = target / "src"
     stubs.mkdir()
@@ -84,18 +84,18 @@ def render_comments(files: Iterable[FileDescriptorProto]) -> str:
 
 
 def module_path(proto: str) -> str:
-    """Returns `classifeed/feeds/v1/task_pb2` for `classifeed/feeds/v1/task.proto`."""
+    """Return `classifeed/feeds/v1/task_pb2` for `classifeed/feeds/v1/task.proto`."""
     return proto.removesuffix(".proto") + "_pb2"
 
 
 def list_types(file: FileDescriptorProto) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yields `.package.Message` → (module, class) for the top-level messages of a file."""
+    """Yield `.package.Message` → (module, class) for the top-level messages of a file."""
     for message in file.message_type:
         yield f".{file.package}.{message.name}", (module_path(file.name).replace("/", "."), message.name)
 
 
 def render_grpc_types(file: FileDescriptorProto, types: dict[str, tuple[str, str]]) -> str:
-    """Returns the `.pyi` of a file's stubs (for grpc.aio channels) and servicers."""
+    """Return the `.pyi` of a file's stubs (for grpc.aio channels) and servicers."""
     methods = [method for service in file.service for method in service.method]
     imported = {types[name][0] for method in methods for name in (method.input_type, method.output_type)}
 
@@ -131,27 +131,27 @@ def render_grpc_types(file: FileDescriptorProto, types: dict[str, tuple[str, str
 
 
 def stub_type(method: MethodDescriptorProto, name_of: object) -> str:
-    """Returns the type of a stub's method by its two kinds of streaming."""
+    """Return the type of a stub's method by its two kinds of streaming."""
     assert callable(name_of)
     sides = ("Stream" if method.client_streaming else "Unary") + ("Stream" if method.server_streaming else "Unary")
     return f"grpc.aio.{sides}MultiCallable[{name_of(method.input_type)}, {name_of(method.output_type)}]"
 
 
 def list_made(stubs: Path, protos: Path) -> dict[str, Path]:
-    """Returns every file that is made from proto/, by the name that a person sees."""
+    """Return every file that is made from proto/, by the name that a person sees."""
     made = {f"libs/contracts/src/{path.relative_to(stubs).as_posix()}": path for path in list_files(stubs, PACKAGES)}
     copied = {f"proto/{path.relative_to(protos).as_posix()}": path for path in list_files(protos, ("google",))}
     return made | copied
 
 
 def list_files(root: Path, folders: Iterable[str]) -> Iterator[Path]:
-    """Yields the files below some folders of `root`."""
+    """Yield the files below some folders of `root`."""
     for folder in folders:
         yield from (path for path in (root / folder).rglob("*") if path.is_file() and path.suffix != ".pyc")
 
 
 def compare() -> Iterator[tuple[str, str, Path | None]]:
-    """Yields (what is wrong, name, fresh file or None where it should not be) while the fresh files exist."""
+    """Yield (what is wrong, name, fresh file or None where it should not be) while the fresh files exist."""
     with tempfile.TemporaryDirectory() as scratch:
         generate(Path(scratch))
         fresh, kept = list_made(Path(scratch) / "src", Path(scratch) / "proto"), list_made(OUT, PROTO)
@@ -165,7 +165,7 @@ def compare() -> Iterator[tuple[str, str, Path | None]]:
 
 
 def replace_made() -> None:
-    """Swaps in what differs, file by file, so that whatever runs meanwhile sees whole files."""
+    """Swap in what differs, file by file, so that whatever runs meanwhile sees whole files."""
     for _, name, fresh in compare():
         target = ROOT / name
         if fresh is None:
@@ -178,7 +178,7 @@ def replace_made() -> None:
 
 
 def check_made() -> int:
-    """Prints each difference between what is committed and what proto/ says, and returns the exit code."""
+    """Print each difference between what is committed and what proto/ says, and return the exit code."""
     faults = [f"{name}: {fault}" for fault, name, _ in compare()]
     if not faults:
         return 0
@@ -188,7 +188,7 @@ def check_made() -> int:
 
 
 def main() -> int:
-    """Runs the command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="Generates the stubs of libs/contracts from proto/.")
     parser.add_argument("--check", action="store_true", help="compare instead of writing; exit code 1 on a difference")
     if parser.parse_args().check:

@@ -19,7 +19,7 @@ _BIN = Path(__file__).resolve().parent.parent / ".venv" / "gobin"
 
 
 def find_tool(name: str) -> Path | None:
-    """Returns the program, built if need be; None on a machine without Go that has it nowhere.
+    """Return the program, built if need be; None on a machine without Go that has it nowhere.
 
     Raises:
         subprocess.CalledProcessError: Go is there and the build failed.

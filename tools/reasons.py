@@ -32,13 +32,13 @@ class Raised:
 
 
 def sources(root: Path = ROOT) -> list[Path]:
-    """Returns the modules of services, libraries and command line, without generated ones."""
+    """Return the modules of services, libraries and command line, without generated ones."""
     folders = [*root.glob("services/*/src"), *root.glob("libs/*/src"), root / "cli" / "src"]
     return sorted(path for folder in folders for path in folder.rglob("*.py") if "contracts" not in path.parts)
 
 
 def collect(paths: Iterable[Path], root: Path = ROOT) -> list[Raised]:
-    """Returns every error that is made in the modules, once for each reason that it may have."""
+    """Return every error that is made in the modules, once for each reason that it may have."""
     modules = [_Module(path, root) for path in paths]
     constants: dict[str, set[str]] = {}
     for module in modules:
@@ -85,7 +85,7 @@ class _Module:
         constants: Mapping[str, set[str]],
         seen: frozenset[tuple[str, str]],
     ) -> set[str]:
-        """Returns every text that an expression may have; none when that cannot be told."""
+        """Return every text that an expression may have; none when that cannot be told."""
         match node:
             case ast.Constant(value=str(value)):
                 return {value}

@@ -28,14 +28,14 @@ class SchemaRow(NamedTuple):
 
 
 def read_schema(content: bytes) -> list[SchemaRow]:
-    """Returns a row for each element and attribute that the schema's first element can hold, in the schema's order."""
+    """Return a row for each element and attribute that the schema's first element can hold, in the schema's order."""
     schema = etree.fromstring(content)
     root = schema.find(f"{_XS}element")
     return [] if root is None else list(_element(schema, root, ""))
 
 
 def render_table(rows: list[SchemaRow]) -> str:
-    """Returns the rows as a Markdown table."""
+    """Return the rows as a Markdown table."""
     lines = ["| where | how often | what | what for |", "| --- | --- | --- | --- |"]
     lines += [f"| `{row.path}` | {row.occurs} | {row.kind} | {row.words} |" for row in rows]
     return "\n".join(lines) + "\n"
@@ -64,7 +64,7 @@ def _element(schema: etree._Element, element: etree._Element, parent: str) -> It
 
 
 def _owner(node: etree._Element) -> etree._Element | None:
-    """Returns the nearest type around a declaration."""
+    """Return the nearest type around a declaration."""
     return next(node.iterancestors(f"{_XS}complexType"), None)
 
 

@@ -33,7 +33,7 @@ def measure_reading(file: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def show_reading(file: Path, rows: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
-    """Prints the table of one file and returns its figures."""
+    """Print the table of one file and return its figures."""
     megabytes = file.stat().st_size / 1e6
     print(f"\nReading {file.name}: {megabytes:.0f} MB, {rows['ours'][0]['offers']} offers, {_REPEATS} repeats")
     print(f"{'side':<6} {'MB/s':>7} {'offers/s':>9} {'min–max':>15} {'CPU µs/offer':>13} {'RSS MB':>7}")
@@ -53,7 +53,7 @@ def show_reading(file: Path, rows: dict[str, list[dict[str, Any]]]) -> dict[str,
 
 
 def show_load(name: str, load: Load) -> dict[str, Any]:
-    """Prints a line of the whole way and returns its figures."""
+    """Print a line of the whole way and return its figures."""
     cpu = "  ".join(f"{service} {value:.0f}" for service, value in load.cpu_us.items())
     memory = "  ".join(f"{service} {value:.0f}" for service, value in load.rss_mb.items())
     drained = load.drained_s / load.task_s

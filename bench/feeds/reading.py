@@ -25,7 +25,7 @@ from classifeed_processor.feed.source.source import open_source
 
 
 def read_ours(path: Path) -> int:
-    """Counts the records that our reader makes, each batch serialised as it goes to Kafka."""
+    """Count the records that our reader makes, each batch serialised as it goes to Kafka."""
     offers = 0
     with tempfile.TemporaryDirectory() as spool:
         scan = scan_feed(open_source(path, Limits()), Path(spool))
@@ -36,7 +36,7 @@ def read_ours(path: Path) -> int:
 
 
 def read_lxml(path: Path, *, validate: bool = True) -> int:
-    """Counts the offers with lxml, each validated by itself."""
+    """Count the offers with lxml, each validated by itself."""
     definition = files("classifeed_processor.feed.formats.yml") / "yml-offer.xsd"
     schema = etree.XMLSchema(etree.fromstring(definition.read_bytes()))
     offers = 0
@@ -51,7 +51,7 @@ def read_lxml(path: Path, *, validate: bool = True) -> int:
 
 
 def peak_mb(pid: int | str) -> float:
-    """Returns the most memory that a process has had, in MB. Not ru_maxrss, which begins with what its parent had."""
+    """Return the most memory that a process has had, in MB. Not ru_maxrss, which begins with what its parent had."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1024

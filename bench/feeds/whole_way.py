@@ -32,7 +32,7 @@ class Load:
 
 
 def measure_load(suite: Suite, file: Path, seller: str, expect: str) -> Load:
-    """Loads a file and returns what it cost; `expect` names the count that must hold all offers."""
+    """Load a file and return what it cost; `expect` names the count that must hold all offers."""
     before = _cpu(suite)
     started = time.perf_counter()
     answer = suite.upload(file, seller, timeout_s=3000)

@@ -41,14 +41,14 @@ class Bench:
         self._revisions = [100] * 100  # high, so that no change moves a price by the factor of the guard
 
     def add(self) -> None:
-        """Makes the feed and waits for its first load."""
+        """Make the feed and wait for its first load."""
         answer = self._suite.run("feed", "add", self._publish(), "--seller", "fresh", "--every", "1d")
         if answer.exit_code:
             raise RuntimeError(answer.document)
         self._suite.settle()
 
     def change(self, share: int) -> float:
-        """Changes the first `share` of each hundred offers; returns the seconds until all changes are found."""
+        """Change the first `share` of each hundred offers; return the seconds until all changes are found."""
         newest = max(self._revisions) + 1
         self._revisions[:share] = [newest] * share
         self._publish()

@@ -47,7 +47,7 @@ class Bench:
         self._databases: list[str] = []
 
     def database(self) -> str:
-        """A new database's DSN; the one before it is dropped."""
+        """Make a new database and return its DSN; drop the one before."""
         with psycopg.connect(self.server.dsn, autocommit=True) as connection:
             for name in self._databases:
                 connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
@@ -101,7 +101,7 @@ class Bench:
                 )
 
     def enqueue(self) -> None:
-        """What telling the workers costs producers."""
+        """Measure what waking the workers costs producers."""
         rates = asyncio.run(own.measure_enqueue(self.database(), _REPEATS))
         self.report.ratio("enqueue told by waker / not told", rates["waker"], rates["nobody"], 0.8)
         self.report.ratio("enqueue told by trigger / not told", rates["trigger"], rates["nobody"], None)

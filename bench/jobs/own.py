@@ -192,5 +192,5 @@ async def _claim_times(engine: Engine) -> list[float]:
 
 
 def p99(values: list[float]) -> float:
-    """The 99th of a hundred."""
+    """Return the 99th percentile."""
     return statistics.quantiles(values, n=100)[98]

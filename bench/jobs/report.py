@@ -23,7 +23,7 @@ class Report:
         self.rows: list[dict[str, Any]] = []
 
     def show(self, name: str, said: str) -> None:
-        """A figure without a goal."""
+        """Add a figure without a goal."""
         self._put(name, said, None, None)
 
     def ratio(self, name: str, values: Sequence[float], others: Sequence[float], goal: float | None) -> None:
@@ -33,13 +33,13 @@ class Report:
         self.at_least(name, statistics.median(ratios), goal, said)
 
     def at_least(self, name: str, value: float, goal: float | None, said: str = "") -> None:
-        """A figure that should be as large as its goal."""
+        """Add a figure that should be as large as its goal."""
         self._put(
             name, f"{value:.2f} {said}", f"≥ {goal:g}" if goal is not None else None, goal is None or value >= goal
         )
 
     def at_most(self, name: str, value: float, goal: float | None, said: str = "") -> None:
-        """A figure that should be no larger than its goal."""
+        """Add a figure that should be no larger than its goal."""
         self._put(
             name, f"{value:.2f} {said}", f"≤ {goal:g}" if goal is not None else None, goal is None or value <= goal
         )

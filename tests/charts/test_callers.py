@@ -17,14 +17,14 @@ _LABELS = {OPERATOR: "operator-tools"}
 
 
 def served_by(service: str) -> set[str]:
-    """The gRPC services that a service joins to its server."""
+    """Return the gRPC services that a service joins to its server."""
     sources = (ROOT / f"services/{service}/src/classifeed_{service}").rglob("*.py")
     text = "\n".join(source.read_text("utf-8") for source in sources)
     return set(_ADDED.findall(text)) | ({"JobService"} if "job_servicer(" in text else set())
 
 
 def callers_of(service: str) -> set[str]:
-    """The labels of those who may call some method of a service."""
+    """Return the labels of those who may call some method of a service."""
     served = served_by(service)
     callers = {
         caller

@@ -57,7 +57,7 @@ class Pod:
         return [arguments for arguments in self.containers if arguments[:1] != ("migrate",)]
 
     def environment(self, arguments: tuple[str, ...]) -> dict[str, str]:
-        """The variables of a container, as Kubernetes would join them."""
+        """Return the variables of a container, as Kubernetes would join them."""
         container = self.containers[arguments]
         joined: dict[str, str] = {}
         for source in container.get("envFrom", []):

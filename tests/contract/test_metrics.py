@@ -24,7 +24,7 @@ def declared() -> dict[str, Declaration]:
 
 
 def registered() -> dict[str, str]:
-    """What all services together show, by name as it is scraped, with the type."""
+    """Return what all services together show, by name as it is scraped, with the type."""
     for service in metrics_page.SERVICES:
         import_module(f"classifeed_{service}.bootstrap")
     shown = [metric for metric in REGISTRY.collect() if not metric.name.startswith(metrics_page.LIBRARY_PREFIXES)]

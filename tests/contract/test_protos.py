@@ -16,7 +16,7 @@ PROTO = "proto/classifeed/search/v1/search_service.proto"
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A repository of its own with the protos, their stubs and the tools, committed once."""
+    """Make a repository of its own with the protos, their stubs and the tools, committed once."""
     root = tmp_path / "clone"
     for part in ("proto", "libs/contracts/src", "tools"):
         shutil.copytree(ROOT / part, root / part, ignore=shutil.ignore_patterns("__pycache__"))

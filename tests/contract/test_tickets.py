@@ -42,7 +42,7 @@ async def read_all(requests: AsyncIterator[Message], _: object) -> None:
 
 
 def bare_servicer(service: ServiceDescriptor) -> Servicer:
-    """The generated base class: who gets past the door is told UNIMPLEMENTED. Streams of requests are read first."""
+    """Return the generated base class: it refuses every call as UNIMPLEMENTED, after reading streams of requests."""
     module = importlib.import_module(service.file.name.removesuffix(".proto").replace("/", ".") + "_pb2_grpc")
     implementation = getattr(module, f"{service.name}Servicer")()
     for method in service.methods:
@@ -68,7 +68,7 @@ async def target(keys: KeyStore, socket_dir: Any) -> AsyncIterator[str]:
 
 
 async def call(channel: grpc.aio.Channel, full_method: str, request: Message) -> object:
-    """Calls a method of any shape with one message and returns its first answer."""
+    """Call a method of any shape with one message and return its first answer."""
     method = METHODS[full_method]
     shape = f"{'stream' if method.client_streaming else 'unary'}_{'stream' if method.server_streaming else 'unary'}"
     start: Callable[..., Any] = getattr(channel, shape)(
@@ -95,7 +95,7 @@ def empty_request(full_method: str) -> Message:
 
 
 def wrong_request(method: MethodDescriptor) -> tuple[Message, str] | None:
-    """Returns a request with one field out of its rules and that field, or None when nothing can be wrong.
+    """Return a request with one field out of its rules and that field, or None when nothing can be wrong.
 
     Each field of the request is tried with values that rules tend to exclude.
     """

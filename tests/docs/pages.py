@@ -26,7 +26,7 @@ class Entry:
 
 
 def entries(page: Path) -> list[Entry]:
-    """Returns the entries of a page in their order."""
+    """Return the entries of a page in their order."""
     found: list[Entry] = []
     section, entry = "", None
     for line in page.read_text("utf-8").splitlines():

@@ -26,13 +26,13 @@ ENDS = frozenset({"|", "&&", ";", ">", ">>", "<", "||"})
 
 
 def fenced_lines(page: Path) -> Iterator[str]:
-    """The lines of fenced blocks, those that end in a backslash joined with the next."""
+    """Yield the lines of fenced blocks, those that end in a backslash joined with the next."""
     for block in _FENCED.findall(page.read_text("utf-8")):
         yield from (line.strip() for line in block.replace("\\\n", " ").splitlines())
 
 
 def words_of(line: str) -> list[str]:
-    """A line of a shell as words, up to its first pipe, without the variables before the program."""
+    """Split a line of a shell into words, up to its first pipe, without the variables before the program."""
     words = shlex.split(line, comments=True)
     while words and _VARIABLE.fullmatch(words[0]):
         del words[0]
@@ -41,7 +41,7 @@ def words_of(line: str) -> list[str]:
 
 
 def commands(page: Path) -> list[list[str]]:
-    """The arguments of each `classifeed` in the page's blocks."""
+    """Yield the arguments of each `classifeed` in the page's blocks."""
     return [words_of(line)[1:] for line in fenced_lines(page) if re.match(r"([A-Z_]+=\S* )*classifeed ", line)]
 
 
@@ -53,7 +53,7 @@ class Program:
         self._top = self._root.make_context("classifeed", [], resilient_parsing=True)
 
     def find(self, arguments: list[str]) -> tuple[Any, list[str]]:
-        """Returns the command that the first arguments name, and the others."""
+        """Return the command that the first arguments name, and the others."""
         command, rest = self._root, list(arguments)
         while hasattr(command, "commands") and rest and _NAME.fullmatch(rest[0]):
             assert rest[0] in command.commands, f"there is no `{' '.join(arguments)}`"
@@ -61,13 +61,13 @@ class Program:
         return command, rest
 
     def parse(self, arguments: list[str]) -> None:
-        """Reads the arguments as the program would, and raises what it would say of them."""
+        """Read the arguments as the program would, and raise what it would say of them."""
         command, rest = self.find(arguments)
         assert not hasattr(command, "commands"), f"`{' '.join(arguments)}` is a group"
         command.make_context(arguments[0], rest)
 
     def options(self, arguments: list[str]) -> set[str]:
-        """Returns the options of the command that the arguments begin with."""
+        """Return the options of the command that the arguments begin with."""
         command, _ = self.find(arguments)
         return {name for each in command.get_params(self._top) for name in (*each.opts, *each.secondary_opts)}
 
@@ -122,6 +122,6 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of a page's headings, as they are made from their words."""
+    """Return the anchors of a page's headings, as they are made from their words."""
     headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

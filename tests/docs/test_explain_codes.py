@@ -18,7 +18,7 @@ def names(section: str) -> list[str]:
 
 
 def codes_of_steps() -> set[str]:
-    """The texts that stand in the argument `code` of some step."""
+    """Return the texts in the argument `code` of some step."""
     return {
         node.value
         for module in CODE.glob("*.py")

@@ -34,7 +34,7 @@ class Counted:
 
 
 def count_offers(path: Path) -> Counted:
-    """Counts the offers of a well-formed YML file."""
+    """Count the offers of a well-formed YML file."""
     ids: list[str | None] = []
     titles: dict[str, str] = {}
     root = ElementTree.parse(path).getroot()

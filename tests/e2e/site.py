@@ -30,7 +30,7 @@ class Site:
         self._faults: dict[str, tuple[Any, ...]] = {}
 
     def put(self, path: str, content: bytes, *, etag: bool = True) -> str:
-        """Serves a file and returns its link; without `etag` nothing can be asked for conditionally."""
+        """Serve a file and return its link; without `etag` nothing can be asked for conditionally."""
         self._files[path] = (content, etag)
         self._faults.pop(path, None)
         return self.url + path
@@ -102,7 +102,7 @@ class Site:
 
 @contextmanager
 def serve_site(host: str = "127.0.0.1") -> Iterator[Site]:
-    """Gives a running site on a free port of a loopback address; its threads end with the block."""
+    """Give a running site on a free port of a loopback address; its threads end with the block."""
 
     class Handler(BaseHTTPRequestHandler):
         timeout = 600
@@ -133,13 +133,13 @@ def serve_site(host: str = "127.0.0.1") -> Iterator[Site]:
 
 @contextmanager
 def serve_hosts(count: int) -> Iterator[list[Site]]:
-    """Gives so many sites, each at a loopback address of its own."""
+    """Give so many sites, each at a loopback address of its own."""
     with ExitStack() as stack:
         yield [stack.enter_context(serve_site(f"127.0.1.{number}")) for number in range(1, count + 1)]
 
 
 def wait_until(condition: Any, timeout_s: float, what: str, pause_s: float = 0.2) -> Any:
-    """Returns the first true value of a condition.
+    """Return the first true value of a condition.
 
     Raises:
         AssertionError: there was none in time.

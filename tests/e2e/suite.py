@@ -47,7 +47,7 @@ class Suite:
         self._dsns: dict[str, str] = {}
 
     def run(self, *arguments: str | Path) -> Answer:
-        """Runs `classifeed … --json` and returns how it ended.
+        """Run `classifeed … --json` and return how it ended.
 
         In this process where that can be: a new one takes a second of a core to import its modules, hundreds of times.
         """
@@ -59,7 +59,7 @@ class Suite:
         return _answer(exit_code, stdout.getvalue(), stderr.getvalue())
 
     def run_process(self, *arguments: str | Path, timeout_s: float = 600) -> Answer:
-        """Runs `classifeed … --json` in a process of its own and returns how it ended."""
+        """Run `classifeed … --json` in a process of its own and return how it ended."""
         process = subprocess.run(
             [sys.executable, "-m", "classifeed_cli.main", *map(str, arguments), "--json"],
             capture_output=True,
@@ -71,7 +71,7 @@ class Suite:
         return _answer(process.returncode, process.stdout, process.stderr)
 
     def start_command(self, *arguments: str | Path) -> subprocess.Popen[str]:
-        """Starts a command and leaves it running."""
+        """Start a command and leave it running."""
         return subprocess.Popen(
             [sys.executable, "-m", "classifeed_cli.main", *map(str, arguments), "--json"],
             stdout=subprocess.PIPE,
@@ -81,66 +81,66 @@ class Suite:
         )
 
     def up(self) -> None:
-        """Starts everything and waits for health."""
+        """Start everything and wait for health."""
         answer = self.run_process("up", "--detach", "--timeout", "600", timeout_s=700)
         assert answer.exit_code == 0, (answer.document, answer.stderr)
 
     def down(self) -> None:
-        """Stops everything."""
+        """Stop everything."""
         self.run_process("down")
 
     def status(self) -> dict[str, Any]:
-        """Returns `status --json`."""
+        """Return `status --json`."""
         return self.run("status").document
 
     def settle(self, timeout_s: float = 400) -> None:
-        """Waits until nothing is on its way any more."""
+        """Wait until nothing is on its way any more."""
         answer = self.run("settle", "--timeout", str(timeout_s))
         assert answer.exit_code == 0, answer.document
 
     def upload(self, file: Path, seller: str, *options: str, timeout_s: float = 300) -> Answer:
-        """Uploads a file and waits for its end."""
+        """Upload a file and wait for its end."""
         return self.run("feed", "upload", file, "--seller", seller, "--timeout", str(timeout_s), *options)
 
     def errors(self, task: dict[str, Any]) -> list[dict[str, Any]]:
-        """Returns everything that is wrong with the offers of a task."""
+        """Return everything that is wrong with the offers of a task."""
         answer = self.run("task", "errors", task["seller_id"], task["namespace"], task["task_id"], "--limit", "100000")
         assert answer.exit_code == 0, answer.document
         return list(answer.document["errors"])
 
     def search(self, query: str, seller: str, *options: str) -> list[dict[str, Any]]:
-        """Returns the hits of a search."""
+        """Return the hits of a search."""
         answer = self.run("search", query, "--seller", seller, "--limit", "1000", *options)
         assert answer.exit_code == 0, answer.document
         return list(answer.document["hits"])
 
     def offers(self, seller: str, namespace: str = "default") -> dict[str, dict[str, Any]]:
-        """Returns the offers that are not removed, by external id."""
+        """Return the offers that are not removed, by external id."""
         answer = self.run("offer", "list", seller, namespace, "--limit", "1000000")
         assert answer.exit_code == 0, answer.document
         return {offer["external_id"]: offer for offer in answer.document["offers"]}
 
     def query(self, service: str, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
-        """Reads a service's own tables."""
+        """Read a service's own tables."""
         if not self._dsns:  # they stay the same, and asking takes a second
             self._dsns = self.status()["postgres"]
         with psycopg.connect(self._dsns[service], options=f"-c search_path={service}") as connection:
             return connection.execute(sql, parameters).fetchall()
 
     def database_server(self) -> DatabaseServer:
-        """Returns the server of all databases, as its superuser, who copies and replaces them."""
+        """Return the server of all databases, as its superuser, who copies and replaces them."""
         [dsn, *_] = self.status()["postgres"].values()
         password = json.loads((self.data / "keys" / "postgres.json").read_text())["postgres"]
         return DatabaseServer(make_conninfo(dsn, user="postgres", password=password, dbname="postgres"))
 
     def http(self, service: str, path: str) -> str:
-        """Returns what a service says over HTTP."""
+        """Return what a service says over HTTP."""
         address = self.status()["services"][service]["http"]
         with urllib.request.urlopen(f"{address}{path}", timeout=60) as response:
             return str(response.read().decode())
 
     def metric(self, service: str, name: str) -> float:
-        """Returns the sum of a metric of a service over its labels."""
+        """Return the sum of a metric of a service over its labels."""
         found = re.findall(rf"^{name}(?:{{.*}})? (\S+)$", self.http(service, "/metrics"), re.M)
         return sum(float(value) for value in found)
 
@@ -155,7 +155,7 @@ class Suite:
             os.kill(pid, signal.SIGKILL)
 
     def wait(self, condition: Callable[[], bool], timeout_s: float, what: str) -> None:
-        """Waits for a condition.
+        """Wait for a condition.
 
         Raises:
             AssertionError: it did not come true in time.

@@ -48,7 +48,7 @@ class Shop:
         self._site = site
 
     def publish(self, rng: random.Random) -> None:
-        """Puts the next revision on the site."""
+        """Put the next revision on the site."""
         ids = list(offer_ids(_OFFERS, prefix=self.seller))
         left_out = frozenset(rng.sample(ids, rng.randrange(1, 200)))
         self.revision += 1
@@ -57,7 +57,7 @@ class Shop:
         self.link = self._site.put(f"/{self.seller}.yml", self._file.read_bytes())
 
     def least_price(self) -> int:
-        """The price below which no offer of the newest revision is; no skipped revision makes it a multiple."""
+        """Return the price below which no offer of the newest revision is; no skipped revision makes it a multiple."""
         return 1_000_000 + self.revision * 10_000
 
     def lasting(self) -> frozenset[str]:

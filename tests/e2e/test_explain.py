@@ -19,7 +19,7 @@ _OFFER = (
 
 
 def write(path: Path, *offers: str) -> Path:
-    """Writes a feed whose offers begin on line 4, one a line."""
+    """Write a feed whose offers begin on line 4, one a line."""
     head = (
         '<?xml version="1.0" encoding="UTF-8"?>\n<yml_catalog><shop><categories><category id="1">Мебель</category>'
         '</categories>\n<currencies><currency id="RUB" rate="1"/></currencies><offers>\n'

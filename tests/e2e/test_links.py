@@ -38,31 +38,31 @@ class Feed:
         self._seller = seller
 
     def do(self, verb: str, *options: str, code: int | None = 0) -> dict[str, Any]:
-        """Runs a command on the feed."""
+        """Run a command on the feed."""
         answer = self._suite.run("feed", verb, "--seller", self._seller, *options)
         assert code is None or answer.exit_code == code, (answer.document, answer.stderr)
         return answer.document
 
     def add(self, link: str, *options: str, every_s: int = _EVERY_S) -> None:
-        """Makes the feed."""
+        """Make the feed."""
         add = ("feed", "add", link, "--no-wait", "--seller", self._seller, "--every", f"{every_s}s")
         answer = self._suite.run(*add, *options)
         assert answer.exit_code == 0, (answer.document, answer.stderr)
 
     def fetches(self) -> list[dict[str, Any]]:
-        """Returns the fetches that have ended, the oldest first."""
+        """Return the fetches that have ended, the oldest first."""
         history = self.do("fetches", "--limit", "1000")["fetches"]
         ended = [fetch for fetch in history if fetch["outcome"] not in {"QUEUED", "RUNNING"}]
         return sorted(ended, key=lambda fetch: int(fetch["fetch_id"]))
 
     def await_fetches(self, count: int) -> list[dict[str, Any]]:
-        """Waits until so many fetches have ended."""
+        """Wait until so many fetches have ended."""
         return wait_until(
             lambda: len(found := self.fetches()) >= count and found, 300, f"{count} fetches have ended", 0.5
         )
 
     def await_silence(self) -> int:
-        """Waits until no fetch is under way, as one may be when the feed is paused, and returns how many have ended."""
+        """Wait until no fetch is under way, as one may be when the feed is paused, and return how many have ended."""
 
         def ended() -> int:
             history = self.do("fetches", "--limit", "1000")["fetches"]
@@ -71,11 +71,11 @@ class Feed:
         return wait_until(ended, 300, "no fetch is under way", 0.5)
 
     def tasks(self) -> list[dict[str, Any]]:
-        """Returns the tasks of the namespace, the newest first."""
+        """Return the tasks of the namespace, the newest first."""
         return list(self._suite.run("task", "list", self._seller, "default").document["tasks"])
 
     def await_task(self, count: int) -> dict[str, Any]:
-        """Waits until the namespace has so many tasks, all ended, and returns the newest."""
+        """Wait until the namespace has so many tasks, all ended, and return the newest."""
 
         def ended() -> list[dict[str, Any]]:
             tasks = self.tasks()

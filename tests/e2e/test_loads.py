@@ -19,7 +19,7 @@ _COUNTS = ("added", "updated", "unchanged", "rejected_validation", "rejected_mod
 
 
 def counts_of(task: dict[str, Any]) -> dict[str, int]:
-    """The counts that are not zero, and the invariant of them all."""
+    """Return the counts that are not zero; check the invariant of them all."""
     numbers = {name: int(task["statistics"][name]) for name in (*_COUNTS, "removed", "made_manual")}
     assert int(task["statistics"]["total"]) == sum(numbers[name] for name in _COUNTS)
     return {name: count for name, count in numbers.items() if count}

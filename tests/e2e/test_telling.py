@@ -26,7 +26,7 @@ _MOVED = {
 
 
 def lines_of(suite: Suite, *options: str) -> list[dict[str, Any]]:
-    """The lines of all services that are JSON."""
+    """Return the lines of all services that are JSON."""
     answer = suite.run("logs", "-n", "10000", *options)
     assert answer.exit_code == 0, answer.document
     return [line for line in answer.document["lines"] if "timestamp" in line]
@@ -45,7 +45,7 @@ def check_labels(one: Declaration, samples: list[Sample]) -> None:
 
 
 def check_metrics(suite: Suite, service: str) -> None:
-    """A service shows what the page says of it, and nothing else."""
+    """Check that a service shows the metrics that the page has for it, and nothing else."""
     declared, shown = declared_by(service), set()
     for family in text_string_to_metric_families(suite.http(service, "/metrics")):
         name = family.name + "_total" * (family.type == "counter")

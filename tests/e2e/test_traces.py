@@ -34,7 +34,7 @@ _WAY = [
 
 
 def spans_of(suite: Suite, sender: SpanContext) -> dict[str, dict[str, Any]]:
-    """Returns the finished spans of a trace, by id."""
+    """Return the finished spans of a trace, by id."""
     trace_id = f"0x{trace.format_trace_id(sender.trace_id)}"
     lines = (suite.data / SPANS).read_text().splitlines()
     spans = [json.loads(line) for line in lines if trace_id in line]

@@ -23,7 +23,7 @@ class Sent(NamedTuple):
 
 
 def requests_of(bootstrap: str, seller: str) -> list[Sent]:
-    """Returns everything on the topic about a seller, in order."""
+    """Return everything on the topic about a seller, in order."""
     consumer = Consumer(
         {"bootstrap.servers": bootstrap, "group.id": f"look-{uuid.uuid4()}", "enable.partition.eof": True}
     )
@@ -52,7 +52,7 @@ def _parse(kind: str, value: bytes) -> Sent:
 
 
 def check_runs(sent: list[Sent]) -> dict[tuple[int, int], int]:
-    """Checks that each run has its batches without a gap and its end strictly last; returns the batches of each run."""
+    """Check that each run has its batches without a gap and its end strictly last; return the batches of each run."""
     runs: defaultdict[tuple[int, int], list[int | None]] = defaultdict(list)
     for message in sent:
         runs[message.task_id, message.run].append(message.batch_id)

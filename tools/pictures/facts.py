@@ -80,7 +80,7 @@ def _callers_of(name: str) -> set[str]:
 
 
 def _topics_of(name: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The topics that a service reads, and those that it names besides: it writes them."""
+    """Return the topics that a service reads, and those that it names besides: it writes them."""
     package = ROOT / "services" / name / "src" / f"classifeed_{name}"
     source = "\n".join(path.read_text("utf-8") for path in sorted(package.rglob("*.py")))
     named = frozenset(topic for word, topic in _TOPICS.items() if re.search(rf"\b{word}\b", source))

@@ -19,7 +19,7 @@ class Engine(Protocol):
     knobs: str
 
     async def open(self, dsn: str) -> None:
-        """Connects, and makes its tables where they are missing."""
+        """Connect, and make its tables where they are missing."""
 
     async def close(self) -> None:
         """Lets go of everything."""
@@ -31,13 +31,13 @@ class Engine(Protocol):
         """Enqueues one job, in a transaction of its own."""
 
     async def drain(self, count: int, batch: int) -> None:
-        """Starts a worker and returns once `count` jobs have run and are written down as ended."""
+        """Start a worker and return once `count` jobs have run and are written down as ended."""
 
     async def serve(self, started: Started, body: Callable[[], Awaitable[Any]], batch: int = 10) -> None:
-        """Runs a worker while `body` runs; `started` is told the number of each job as it begins, 0 for a no-op."""
+        """Run a worker while `body` runs; `started` is told the number of each job as it begins, 0 for a no-op."""
 
 
 def load(name: str) -> Engine:
-    """Returns the engine of that name."""
+    """Return the engine of that name."""
     engine: Engine = importlib.import_module(f"bench.jobs.engines.{name}").Engine()
     return engine

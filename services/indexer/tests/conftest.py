@@ -64,7 +64,7 @@ def make_schema(client: str, epoch: int = 1) -> Schema:
 
 @pytest.fixture
 def client() -> str:
-    """A client that only this test has, and with it a topic of its own."""
+    """Return a client that only this test has, and with it a topic of its own."""
     return f"c{uuid.uuid4().hex[:12]}"
 
 
@@ -163,7 +163,7 @@ class Indexer:
         )
 
     async def take(self, *shards: int) -> list[Lease]:
-        """Takes shards, as a LeaseKeeper would."""
+        """Take shards, as a LeaseKeeper would."""
         leases = []
         for shard in shards:
             lease = await self.leases.acquire(lease_name(self.settings.group, self.client, shard))
@@ -182,7 +182,7 @@ class Indexer:
         return dict(await measure_backlog([(self.receiver, self.offsets)], self.settings.group))
 
     async def settle(self) -> None:
-        """Does what a running process does until nothing is left to do."""
+        """Do what a running process does until nothing is left to do."""
         async with asyncio.timeout(120):
             while any((await self.backlog()).values()):
                 await self.deliverer._deliver_or_reposition()
@@ -200,7 +200,7 @@ class Indexer:
 def make_indexer(
     receiver_target: str, rpc_channel: Any, indexer_database: Database, client: str
 ) -> Callable[..., Indexer]:
-    """Makes processes of the indexer: `make_indexer("a", producer)`."""
+    """Make processes of the indexer: `make_indexer("a", producer)`."""
 
     def make(holder: str = "a", producer: Any = None) -> Indexer:
         channel = rpc_channel(receiver_target, caller="indexer", audience="receiver")
@@ -236,13 +236,13 @@ class Index:
 
 @pytest.fixture
 def new_index() -> type[Index]:
-    """Makes an empty index: `new_index()`."""
+    """Make an empty index: `new_index()`."""
     return Index
 
 
 @pytest.fixture
 async def topic(kafka: EmbeddedKafka, client: str) -> AsyncIterator[str]:
-    """The client's topic on the session's Kafka."""
+    """Make the client's topic on the session's Kafka."""
     cluster = Cluster(kafka.bootstrap, client_id="test")
     name = index_documents(client)
     await cluster.ensure([Topic(name, 64, 3_600_000)])
@@ -260,7 +260,7 @@ async def producer(kafka: EmbeddedKafka, topic: str) -> AsyncIterator[KafkaProdu
 
 @pytest.fixture
 def read_topic(kafka: EmbeddedKafka, topic: str) -> Callable[[], list[tuple[int, IndexDocument]]]:
-    """Reads everything that the topic has now, as (partition, document), in order within a partition."""
+    """Read everything that the topic has now, as (partition, document), in order within a partition."""
 
     def read() -> list[tuple[int, IndexDocument]]:
         consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "test", "enable.auto.commit": False})

@@ -123,7 +123,7 @@ class Load:
         return {"seller_id": self.seller, "namespace": self.namespace, "task_id": self.task, "run": self.run}
 
     def decided(self, decision: int) -> TaskEnd:
-        """The end said again, with a decision."""
+        """Return the end of the run once more, with a decision."""
         end = TaskEnd.FromString(self.end.SerializeToString())
         end.decision = decision
         return end

@@ -139,7 +139,7 @@ async def receiver_database(migrated_database: Callable[..., Awaitable[Database]
 
 @pytest.fixture
 def make_receiver(receiver_database: Database) -> Callable[..., Receiver]:
-    """Makes replicas on one database."""
+    """Make replicas on one database."""
 
     def make(**settings: Any) -> Receiver:
         return Receiver(receiver_database, **settings)
@@ -174,6 +174,6 @@ async def stubs(receiver: Receiver, rpc_server: Any, rpc_channel: Any) -> Stubs:
 
 @pytest.fixture
 async def table_backup(receiver: Receiver) -> TableBackup:
-    """A backup of the receiver's tables, to be taken."""
+    """Return a backup of the receiver's tables, to be taken."""
     tables = ("schemas", "documents", "shards", "elements", "failures", "progress")
     return TableBackup(receiver.database, *tables)

@@ -211,7 +211,7 @@ class Searcher:
         self._tasks = [asyncio.create_task(run(self._stop)) for run in runs]
 
     def versions(self) -> dict[str, int]:
-        """The version of each document that can be found."""
+        """Return the version of each document that can be found."""
         generation = self.live.generation
         return {} if generation is None else stored_versions(generation)
 
@@ -252,7 +252,7 @@ class Searcher:
 
 
 def stored_versions(generation: IndexGeneration) -> dict[str, int]:
-    """The version of each document of an index."""
+    """Return the version of each document of an index."""
     found = generation.index.search(
         Everything(), [], sort_field="", descending=False, offset=0, limit=max(1, generation.index.documents)
     )
@@ -261,7 +261,7 @@ def stored_versions(generation: IndexGeneration) -> dict[str, int]:
 
 @pytest.fixture
 def client() -> str:
-    """A client that only this test has, and with it a topic of its own."""
+    """Return a client that only this test has, and with it a topic of its own."""
     return f"c{uuid.uuid4().hex[:12]}"
 
 
@@ -289,7 +289,7 @@ async def topic(kafka: EmbeddedKafka, client: str) -> AsyncIterator[str]:
 
 @pytest.fixture
 def forget_topic(kafka: EmbeddedKafka, topic: str) -> Callable[[], Awaitable[None]]:
-    """Removes what the topic holds, as its retention does after a week."""
+    """Remove what the topic holds, as its retention does after a week."""
 
     async def forget() -> None:
         ends = await Cluster(kafka.bootstrap, client_id="test").ends([(topic, at) for at in range(SHARDS)])
@@ -320,7 +320,7 @@ async def channels(upstream: Upstream, rpc_server: Any, rpc_channel: Any) -> Map
 async def open_searcher(
     channels: Mapping[str, grpc.aio.Channel], kafka: EmbeddedKafka, producer: KafkaProducer, client: str, tmp_path: Path
 ) -> AsyncIterator[Callable[..., Searcher]]:
-    """Opens a searcher over the test's folder: `open_searcher()`; the one before must have ended."""
+    """Open a searcher over the test's folder: `open_searcher()`; the one before must have ended."""
     made: list[Searcher] = []
 
     def open_() -> Searcher:
@@ -336,6 +336,6 @@ async def open_searcher(
 async def deliver(
     upstream: Upstream, channels: Mapping[str, grpc.aio.Channel], producer: KafkaProducer
 ) -> AsyncIterator[Callable[[], Awaitable[None]]]:
-    """Starts the indexer."""
+    """Start the indexer."""
     yield lambda: upstream.start_indexer(channels["indexer"], producer)
     await upstream.stop_indexer()

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def aside(call: Callable[[], T]) -> T:
-    """Returns what a call returns, or raises what it raises."""
+    """Return what a call returns, or raise what it raises."""
     return begin(call).result() if _is_interruptible() else call()
 
 
@@ -38,7 +38,7 @@ def begin(call: Callable[[], T]) -> Future[T]:
 
 
 def stream_aside(call: Callable[[], Iterator[T]]) -> Iterator[T]:
-    """Yields what the stream of a call yields, and raises what it raises.
+    """Yield what the stream of a call yields, and raise what it raises.
 
     A stream that is left early goes on until it ends, or the client is closed.
     """

@@ -64,7 +64,7 @@ class Caller:
         self.close()
 
     def close(self) -> None:
-        """Closes the connections."""
+        """Close the connections."""
         for channel in self._channels.values():
             channel.close()
 
@@ -75,7 +75,7 @@ class Caller:
         }
 
     def _stub(self, service: str, make: Callable[[Any], object]) -> Any:
-        """The stub that `make` makes over the channel to a service; its methods stand under their own names."""
+        """Return the stub that `make` makes over the channel to a service; its methods have their own names."""
         return Stub(make(self._channels[service]), self._peers[service])
 
     def _call(self, method: Method, request: object, _answer: type[T], timeout_s: float | None = None) -> T:
@@ -122,7 +122,7 @@ class Connection(Caller):
 
 @contextmanager
 def translated(peer: Peer) -> Iterator[None]:
-    """Raises what grpc raises in the block as one of our errors, which names whom was asked."""
+    """Raise what grpc raises in the block as one of our errors, which names whom was asked."""
     try:
         yield
     except grpc.RpcError as error:

@@ -19,7 +19,7 @@ class FeedCalls(Connection):
     def create_feed(
         self, seller_id: str, namespace: str, settings: feed_pb2.FeedSettings, *, request_id: str = ""
     ) -> feed_pb2.Feed:
-        """Makes the feed of a namespace and returns it; the same request_id again answers the same feed."""
+        """Make the feed of a namespace and return it; the same request_id again answers the same feed."""
         feed_name(seller_id, namespace)
         request = feed_service_pb2.CreateFeedRequest(
             parent=seller_name(seller_id), namespace=namespace, settings=settings, request_id=request_id
@@ -27,13 +27,13 @@ class FeedCalls(Connection):
         return self._call(self._feeds.CreateFeed, request, feed_pb2.Feed)
 
     def get_feed(self, name: str) -> feed_pb2.Feed:
-        """Returns a feed by its resource name, with how fetching goes."""
+        """Return a feed by its resource name, with how fetching goes."""
         return self._call(self._feeds.GetFeed, feed_service_pb2.GetFeedRequest(name=name), feed_pb2.Feed)
 
     def list_feeds(
         self, parent: str, *, page_size: int = 0, page_token: str = ""
     ) -> feed_service_pb2.ListFeedsResponse:
-        """Returns a page of the feeds of a seller by namespace."""
+        """Return a page of the feeds of a seller by namespace."""
         request = feed_service_pb2.ListFeedsRequest(parent=parent, page_size=page_size, page_token=page_token)
         return self._call(self._feeds.ListFeeds, request, feed_service_pb2.ListFeedsResponse)
 
@@ -44,7 +44,7 @@ class FeedCalls(Connection):
     def update_feed(
         self, name: str, settings: feed_pb2.FeedSettings, paths: Sequence[str], *, version: int = 0
     ) -> feed_pb2.Feed:
-        """Changes the settings that the paths name, such as settings.schedule.interval, and returns the feed.
+        """Change the settings that the paths name, such as settings.schedule.interval, and return the feed.
 
         With a version it is refused when the feed has changed since.
         """
@@ -55,7 +55,7 @@ class FeedCalls(Connection):
         return self._call(self._feeds.UpdateFeed, request, feed_pb2.Feed)
 
     def pause_feed(self, name: str) -> feed_pb2.Feed:
-        """Stops fetching; the offers stay. Idempotent."""
+        """Stop fetching; the offers stay. Idempotent."""
         return self._call(self._feeds.PauseFeed, feed_service_pb2.PauseFeedRequest(name=name), feed_pb2.Feed)
 
     def resume_feed(self, name: str) -> feed_pb2.Feed:
@@ -63,6 +63,6 @@ class FeedCalls(Connection):
         return self._call(self._feeds.ResumeFeed, feed_service_pb2.ResumeFeedRequest(name=name), feed_pb2.Feed)
 
     def delete_feed(self, name: str, *, disposition: str = "DELETE") -> feed_pb2.Feed:
-        """Ends a feed; a task sees to its offers after those before it. Idempotent."""
+        """End a feed; a task sees to its offers after those before it. Idempotent."""
         request = feed_service_pb2.DeleteFeedRequest(name=name, disposition=f"DISPOSITION_{disposition}")
         return self._call(self._feeds.DeleteFeed, request, feed_pb2.Feed)

@@ -13,10 +13,10 @@ class FormatCalls(Connection):
     """Reads what can be loaded, and files about it."""
 
     def list_formats(self) -> format_pb2.ListFormatsResponse:
-        """Returns every format."""
+        """Return every format."""
         return self._call(self._feeds.ListFormats, format_pb2.ListFormatsRequest(), format_pb2.ListFormatsResponse)
 
     def get_format_file(self, format_id: str, kind: str = "SAMPLE") -> format_pb2.FormatFile:
-        """Returns a file about a format: its SAMPLE or its SCHEMA."""
+        """Return a file about a format: its SAMPLE or its SCHEMA."""
         request = format_pb2.GetFormatFileRequest(name=format_name(format_id), kind=f"FORMAT_FILE_KIND_{kind}")
         return self._call(self._feeds.GetFormatFile, request, format_pb2.FormatFile)

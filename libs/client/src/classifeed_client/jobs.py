@@ -41,20 +41,20 @@ class JobClient(Caller):
         return self._call(self._stubs[service].TriggerJob, request, job_service_pb2.TriggerJobResponse)
 
     def get_job(self, service: str, job_id: str) -> job_pb2.Job:
-        """Returns a job."""
+        """Return a job."""
         return self._call(self._stubs[service].GetJob, job_service_pb2.GetJobRequest(job_id=job_id), job_pb2.Job)
 
     def watch_job(self, service: str, job_id: str, *, timeout_s: float) -> Iterator[job_pb2.Job]:
-        """Yields the job at once and at each change until it has ended."""
+        """Yield the job at once and at each change until it has ended."""
         request = job_service_pb2.WatchJobRequest(job_id=job_id)
         return self._stream(self._stubs[service].WatchJob, request, job_pb2.Job, timeout_s)
 
     def list_jobs(self, service: str, request: job_service_pb2.ListJobsRequest) -> job_service_pb2.ListJobsResponse:
-        """Returns a page of jobs, the newest first."""
+        """Return a page of jobs, the newest first."""
         return self._call(self._stubs[service].ListJobs, request, job_service_pb2.ListJobsResponse)
 
     def list_job_events(self, service: str, job_id: str) -> job_service_pb2.ListJobEventsResponse:
-        """Returns what happened to a job, in order."""
+        """Return what happened to a job, in order."""
         request = job_service_pb2.ListJobEventsRequest(job_id=job_id)
         return self._call(self._stubs[service].ListJobEvents, request, job_service_pb2.ListJobEventsResponse)
 
@@ -76,12 +76,12 @@ class JobClient(Caller):
         return answer.retried
 
     def list_queues(self, service: str) -> list[job_pb2.Queue]:
-        """Returns the queues by name."""
+        """Return the queues by name."""
         request = job_service_pb2.ListQueuesRequest()
         return list(self._call(self._stubs[service].ListQueues, request, job_service_pb2.ListQueuesResponse).queues)
 
     def pause_queue(self, service: str, queue: str) -> job_pb2.Queue:
-        """Holds back the jobs of a queue. Idempotent."""
+        """Hold back the jobs of a queue. Idempotent."""
         request = job_service_pb2.PauseQueueRequest(queue=queue)
         return self._call(self._stubs[service].PauseQueue, request, job_pb2.Queue)
 
@@ -91,18 +91,18 @@ class JobClient(Caller):
         return self._call(self._stubs[service].ResumeQueue, request, job_pb2.Queue)
 
     def get_locks(self, service: str) -> list[job_pb2.Lock]:
-        """Returns who holds which lock key, the longest held first."""
+        """Return who holds which lock key, the longest held first."""
         request = job_service_pb2.GetLocksRequest()
         return list(self._call(self._stubs[service].GetLocks, request, job_service_pb2.GetLocksResponse).locks)
 
     def list_schedules(
         self, service: str, request: job_service_pb2.ListSchedulesRequest
     ) -> job_service_pb2.ListSchedulesResponse:
-        """Returns a page of schedules by name."""
+        """Return a page of schedules by name."""
         return self._call(self._stubs[service].ListSchedules, request, job_service_pb2.ListSchedulesResponse)
 
     def pause_schedule(self, service: str, name: str) -> schedule_pb2.Schedule:
-        """Makes no jobs of a schedule until it is resumed. Idempotent."""
+        """Make no jobs of a schedule until it is resumed. Idempotent."""
         request = job_service_pb2.PauseScheduleRequest(name=name)
         return self._call(self._stubs[service].PauseSchedule, request, schedule_pb2.Schedule)
 

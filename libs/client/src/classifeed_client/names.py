@@ -27,7 +27,7 @@ _LONGEST_ID = 256
 
 
 def seller_name(seller_id: str) -> str:
-    """Returns sellers/{seller}.
+    """Return sellers/{seller}.
 
     Raises:
         Refused: REQUEST_INVALID, as the service would answer.
@@ -37,26 +37,26 @@ def seller_name(seller_id: str) -> str:
 
 
 def feed_name(seller_id: str, namespace: str) -> str:
-    """Returns sellers/{seller}/feeds/{namespace}. Raises as seller_name does."""
+    """Return sellers/{seller}/feeds/{namespace}. Raises as seller_name does."""
     parent = seller_name(seller_id)
     _check("namespace", namespace, bool(_NAMESPACE.fullmatch(namespace)), _NAMESPACE_WORDS)
     return f"{parent}/feeds/{namespace}"
 
 
 def task_name(seller_id: str, namespace: str, task_id: int) -> str:
-    """Returns sellers/{seller}/feeds/{namespace}/tasks/{task}. Raises as seller_name does."""
+    """Return sellers/{seller}/feeds/{namespace}/tasks/{task}. Raises as seller_name does."""
     return f"{feed_name(seller_id, namespace)}/tasks/{task_id}"
 
 
 def offer_name(seller_id: str, namespace: str, external_id: str) -> str:
-    """Returns sellers/{seller}/feeds/{namespace}/offers/{external_id}. Raises as seller_name does."""
+    """Return sellers/{seller}/feeds/{namespace}/offers/{external_id}. Raises as seller_name does."""
     parent = feed_name(seller_id, namespace)
     _check("id", external_id, 0 < len(external_id) <= _LONGEST_ID, _ID_WORDS)
     return f"{parent}/offers/{external_id}"
 
 
 def format_name(format_id: str) -> str:
-    """Returns formats/{format}. Raises as seller_name does."""
+    """Return formats/{format}. Raises as seller_name does."""
     _check("format", format_id, bool(_FORMAT.fullmatch(format_id)), _FORMAT_WORDS)
     return f"formats/{format_id}"
 

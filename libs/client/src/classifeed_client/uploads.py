@@ -65,11 +65,11 @@ class UploadCalls(Connection):
             return self._call(self._feeds.UploadFeed, pieces, feed_service_pb2.Upload, timeout_s)
 
     def get_upload(self, name: str) -> feed_service_pb2.Upload:
-        """Returns an upload by its resource name."""
+        """Return an upload by its resource name."""
         return self._call(self._feeds.GetUpload, feed_service_pb2.GetUploadRequest(name=name), feed_service_pb2.Upload)
 
     def wait_for_task_name(self, upload: feed_service_pb2.Upload, *, timeout_s: float) -> str:
-        """Returns the resource name of the task that loads an upload, as soon as it is made.
+        """Return the resource name of the task that loads an upload, as soon as it is made.
 
         Raises:
             DeadlineExceeded: it was not made in time; it will be, as the upload is stored.

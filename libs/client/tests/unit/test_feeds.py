@@ -104,7 +104,7 @@ def feeds() -> Feeds:
 
 @pytest.fixture
 def callers() -> list[threading.Thread]:
-    """The thread of each call."""
+    """Return the thread of each call."""
     return []
 
 

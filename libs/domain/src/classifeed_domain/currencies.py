@@ -26,7 +26,7 @@ _SIGNS: Final = {
 
 
 def normalise_currency(text: str) -> str | None:
-    """Returns the ISO code that the text means, or None when it means none.
+    """Return the ISO code that the text means, or None when it means none.
 
     Args:
         text: The code as it stands in a feed, without blanks around it.

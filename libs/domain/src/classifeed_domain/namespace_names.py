@@ -10,7 +10,7 @@ _PARENT: Final = re.compile(_NAMESPACE)
 
 
 def parse_namespace(name: str) -> tuple[str, str]:
-    """Returns seller and namespace of a resource name.
+    """Return seller and namespace of a resource name.
 
     Raises:
         ValueError: it is not the name of a namespace.
@@ -27,7 +27,7 @@ def namespace_name(seller_id: str, namespace: str) -> str:
 
 
 def parse_numbered(name: str, collection: str) -> tuple[str, str, int]:
-    """Returns seller, namespace and number of a resource name such as sellers/shop/feeds/default/tasks/1.
+    """Return seller, namespace and number of a resource name such as sellers/shop/feeds/default/tasks/1.
 
     Args:
         name: the name.

@@ -23,7 +23,7 @@ class OfferName(NamedTuple):
 
     @classmethod
     def parse(cls, name: str) -> OfferName:
-        """Returns the parts of a resource name.
+        """Return the parts of a resource name.
 
         Raises:
             ValueError: it is not the name of an offer.

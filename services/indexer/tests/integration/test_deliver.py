@@ -20,7 +20,7 @@ MAIN = 1
 
 
 def apply(new_index: Any, sent: Iterable[tuple[int, IndexDocument]]) -> tuple[dict[str, IndexDocument], int]:
-    """What an index holds after these messages, and how many of them it dropped."""
+    """Return what an index holds after these messages, and how many of them it dropped."""
     index = new_index()
     index.apply(document for _, document in sent)
     return index.documents, index.dropped

@@ -36,7 +36,7 @@ SERVICE = "loader"
 
 
 async def place_tables(settings: LoaderSettings) -> None:
-    """Puts the job tables where PG_SCHEMA_QUEUE says; the last part of `migrate`.
+    """Put the job tables where PG_SCHEMA_QUEUE says; the last part of `migrate`.
 
     Raises:
         StartError: they cannot go there.
@@ -49,7 +49,7 @@ async def place_tables(settings: LoaderSettings) -> None:
 
 
 def build(settings: LoaderSettings) -> ServiceRunner:
-    """Returns the loader, nothing of it opened yet.
+    """Return the loader, nothing of it opened yet.
 
     Raises:
         StartError: a module with pipelines cannot be loaded, or HTTP would want tickets that nobody can check.

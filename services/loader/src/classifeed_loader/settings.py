@@ -107,7 +107,7 @@ class LoaderSettings(ServiceSettings):
     @model_validator(mode="before")
     @classmethod
     def _take_from_host(cls, values: Any) -> Any:
-        """Fills what the prefixed variables leave open."""
+        """Fill what the prefixed variables leave open."""
         if not isinstance(values, dict):
             return values
         host = Hosting.model_validate(values["hosting"]) if "hosting" in values else Hosting.load()

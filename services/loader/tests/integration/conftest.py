@@ -49,7 +49,7 @@ JOB_TASKS = fetch_registry(FetchWaits(MIN_INTERVAL_S, 60))
 
 
 def make_source(**fields: Any) -> SourceRecord:
-    """An ACTIVE source of version 1, with fields replaced."""
+    """Return an ACTIVE source of version 1, with fields replaced."""
     record = SourceRecord(
         seller_id="shop",
         namespace="default",
@@ -101,7 +101,7 @@ class Loader:
         return leases, lease
 
     async def schedule(self, limit: int = 200) -> int:
-        """What a scheduler does once."""
+        """Do what a scheduler does once."""
         leases, lease = await self.lease()
         return await schedule_due(self.database, leases, self.jobs, lease, min_interval_s=MIN_INTERVAL_S, limit=limit)
 
@@ -181,7 +181,7 @@ class Fetching:
         await asyncio.gather(*running)
 
     async def wait(self, name: str, limit_s: float = 120) -> Fetch:
-        """The fetch once it has ended."""
+        """Return the fetch once it is completed."""
         async with asyncio.timeout(limit_s):
             while True:
                 fetch = await self.loader.stub.GetFetch(GetFetchRequest(name=name))
@@ -193,14 +193,14 @@ class Fetching:
                 await asyncio.sleep(0.02)
 
     async def scheduled(self, namespace: str = "default") -> Fetch:
-        """What becomes of the slot of a source, made due."""
+        """Make a source due and return what becomes of its slot."""
         await self.loader.make_due(namespace)
         assert await self.loader.schedule() == 1
         [newest, *_] = await self.loader.fetches(namespace)
         return await self.wait(newest.name)
 
     async def settled(self) -> None:
-        """Returns when no job is left."""
+        """Return when no job is left."""
         async with asyncio.timeout(120):
             while await self.loader.queued():
                 await asyncio.sleep(0.02)

@@ -46,7 +46,7 @@ async def db(migrated_database: Any) -> Database:
 
 
 async def insert(db: Database, outcomes: dict[int, int | None], *, last: int = 0, status: int = 1) -> None:
-    """A source and its fetches, the number of each also that of its task; an outcome of None: it has not ended."""
+    """Insert a source and its fetches, each with the number of its task; an outcome of None: not completed."""
     async with db.transaction() as tx:
         await tx.execute(
             "INSERT INTO feed_loader_task (seller_id, namespace, feed_version, status, url, sealed_credentials,"

@@ -27,7 +27,7 @@ FEED = b"<yml_catalog/>"
 
 @pytest.fixture
 def feed(site, source):
-    """A source of a page of the site."""
+    """Return a source of a page of the site."""
 
     def make(path: str = "/feed.xml", **fields):
         return source(url=site.url(path), **fields)
@@ -36,7 +36,7 @@ def feed(site, source):
 
 
 def counts() -> list[float]:
-    """Fetches that were loaded, those of files as before, and bytes fetched, as counted by the metrics."""
+    """Return the fetches that were loaded, those of files as before, and bytes fetched, as the metrics count them."""
     ends = [metrics.FETCHES.labels(outcome, "")._value.get() for outcome in ("loaded", "not_modified")]
     return [*ends, metrics.FETCHED_BYTES._value.get()]
 

@@ -55,7 +55,7 @@ class Running:
 
 @pytest.fixture
 async def start(migrated_database, s3, keys: KeyStore, tmp_path: Path) -> AsyncIterator[Callable[..., Any]]:
-    """Starts a loader with a verb; returns once it answers."""
+    """Start a loader with a verb; return once it answers."""
     database = await migrated_database("classifeed_loader", "loader", max_size=2)
     running: list[Running] = []
 

@@ -24,7 +24,7 @@ Start = Callable[..., Awaitable[subprocess.Popen[bytes]]]
 
 @pytest.fixture
 async def start(loader, tasks, s3, blobs, bucket, keys, rpc_server, tmp_path: Path) -> AsyncIterator[Start]:
-    """Starts loaders; returns once a process has its worker at work."""
+    """Start loaders; return once a process has its worker at work."""
     target = await rpc_server("processor", Servicer.of(add_TaskServiceServicer_to_server, tasks))
     environment = {
         "DSN": loader.database.dsn,
@@ -75,7 +75,7 @@ async def until(condition: Callable[[], Awaitable[bool]], limit_s: float = 150) 
 
 
 async def lose_lease(loader, process: subprocess.Popen[bytes]) -> None:
-    """What waiting for the end of the lease does, without waiting."""
+    """Do what waiting for the end of the lease does, without waiting."""
     await loader.sql(
         "UPDATE dl_workers SET renewed_at = renewed_at - interval '1 day' WHERE worker_id LIKE %s RETURNING 1",
         f"%:{process.pid}:%",
@@ -200,7 +200,7 @@ async def test_one_that_was_paused_before_the_end_does_not_write_it_again(start,
 
 
 async def stays(loader, tasks, paused: subprocess.Popen[bytes], ended) -> None:
-    """What a paused process still had in hand comes to nothing."""
+    """Check that what a paused process still had in hand comes to nothing."""
     os.kill(paused.pid, signal.SIGCONT)
     for _ in range(20):
         assert ((await loader.state()).last_fetch, tasks.count()) == (ended, 1)

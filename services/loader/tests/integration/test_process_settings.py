@@ -59,7 +59,7 @@ class Loaders:
     running: list[Running]
 
     def run(self, *verb: str, **settings: str) -> subprocess.CompletedProcess[str]:
-        """A verb that ends by itself."""
+        """Run a verb that ends by itself."""
         command = [sys.executable, "-m", "classifeed_loader", *verb]
         return subprocess.run(
             command, env=self.environment | settings, capture_output=True, text=True, timeout=300, check=False

@@ -38,7 +38,7 @@ async def job_of(db, store, number: int):
 
 
 async def sweeping(owner, store, load) -> None:
-    """A whole run is taken, and its sweep is queued as a job."""
+    """Apply a whole run and queue its sweep as a job."""
     await owner.take(load.messages)
     async with owner.db.transaction() as tx:
         await SweepJobs(store, guard=Guard()).start(tx, owner.sweeps.pop())

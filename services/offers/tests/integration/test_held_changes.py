@@ -47,7 +47,7 @@ def end_of(results) -> TaskEndResult:
 
 
 def counts_of(results) -> dict[str, int]:
-    """Counts of all batches and what the end adds to them, as the sender puts them together."""
+    """Return the counts of all batches and what the end adds to them, as the sender puts them together."""
     counts: dict[str, int] = {}
     for result in results:
         if isinstance(result, OfferBatchResult):
@@ -61,7 +61,7 @@ def counts_of(results) -> dict[str, int]:
 
 @pytest.fixture
 def file(records, new_load):
-    """A load of up to 40 offers of one price; some of another one, without any, or unavailable, by their numbers."""
+    """Return a load of up to 40 offers of one price; some of another, without any, or unavailable, by their numbers."""
 
     def make(
         task: int, price: int = 100, changes=(), *, offers=40, unavailable=(), currency="RUB", unpriced=(), **options

@@ -38,7 +38,7 @@ def end_of(results) -> TaskEndResult:
 
 @pytest.fixture
 def goods(records):
-    """Records of the numbers of a range."""
+    """Return the records of the numbers of a range."""
     return lambda *bounds: [records.good(f"{number:02}") for number in range(*bounds)]
 
 

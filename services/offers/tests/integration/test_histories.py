@@ -112,7 +112,7 @@ class Model:
         return None
 
     def decide(self, key, decision: int):
-        """What an end that comes again is answered; of decisions the first counts, if it comes in time."""
+        """Return the reply to an end that comes again; of decisions the first counts, if it comes in time."""
         result = self.ended[key]
         is_held = result is not None and result[0] == "HELD"
         if is_held and self.heads[key[:2]] != key[2:]:
@@ -124,7 +124,7 @@ class Model:
         return self.ended[key]
 
     def result_of_plan(self, key) -> tuple | None:
-        """A load that has seen no offer and lacks one is held; six offers are below the other limit."""
+        """Return the result of a plan: HELD where no offer was seen and one lacks; six are below the other limit."""
         self.planned.add(key)
         lacking, decision = self.lacking(key), self.decisions[key]
         if decision == HOLD_DECISION_REJECT:
@@ -133,11 +133,11 @@ class Model:
         return ("HELD", 0, 0, 0, 0, 0, []) if is_asked and lacking and not self.seen.get(key) else None
 
     def rejected(self, key) -> tuple:
-        """What sweeps of earlier runs have done is not undone."""
+        """Return the result of a rejected load; what sweeps of earlier runs have done stays."""
         return ("COMPLETED", *self.swept_counts(key), len(self.lacking(key)), 0, len(self.waiting_of(key)), [])
 
     def waiting_of(self, key) -> dict[str, Row]:
-        """Changes by a factor of 5 and more that wait for the end of the run."""
+        """Return the changes by a factor of 5 and more that wait for the end of the run."""
         waiting = self.waiting.get(key[:2], {})
         return {name: row for name, (run, row) in waiting.items() if run == key}
 
@@ -224,7 +224,7 @@ class Player:
         return made
 
     def stream(self, seller: str, namespace: str) -> list:
-        """The messages of some tasks of a namespace as a faulty world delivers them."""
+        """Draw the messages of some tasks of a namespace as a faulty world delivers them."""
         random, sent = self.random, []
         for task in range(1, random.randint(2, 4)):
             mode = LOAD_MODE_PATCH if random.random() < 0.15 else LOAD_MODE_REPLACE
@@ -288,7 +288,7 @@ class Player:
             await self.last_load(space)
 
     async def last_load(self, space) -> None:
-        """A whole load on top: whatever went before, what is there now is what it says, and what is kept by hand."""
+        """Put a whole load on top: whatever went before, its offers are there now, and what is kept by hand."""
         manual = {
             name
             for name, row in self.model.rows.get(space, {}).items()
@@ -348,7 +348,7 @@ class Player:
             assert spoken(step.answer) == self.model.ended[key]
 
     async def table(self, space) -> dict[str, Row]:
-        """The rows as the model knows them; a version that moves without a write, or falls, shows as writes = -1."""
+        """Return the rows as the model knows them; a version that moves without a write, or falls, has writes = -1."""
         load = self.new_load([], seller=space[0], namespace=space[1])
         found = {}
         for name, (status, origin, _, price, task, change, version) in (await self.owner.rows(load)).items():

@@ -28,7 +28,7 @@ SERVICE = "receiver"
 
 
 def build(settings: ReceiverSettings) -> ServiceRunner:
-    """Returns the receiver, nothing of it opened yet."""
+    """Return the receiver, nothing of it opened yet."""
     database = database_of(settings)
     clock = SystemClock()
     signal = CommitSignal()

@@ -31,7 +31,7 @@ async def searcher(receiver: Any, rpc_server: Any, rpc_channel: Any) -> IndexQue
 
 
 async def scan(searcher: IndexQueueServiceStub, shard: int, **options: int) -> list[list[RawDocument]]:
-    """The pages of a shard, the empty last one too."""
+    """Return the pages of a shard, the empty last one too."""
     request = pb.ScanDocumentsRequest(client="offers", shard=shard, epoch=1, **options)
     pages = []
     while True:

@@ -59,7 +59,7 @@ async def seeded(receiver_database: Database) -> Database:
 
 
 async def scanned_tables(database: Database, sql: str, parameters: dict[str, Any]) -> set[str]:
-    """Returns the tables that the plan reads from end to end."""
+    """Return the tables that the plan reads from end to end."""
     async with database.transaction() as tx:
         row = await (await tx.execute("EXPLAIN (FORMAT JSON) " + sql, parameters)).fetchone()
     assert row is not None

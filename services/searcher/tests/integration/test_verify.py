@@ -24,7 +24,7 @@ REGISTRY = ("documents", "shards", "elements", "failures", "progress")
 
 @pytest.fixture
 async def searcher(upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher) -> Any:
-    """A searcher that holds 300 documents and equals the registry."""
+    """Open a searcher that holds 300 documents and equals the registry."""
     await upstream.put_schema()
     await upstream.push(*[build.upsert(f"k{n}") for n in range(300)])
     await deliver()

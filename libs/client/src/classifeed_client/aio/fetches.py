@@ -27,7 +27,7 @@ class FetchCalls(Connection):
         return await self._call(self._feeds.RunFeed, request, feed_pb2.Fetch)
 
     async def get_fetch(self, name: str) -> feed_pb2.Fetch:
-        """Returns a fetch by its resource name."""
+        """Return a fetch by its resource name."""
         return await self._call(
             self._feeds.GetFetch, feed_source_service_pb2.GetFetchRequest(name=name), feed_pb2.Fetch
         )
@@ -35,7 +35,7 @@ class FetchCalls(Connection):
     async def list_fetches(
         self, parent: str, *, page_size: int = 0, page_token: str = ""
     ) -> feed_source_service_pb2.ListFetchesResponse:
-        """Returns a page of the fetches of a namespace, the newest first."""
+        """Return a page of the fetches of a namespace, the newest first."""
         request = feed_source_service_pb2.ListFetchesRequest(parent=parent, page_size=page_size, page_token=page_token)
         return await self._call(self._feeds.ListFetches, request, feed_source_service_pb2.ListFetchesResponse)
 
@@ -46,7 +46,7 @@ class FetchCalls(Connection):
     async def wait_for_fetch(
         self, fetch: feed_pb2.Fetch, *, timeout_s: float, on_change: Callable[[feed_pb2.Fetch], None] | None = None
     ) -> feed_pb2.Fetch:
-        """Returns a fetch once it has ended, however it did; `on_change` is told each state that was seen.
+        """Return a fetch once it has ended, however it did; `on_change` is told each state that was seen.
 
         Raises:
             DeadlineExceeded: it has not ended in time; it goes on.

@@ -11,12 +11,12 @@ class FormatCalls(Connection):
     """Reads what can be loaded, and files about it."""
 
     async def list_formats(self) -> format_pb2.ListFormatsResponse:
-        """Returns every format."""
+        """Return every format."""
         return await self._call(
             self._feeds.ListFormats, format_pb2.ListFormatsRequest(), format_pb2.ListFormatsResponse
         )
 
     async def get_format_file(self, format_id: str, kind: str = "SAMPLE") -> format_pb2.FormatFile:
-        """Returns a file about a format: its SAMPLE or its SCHEMA."""
+        """Return a file about a format: its SAMPLE or its SCHEMA."""
         request = format_pb2.GetFormatFileRequest(name=format_name(format_id), kind=f"FORMAT_FILE_KIND_{kind}")
         return await self._call(self._feeds.GetFormatFile, request, format_pb2.FormatFile)

@@ -17,11 +17,11 @@ class OfferCalls(Connection):
     """Reads, finds and explains offers."""
 
     async def get_offer(self, name: str) -> offer_pb2.Offer:
-        """Returns an offer by its resource name."""
+        """Return an offer by its resource name."""
         return await self._call(self._offers.GetOffer, offer_service_pb2.GetOfferRequest(name=name), offer_pb2.Offer)
 
     async def list_offers(self, request: offer_service_pb2.ListOffersRequest) -> offer_service_pb2.ListOffersResponse:
-        """Returns a page of the offers of a namespace."""
+        """Return a page of the offers of a namespace."""
         return await self._call(self._offers.ListOffers, request, offer_service_pb2.ListOffersResponse)
 
     def iter_offers(self, parent: str) -> AsyncIterator[offer_pb2.Offer]:
@@ -32,12 +32,12 @@ class OfferCalls(Connection):
     async def explain_offer(
         self, name: str, *, timeout_s: float = _EXPLAIN_TIMEOUT_S
     ) -> explanation_pb2.OfferExplanation:
-        """Returns the way of an offer from its line in the file to the search, by its resource name."""
+        """Return the way of an offer from its line in the file to the search, by its resource name."""
         request = explanation_pb2.ExplainOfferRequest(name=name)
         return await self._call(self._feeds.ExplainOffer, request, explanation_pb2.OfferExplanation, timeout_s)
 
     async def search(self, request: search_service_pb2.SearchRequest) -> search_service_pb2.SearchResponse:
-        """Returns a page of hits."""
+        """Return a page of hits."""
         return await self._call(self._search.Search, request, search_service_pb2.SearchResponse)
 
     def iter_hits(self, request: search_service_pb2.SearchRequest) -> AsyncIterator[search_service_pb2.Hit]:
@@ -45,6 +45,6 @@ class OfferCalls(Connection):
         return self._items(lambda token: self.search(next_page(request, token)), "hits", search_service_pb2.Hit)
 
     async def get_index_status(self, client: str = "offers") -> search_service_pb2.IndexStatus:
-        """Returns how far the index has come."""
+        """Return how far the index has come."""
         request = search_service_pb2.GetIndexStatusRequest(client=client)
         return await self._call(self._search.GetIndexStatus, request, search_service_pb2.IndexStatus)

@@ -13,7 +13,7 @@ class TaskCalls(Connection):
     """Reads what became of loads, ends or repeats them, and decides about held ones."""
 
     async def get_task(self, name: str) -> task_pb2.Task:
-        """Returns a task by its resource name."""
+        """Return a task by its resource name."""
         return await self._call(self._feeds.GetTask, task_service_pb2.GetTaskRequest(name=name), task_pb2.Task)
 
     async def confirm_task(self, name: str) -> task_pb2.Task:
@@ -25,20 +25,20 @@ class TaskCalls(Connection):
         return await self._call(self._feeds.RejectTask, task_service_pb2.RejectTaskRequest(name=name), task_pb2.Task)
 
     async def cancel_task(self, name: str) -> task_pb2.Task:
-        """Ends a task that has not sent its end, and returns it. Idempotent."""
+        """End a task that has not sent its end, and return it. Idempotent."""
         return await self._call(self._feeds.CancelTask, task_service_pb2.CancelTaskRequest(name=name), task_pb2.Task)
 
     async def rerun_task(
         self, name: str, *, request_id: str = "", allow_removals: bool = False, allow_changes: bool = False
     ) -> task_pb2.Task:
-        """Returns a new task that loads the file of an earlier one again; the same request_id answers the same task."""
+        """Return a new task that loads the file of an earlier one again; the same request_id answers the same task."""
         request = task_service_pb2.RerunTaskRequest(
             name=name, request_id=request_id, allow_removals=allow_removals, allow_changes=allow_changes
         )
         return await self._call(self._feeds.RerunTask, request, task_pb2.Task)
 
     def watch_task(self, name: str, *, timeout_s: float) -> AsyncIterator[task_pb2.Task]:
-        """Yields the task at each change until it has ended or is held."""
+        """Yield the task at each change until it has ended or is held."""
         request = task_service_pb2.GetTaskRequest(name=name)
         return self._stream(self._feeds.WatchTask, request, task_pb2.Task, timeout_s)
 
@@ -49,14 +49,14 @@ class TaskCalls(Connection):
     async def list_tasks(
         self, parent: str, *, page_size: int = 0, page_token: str = ""
     ) -> task_service_pb2.ListTasksResponse:
-        """Returns a page of the tasks of a namespace, the newest first."""
+        """Return a page of the tasks of a namespace, the newest first."""
         request = task_service_pb2.ListTasksRequest(parent=parent, page_size=page_size, page_token=page_token)
         return await self._call(self._feeds.ListTasks, request, task_service_pb2.ListTasksResponse)
 
     async def list_offer_errors(
         self, request: task_service_pb2.ListOfferErrorsRequest
     ) -> task_service_pb2.ListOfferErrorsResponse:
-        """Returns a page of what is wrong with the offers of a task."""
+        """Return a page of what is wrong with the offers of a task."""
         return await self._call(self._feeds.ListOfferErrors, request, task_service_pb2.ListOfferErrorsResponse)
 
     def iter_offer_errors(self, request: task_service_pb2.ListOfferErrorsRequest) -> AsyncIterator[load_pb2.OfferError]:

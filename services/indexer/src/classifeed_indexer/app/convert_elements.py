@@ -37,7 +37,7 @@ class ElementConverter:
     async def convert(
         self, elements: Iterable[Element], leases: Mapping[int, Lease], traces: Mapping[Place, Context] = _NO_TRACES
     ) -> tuple[list[Message], list[Failure]]:
-        """Returns a message for each element, in their order, and the failures of those that have none.
+        """Return a message for each element, in their order, and the failures of those that have none.
 
         Args:
             elements: of shards that are held.

@@ -37,7 +37,7 @@ class Producer(Protocol):
     """Sends messages, as KafkaProducer does."""
 
     async def send(self, messages: list[Message]) -> None:
-        """Returns when all are acknowledged."""
+        """Return when all are acknowledged."""
 
 
 class Deliverer:
@@ -94,7 +94,7 @@ class Deliverer:
         self._changed.set()
 
     async def lose(self, lease: Lease) -> None:
-        """Returns when nothing is done under the lease any more."""
+        """Return when nothing is done under the lease any more."""
         _, shard = parse_lease_name(lease.name)
         if self._leases.get(shard) == lease:
             self._forget(shard)
@@ -118,7 +118,7 @@ class Deliverer:
                 await _first_of(stop, self._changed, limit_s=pause_s or _LEASE_PAUSE_S)
 
     async def deliver_once(self) -> int:
-        """Does one round over the shards held; returns how many elements were delivered or set aside.
+        """Do one round over the shards held; return how many elements were delivered or set aside.
 
         Raises:
             DomainError, psycopg.Error: something is away, or a shard's cursor is lost.
@@ -176,7 +176,7 @@ class Deliverer:
         return active
 
     async def _read(self, cursors: Mapping[ShardQueue, int]) -> Elements:
-        """Reads, unless a lease comes or goes while there is nothing to read."""
+        """Read, unless a lease comes or goes while there is nothing to read."""
         reading = asyncio.create_task(
             self._receiver.read(cursors, limit=self._settings.read_elements, wait_s=self._settings.read_wait_s)
         )
@@ -240,7 +240,7 @@ class Deliverer:
 
 
 async def _first_of(*events: asyncio.Event, limit_s: float) -> None:
-    """Returns when one of the events is set, or after `limit_s` seconds."""
+    """Return when one of the events is set, or after `limit_s` seconds."""
     waiting = [asyncio.create_task(event.wait()) for event in events]
     try:
         await asyncio.wait(waiting, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)

@@ -87,7 +87,7 @@ class Receiver:
         self._schemas = SchemaServiceStub(channel)
 
     async def read(self, cursors: Mapping[ShardQueue, int], *, limit: int, wait_s: float) -> Elements:
-        """Returns what comes after the cursors; waits up to `wait_s` seconds for something. May be cancelled.
+        """Return what comes after the cursors; wait up to `wait_s` seconds for something. May be cancelled.
 
         Raises:
             FailedPrecondition: CURSOR_TRIMMED or CURSOR_UNKNOWN; the metadata names queue and shard.
@@ -105,7 +105,7 @@ class Receiver:
         return Elements(elements, {_key_of(cursor): cursor.idx for cursor in answer.next})
 
     async def append_failed(self, failures: Sequence[Failure]) -> None:
-        """Puts elements into the queue `failed`. Idempotent."""
+        """Put elements into the queue `failed`. Idempotent."""
         elements = [
             FailedElement(position=_cursor_of((failure.key, failure.idx)), pk=failure.pk, reason=failure.reason[:2000])
             for failure in failures
@@ -153,7 +153,7 @@ class Receiver:
         return RefillStep(answer.elements, answer.last_idx, following)
 
     async def get_schema(self, epoch: int) -> Schema | None:
-        """Returns the schema of an epoch; None when there is none."""
+        """Return the schema of an epoch; None when there is none."""
         try:
             return await self._schemas.GetSchema(GetSchemaRequest(client=self.client, epoch=epoch))
         except grpc.aio.AioRpcError as error:

@@ -34,7 +34,7 @@ class Converter:
         self._dimensions = {embedding.name: embedding.dimension for embedding in schema.embeddings}
 
     def convert(self, document: RawDocument) -> IndexDocument:
-        """Returns the document in the index's form, its fields in the schema's order.
+        """Return the document in the index's form, its fields in the schema's order.
 
         The receiver has checked all this; it is checked again because a wrongly typed value kills a writer of the
         index, and what lies in a table for months may have been damaged or written by an older release.

@@ -22,16 +22,16 @@ class ShardQueue(NamedTuple):
 
 
 def lease_name(group: str, client: str, shard: int) -> str:
-    """Returns the name of the lease for a shard: one lease covers all its queues."""
+    """Return the name of the lease for a shard: one lease covers all its queues."""
     return f"{group}/{client}/{shard:02d}"
 
 
 def parse_lease_name(name: str) -> tuple[str, int]:
-    """Returns client and shard of a lease's name."""
+    """Return client and shard of a lease's name."""
     _, client, shard = name.rsplit("/", 2)
     return client, int(shard)
 
 
 def lease_names(group: str, clients: Sequence[str]) -> list[str]:
-    """Returns the names of all leases of a group."""
+    """Return the names of all leases of a group."""
     return [lease_name(group, client, shard) for client in clients for shard in range(SHARDS)]

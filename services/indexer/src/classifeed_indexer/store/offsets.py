@@ -42,7 +42,7 @@ class Offsets:
         self.refills = Refills(database, group, client)
 
     async def add(self, shard: int) -> dict[ShardQueue, int]:
-        """Returns the offsets of a shard, which begin at 0 when the group is new."""
+        """Return the offsets of a shard, which begin at 0 when the group is new."""
         parameters = {"group": self._group, "client": self._client, "shard": shard, "queues": list(QUEUES)}
         async with self._database.transaction() as tx:
             await tx.execute(SQL["add_offsets"], parameters)
@@ -50,12 +50,12 @@ class Offsets:
         return {key: idx for key, idx in offsets.items() if key.shard == shard}
 
     async def select(self) -> dict[ShardQueue, int]:
-        """Returns all offsets."""
+        """Return all offsets."""
         async with self._database.connection() as connection:
             return await self._select(connection)
 
     async def move(self, moves: Sequence[Move], leases: Mapping[int, Lease]) -> Moved:
-        """Moves offsets of shards whose leases are held, each only from where it was expected, all in one transaction.
+        """Move offsets of shards whose leases are held, each only from where it was expected, all in one transaction.
 
         A lease that is lost, or an offset that stands elsewhere, leaves its shard as it is and the others moved.
 
@@ -111,7 +111,7 @@ class Offsets:
             return True
 
     async def select_holders(self, shards: Sequence[int]) -> dict[int, Lease]:
-        """Returns the leases in force, by shard."""
+        """Return the leases in force, by shard."""
         names = {lease_name(self._group, self._client, shard): shard for shard in shards}
         async with self._database.connection() as connection:
             rows = await (await connection.execute(SQL["select_holders"], {"names": list(names)})).fetchall()

@@ -17,7 +17,7 @@ from classifeed_loader.store import fetching
 
 
 async def fetch_feed(ctx: JobContext, parts: FetchParts, key: FetchKey) -> None:
-    """Returns when the fetch has ended.
+    """Return when the fetch has ended.
 
     May be killed and started again at any point: a file that is stored is not downloaded again, and the task is made
     once, as the processor knows the fetch by its number. Calls of others stand between transactions, never in one.
@@ -46,7 +46,7 @@ async def fetch_feed(ctx: JobContext, parts: FetchParts, key: FetchKey) -> None:
 async def _begin(
     ctx: JobContext, parts: FetchParts, key: FetchKey, turn: ExitStack
 ) -> tuple[Source, FetchState] | None:
-    """Notes that the fetch is under way, with its turn at the host; None: it has ended, or ended here."""
+    """Note that the fetch is under way, with its turn at the host; None: it has ended, or ended here."""
     async with ctx.guarded_transaction() as tx:
         source = await fetching.lock_source(tx, key)
         fetch = await fetching.read_fetch(tx, key)

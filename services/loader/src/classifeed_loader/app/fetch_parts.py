@@ -19,7 +19,11 @@ class Downloader(Protocol):
     """The way to outer addresses, as a fetch needs it."""
 
     async def fetch(self, request: FetchRequest, to: Path) -> Fetched | NotModified:
-        """Downloads a file to `to`, or learns that the caller has it; raises FetchFailed."""
+        """Download a file to `to`, or learn that the caller has it.
+
+        Raises:
+            FetchFailed: there is no such file.
+        """
         ...
 
 
@@ -27,7 +31,11 @@ class TaskMaker(Protocol):
     """The processor, as a fetch needs it."""
 
     async def create_task(self, key: FetchKey, source: Source, file: StoredFile, *, forced: bool) -> Task:
-        """Returns the task of the file; idempotent by fetch; raises LoadFailed when it is refused for good."""
+        """Return the task of the file; idempotent by fetch.
+
+        Raises:
+            LoadFailed: the file is refused for good.
+        """
         ...
 
 

@@ -35,7 +35,7 @@ class HostTurns:
 
     @contextmanager
     def turn(self, url: str, seller_id: str) -> Iterator[None]:
-        """Counts a download of the seller from the link's host, or a wait for it, until the block ends. Never waits.
+        """Count a download of the seller from the link's host, or a wait for it, until the block ends. Never waits.
 
         Raises:
             Snooze: the host is to be left alone for now, the longer the more have asked.

@@ -15,7 +15,7 @@ from classifeed_loader.store import queueing, sources
 async def run_source(
     db: Database, jobs: JobStore, request: RunSourceRequest, *, min_interval_s: float, timeout_s: float | None
 ) -> FetchKey:
-    """Takes the source and returns the fetch that the request makes, or has made before.
+    """Take the source and return the fetch that the request makes, or has made before.
 
     Idempotent by request_id. Fetches by the newest version known, should that not be the one that was sent.
 

@@ -29,7 +29,7 @@ _log = structlog.get_logger(__name__)
 async def schedule_due(
     db: Database, leases: Leases, jobs: JobStore, lease: Lease, *, min_interval_s: float, limit: int = _BATCH
 ) -> int:
-    """Puts the fetches of at most `limit` due sources into the queue, the oldest first, and returns how many.
+    """Put the fetches of at most `limit` due sources into the queue, the oldest first, and return how many.
 
     Each source with its fetch, its job and its next slot in one transaction, guarded by the lease. A slot is fetched
     once even so, should two processes do this at a time: they never hold the same source.
@@ -72,7 +72,7 @@ class Scheduler:
         await LeaseKeeper(self._leases, [LEASE], on_gain=self._begin, on_loss=self._end).run(stop)
 
     async def backlog(self) -> dict[str, int]:
-        """Sources that are due."""
+        """Return how many sources are due."""
         async with self._db.transaction() as tx:
             return {"sources_due": await queueing.count_due(tx)}
 

@@ -21,7 +21,7 @@ from classifeed_loader.store import fetching
 async def store_file(
     ctx: JobContext, parts: FetchParts, key: FetchKey, source: Source, fetch: FetchState
 ) -> StoredFile:
-    """Downloads the file of the fetch into the object store and notes it; the same again once it is noted.
+    """Download the file of the fetch into the object store and note it; the same again once it is noted.
 
     The reference is written before the file, so that no clean-up takes it away in between. Nothing is asked of the site
     while the object store is away: the file would have nowhere to go.

@@ -34,7 +34,7 @@ class Processor:
         self._stub = TaskServiceStub(channel)
 
     async def create_task(self, key: FetchKey, source: Source, file: StoredFile, *, forced: bool) -> task_pb2.Task:
-        """Returns the task that loads the file of the fetch, or the one that loaded it before; idempotent by fetch.
+        """Return the task that loads the file of the fetch, or the one that loaded it before; idempotent by fetch.
 
         Raises:
             LoadFailed: TASK_REFUSED.

@@ -49,12 +49,12 @@ class Ending:
 
 
 def dropped(status: int) -> Ending:
-    """Returns the end of a fetch of a version that is not the newest one; `status` is that of the newest."""
+    """Return the end of a fetch of a version that is not the newest one; `status` is that of the newest."""
     return Ending(feed_pb2.FETCH_OUTCOME_DROPPED, _CHANGED[status])
 
 
 def failed(fault: FetchFailed | LoadFailed) -> Ending:
-    """Returns the end of a fetch that brought no file, or none that may be loaded."""
+    """Return the end of a fetch that brought no file, or none that may be loaded."""
     if isinstance(fault, LoadFailed):
         return Ending(feed_pb2.FETCH_OUTCOME_FAILED, fault.message, fault.code)
     return Ending(
@@ -68,7 +68,7 @@ def failed(fault: FetchFailed | LoadFailed) -> Ending:
 
 
 def handed_over(key: FetchKey, task: Task, *, is_as_before: bool) -> Ending:
-    """Returns the end of a fetch whose file the processor has, by the task that it answered with."""
+    """Return the end of a fetch whose file the processor has, by the task that it answered with."""
     if task.fetch == key.name:
         said = (
             "The file is as before, and its task loads it anew."

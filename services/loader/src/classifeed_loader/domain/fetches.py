@@ -35,7 +35,7 @@ class FetchKey(NamedTuple):
 
     @classmethod
     def parse(cls, name: str) -> FetchKey:
-        """Returns the fetch of a resource name.
+        """Return the fetch of a resource name.
 
         Raises:
             ValueError: it is not the name of a fetch.
@@ -70,7 +70,7 @@ class StoredFile:
 
 
 def shown_elsewhere(final_url: str, own_url: str) -> str:
-    """Returns where a file came from, without the query, which may hold a key; empty when it is the feed's own link."""
+    """Return where a file came from, without the query, which may hold a key; empty when it is the feed's own link."""
     final, own = _without_query(final_url), _without_query(own_url)
     return "" if final == own else final
 

@@ -55,14 +55,14 @@ class FeedSourceService(FeedSourceServiceServicer):
         self._on_change = on_change
 
     async def PutSources(self, request: PutSourcesRequest, context: Context) -> PutSourcesResponse:
-        """Takes sources, each unless a newer version of it is known."""
+        """Take sources, each unless a newer version of it is known."""
         async with self._db.transaction(timeout_s=remaining_s()) as tx:
             versions = await sources.put(tx, request.sources, min_interval_s=self._min_interval_s)
         self._on_change()
         return PutSourcesResponse(feed_versions=versions)
 
     async def RunSource(self, request: RunSourceRequest, context: Context) -> Fetch:
-        """Takes a source and has it fetched now.
+        """Take a source and have it fetched now.
 
         Raises:
             FailedPrecondition: it is removed.
@@ -75,13 +75,13 @@ class FeedSourceService(FeedSourceServiceServicer):
         return await self._require_fetch(key)
 
     async def GetSourceStates(self, request: GetSourceStatesRequest, context: Context) -> GetSourceStatesResponse:
-        """Returns how fetching goes, for each name in order."""
+        """Return how fetching goes, for each name in order."""
         names = [_namespace("names", name) for name in request.names]
         async with self._db.transaction(timeout_s=remaining_s()) as tx:
             return GetSourceStatesResponse(states=await sources.get_states(tx, names))
 
     async def ListSources(self, request: ListSourcesRequest, context: Context) -> ListSourcesResponse:
-        """Returns a page of the namespaces whose source is not removed."""
+        """Return a page of the namespaces whose source is not removed."""
         after = _namespace("after", request.after) if request.after else ("", "")
         limit = request.page_size or _DEFAULT_PAGE_SOURCES
         async with self._db.transaction(timeout_s=remaining_s()) as tx:
@@ -89,7 +89,7 @@ class FeedSourceService(FeedSourceServiceServicer):
         return ListSourcesResponse(names=[namespace_name(*key) for key in found])
 
     async def GetFetch(self, request: GetFetchRequest, context: Context) -> Fetch:
-        """Returns one fetch.
+        """Return one fetch.
 
         Raises:
             NotFound: there is none.
@@ -101,7 +101,7 @@ class FeedSourceService(FeedSourceServiceServicer):
         return await self._require_fetch(key)
 
     async def ListFetches(self, request: ListFetchesRequest, context: Context) -> ListFetchesResponse:
-        """Returns a page of a namespace's fetches, the newest first."""
+        """Return a page of a namespace's fetches, the newest first."""
         seller_id, namespace = _namespace("parent", request.parent)
         limit = request.page_size or _DEFAULT_PAGE
         before = _read_token(request.page_token)
@@ -132,7 +132,7 @@ def _wrong(field: str, words: str) -> InvalidArgument:
 
 
 def _read_token(token: str) -> int:
-    """Returns the fetch that a page ended with; the last one there can be for no token."""
+    """Return the fetch that a page ended with; the last one there can be for no token."""
     if not token:
         return _LAST_FETCH_ID
     if not (token.isascii() and token.isdigit() and int(token) <= _LAST_FETCH_ID):

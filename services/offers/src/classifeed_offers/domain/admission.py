@@ -46,17 +46,17 @@ class Admission(Enum):
 
 
 def namespace_of(request: Request) -> Namespace:
-    """The namespace that a request is about."""
+    """Return the namespace that a request is about."""
     return Namespace(request.seller_id, request.namespace)
 
 
 def run_key_of(message: Request | Reply) -> RunKey:
-    """The run that a request or a reply belongs to."""
+    """Return the run that a request or a reply belongs to."""
     return RunKey(Namespace(message.seller_id, message.namespace), Run(message.task_id, message.run))
 
 
 def batch_key_of(batch: OfferBatch) -> BatchKey:
-    """What a batch is known by."""
+    """Return what a batch is identified by."""
     return BatchKey(*run_key_of(batch), batch.batch_id)
 
 

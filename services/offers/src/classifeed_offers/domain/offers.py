@@ -73,10 +73,10 @@ class OfferState(NamedTuple):
 
 
 def digest_of(data: bytes) -> bytes:
-    """The 16 bytes of BLAKE2b that the protocol uses for contents, batches and runs."""
+    """Return the 16 bytes of BLAKE2b that the protocol uses for contents, batches and runs."""
     return hashlib.blake2b(data, digest_size=HASH_BYTES).digest()
 
 
 def hash_of(content: OfferContent) -> bytes:
-    """The hash of what an offer says, for offers that are changed here and not by a whole record of a feed."""
+    """Return the hash of an offer's content, for offers that are changed here and not by a whole record of a feed."""
     return digest_of(content.SerializeToString(deterministic=True))

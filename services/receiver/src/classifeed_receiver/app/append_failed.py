@@ -14,7 +14,7 @@ _log = structlog.get_logger(__name__)
 
 
 async def append_failed(database: Database, client: str, failures: Sequence[Failure]) -> None:
-    """Notes the failures and gives the elements places in the queue `failed`. Idempotent by their old places.
+    """Note the failures and give the elements places in the queue `failed`. Idempotent by their old places.
 
     An element that is trimmed by now, or stands for another key, is left out: its reader is behind the times.
     """

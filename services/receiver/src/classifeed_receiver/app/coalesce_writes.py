@@ -88,7 +88,7 @@ class WriteCoalescer:
         return await push.answer
 
     async def close(self) -> None:
-        """Returns when everything that waits is written."""
+        """Return when everything that waits is written."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 

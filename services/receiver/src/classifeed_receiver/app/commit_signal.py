@@ -14,7 +14,7 @@ class CommitSignal:
         self._events: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
 
     def count(self, client: str) -> int:
-        """Returns how often something was committed."""
+        """Return how often something was committed."""
         return self._counts[client]
 
     def notify(self, client: str) -> None:
@@ -23,7 +23,7 @@ class CommitSignal:
         self._events.pop(client, asyncio.Event()).set()
 
     async def wait(self, client: str, seen: int, limit_s: float) -> None:
-        """Returns when the count is above `seen`, or after `limit_s` seconds."""
+        """Return when the count is above `seen`, or after `limit_s` seconds."""
         if self._counts[client] > seen:
             return
         event = self._events[client]

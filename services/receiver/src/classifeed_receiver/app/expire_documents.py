@@ -44,7 +44,7 @@ class DocumentExpirer:
                 await wait_for_event(stop, self._interval_s)
 
     async def expire_once(self) -> bool:
-        """Takes one batch of each kind; returns whether a batch was full, so that more may be due."""
+        """Take one batch of each kind; return whether a batch was full, so that more may be due."""
         async with self._database.transaction() as tx:
             buried = await registry.bury_expired(tx, self._documents)
         async with self._database.transaction() as tx:
@@ -54,6 +54,6 @@ class DocumentExpirer:
         return max(buried, forgotten) >= self._documents
 
     async def backlog(self) -> Mapping[str, int]:
-        """Returns how many documents are due, at most 10,000."""
+        """Return how many documents are due, at most 10,000."""
         async with self._database.connection() as connection:
             return {"expired": await registry.count_expired(connection, _COUNTED_AT_MOST)}

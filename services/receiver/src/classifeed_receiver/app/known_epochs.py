@@ -34,7 +34,7 @@ class KnownEpochs:
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def get(self, client: str) -> Epochs:
-        """Returns the epochs of a client.
+        """Return the epochs of a client.
 
         Raises:
             FailedPrecondition: the client has none.
@@ -42,12 +42,12 @@ class KnownEpochs:
         return self._checked(client, await self._at_most(client, self._refresh_s))
 
     async def get_newer(self, client: str, than: Epochs) -> Epochs | None:
-        """Returns the epochs when they may be newer than those given, None when those were read a moment ago."""
+        """Return the epochs when they may be newer than those given, None when those were read a moment ago."""
         epochs = self._checked(client, await self._at_most(client, _LEAST_AGE_S))
         return None if epochs is than else epochs
 
     def forget(self, client: str) -> None:
-        """Makes the next reader read anew; for whoever changed the epochs."""
+        """Make the next reader read anew; for whoever changed the epochs."""
         self._known.pop(client, None)
 
     async def _at_most(self, client: str, age_s: float) -> Epochs:

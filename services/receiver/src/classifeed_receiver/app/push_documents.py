@@ -83,7 +83,7 @@ class DocumentPusher:
         return [next(written) if isinstance(document, NewDocument) else document for document in checked]
 
     async def close(self) -> None:
-        """Returns when everything pushed is written."""
+        """Return when everything pushed is written."""
         await self._coalescer.close()
 
     async def _check(self, client: str, documents: Sequence[RawDocument]) -> list[NewDocument | Invalid | EpochTooOld]:

@@ -56,7 +56,7 @@ class ElementReader:
         self._poll_s = poll_s
 
     async def read(self, client: str, cursors: Mapping[ShardKey, int], *, limit: int, wait_s: float) -> ReadResult:
-        """Returns what comes after the cursors; waits up to `wait_s` seconds while there is nothing.
+        """Return what comes after the cursors; wait up to `wait_s` seconds while there is nothing.
 
         Elements whose document has changed since are passed over: a later element stands for it. Commits of this
         process end the wait at once, those of other replicas within `poll_s` (ADR 0010 says why there is no NOTIFY).
@@ -104,7 +104,7 @@ def _check_snapshot(
 
 
 def _take(client: str, elements: Sequence[Element]) -> tuple[ReadResult, list[Failure]]:
-    """Decodes elements up to the answer's size. They come in rounds over the shards, so each shard gets its share."""
+    """Decode elements up to the answer's size. They come in rounds over the shards, so each shard gets its share."""
     result = ReadResult()
     corrupt: list[Failure] = []
     skipped: list[str] = []
@@ -134,7 +134,7 @@ def _take(client: str, elements: Sequence[Element]) -> tuple[ReadResult, list[Fa
 
 
 def restore_document(pk: str, kept: KeptDocument) -> RawDocument:
-    """Returns a document as its reader shall see it: one that expired reads as its own deletion.
+    """Return a document as its reader shall see it: one that expired reads as its own deletion.
 
     Raises:
         CorruptContent, DecodeError: the row is damaged.

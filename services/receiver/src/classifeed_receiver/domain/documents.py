@@ -103,7 +103,7 @@ CONFLICT = Invalid(
 
 
 def select_candidates(documents: Iterable[NewDocument]) -> list[NewDocument]:
-    """Returns of each key the freshest document (the first of equals), sorted by (hash, pk).
+    """Return of each key the freshest document (the first of equals), sorted by (hash, pk).
 
     The order is the order of row locks, the same for every transaction, so that two of them never wait for each other.
     """
@@ -116,7 +116,7 @@ def select_candidates(documents: Iterable[NewDocument]) -> list[NewDocument]:
 
 
 def judge(document: NewDocument, stored: StoredDocument | NewDocument | None) -> Outcome:
-    """Returns what became of a document that is not the one written, from what is stored after the transaction.
+    """Return what became of a document that is not the one written, from what is stored after the transaction.
 
     Nothing stored, or something less fresh, can only be seen when the row was removed in between: push again.
     """
@@ -128,7 +128,7 @@ def judge(document: NewDocument, stored: StoredDocument | NewDocument | None) ->
 
 
 def newest_places(outcomes: Sequence[Outcome]) -> list[Place]:
-    """Returns the greatest place of each shard among the documents written, in shard order."""
+    """Return the greatest place of each shard among the documents written, in shard order."""
     newest: dict[int, int] = {}
     for outcome in outcomes:
         if isinstance(outcome, Acknowledged) and outcome.place is not None:

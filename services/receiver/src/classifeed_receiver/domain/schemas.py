@@ -103,7 +103,7 @@ class Epochs:
 
 
 def find_faults(schema: Schema) -> list[FieldViolation]:
-    """Returns what is wrong with a schema by itself, whatever stands beside it; [] when nothing is."""
+    """Return what is wrong with a schema by itself, whatever stands beside it; [] when nothing is."""
     faults = []
     seen: set[str] = set()
     for place, field in enumerate(schema.fields):
@@ -138,7 +138,7 @@ def _field_faults(field: FieldSchema) -> Iterable[tuple[str, str]]:
 
 
 def find_incompatible_changes(old: Schema, new: Schema) -> list[str]:
-    """Returns in words what forbids `new` in the epoch of `old`; [] when only optional fields were added.
+    """Return in words what forbids `new` in the epoch of `old`; [] when only optional fields were added.
 
     Documents of the epoch are stored and indexed already, so whatever was true of them must stay true.
     """
@@ -166,7 +166,7 @@ def _differences(old: FieldSchema, new: FieldSchema) -> list[str]:
 
 
 def merge(old: Schema, new: Schema) -> Schema:
-    """Returns `old` with the fields that only `new` has behind it, so that fields never change their places."""
+    """Return `old` with the fields that only `new` has behind it, so that fields never change their places."""
     merged = Schema()
     merged.CopyFrom(old)
     known = {field.name for field in old.fields}

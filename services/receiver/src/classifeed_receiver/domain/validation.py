@@ -31,7 +31,7 @@ _GREATEST_S: Final = 253402300799  # 9999-12-31T23:59:59
 
 
 def check_document(document: RawDocument, epochs: Epochs, *, limit_bytes: int) -> NewDocument | Invalid | EpochTooOld:
-    """Returns the document ready for the registry, or why it is refused. Pure.
+    """Return the document ready for the registry, or why it is refused. Pure.
 
     Args:
         document: as it came; nothing about it is known to be right.

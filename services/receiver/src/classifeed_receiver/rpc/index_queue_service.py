@@ -42,7 +42,7 @@ class IndexQueueRpc(IndexQueueServiceServicer):
         self._scanner = DocumentScanner(database, epochs)
 
     async def ReadElements(self, request: pb.ReadElementsRequest, context: Context) -> pb.ReadElementsResponse:
-        """Reads elements after the cursors, waiting for some."""
+        """Read elements after the cursors, waiting for some."""
         found = await self._reader.read(
             request.client,
             _distinct(request.cursors),
@@ -62,7 +62,7 @@ class IndexQueueRpc(IndexQueueServiceServicer):
         )
 
     async def AppendFailed(self, request: pb.AppendFailedRequest, context: Context) -> pb.AppendFailedResponse:
-        """Puts elements into the queue `failed`, once each."""
+        """Put elements into the queue `failed`, once each."""
         failures = [
             Failure(_key_of(element.position), element.position.idx, element.pk, element.reason)
             for element in request.elements
@@ -71,7 +71,7 @@ class IndexQueueRpc(IndexQueueServiceServicer):
         return pb.AppendFailedResponse()
 
     async def ReportProgress(self, request: pb.ReportProgressRequest, context: Context) -> pb.ReportProgressResponse:
-        """Notes how far a group has come."""
+        """Note how far a group has come."""
         await report_progress(self._database, request.group, request.client, _distinct(request.cursors))
         return pb.ReportProgressResponse()
 

@@ -42,19 +42,19 @@ class ReceiverRpc(ReceiverServiceServicer):
         self._pusher = pusher
 
     async def Push(self, request: pb.PushRequest, context: Context) -> pb.PushResponse:
-        """Takes one document."""
+        """Take one document."""
         outcomes = await self._pusher.push(request.client, [request.document])
         places = [_position_of(place) for place in newest_places(outcomes)]
         return pb.PushResponse(result=_result_of(outcomes[0]), position=places[0] if places else None)
 
     async def PushBatch(self, request: pb.PushBatchRequest, context: Context) -> pb.PushBatchResponse:
-        """Takes up to 500 documents."""
+        """Take up to 500 documents."""
         return await self._push(request)
 
     async def PushStream(
         self, request_iterator: AsyncIterator[pb.PushBatchRequest], context: Context
     ) -> AsyncIterator[pb.PushBatchResponse]:
-        """Takes batches and answers each, in order.
+        """Take batches and answer each, in order.
 
         Only as many batches are taken as are being written; the next is read off the wire when the oldest is answered,
         so that HTTP/2's flow control holds a sender that is faster than the database, or does not read its answers.

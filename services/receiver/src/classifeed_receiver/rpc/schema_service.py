@@ -27,11 +27,11 @@ class SchemaRpc(SchemaServiceServicer):
         self._known = known
 
     async def PutSchema(self, request: pb.PutSchemaRequest, context: Context) -> Schema:
-        """Puts the schema of an epoch."""
+        """Put the schema of an epoch."""
         return _schema_of(await put_schema(self._database, self._known, request.schema))
 
     async def GetSchema(self, request: pb.GetSchemaRequest, context: Context) -> Schema:
-        """Returns the schema of an epoch; read from the table, so that a reader sees what was put a moment ago."""
+        """Return the schema of an epoch; read from the table, so that a reader sees what was put a moment ago."""
         async with self._database.connection() as connection:
             epochs = await schemas.select_epochs(connection, request.client)
         epoch = epochs.by_number.get(request.epoch or epochs.active)
@@ -45,7 +45,7 @@ class SchemaRpc(SchemaServiceServicer):
         return _schema_of(epoch)
 
     async def ListEpochs(self, request: pb.ListEpochsRequest, context: Context) -> pb.ListEpochsResponse:
-        """Lists the epochs, the newest first."""
+        """List the epochs, the newest first."""
         async with self._database.connection() as connection:
             epochs = await schemas.select_epochs(connection, request.client)
         return pb.ListEpochsResponse(schemas=map(_schema_of, epochs.by_number.values()))

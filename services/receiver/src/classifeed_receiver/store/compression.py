@@ -26,7 +26,7 @@ class CorruptContent(Exception):
 
 
 def compress(content: bytes, *, from_bytes: int) -> tuple[Compression, bytes]:
-    """Returns the content as it is kept: compressed when it is large enough and that makes it smaller."""
+    """Return the content as it is kept: compressed when it is large enough and that makes it smaller."""
     if len(content) >= from_bytes:
         compressed = _compressor.compress(content)
         if len(compressed) < len(content):
@@ -35,7 +35,7 @@ def compress(content: bytes, *, from_bytes: int) -> tuple[Compression, bytes]:
 
 
 def decompress(compression: int, kept: bytes) -> bytes:
-    """Returns the content of a row.
+    """Return the content of a row.
 
     Raises:
         CorruptContent: it was not written by `compress`.

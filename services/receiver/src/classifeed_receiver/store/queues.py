@@ -84,7 +84,7 @@ class Trim:
 
 
 async def select_shards(tx: Tx, client: str) -> dict[ShardKey, ShardEnds]:
-    """Returns where the queues of a client end; a shard that never had an element is left out."""
+    """Return where the queues of a client end; a shard that never had an element is left out."""
     cursor = await tx.execute(SQL["select_shards"], {"client": client})
     return {ShardKey(queue, shard): ShardEnds(last, trimmed) for queue, shard, last, trimmed in await cursor.fetchall()}
 
@@ -106,7 +106,7 @@ async def select_ends(tx: Tx, client: str, group: str) -> dict[ShardKey, tuple[S
 async def select_elements(
     tx: Tx, client: str, cursors: Mapping[ShardKey, int], *, limit: int, size_bytes: int
 ) -> list[Element]:
-    """Returns the elements after the cursors with their documents, of one snapshot, in rounds of one of each shard.
+    """Return the elements after the cursors with their documents, of one snapshot, in rounds of one of each shard.
 
     Args:
         client: whose queues.
@@ -159,7 +159,7 @@ async def select_unknown_cursors(tx: Tx, client: str, cursors: Collection[tuple[
 
 
 async def append_failed(tx: Tx, client: str, failures: Sequence[Failure]) -> int:
-    """Puts elements into the queue `failed`, each once however often it is reported; returns how many are new.
+    """Put elements into the queue `failed`, each once however often it is reported; return how many are new.
 
     Needs a transaction.
     """

@@ -73,7 +73,7 @@ async def _write(
 
 
 async def select_stored(tx: Tx, client: str, documents: Sequence[NewDocument]) -> dict[str, StoredDocument]:
-    """Returns what is stored now for the keys of some documents, by key; keys without a row are left out."""
+    """Return what is stored now for the keys of some documents, by key; keys without a row are left out."""
     cursor = await tx.execute(
         SQL["select_stored"],
         {
@@ -89,7 +89,7 @@ async def select_stored(tx: Tx, client: str, documents: Sequence[NewDocument]) -
 
 
 async def bury_expired(tx: Tx, limit: int) -> int:
-    """Turns up to `limit` documents whose time is over into tombstones, with an element for each; returns how many.
+    """Turn up to `limit` documents whose time is over into tombstones, with an element for each; return how many.
 
     Needs a transaction. Any number of processes may do it at a time: each takes others.
     """
@@ -110,7 +110,7 @@ async def bury_expired(tx: Tx, limit: int) -> int:
 
 
 async def delete_tombstones(tx: Tx, *, age_s: float, limit: int) -> int:
-    """Removes up to `limit` tombstones older than `age_s` seconds; returns how many."""
+    """Remove up to `limit` tombstones older than `age_s` seconds; return how many."""
     cursor = await tx.execute(SQL["delete_tombstones"], {"age_s": age_s, "limit": limit})
     return cursor.rowcount
 
@@ -123,7 +123,7 @@ async def count_abandoned(tx: Tx, client: str, epochs: Collection[int], bound: i
 
 
 async def count_expired(tx: Tx, bound: int) -> int:
-    """Returns how many documents are still live though their time is over, at most `bound`."""
+    """Return how many documents are still live though their time is over, at most `bound`."""
     cursor = await tx.execute(SQL["count_expired"], {"bound": bound})
     row = await cursor.fetchone()
     return int(row[0]) if row else 0

@@ -12,12 +12,12 @@ SQL: Final = load_queries(__package__, "schemas.sql")
 
 
 async def lock_client(tx: Tx, client: str) -> None:
-    """Waits until nobody else changes the epochs of the client, until the transaction ends."""
+    """Wait until nobody else changes the epochs of the client, until the transaction ends."""
     await tx.execute(SQL["lock_client"], {"client": client})
 
 
 async def select_epochs(tx: Tx, client: str) -> Epochs:
-    """Returns the epochs of a client, the newest first."""
+    """Return the epochs of a client, the newest first."""
     cursor = await tx.execute(SQL["select_epochs"], {"client": client})
     return Epochs(
         {
@@ -33,7 +33,7 @@ async def select_clients(tx: Tx) -> list[str]:
 
 
 async def insert_epoch(tx: Tx, schema: Schema, state: EpochState) -> Epoch:
-    """Adds an epoch."""
+    """Add an epoch."""
     cursor = await tx.execute(
         SQL["insert_epoch"],
         {"client": schema.client, "epoch": schema.epoch, "state": state.value, "schema": _bytes_of(schema)},
@@ -44,7 +44,7 @@ async def insert_epoch(tx: Tx, schema: Schema, state: EpochState) -> Epoch:
 
 
 async def update_schema(tx: Tx, schema: Schema) -> None:
-    """Replaces the schema of an epoch."""
+    """Replace the schema of an epoch."""
     await tx.execute(
         SQL["update_schema"], {"client": schema.client, "epoch": schema.epoch, "schema": _bytes_of(schema)}
     )

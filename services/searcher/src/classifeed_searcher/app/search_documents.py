@@ -35,7 +35,7 @@ class SearchDocuments:
         self._wait_s = at_least_wait_s
 
     async def __call__(self, request: search_service_pb2.SearchRequest) -> search_service_pb2.SearchResponse:
-        """Returns a page of hits.
+        """Return a page of hits.
 
         Raises:
             InvalidArgument: the query, a filter, the sort or the page token cannot be read; it says which and where.

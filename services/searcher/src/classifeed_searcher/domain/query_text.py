@@ -69,7 +69,7 @@ class QueryPart:
 
 
 def parse_query(text: str, fields: frozenset[str]) -> Node:
-    """Returns the tree of a query.
+    """Return the tree of a query.
 
     Args:
         text: what the user wrote.

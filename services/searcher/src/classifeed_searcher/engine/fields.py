@@ -62,7 +62,7 @@ def build_index_schema(schema: schema_pb2.Schema) -> tantivy.Schema:
 
 
 def add_field(target: tantivy.Document, schema: schema_pb2.FieldSchema, field: document_pb2.Field) -> None:
-    """Puts the values of a field into a document of the engine.
+    """Put the values of a field into a document of the engine.
 
     Raises:
         WrongValue: a value has another type than the schema says.
@@ -92,7 +92,7 @@ def add_field(target: tantivy.Document, schema: schema_pb2.FieldSchema, field: d
 
 
 def read_bound(schema: schema_pb2.FieldSchema, text: str) -> Any:
-    """Returns a bound or value that a user wrote, typed as the field is.
+    """Return a bound or value that a user wrote, typed as the field is.
 
     Raises:
         WrongValue: the text is no such value.
@@ -116,7 +116,7 @@ def read_bound(schema: schema_pb2.FieldSchema, text: str) -> Any:
 
 
 def native_value(value: document_pb2.Value) -> Any:
-    """Returns the Python value of a typed one."""
+    """Return the Python value of a typed one."""
     kind = value.WhichOneof("kind")
     if kind == "timestamp_value":
         return value.timestamp_value.ToDatetime(tzinfo=UTC)

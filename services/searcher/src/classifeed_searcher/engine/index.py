@@ -158,7 +158,7 @@ class TantivyIndex:
                 self._writer.add_document(composed)
 
     def commit(self) -> None:
-        """Makes what was written durable and seen. Blocks, for about 100 ms."""
+        """Make what was written durable and seen. Blocks, for about 100 ms."""
         with self._write_lock:
             self._writer.commit()
         self._index.reload()
@@ -182,7 +182,7 @@ class TantivyIndex:
         offset: int,
         limit: int,
     ) -> Found:
-        """Returns a page of hits.
+        """Return a page of hits.
 
         Raises:
             QueryError: the query asks a field for what it does not have.
@@ -230,7 +230,7 @@ class TantivyIndex:
         return _filtered(self._translator.translate(node), filters)
 
     def get(self, pk: str) -> search_service_pb2.Hit | None:
-        """Returns a document as it was stored; None when the index has none."""
+        """Return a document as it was stored; None when the index has none."""
         searcher = self._index.searcher()
         result = searcher.search(self._translator.term(PK, pk), 1, count=False)
         for _, address in result.hits:
@@ -238,7 +238,7 @@ class TantivyIndex:
         return None
 
     def close(self) -> None:
-        """Gives the writer's lock back. What was not committed is forgotten."""
+        """Give the writer's lock back. What was not committed is forgotten."""
         with self._write_lock:
             self._writer.rollback()
             del self._writer

@@ -59,7 +59,7 @@ class Translator:
         ]
 
     def translate(self, node: Node) -> tantivy.Query:
-        """Returns the engine's query. Parts without a word in them, such as a lone `&`, ask for nothing; where there is
+        """Return the engine's query. Parts without a word in them, such as a lone `&`, ask for nothing; where there is
         nothing else, everything matches.
 
         Raises:
@@ -96,11 +96,11 @@ class Translator:
                 return self._over_fields(node, self._prefix)
 
     def term(self, name: str, value: Any) -> tantivy.Query:
-        """Returns the query for an exact value of a field."""
+        """Return the query for an exact value of a field."""
         return tantivy.Query.term_query(self._index_schema, name, value, "basic")
 
     def range(self, field: schema_pb2.FieldSchema, low: Any, high: Any) -> tantivy.Query:
-        """Returns the query for values between two bounds, both included; None is no bound.
+        """Return the query for values between two bounds, both included; None is no bound.
 
         Raises:
             WrongValue: the field has no order.
