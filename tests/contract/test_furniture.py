@@ -44,6 +44,10 @@ def rules_broken(path: str, text: str) -> list[str]:
             'SERVICE = "api"\nServiceRunner(on_stop=stop)', 'SERVICE = "api"\nServiceRunner(on_stop=close)',
         ),
         ("variable", f"{_API}/__main__.py", "main(prepare=prepare)", "main(prepare=make_topics)"),
+        (
+            "migration", f"{_API}/migrations/versions/20261129_1_pre_x.py",
+            "def upgrade(): ...", "def upgrade(): ...\ndef downgrade(): ...",
+        ),
         ("word", "cli/src/classifeed_cli/views/run.py", "class Request: ...", "class AskedRun: ..."),
         ("word", "cli/src/classifeed_cli/views/run.py", "def f(request): ...", "def f(asked): ..."),
         ("word", "cli/tests/run.py", "class A:\n  stage: str", "class A:\n  fate: str"),

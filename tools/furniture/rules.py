@@ -97,6 +97,13 @@ def check_variables(module: Module) -> Iterator[Finding]:
                     yield Finding("variable", module, call.lineno, "prepare=prepare")
 
 
+def check_migrations(module: Module) -> Iterator[Finding]:
+    """Yield migrations with a way back: nothing calls it, and a test of it would be all that it is for."""
+    for node in module.tree.body:
+        if "versions" in module.path.parts and isinstance(node, ast.FunctionDef) and node.name == "downgrade":
+            yield Finding("migration", module, node.lineno, "upgrade only: the version before works with the tables")
+
+
 def _check_bootstrap(module: Module) -> Iterator[Finding]:
     assigned = {target.id for node in module.tree.body if isinstance(node, ast.Assign) for target in _names(node)}
     if "SERVICE" not in assigned:
@@ -153,4 +160,5 @@ RULES: Final[Mapping[str, Callable[[Module], Iterator[Finding]]]] = {
     "role": check_roles,
     "log event": check_events,
     "variable": check_variables,
+    "migration": check_migrations,
 }

@@ -7,7 +7,3 @@ phase = "pre"
 
 def upgrade() -> None:
     op.execute("CREATE TABLE things (n int PRIMARY KEY)")
-
-
-def downgrade() -> None:
-    op.execute("DROP TABLE things")

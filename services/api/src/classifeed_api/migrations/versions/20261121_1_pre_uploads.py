@@ -34,7 +34,3 @@ def upgrade() -> None:
     op.execute("CREATE INDEX uploads_due ON uploads (created_at) WHERE version > published_version")
     op.execute(ddl("blob_refs", 1))
     op.execute(ddl("leases", 1))
-
-
-def downgrade() -> None:
-    op.execute("DROP TABLE uploads, blob_refs, blobs, leases")

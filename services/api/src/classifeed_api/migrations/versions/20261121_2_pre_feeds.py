@@ -46,8 +46,3 @@ def upgrade() -> None:
     op.execute(
         "CREATE INDEX uploads_due_in_line ON uploads (seller_id, namespace, version) WHERE version > published_version"
     )
-
-
-def downgrade() -> None:
-    op.execute("DROP INDEX uploads_due_in_line")
-    op.execute("DROP TABLE feed, feed_deletions")

@@ -9,7 +9,3 @@ PHASE = "post"
 
 def upgrade() -> None:
     op.execute("DROP INDEX uploads_due")
-
-
-def downgrade() -> None:
-    op.execute("CREATE INDEX uploads_due ON uploads (created_at) WHERE version > published_version")

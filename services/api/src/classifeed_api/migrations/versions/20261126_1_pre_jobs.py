@@ -12,7 +12,3 @@ PHASE = "pre"
 def upgrade() -> None:
     for version in (1, 2, 3):
         op.execute(jobs_ddl(version))
-
-
-def downgrade() -> None:
-    op.execute("DROP TABLE dl_schedules, dl_queues")

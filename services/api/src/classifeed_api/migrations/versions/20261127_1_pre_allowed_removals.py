@@ -9,7 +9,3 @@ PHASE = "pre"
 
 def upgrade() -> None:
     op.execute("ALTER TABLE uploads ADD COLUMN allow_removals boolean NOT NULL DEFAULT false")
-
-
-def downgrade() -> None:
-    op.execute("ALTER TABLE uploads DROP COLUMN allow_removals")

@@ -10,8 +10,3 @@ PHASE = "pre"
 def upgrade() -> None:
     op.execute("ALTER TABLE feed ADD COLUMN has_link boolean NOT NULL DEFAULT true")
     op.execute("CREATE INDEX uploads_by_namespace ON uploads (seller_id, namespace, version) WHERE stored")
-
-
-def downgrade() -> None:
-    op.execute("DROP INDEX uploads_by_namespace")
-    op.execute("ALTER TABLE feed DROP COLUMN has_link")

@@ -9,7 +9,3 @@ PHASE = "pre"
 
 def upgrade() -> None:
     op.execute("ALTER TABLE uploads ADD COLUMN default_currency text DEFAULT '' NOT NULL")
-
-
-def downgrade() -> None:
-    op.execute("ALTER TABLE uploads DROP COLUMN default_currency")

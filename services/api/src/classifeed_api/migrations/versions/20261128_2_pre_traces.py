@@ -10,8 +10,3 @@ PHASE = "pre"
 def upgrade() -> None:
     op.execute("ALTER TABLE uploads ADD COLUMN trace_context jsonb")
     op.execute("ALTER TABLE feed_deletions ADD COLUMN trace_context jsonb")
-
-
-def downgrade() -> None:
-    op.execute("ALTER TABLE uploads DROP COLUMN trace_context")
-    op.execute("ALTER TABLE feed_deletions DROP COLUMN trace_context")

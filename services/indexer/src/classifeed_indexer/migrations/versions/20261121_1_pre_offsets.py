@@ -25,7 +25,3 @@ def upgrade() -> None:
         """
     )
     op.execute(ddl("leases", 1))
-
-
-def downgrade() -> None:
-    op.execute("DROP TABLE offsets, leases")

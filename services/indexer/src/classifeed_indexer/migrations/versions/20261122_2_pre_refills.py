@@ -25,7 +25,3 @@ def upgrade() -> None:
         )
         """
     )
-
-
-def downgrade() -> None:
-    op.execute("DROP TABLE refills")

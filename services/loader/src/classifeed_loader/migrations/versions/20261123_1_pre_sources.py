@@ -81,7 +81,3 @@ def upgrade() -> None:
         "CREATE UNIQUE INDEX feed_fetches_scheduled ON feed_fetches (seller_id, namespace)"
         " WHERE slot_at IS NOT NULL AND ended_at IS NULL"
     )
-
-
-def downgrade() -> None:
-    op.execute("DROP TABLE feed_fetches, feed_loader_task")

@@ -30,8 +30,3 @@ def upgrade() -> None:
         FROM dl_job_locks WHERE lock_key LIKE 'feedloader:%'
         """
     )
-
-
-def downgrade() -> None:
-    op.execute("DROP VIEW feed_locks, task_queue")
-    op.execute("DROP TABLE blob_refs, blobs, leases")

@@ -11,7 +11,3 @@ PHASE = "pre"
 
 def upgrade() -> None:
     op.execute(jobs_ddl(2))
-
-
-def downgrade() -> None:
-    op.execute("DROP TABLE dl_schedules, dl_queues")

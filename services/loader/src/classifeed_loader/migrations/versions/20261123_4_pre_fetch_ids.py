@@ -15,12 +15,3 @@ def upgrade() -> None:
         "ALTER TABLE feed_fetches ALTER COLUMN feed_loader_result_id SET DEFAULT "
         "(extract(epoch FROM clock_timestamp()) * 1000)::bigint * 1000 + nextval('feed_fetches_in_ms') - 1"
     )
-
-
-def downgrade() -> None:
-    op.execute("ALTER TABLE feed_fetches ALTER COLUMN feed_loader_result_id DROP DEFAULT")
-    op.execute("DROP SEQUENCE feed_fetches_in_ms")
-    op.execute(
-        "ALTER TABLE feed_fetches ALTER COLUMN feed_loader_result_id "
-        "ADD GENERATED ALWAYS AS IDENTITY (START 1000000000000000)"
-    )

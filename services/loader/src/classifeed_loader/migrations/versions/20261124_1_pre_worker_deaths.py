@@ -11,7 +11,3 @@ PHASE = "pre"
 
 def upgrade() -> None:
     op.execute(jobs_ddl(3))
-
-
-def downgrade() -> None:
-    raise NotImplementedError("the code before works with these columns: leave them")

@@ -11,7 +11,3 @@ PHASE = "pre"
 
 def upgrade() -> None:
     op.execute(jobs_ddl(4))
-
-
-def downgrade() -> None:
-    op.execute("ALTER TABLE dl_jobs DROP COLUMN made_by")

@@ -9,7 +9,3 @@ PHASE = "pre"
 
 def upgrade() -> None:
     op.execute("ALTER TABLE feed_loader_task ADD COLUMN default_currency text DEFAULT '' NOT NULL")
-
-
-def downgrade() -> None:
-    op.execute("ALTER TABLE feed_loader_task DROP COLUMN default_currency")

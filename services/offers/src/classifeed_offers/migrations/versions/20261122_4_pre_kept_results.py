@@ -10,8 +10,3 @@ PHASE = "pre"
 def upgrade() -> None:
     op.execute("ALTER TABLE applied_batches ADD COLUMN result bytea")
     op.execute("ALTER TABLE task_ends ADD COLUMN digest bytea")
-
-
-def downgrade() -> None:
-    op.execute("ALTER TABLE applied_batches DROP COLUMN result")
-    op.execute("ALTER TABLE task_ends DROP COLUMN digest")

@@ -42,7 +42,3 @@ def upgrade() -> None:
         """
     )
     op.execute("CREATE INDEX republications_open ON republications (republication_id) WHERE finished_at IS NULL")
-
-
-def downgrade() -> None:
-    op.execute("DROP TABLE published_positions, refused_documents, republications")

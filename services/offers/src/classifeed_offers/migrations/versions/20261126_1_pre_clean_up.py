@@ -11,8 +11,3 @@ def upgrade() -> None:
     op.execute("CREATE INDEX offers_removed ON offers (updated_at) WHERE status = 'REMOVED'")
     op.execute("CREATE INDEX applied_batches_age ON applied_batches (applied_at)")
     op.execute("CREATE INDEX task_ends_age ON task_ends (received_at)")
-
-
-def downgrade() -> None:
-    for index in ("offers_removed", "applied_batches_age", "task_ends_age"):
-        op.execute(f"DROP INDEX {index}")

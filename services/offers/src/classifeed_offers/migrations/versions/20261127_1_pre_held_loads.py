@@ -30,17 +30,3 @@ def upgrade() -> None:
         """
     )
     op.execute("CREATE INDEX namespace_sizes_day ON namespace_sizes (day)")
-
-
-def downgrade() -> None:
-    op.execute("DROP TABLE namespace_sizes")
-    # The version before knows no held run: its load is sent anew.
-    op.execute("UPDATE task_ends SET outcome = 'INCOMPLETE' WHERE outcome = 'HELD'")
-    op.execute(
-        """
-        ALTER TABLE task_ends
-            DROP COLUMN kept, DROP COLUMN decision, DROP COLUMN hold,
-            DROP CONSTRAINT task_ends_outcome_check,
-            ADD CONSTRAINT task_ends_outcome_check CHECK (outcome IN ('COMPLETED', 'INCOMPLETE', 'STALE'))
-        """
-    )

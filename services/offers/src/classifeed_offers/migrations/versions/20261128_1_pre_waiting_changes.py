@@ -45,32 +45,3 @@ def upgrade() -> None:
                 CHECK (decision IN ('CONFIRM', 'REJECT', 'ALLOW_REMOVALS', 'ALLOW_CHANGES'))
         """
     )
-
-
-def downgrade() -> None:
-    # The version before does not know what waits: such loads are sent anew.
-    op.execute(
-        """
-        DELETE FROM applied_batches b USING waiting_changes w
-        WHERE (w.seller_id, w.namespace, w.task_id, w.run) = (b.seller_id, b.namespace, b.task_id, b.run)
-        """
-    )
-    op.execute(
-        """
-        UPDATE task_ends e SET outcome = 'INCOMPLETE'
-        WHERE (outcome IS NULL OR outcome = 'HELD')
-          AND EXISTS (SELECT FROM waiting_changes w
-                      WHERE (w.seller_id, w.namespace, w.task_id, w.run) = (e.seller_id, e.namespace, e.task_id, e.run))
-        """
-    )
-    op.execute("UPDATE task_ends SET decision = NULL WHERE decision LIKE 'ALLOW%'")
-    op.execute("DROP TABLE waiting_changes")
-    op.execute("ALTER TABLE applied_batches DROP COLUMN steady_prices, DROP COLUMN has_available")
-    op.execute(
-        """
-        ALTER TABLE task_ends
-            DROP COLUMN changed, DROP COLUMN dropped,
-            DROP CONSTRAINT task_ends_decision_check,
-            ADD CONSTRAINT task_ends_decision_check CHECK (decision IN ('CONFIRM', 'REJECT'))
-        """
-    )

@@ -9,7 +9,3 @@ PHASE = "pre"
 
 def upgrade() -> None:
     op.execute("ALTER TABLE task_heads ADD COLUMN trace_context jsonb, ADD COLUMN moved_at timestamptz")
-
-
-def downgrade() -> None:
-    op.execute("ALTER TABLE task_heads DROP COLUMN trace_context, DROP COLUMN moved_at")

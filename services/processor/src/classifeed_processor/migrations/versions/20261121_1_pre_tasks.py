@@ -118,7 +118,3 @@ def upgrade() -> None:
         "CREATE INDEX offer_errors_by_level"
         " ON offer_errors (seller_id, namespace, task_id, level, external_id, error_id)"
     )
-
-
-def downgrade() -> None:
-    op.execute("DROP TABLE offer_errors, feed_statistics, offer_batches, tasks, task_counters")

@@ -13,7 +13,3 @@ PHASE = "pre"
 def upgrade() -> None:
     op.execute(ddl("consumer_offsets", 1))
     op.execute(jobs_ddl(1))
-
-
-def downgrade() -> None:
-    op.execute("DROP TABLE consumer_offsets")

@@ -28,19 +28,3 @@ def upgrade() -> None:
         " WHERE feed_loader_result_id IS NOT NULL"
     )
     op.execute("CREATE UNIQUE INDEX tasks_removal ON tasks (seller_id, namespace, feed_version) WHERE kind = 2")
-
-
-def downgrade() -> None:
-    op.execute("DROP INDEX tasks_removal, tasks_fetch_order, tasks_fetch")
-    op.execute("DELETE FROM tasks WHERE upload_id IS NULL")
-    op.execute(
-        """
-        ALTER TABLE tasks
-            DROP COLUMN parser_version,
-            DROP COLUMN format_wanted,
-            DROP COLUMN feed_loader_result_id,
-            DROP COLUMN feed_loader_task_id,
-            DROP COLUMN feed_version,
-            ALTER COLUMN upload_id SET NOT NULL
-        """
-    )

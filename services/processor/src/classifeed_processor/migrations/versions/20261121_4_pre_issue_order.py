@@ -17,11 +17,3 @@ def upgrade() -> None:
             " ON offer_errors (seller_id, namespace, task_id, level, line, error_id)"
         )
         op.execute("DROP INDEX CONCURRENTLY IF EXISTS offer_errors_by_level")
-
-
-def downgrade() -> None:
-    op.execute(
-        "CREATE INDEX offer_errors_by_level"
-        " ON offer_errors (seller_id, namespace, task_id, level, external_id, error_id)"
-    )
-    op.execute("DROP INDEX offer_errors_by_line")

@@ -13,8 +13,3 @@ def upgrade() -> None:
     op.execute("ALTER TABLE tasks ADD COLUMN asks integer DEFAULT 0 NOT NULL")
     op.execute("ALTER TABLE tasks ADD COLUMN asked_at timestamptz")
     op.execute("ALTER TABLE tasks ADD COLUMN sent_at timestamptz")
-
-
-def downgrade() -> None:
-    for column in ("job_id", "window_state", "asks", "asked_at", "sent_at"):
-        op.execute(f"ALTER TABLE tasks DROP COLUMN {column}")

@@ -26,7 +26,3 @@ def upgrade() -> None:
           FROM tasks WHERE source_sha256 ~ '^[0-9a-f]{64}$'
         """
     )
-
-
-def downgrade() -> None:
-    op.execute("DROP TABLE blob_refs, blobs")

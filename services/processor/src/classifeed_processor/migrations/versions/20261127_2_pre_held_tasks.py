@@ -17,8 +17,3 @@ def upgrade() -> None:
             ADD COLUMN held_at timestamptz
         """
     )
-
-
-def downgrade() -> None:
-    for column in ("decision", "decided_at", "hold", "held_at"):
-        op.execute(f"ALTER TABLE tasks DROP COLUMN {column}")

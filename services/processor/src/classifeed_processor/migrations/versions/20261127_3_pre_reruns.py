@@ -10,7 +10,3 @@ PHASE = "pre"
 def upgrade() -> None:
     op.execute("ALTER TABLE tasks ADD COLUMN rerun_of bigint, ADD COLUMN request_id text")
     op.execute("CREATE UNIQUE INDEX tasks_request_id ON tasks (seller_id, request_id) WHERE request_id IS NOT NULL")
-
-
-def downgrade() -> None:
-    op.execute("ALTER TABLE tasks DROP COLUMN rerun_of, DROP COLUMN request_id")

@@ -10,8 +10,3 @@ PHASE = "pre"
 def upgrade() -> None:
     op.execute("ALTER TABLE tasks ADD COLUMN default_currency text DEFAULT '' NOT NULL")
     op.execute("ALTER TABLE offer_errors ADD COLUMN count integer DEFAULT 1 NOT NULL")
-
-
-def downgrade() -> None:
-    op.execute("ALTER TABLE offer_errors DROP COLUMN count")
-    op.execute("ALTER TABLE tasks DROP COLUMN default_currency")

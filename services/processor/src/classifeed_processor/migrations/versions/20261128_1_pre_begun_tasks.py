@@ -9,7 +9,3 @@ PHASE = "pre"
 
 def upgrade() -> None:
     op.execute("ALTER TABLE tasks ADD COLUMN begun_at timestamptz")
-
-
-def downgrade() -> None:
-    op.execute("ALTER TABLE tasks DROP COLUMN begun_at")

@@ -98,7 +98,3 @@ def upgrade() -> None:
         ) WITH (fillfactor = 50)
         """
     )
-
-
-def downgrade() -> None:
-    op.execute("DROP TABLE schemas, documents, shards, elements, failures, progress")

@@ -9,7 +9,3 @@ PHASE = "pre"
 
 def upgrade() -> None:
     op.execute("ALTER TABLE elements ADD COLUMN traceparent text")
-
-
-def downgrade() -> None:
-    op.execute("ALTER TABLE elements DROP COLUMN traceparent")
