@@ -23,7 +23,7 @@ _REPEATS = int(os.environ.get("BENCH_REPEATS", "5"))
 
 
 def measure_reading(file: Path) -> dict[str, list[dict[str, Any]]]:
-    """Measures each side in turn, so that a drift of the machine meets all alike."""
+    """Measure each side in turn, so that a drift of the machine meets all alike."""
     rows: dict[str, list[dict[str, Any]]] = {"ours": [], "lxml": [], "bare": []}
     for _ in range(_REPEATS):
         for side, found in rows.items():
@@ -69,7 +69,7 @@ def show_load(name: str, load: Load) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Measure and print."""
     folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
     result: dict[str, Any] = {"bench": "feeds", "reading": {}, "whole_way": {}}
     suite = Suite(folder / "suite")

@@ -50,7 +50,7 @@ def measure_load(suite: Suite, file: Path, seller: str, expect: str) -> Load:
 
 
 def _seconds(task: dict[str, Any]) -> float:
-    """Seconds from the begin of the first stage to the end of the task, without the wait for its turn."""
+    """Return the seconds from the begin of the first stage to the end of the task, without the wait for its turn."""
     return sum(float(stage["duration"].rstrip("s")) for stage in task["statistics"]["stages"])
 
 

@@ -82,7 +82,7 @@ class Bench:
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Measure and print."""
     folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
     suite = Suite(folder / "suite", _KNOBS)
     waits: dict[int, list[float]] = {100: [], 1: []}

@@ -144,7 +144,7 @@ class Bench:
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Measure and print."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
     server = EmbeddedPostgres(folder / "postgres", password="bench")

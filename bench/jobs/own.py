@@ -63,7 +63,7 @@ async def measure_enqueue(dsn: str, repeats: int) -> dict[str, Any]:
 
 
 async def measure_claims(dsn: str, done: int, delayed: int) -> dict[str, Any]:
-    """Seconds of each claim of ten jobs, over empty tables and over full ones; and until a worker runs a first job."""
+    """Measure each claim of ten jobs, over empty tables and over full ones; and until a worker runs a first job."""
     engine = Engine()
     await engine.open(dsn)
     empty = await _claim_times(engine)
@@ -93,7 +93,7 @@ async def measure_claims(dsn: str, done: int, delayed: int) -> dict[str, Any]:
 
 
 async def measure_lock_keys(dsn: str, count: int, repeats: int) -> dict[str, list[float]]:
-    """Jobs a second with a lock key each, and with none."""
+    """Measure jobs a second with a lock key each, and with none."""
     engine = Engine()
     await engine.open(dsn)
     rates: dict[str, list[float]] = {"none": [], "keys": []}
@@ -110,7 +110,7 @@ async def measure_lock_keys(dsn: str, count: int, repeats: int) -> dict[str, lis
 
 
 async def measure_tenant(dsn: str, ahead: int) -> int:
-    """Claims of ten jobs until another tenant's only job is among them, with so many of one tenant before it."""
+    """Count claims of ten jobs until another tenant's only job is among them, with so many of one tenant before it."""
     engine = Engine()
     await engine.open(dsn)
     async with engine.db.transaction() as tx:
@@ -137,7 +137,7 @@ async def measure_tenant(dsn: str, ahead: int) -> int:
 
 
 async def measure_idle(dsn: str, seconds: float) -> float:
-    """Transactions a second of one process with a worker and a reaper and nothing to do."""
+    """Measure transactions a second of one process with a worker and a reaper and nothing to do."""
     engine = Engine()
     await engine.open(dsn)
     stop = asyncio.Event()

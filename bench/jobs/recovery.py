@@ -24,7 +24,7 @@ _WINDOW_S = 3.0
 
 
 def measure_kill(dsn: str) -> float:
-    """Seconds from SIGKILL of the process that runs all jobs until another one runs all of them."""
+    """Measure seconds from SIGKILL of the process that runs all jobs until another one runs all of them."""
     asyncio.run(_enqueue(dsn, JobRequest("bench", "wait", lease_ttl_s=LEASE_S, max_attempts=None), _RUNS))
     running = "SELECT count(*) FROM bench.dl_jobs WHERE status = 'running' AND claim_no >= %s"
     with psycopg.connect(dsn, autocommit=True) as connection, _worker(dsn, _RUNS) as first:
@@ -39,8 +39,8 @@ def measure_kill(dsn: str) -> float:
 
 
 def measure_restart(server: EmbeddedPostgres, dsn: str, count: int) -> dict[str, Any]:
-    """Jobs a second before and after a restart under load, seconds from the server's return to the next end, and what
-    was lost."""
+    """Measure the rate before and after a restart, the seconds from the server's return to the next completion, and
+    what was lost."""
     asyncio.run(_enqueue(dsn, JobRequest("bench", "noop"), count))
     with _worker(dsn, 100):
         with psycopg.connect(dsn, autocommit=True) as connection:

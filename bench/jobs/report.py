@@ -27,7 +27,7 @@ class Report:
         self._put(name, said, None, None)
 
     def ratio(self, name: str, values: Sequence[float], others: Sequence[float], goal: float | None) -> None:
-        """Rates beside others of the same rounds: the median of the ratios pair by pair."""
+        """Add rates beside others of the same rounds: the median of the ratios pair by pair."""
         ratios = [value / other for value, other in zip(values, others, strict=True)]
         said = f"({min(ratios):.2f}–{max(ratios):.2f}); {shown(values)} / {shown(others)}"
         self.at_least(name, statistics.median(ratios), goal, said)

@@ -37,7 +37,7 @@ async def measure_drain(name: str, dsn: str, count: int, batch: int) -> dict[str
 
 
 async def measure_wake(name: str, dsn: str, count: int, _: int) -> dict[str, Any]:
-    """Seconds from the commit's answer to the first line of the handler, on an idle worker; and one commit's."""
+    """Measure from the commit's response to the first line of the handler, on an idle worker; and one commit's."""
     engine = load(name)
     await engine.open(dsn)
     began: dict[int, float] = {}
@@ -76,7 +76,7 @@ async def measure_wake(name: str, dsn: str, count: int, _: int) -> dict[str, Any
 
 
 async def measure_pin(name: str, dsn: str, seconds: int, batch: int) -> dict[str, Any]:
-    """Rates of a worker that always has jobs, before somebody forgets a transaction, and `seconds` after that."""
+    """Measure a worker that always has jobs, before somebody forgets a transaction, and `seconds` after that."""
     engine = load(name)
     await engine.open(dsn)
     ran = 0
@@ -120,7 +120,7 @@ _MEASURES = {"drain": measure_drain, "wake": measure_wake, "pin": measure_pin}
 
 
 def main() -> None:
-    """Measures once and prints JSON."""
+    """Measure once and print JSON."""
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # the answer alone goes to stdout
     name, measure, dsn, count, batch = sys.argv[1:]
     print(json.dumps(asyncio.run(_MEASURES[measure](name, dsn, int(count), int(batch)))))

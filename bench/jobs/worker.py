@@ -23,7 +23,7 @@ async def wait(_: JobContext, __: dict[str, Any]) -> None:
 
 
 async def main(dsn: str, concurrency: int) -> None:
-    """Works and reaps until SIGTERM."""
+    """Work and reap until SIGTERM."""
     engine = Engine()
     await engine.open(dsn)
     stop = asyncio.Event()

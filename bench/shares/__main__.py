@@ -85,7 +85,7 @@ class Bench:
         return {queue: self._running(service, queue) for service, queue in queues}
 
     def applied(self) -> int:
-        """Offers of the flood that were answered."""
+        """Count offers of the flood that have a reply."""
         sql = (
             "SELECT coalesce(sum(records), 0) FROM offer_batches WHERE seller_id = 'flood' AND answered_at IS NOT NULL"
         )

@@ -36,12 +36,12 @@ class Site:
         return self.url + path
 
     def fail(self, path: str, *fault: Any) -> str:
-        """Has a path fail: ("status", 500, headers), ("endless",), ("silent",), ("loop",), ("cut",), ("drip", rate)."""
+        """Fail a path: ("status", 500, headers), ("endless",), ("silent",), ("loop",), ("cut",), ("drip", rate)."""
         self._faults[path] = fault
         return self.url + path
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
-        """Answers one request."""
+        """Respond to one request."""
         path = handler.path
         self.requests[path] += 1
         match self._faults.get(path):

@@ -145,7 +145,7 @@ class Suite:
         return sum(float(value) for value in found)
 
     def kill(self, service: str, pids: Mapping[str, int] | None = None) -> None:
-        """Kills the processes of a service, as a machine that loses power would.
+        """Kill the processes of a service, as a machine that loses power would.
 
         Args:
             service: which.

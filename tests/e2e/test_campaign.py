@@ -61,7 +61,7 @@ class Shop:
         return 1_000_000 + self.revision * 10_000
 
     def lasting(self) -> frozenset[str]:
-        """Offers that every revision has had."""
+        """Return the offers that every revision has had."""
         return frozenset.intersection(*self.contents)
 
 
@@ -113,7 +113,7 @@ def site() -> Iterator[Site]:
 
 
 def plan_strikes(rng: random.Random) -> list[tuple[str, signal.Signals]]:
-    """Says who dies how: everyone once, and then services as the seed will have it; in any order."""
+    """Draw who dies how: everyone once, and then services as the seed will have it; in any order."""
     strikes = [*_SERVERS, *((name, signal.SIGKILL) for name in _SERVICES)]
     strikes += [(rng.choice(_SERVICES), signal.SIGKILL) for _ in range(_MOMENTS - len(strikes))]
     rng.shuffle(strikes)
@@ -121,7 +121,7 @@ def plan_strikes(rng: random.Random) -> list[tuple[str, signal.Signals]]:
 
 
 def strike(suite: Suite, name: str, number: signal.Signals) -> None:
-    """Kills a process and waits until another one serves in its place."""
+    """Kill a process and wait until another one serves in its place."""
 
     def look() -> tuple[int | None, int, bool]:
         status = suite.status()
@@ -179,7 +179,7 @@ def is_loaded(suite: Suite, shop: Shop) -> bool:
 
 
 def check_at_rest(suite: Suite, shop: Shop) -> None:
-    """Offers, index, tasks, fetches and the topic agree with the newest revision."""
+    """Check that offers, index, tasks, fetches and the topic agree with the newest revision."""
     expected = shop.contents[-1]
     stored = suite.query(
         "offers", "SELECT external_id, status, version, published_version FROM offers WHERE seller_id = %s", shop.seller

@@ -37,7 +37,7 @@ def figures(suite: Suite) -> dict[str, float]:
 
 
 def check_labels(one: Declaration, samples: list[Sample]) -> None:
-    """Labels are those that are declared, and so are their values where all are known."""
+    """Check that labels are those that are declared, and so are their values where all are known."""
     for sample in samples:
         assert sample.labels.keys() - {"le"} == one.labels.keys(), sample
         for label, values in one.labels.items():

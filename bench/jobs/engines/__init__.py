@@ -22,13 +22,13 @@ class Engine(Protocol):
         """Connect, and make its tables where they are missing."""
 
     async def close(self) -> None:
-        """Lets go of everything."""
+        """Release everything."""
 
     async def fill(self, count: int) -> None:
-        """Enqueues no-op jobs, by its own fastest way."""
+        """Enqueue no-op jobs, by its own fastest way."""
 
     async def enqueue(self, number: int) -> None:
-        """Enqueues one job, in a transaction of its own."""
+        """Enqueue one job, in a transaction of its own."""
 
     async def drain(self, count: int, batch: int) -> None:
         """Start a worker and return once `count` jobs have run and are written down as ended."""

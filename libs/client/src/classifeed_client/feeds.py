@@ -59,7 +59,7 @@ class FeedCalls(Connection):
         return self._call(self._feeds.PauseFeed, feed_service_pb2.PauseFeedRequest(name=name), feed_pb2.Feed)
 
     def resume_feed(self, name: str) -> feed_pb2.Feed:
-        """Goes on fetching, at once. Idempotent."""
+        """Resume fetching, at once. Idempotent."""
         return self._call(self._feeds.ResumeFeed, feed_service_pb2.ResumeFeedRequest(name=name), feed_pb2.Feed)
 
     def delete_feed(self, name: str, *, disposition: str = "DELETE") -> feed_pb2.Feed:

@@ -37,7 +37,7 @@ class JobClient(Caller):
     def trigger_job(
         self, service: str, request: job_service_pb2.TriggerJobRequest
     ) -> job_service_pb2.TriggerJobResponse:
-        """Enqueues a job; the same idempotency key again answers the job that it made."""
+        """Enqueue a job; the same idempotency key again answers the job that it made."""
         return self._call(self._stubs[service].TriggerJob, request, job_service_pb2.TriggerJobResponse)
 
     def get_job(self, service: str, job_id: str) -> job_pb2.Job:
@@ -59,17 +59,17 @@ class JobClient(Caller):
         return self._call(self._stubs[service].ListJobEvents, request, job_service_pb2.ListJobEventsResponse)
 
     def cancel_job(self, service: str, job_id: str) -> job_pb2.Job:
-        """Asks a job to stop. Idempotent."""
+        """Request that a job stops. Idempotent."""
         request = job_service_pb2.CancelJobRequest(job_id=job_id)
         return self._call(self._stubs[service].CancelJob, request, job_pb2.Job)
 
     def retry_job(self, service: str, job_id: str) -> job_pb2.Job:
-        """Enqueues a failed or canceled job again."""
+        """Enqueue a failed or canceled job again."""
         request = job_service_pb2.RetryJobRequest(job_id=job_id)
         return self._call(self._stubs[service].RetryJob, request, job_pb2.Job)
 
     def retry_jobs(self, service: str, request: job_service_pb2.RetryJobsRequest, *, timeout_s: float = 600.0) -> int:
-        """Enqueues again all failed jobs that fit, and returns how many."""
+        """Enqueue again all failed jobs that fit, and return how many."""
         answer = self._call(
             self._stubs[service].RetryJobs, request, job_service_pb2.RetryJobsResponse, timeout_s=timeout_s
         )
@@ -86,7 +86,7 @@ class JobClient(Caller):
         return self._call(self._stubs[service].PauseQueue, request, job_pb2.Queue)
 
     def resume_queue(self, service: str, queue: str) -> job_pb2.Queue:
-        """Lets the jobs of a queue run again. Idempotent."""
+        """Let the jobs of a queue run again. Idempotent."""
         request = job_service_pb2.ResumeQueueRequest(queue=queue)
         return self._call(self._stubs[service].ResumeQueue, request, job_pb2.Queue)
 
@@ -107,6 +107,6 @@ class JobClient(Caller):
         return self._call(self._stubs[service].PauseSchedule, request, schedule_pb2.Schedule)
 
     def resume_schedule(self, service: str, name: str) -> schedule_pb2.Schedule:
-        """Lets a paused schedule go on with its next slot from now. Idempotent."""
+        """Let a paused schedule go on with its next slot from now. Idempotent."""
         request = job_service_pb2.ResumeScheduleRequest(name=name)
         return self._call(self._stubs[service].ResumeSchedule, request, schedule_pb2.Schedule)

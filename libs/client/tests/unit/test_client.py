@@ -43,7 +43,7 @@ def caller() -> Iterator[ThreadPoolExecutor]:
 def refuse(
     channel: grpc_testing.Channel, method: object, code: grpc.StatusCode, details: str, *parts: object
 ) -> dict[str, str]:
-    """Answers the next call of a method with a status, with google.rpc details where there are any; its metadata."""
+    """Respond to the next call of a method with a status, with google.rpc details where there are any; its metadata."""
     metadata, _, rpc = channel.take_unary_unary(method)
     trailing = []
     if parts:

@@ -41,7 +41,7 @@ class OfferName(NamedTuple):
         return namespace_name(self.seller_id, self.namespace)
 
     def __str__(self) -> str:
-        """Its resource name."""
+        """Return its resource name."""
         return f"{self.parent}/offers/{self.external_id}"
 
     @property

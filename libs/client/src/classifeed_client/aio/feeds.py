@@ -57,7 +57,7 @@ class FeedCalls(Connection):
         return await self._call(self._feeds.PauseFeed, feed_service_pb2.PauseFeedRequest(name=name), feed_pb2.Feed)
 
     async def resume_feed(self, name: str) -> feed_pb2.Feed:
-        """Goes on fetching, at once. Idempotent."""
+        """Resume fetching, at once. Idempotent."""
         return await self._call(self._feeds.ResumeFeed, feed_service_pb2.ResumeFeedRequest(name=name), feed_pb2.Feed)
 
     async def delete_feed(self, name: str, *, disposition: str = "DELETE") -> feed_pb2.Feed:

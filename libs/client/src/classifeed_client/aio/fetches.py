@@ -19,7 +19,7 @@ class FetchCalls(Connection):
     """Has feeds fetched, and reads how it went."""
 
     async def run_feed(self, name: str, *, force: bool = False, request_id: str = "") -> feed_pb2.Fetch:
-        """Has a feed fetched now and returns the fetch, which has not ended yet.
+        """Have a feed fetched now and return the fetch, which is not completed yet.
 
         The same request_id again answers the same fetch.
         """

@@ -17,11 +17,11 @@ class TaskCalls(Connection):
         return await self._call(self._feeds.GetTask, task_service_pb2.GetTaskRequest(name=name), task_pb2.Task)
 
     async def confirm_task(self, name: str) -> task_pb2.Task:
-        """Has a held task do all that it says; returns the task, which then goes on."""
+        """Have a held task do all that it says; return the task, which then goes on."""
         return await self._call(self._feeds.ConfirmTask, task_service_pb2.ConfirmTaskRequest(name=name), task_pb2.Task)
 
     async def reject_task(self, name: str) -> task_pb2.Task:
-        """Has a held task end without what it is held for; returns the task, which then goes on."""
+        """Have a held task end without what it is held for; return the task, which then goes on."""
         return await self._call(self._feeds.RejectTask, task_service_pb2.RejectTaskRequest(name=name), task_pb2.Task)
 
     async def cancel_task(self, name: str) -> task_pb2.Task:

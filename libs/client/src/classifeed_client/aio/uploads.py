@@ -36,7 +36,7 @@ class UploadCalls(Connection):
         timeout_s: float = 600.0,
         on_sent: Callable[[int], None] | None = None,
     ) -> feed_service_pb2.Upload:
-        """Hands in a file and returns the upload; `on_sent` is told the bytes sent so far.
+        """Upload a file and return the upload; `on_sent` gets the bytes sent so far.
 
         With `allow_removals` the load is not held for what it removes, with `allow_changes` not for the prices and the
         availability that it changes.
