@@ -28,18 +28,18 @@ from classifeed_domain.topics import index_documents
 from classifeed_indexer.app.deliver_elements import Deliverer
 from classifeed_indexer.app.measure_backlog import measure_backlog
 from classifeed_indexer.app.refill_shards import ShardRefiller
-from classifeed_indexer.clients.receiver import Receiver
+from classifeed_indexer.clients.receiver import ReceiverClient
 from classifeed_indexer.domain.shards import lease_name
 from classifeed_indexer.settings import IndexerSettings
 from classifeed_indexer.store.offsets import Offsets
-from classifeed_receiver.app.commit_signal import CommitSignal
-from classifeed_receiver.app.known_epochs import KnownEpochs
-from classifeed_receiver.app.push_documents import DocumentPusher
+from classifeed_receiver.app.push_documents import PushDocuments
 from classifeed_receiver.app.put_schema import put_schema
-from classifeed_receiver.app.read_elements import ElementReader
-from classifeed_receiver.rpc.index_queue_service import IndexQueueRpc
-from classifeed_receiver.rpc.schema_service import SchemaRpc
+from classifeed_receiver.app.read_elements import ReadElements
+from classifeed_receiver.rpc.index_queue_service import IndexQueueService
+from classifeed_receiver.rpc.schema_service import SchemaService
 from classifeed_receiver.settings import ReceiverSettings
+from classifeed_receiver.store.commit_signal import CommitSignal
+from classifeed_receiver.store.known_epochs import KnownEpochs
 
 
 def make_document(pk: str, version: int = 1, *, title: str = "диван", epoch: int = 1) -> RawDocument:
@@ -86,11 +86,11 @@ class Registry:
         self.client = client
         self.signal = CommitSignal()
         self.epochs = KnownEpochs(database, SystemClock(), refresh_s=60)
-        self.pusher = DocumentPusher(database, self.epochs, self.signal, ReceiverSettings())
-        self.reader = ElementReader(database, self.signal, SystemClock(), poll_s=0.05)
+        self.push_documents = PushDocuments(database, self.epochs, self.signal, ReceiverSettings())
+        self.read_elements = ReadElements(database, self.signal, SystemClock(), poll_s=0.05)
 
     async def push(self, *documents: RawDocument, traces: Mapping[int, str] | None = None) -> None:
-        outcomes = await self.pusher.push(self.client, documents, traces=traces or {})
+        outcomes = await self.push_documents(self.client, documents, traces=traces or {})
         assert {type(outcome).__name__ for outcome in outcomes} <= {"Acknowledged", "Stale"}
 
     async def put(self, schema: Schema) -> None:
@@ -102,10 +102,10 @@ class Registry:
 
     def servicers(self) -> list[Servicer]:
         return [
-            Servicer.of(add_SchemaServiceServicer_to_server, SchemaRpc(self.database, self.epochs)),
+            Servicer.of(add_SchemaServiceServicer_to_server, SchemaService(self.database, self.epochs)),
             Servicer.of(
                 add_IndexQueueServiceServicer_to_server,
-                IndexQueueRpc(self.database, self.reader, self.signal, self.epochs),
+                IndexQueueService(self.database, self.read_elements, self.signal, self.epochs),
             ),
         ]
 
@@ -115,7 +115,7 @@ async def registry(migrated_database: Callable[..., Awaitable[Database]], client
     registry = Registry(await migrated_database("classifeed_receiver"), client)
     await registry.put(make_schema(client))
     yield registry
-    await registry.pusher.close()
+    await registry.push_documents.stop()
 
 
 @pytest.fixture
@@ -154,7 +154,7 @@ class Indexer:
         )
         self.client = client
         self.producer = producer
-        self.receiver = Receiver(channel, client)
+        self.receiver = ReceiverClient(channel, client)
         self.offsets = Offsets(database, self.settings.group, client)
         self.deliverer = Deliverer(self.receiver, self.offsets, producer, SystemClock(), self.settings)
         self.leases = Leases(database, holder, ttl_s=600)
@@ -220,16 +220,16 @@ class Index:
 
     def apply(self, sent: Iterable[IndexDocument]) -> None:
         for document in sent:
-            place = (document.shard, document.queue)
-            if document.fence < self._fences[document.shard] or document.idx <= self._reached[place]:
+            key = (document.shard, document.queue)
+            if document.fence < self._fences[document.shard] or document.idx <= self._reached[key]:
                 self.dropped += 1
                 continue
             self._fences[document.shard] = document.fence
-            self._reached[place] = document.idx
+            self._reached[key] = document.idx
             self.documents[document.pk] = document
 
     def versions(self) -> dict[str, int]:
-        """Versions of what can be found."""
+        """Return the versions of what can be found."""
         found = self.documents.items()
         return {pk: document.version for pk, document in found if document.action == DOCUMENT_ACTION_UPSERT}
 

@@ -32,13 +32,13 @@ from classifeed_common.lease import Leases
 from classifeed_common.publish_mark import MarkPusher
 from classifeed_jobs import JobStore, Registry, Worker
 from classifeed_offers.app.apply_requests import apply_requests
-from classifeed_offers.app.publish_offers import OfferPublisher
+from classifeed_offers.app.publish_offers import PublishOffers
 from classifeed_offers.app.republish_offers import Republisher
 from classifeed_offers.app.sweep_run import sweep_step
 from classifeed_offers.app.watch_publication import PublicationWatch
-from classifeed_offers.clients.receiver import Receiver
+from classifeed_offers.clients.receiver import ReceiverClient
 from classifeed_offers.domain.admission import RunKey
-from classifeed_offers.domain.ending import Guard
+from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.domain.offers import Namespace, digest_of, hash_of
 from classifeed_offers.jobs.republish import QUEUE, RepublishJobs, register_republish
@@ -160,12 +160,12 @@ class Owner:
 
     async def sweep(self) -> list:
         """Run all sweeps to their ends and return the answers."""
-        answers = []
+        results = []
         while self.sweeps:
             step = await self.step(self.sweeps[0])
-            if step.answer is not None:
-                answers.append(step.answer)
-        return answers
+            if step.result is not None:
+                results.append(step.result)
+        return results
 
     async def load(self, load: Load) -> list:
         """Take a whole run in one poll and sweep."""
@@ -193,22 +193,22 @@ class Owner:
 class Publishing:
     """Publishes offers to a receiver as the service does, with the worker that sets marks back."""
 
-    def __init__(self, db: Database, receiver: Receiver, *, slice_offers: int = 100) -> None:
+    def __init__(self, db: Database, receiver: ReceiverClient, *, slice_offers: int = 100) -> None:
         self.db = db
         self._registry = Registry()
         register_republish(self._registry, slice_offers=slice_offers)
         self.jobs = JobStore(tasks=self._registry)
         self.republisher = Republisher(db, RepublishJobs(self.jobs), self._restart)
-        self.publisher = OfferPublisher(db, receiver, self.republisher)
+        self.publish_offers = PublishOffers(db, receiver, self.republisher)
         self.watch = PublicationWatch(db)
         self.pusher = MarkPusher(
             db,
             name="offers",
             select_due=publishing.SELECT_DUE,
             advance=publishing.ADVANCE,
-            push=self.publisher.push,
-            record=self.publisher.record,
-            on_idle=self.publisher.check,
+            push=self.publish_offers,
+            record=self.publish_offers.record,
+            on_idle=self.publish_offers.check,
             idle_every_s=0.05,
             max_idle_s=0.05,
             max_backoff_s=0.1,
@@ -240,7 +240,7 @@ class Publishing:
 
     async def is_settled(self) -> bool:
         """Whether everything is published and no republication is under way."""
-        await self.watch.look()
+        await self.watch.poll()
         return not self.watch.blocked() and await self.pusher.backlog() == 0
 
     async def fetch(self, sql: str, *parameters: object) -> list[tuple]:
@@ -250,7 +250,7 @@ class Publishing:
 
 @pytest.fixture
 def new_publishing(db: Database) -> Callable[..., Publishing]:
-    def make(receiver: Receiver, **options: int) -> Publishing:
+    def make(receiver: ReceiverClient, **options: int) -> Publishing:
         return Publishing(db, receiver, **options)
 
     return make

@@ -26,17 +26,17 @@ from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.testing.databases import TableBackup
-from classifeed_receiver.app.commit_signal import CommitSignal
-from classifeed_receiver.app.known_epochs import KnownEpochs
-from classifeed_receiver.app.push_documents import DocumentPusher
+from classifeed_receiver.app.push_documents import PushDocuments
 from classifeed_receiver.app.put_schema import put_schema
-from classifeed_receiver.app.read_elements import ElementReader
+from classifeed_receiver.app.read_elements import ReadElements
 from classifeed_receiver.domain.schemas import EpochState
-from classifeed_receiver.rpc.index_queue_service import IndexQueueRpc
-from classifeed_receiver.rpc.receiver_service import ReceiverRpc
-from classifeed_receiver.rpc.schema_service import SchemaRpc
+from classifeed_receiver.rpc.index_queue_service import IndexQueueService
+from classifeed_receiver.rpc.receiver_service import ReceiverService
+from classifeed_receiver.rpc.schema_service import SchemaService
 from classifeed_receiver.settings import ReceiverSettings
 from classifeed_receiver.store import schemas
+from classifeed_receiver.store.commit_signal import CommitSignal
+from classifeed_receiver.store.known_epochs import KnownEpochs
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -100,11 +100,11 @@ class Receiver:
         self.clock = SystemClock()
         self.signal = CommitSignal()
         self.epochs = KnownEpochs(database, self.clock, refresh_s=self.settings.epochs_refresh_s)
-        self.pusher = DocumentPusher(database, self.epochs, self.signal, self.settings)
-        self.reader = ElementReader(database, self.signal, self.clock, poll_s=self.settings.queue_poll_s)
+        self.push_documents = PushDocuments(database, self.epochs, self.signal, self.settings)
+        self.read_elements = ReadElements(database, self.signal, self.clock, poll_s=self.settings.queue_poll_s)
 
     async def push(self, *documents: RawDocument, client: str = "offers", known: Any = ()) -> list[Any]:
-        return await self.pusher.push(client, documents, known)
+        return await self.push_documents(client, documents, known)
 
     async def put(self, schema: Schema) -> Any:
         return await put_schema(self.database, self.epochs, schema)
@@ -123,11 +123,11 @@ class Receiver:
 
     def servicers(self) -> list[Servicer]:
         return [
-            Servicer.of(add_ReceiverServiceServicer_to_server, ReceiverRpc(self.database, self.pusher)),
-            Servicer.of(add_SchemaServiceServicer_to_server, SchemaRpc(self.database, self.epochs)),
+            Servicer.of(add_ReceiverServiceServicer_to_server, ReceiverService(self.database, self.push_documents)),
+            Servicer.of(add_SchemaServiceServicer_to_server, SchemaService(self.database, self.epochs)),
             Servicer.of(
                 add_IndexQueueServiceServicer_to_server,
-                IndexQueueRpc(self.database, self.reader, self.signal, self.epochs),
+                IndexQueueService(self.database, self.read_elements, self.signal, self.epochs),
             ),
         ]
 
@@ -153,7 +153,7 @@ async def receiver(make_receiver: Callable[..., Receiver]) -> AsyncIterator[Rece
     receiver = make_receiver()
     await receiver.put(make_schema())
     yield receiver
-    await receiver.pusher.close()
+    await receiver.push_documents.stop()
 
 
 @dataclass
@@ -165,7 +165,7 @@ class Stubs:
 
 @pytest.fixture
 async def stubs(receiver: Receiver, rpc_server: Any, rpc_channel: Any) -> Stubs:
-    """Stubs of the receiver behind a real server, called by those who may."""
+    """Return stubs of the receiver behind a real server, called by those who may."""
     target = await rpc_server("receiver", *receiver.servicers())
     offers = rpc_channel(target, caller="offers", audience="receiver")
     indexer = rpc_channel(target, caller="indexer", audience="receiver")

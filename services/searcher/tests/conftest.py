@@ -30,20 +30,20 @@ from classifeed_domain.document_shards import SHARDS
 from classifeed_domain.topics import index_documents
 from classifeed_indexer.app.deliver_elements import Deliverer
 from classifeed_indexer.app.refill_shards import ShardRefiller
-from classifeed_indexer.clients.receiver import Receiver
+from classifeed_indexer.clients.receiver import ReceiverClient as IndexerReceiver
 from classifeed_indexer.domain.shards import lease_name
 from classifeed_indexer.settings import IndexerSettings
 from classifeed_indexer.store.offsets import Offsets
-from classifeed_receiver.app.commit_signal import CommitSignal
-from classifeed_receiver.app.known_epochs import KnownEpochs
-from classifeed_receiver.app.push_documents import DocumentPusher
+from classifeed_receiver.app.push_documents import PushDocuments
 from classifeed_receiver.app.put_schema import put_schema
-from classifeed_receiver.app.read_elements import ElementReader
-from classifeed_receiver.rpc.index_queue_service import IndexQueueRpc
-from classifeed_receiver.rpc.schema_service import SchemaRpc
+from classifeed_receiver.app.read_elements import ReadElements
+from classifeed_receiver.rpc.index_queue_service import IndexQueueService
+from classifeed_receiver.rpc.schema_service import SchemaService
 from classifeed_receiver.settings import ReceiverSettings
+from classifeed_receiver.store.commit_signal import CommitSignal
+from classifeed_receiver.store.known_epochs import KnownEpochs
 from classifeed_searcher.app.verify_index import IndexVerifier
-from classifeed_searcher.clients.registry import Registry
+from classifeed_searcher.clients.receiver import ReceiverClient
 from classifeed_searcher.clients.topic_log import TopicLog
 from classifeed_searcher.consumers.index_keeper import IndexKeeper
 from classifeed_searcher.consumers.index_sink import IndexSink
@@ -100,8 +100,8 @@ class Upstream:
         self.indexer_database = indexer_database
         self.signal = CommitSignal()
         self.epochs = KnownEpochs(receiver_database, SystemClock(), refresh_s=60)
-        self.pusher = DocumentPusher(receiver_database, self.epochs, self.signal, ReceiverSettings())
-        self._reader = ElementReader(receiver_database, self.signal, SystemClock(), poll_s=0.05)
+        self.push_documents = PushDocuments(receiver_database, self.epochs, self.signal, ReceiverSettings())
+        self._read_elements = ReadElements(receiver_database, self.signal, SystemClock(), poll_s=0.05)
         self._delivery: list[asyncio.Task[None]] = []
         self._stop = asyncio.Event()
 
@@ -110,7 +110,7 @@ class Upstream:
 
     async def push(self, *documents: RawDocument) -> None:
         for start in range(0, len(documents), 500):
-            outcomes = await self.pusher.push(self.client, documents[start : start + 500])
+            outcomes = await self.push_documents(self.client, documents[start : start + 500])
             assert {type(outcome).__name__ for outcome in outcomes} == {"Acknowledged"}
 
     async def execute(self, sql: str, *parameters: Any) -> None:
@@ -138,10 +138,10 @@ class Upstream:
 
     def servicers(self) -> list[Servicer]:
         return [
-            Servicer.of(add_SchemaServiceServicer_to_server, SchemaRpc(self.database, self.epochs)),
+            Servicer.of(add_SchemaServiceServicer_to_server, SchemaService(self.database, self.epochs)),
             Servicer.of(
                 add_IndexQueueServiceServicer_to_server,
-                IndexQueueRpc(self.database, self._reader, self.signal, self.epochs),
+                IndexQueueService(self.database, self._read_elements, self.signal, self.epochs),
             ),
         ]
 
@@ -150,7 +150,7 @@ class Upstream:
             receiver_address="127.0.0.1:1", clients=self.client, read_wait_s=0.2, report_interval_s=0.05
         )
         offsets = Offsets(self.indexer_database, settings.group, self.client)
-        receiver = Receiver(channel, self.client)
+        receiver = IndexerReceiver(channel, self.client)
         deliverer = Deliverer(receiver, offsets, producer, SystemClock(), settings)
         leases = Leases(self.indexer_database, f"holder-{uuid.uuid4().hex}", ttl_s=3600)
         for shard in range(SHARDS):
@@ -176,7 +176,7 @@ class Searcher:
         self, folder: Path, client: str, channel: grpc.aio.Channel, kafka: EmbeddedKafka, producer: KafkaProducer
     ) -> None:
         self.live = LiveIndex(client)
-        self.registry = Registry(channel, client)
+        self.receiver = ReceiverClient(channel, client)
         self.topic = TopicLog(Cluster(kafka.bootstrap, client_id="searcher"), client)
         self.generations = Generations(folder, client)
 
@@ -194,10 +194,10 @@ class Searcher:
                 max_backoff_s=0.2,
             )
 
-        self.keeper = IndexKeeper(self.live, self.generations, self.registry, self.topic, consume)
+        self.keeper = IndexKeeper(self.live, self.generations, self.receiver, self.topic, consume)
         self.verifier = IndexVerifier(
             self.live,
-            self.registry,
+            self.receiver,
             self.topic,
             self.keeper.request_rebuild,
             interval_s=10,
@@ -231,7 +231,7 @@ class Searcher:
             raise AssertionError(f"not within {DEADLINE_S} s: {what or condition}") from None
 
     async def settled(self) -> None:
-        """Return when nothing is left to do, as `classifeed settle` asks."""
+        """Return when nothing is left to do, as `classifeed settle` requests."""
         async with asyncio.timeout(DEADLINE_S):
             while any({**await self.keeper.backlog(), **await self.verifier.backlog()}.values()):
                 await asyncio.sleep(0.1)
@@ -273,7 +273,7 @@ async def upstream(migrated_database: Callable[..., Awaitable[Database]], client
         await migrated_database("classifeed_indexer"),
     )
     yield made
-    await made.pusher.close()
+    await made.push_documents.stop()
 
 
 @pytest.fixture
@@ -311,7 +311,7 @@ async def producer(kafka: EmbeddedKafka, topic: str) -> AsyncIterator[KafkaProdu
 
 @pytest.fixture
 async def channels(upstream: Upstream, rpc_server: Any, rpc_channel: Any) -> Mapping[str, grpc.aio.Channel]:
-    """Channels to the receiver, by caller."""
+    """Return channels to the receiver, by caller."""
     target = await rpc_server("receiver", *upstream.servicers())
     return {caller: rpc_channel(target, caller=caller, audience="receiver") for caller in ("indexer", "searcher")}
 

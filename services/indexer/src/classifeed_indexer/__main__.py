@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from classifeed_common.runner import main
-from classifeed_indexer.bootstrap import SERVICE, build, make_topics
+from classifeed_indexer.bootstrap import SERVICE, build, prepare
 from classifeed_indexer.settings import IndexerSettings
 
 if __name__ == "__main__":
-    main(SERVICE, IndexerSettings, build, "classifeed_indexer", prepare=make_topics)
+    main(SERVICE, IndexerSettings, build, "classifeed_indexer", prepare=prepare)

@@ -18,15 +18,15 @@ from classifeed_indexer.app.deliver_elements import Deliverer
 from classifeed_indexer.app.hold_shards import ShardHolder
 from classifeed_indexer.app.measure_backlog import measure_backlog
 from classifeed_indexer.app.refill_shards import ShardRefiller
-from classifeed_indexer.clients.receiver import Receiver
-from classifeed_indexer.rpc.indexer_service import IndexerRpc
+from classifeed_indexer.clients.receiver import ReceiverClient
+from classifeed_indexer.rpc.indexer_service import IndexerService
 from classifeed_indexer.settings import IndexerSettings
 from classifeed_indexer.store.offsets import Offsets
 
 SERVICE = "indexer"
 
 
-async def make_topics(settings: IndexerSettings) -> None:
+async def prepare(settings: IndexerSettings) -> None:
     """Make the topics of the clients' documents. Idempotent."""
     await ensure_topics(
         settings.kafka_bootstrap, [declared(index_documents(client)) for client in settings.client_list]
@@ -39,7 +39,7 @@ def build(settings: IndexerSettings) -> ServiceRunner:
     channel = channel_to("receiver", settings.receiver_address, settings)
     producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
     clock = SystemClock()
-    receivers = {client: Receiver(channel, client) for client in settings.client_list}
+    receivers = {client: ReceiverClient(channel, client) for client in settings.client_list}
     offsets = {client: Offsets(database, settings.group, client) for client in settings.client_list}
     deliverers = {
         client: Deliverer(receivers[client], offsets[client], producer, clock, settings)
@@ -66,7 +66,7 @@ def build(settings: IndexerSettings) -> ServiceRunner:
         await database.open()
         await producer.start()
 
-    async def close() -> None:
+    async def stop() -> None:
         await producer.close()
         await channel.close()
         await database.close()
@@ -76,9 +76,9 @@ def build(settings: IndexerSettings) -> ServiceRunner:
         SERVICE,
         version_of(SERVICE),
         roles=[Role("deliver", holder.run, count_backlog, blocked=holder.blocked)],
-        servicers=[Servicer.of(add_IndexerServiceServicer_to_server, IndexerRpc(offsets))],
+        servicers=[Servicer.of(add_IndexerServiceServicer_to_server, IndexerService(offsets))],
         readiness={"postgres": check_table(database, "offsets"), "receiver": check_receiver},
         on_start=start,
-        on_stop=close,
+        on_stop=stop,
         policy=POLICY,
     )

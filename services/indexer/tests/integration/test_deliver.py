@@ -91,11 +91,11 @@ async def test_killed_between_delivery_and_offset(
     await heir.take(*ALL)
     assert await heir.deliver_all() == 50
     sent = await asyncio.to_thread(read_topic)
-    places: dict[str, set[int]] = defaultdict(set)
+    delivered_at: dict[str, set[int]] = defaultdict(set)
     for _, delivered in sent:
-        places[delivered.pk].add(delivered.idx)
+        delivered_at[delivered.pk].add(delivered.idx)
     assert len(sent) == 100
-    assert {len(idxs) for idxs in places.values()} == {1}
+    assert {len(idxs) for idxs in delivered_at.values()} == {1}
     index, dropped = apply(new_index, sent)
     assert (len(index), dropped) == (50, 50)
 
@@ -167,7 +167,7 @@ async def test_offsets_never_skip_or_run_back_while_shards_change_hands(
     rounds = newest = 0
 
     async def let_others_send(until: int) -> None:
-        # With patience, not for ever: one process may hold every shard and have sent all there is in one round.
+        # For a while, not for ever: one process may hold every shard and have sent all there is in one round.
         for _ in range(200):
             if rounds >= until or done.is_set():
                 return
@@ -260,7 +260,7 @@ async def test_poison_is_set_aside_and_its_shard_moves_on(registry: Any, make_in
 async def test_field_added_to_the_schema_meanwhile_is_known(
     registry: Any, make_indexer: Any, document: Any, schema: Any, client: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("classifeed_indexer.app.convert_elements._LEAST_AGE_S", -1)
+    monkeypatch.setattr("classifeed_indexer.app.convert_elements._MIN_AGE_S", -1)
     indexer = make_indexer()
     await indexer.take(*ALL)
     await registry.push(document("old"))

@@ -19,7 +19,7 @@ from classifeed_common.testing.databases import TableBackup
 from classifeed_domain.document_shards import SHARDS
 from classifeed_indexer.app.reposition_shard import LOST_CURSORS
 from classifeed_indexer.domain.shards import EMERGENCY, MAIN, ShardQueue
-from classifeed_indexer.rpc.indexer_service import IndexerRpc
+from classifeed_indexer.rpc.indexer_service import IndexerService
 from classifeed_indexer.store.offsets import Offsets
 from classifeed_receiver.app.trim_queues import QueueTrimmer
 
@@ -49,7 +49,7 @@ async def report(indexer: Any) -> None:
 
 @pytest.fixture(params=["refilled", "goes on without"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Ours, and the naive way: to go on where the queue begins or ends, as if nothing was in between."""
+    """Return ours, and the naive way: to go on where the queue begins or ends, as if nothing was in between."""
     if request.param == "goes on without":
         reposition = Offsets.reposition
 
@@ -287,7 +287,7 @@ async def test_operator_asks_for_a_refill(
     client: str,
 ):
     offsets = Offsets(indexer_database, "search", client)
-    service = Servicer.of(add_IndexerServiceServicer_to_server, IndexerRpc({client: offsets}))
+    service = Servicer.of(add_IndexerServiceServicer_to_server, IndexerService({client: offsets}))
     target = await rpc_server("indexer", service)
     stub = IndexerServiceStub(rpc_channel(target, caller="operator", audience="indexer"))
     await registry.push(*[document(f"k{number}") for number in range(30)])

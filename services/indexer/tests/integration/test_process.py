@@ -82,7 +82,7 @@ async def shares(offsets: Offsets) -> list[int]:
 
 
 def index_of(sent: list[tuple[int, IndexDocument]]) -> dict[str, int]:
-    """Versions that an index has after these messages, by the sink's rule."""
+    """Return the versions that an index has after these messages, by the sink's rule."""
     fences: dict[int, int] = defaultdict(int)
     reached: dict[int, int] = defaultdict(int)
     versions = {}

@@ -13,13 +13,13 @@ from classifeed.documents.v1.indexer_service_pb2_grpc import (
 )
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.testing.texts import check_that_nul_is_refused
-from classifeed_indexer.rpc.indexer_service import IndexerRpc
+from classifeed_indexer.rpc.indexer_service import IndexerService
 
 
 @pytest.fixture
 async def target(make_indexer: Any, client: str, rpc_server: Any) -> str:
     offsets = {client: make_indexer().offsets}
-    return await rpc_server("indexer", Servicer.of(add_IndexerServiceServicer_to_server, IndexerRpc(offsets)))
+    return await rpc_server("indexer", Servicer.of(add_IndexerServiceServicer_to_server, IndexerService(offsets)))
 
 
 async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(target: str, rpc_channel: Callable[..., Any]):

@@ -39,7 +39,7 @@ def field(name: str, *values: dict[str, Any]) -> Callable[[RawDocument], None]:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "words"),
+    ("spoil", "message"),
     [
         (field("colour", {"string_value": "red"}), "field 'colour' is not in the schema of epoch 3"),
         (field("price", {"string_value": "5"}), "field price is DOUBLE and takes double_value, not string_value"),
@@ -49,8 +49,8 @@ def field(name: str, *values: dict[str, Any]) -> Callable[[RawDocument], None]:
         (lambda raw: raw.embeddings.add(name="other", values=[1]), "says nothing of it"),
     ],
 )
-def test_what_does_not_fit_is_told(converter: Converter, document: Any, spoil: Any, words: str):
+def test_what_does_not_fit_is_named(converter: Converter, document: Any, spoil: Any, message: str):
     raw = document("a", epoch=3)
     spoil(raw)
-    with pytest.raises(Unconvertible, match=words.replace("(", "\\(")):
+    with pytest.raises(Unconvertible, match=message.replace("(", "\\(")):
         converter.convert(raw)

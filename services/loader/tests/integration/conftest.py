@@ -127,7 +127,7 @@ class Loader:
         return seconds
 
     async def queued(self) -> list[str]:
-        """Names of the fetches whose jobs wait, in the order in which they will run."""
+        """Return the names of the fetches whose jobs wait, in the order in which they will run."""
         rows = await self.sql("SELECT idempotency_key FROM dl_jobs ORDER BY priority, created_at")
         return [name for (name,) in rows]
 

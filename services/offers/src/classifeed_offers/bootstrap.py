@@ -20,13 +20,13 @@ from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, 
 from classifeed_jobs import JobStore, Reaper, Scheduler, Worker, set_default_zone
 from classifeed_jobs.api.rpc import job_servicer
 from classifeed_offers.app.clean_up import offers_clean_up
-from classifeed_offers.app.publish_offers import OfferPublisher
+from classifeed_offers.app.publish_offers import PublishOffers
 from classifeed_offers.app.put_schema import put_schema
 from classifeed_offers.app.republish_offers import Republisher
 from classifeed_offers.app.watch_publication import PublicationWatch
-from classifeed_offers.clients.receiver import Receiver
-from classifeed_offers.consumers.requests import GROUP, RequestHandler, WakingPositions
-from classifeed_offers.domain.ending import Guard
+from classifeed_offers.clients.receiver import ReceiverClient
+from classifeed_offers.consumers.requests import GROUP, NotifyingPositions, RequestHandler
+from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs import republish, sweep
 from classifeed_offers.jobs.republish import RepublishJobs, register_republish
@@ -48,13 +48,13 @@ async def prepare(settings: OffersSettings) -> None:
 def build(settings: OffersSettings) -> ServiceRunner:
     """Return the service, nothing of it opened yet. Call it inside the event loop."""
     set_default_zone(settings.time_zone)
-    db = database_of(settings)
+    database = database_of(settings)
     channel = channel_to("receiver", settings.receiver_address, settings)
-    receiver = Receiver(channel)
+    receiver = ReceiverClient(channel)
     producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
-    leases = Leases(db, process_holder(SERVICE), settings.lease_ttl_s)
+    leases = Leases(database, process_holder(SERVICE), settings.lease_ttl_s)
     outbox = Outbox()
-    relay = Relay(db, producer, leases, outbox=outbox)
+    relay = Relay(database, producer, leases, outbox=outbox)
     guard = Guard(
         least_offers=settings.guard_least_offers,
         share_percent=settings.guard_share_percent,
@@ -68,24 +68,24 @@ def build(settings: OffersSettings) -> ServiceRunner:
     async def restart_pusher(tx: Tx) -> None:
         await pusher.restart(tx)
 
-    republisher = Republisher(db, RepublishJobs(jobs), restart_pusher)
-    publisher = OfferPublisher(db, receiver, republisher)
+    republisher = Republisher(database, RepublishJobs(jobs), restart_pusher)
+    publish_offers = PublishOffers(database, receiver, republisher)
     pusher = MarkPusher(
-        db,
+        database,
         name="offers",
         select_due=publishing.SELECT_DUE,
         advance=publishing.ADVANCE,
-        push=publisher.push,
-        record=publisher.record,
-        on_idle=publisher.check,
+        push=publish_offers,
+        record=publish_offers.record,
+        on_idle=publish_offers.check,
         idle_every_s=settings.receiver_check_s,
         leases=leases,
     )
-    publication = PublicationWatch(db)
-    watch = Watch(publication.look, period_s=_WATCH_S)
+    publication = PublicationWatch(database)
+    watch = Watch(publication.poll, period_s=_WATCH_S)
     sweeps = SweepJobs(jobs, guard=guard, at_once_offers=_SWEPT_AT_ONCE)
     handler = RequestHandler(outbox=outbox, moderation=ApprovedBySetting(), sweeps=sweeps, guard=guard)
-    positions = WakingPositions(db, outbox.wake, pusher.wake)
+    positions = NotifyingPositions(database, outbox.wake, pusher.wake)
     consumer = OrderedConsumer(
         bootstrap=settings.kafka_bootstrap,
         group=GROUP,
@@ -93,19 +93,19 @@ def build(settings: OffersSettings) -> ServiceRunner:
         positions=positions,
         handle=handler.handle,
         refuse=handler.refuse,
-        on_log_lost=positions.skip_lost,  # the processor asks again for whatever got no reply
+        on_log_lost=positions.skip_lost,  # the processor requests again whatever got no reply
         dead_letters=DeadLetters(producer),
         max_records=settings.poll_batches,
     )
     clean_up = offers_clean_up(history_days=settings.history_days, removed_days=settings.removed_days)
     worker = Worker(
-        db,
+        database,
         jobs,
         {**tasks, **clean_up.tasks()},
         queues={sweep.QUEUE: settings.sweeps_at_once, republish.QUEUE: 1, clean_up.name: 1},
         drain_grace_s=settings.drain_grace_s / 2,  # leaves time to hand back what did not end
     )
-    reaper = Reaper(db, tasks)
+    reaper = Reaper(database, tasks)
 
     async def publish(stop: asyncio.Event) -> None:
         async with asyncio.TaskGroup() as group:
@@ -114,13 +114,13 @@ def build(settings: OffersSettings) -> ServiceRunner:
                 await pusher.run(stop)
 
     async def start() -> None:
-        await db.open()
+        await database.open()
         await producer.start()
 
-    async def close() -> None:
+    async def stop() -> None:
         await producer.close()
         await channel.close()
-        await db.close()
+        await database.close()
 
     async def unsent() -> dict[str, int]:
         return {"offer_results": await relay.backlog()}
@@ -137,15 +137,15 @@ def build(settings: OffersSettings) -> ServiceRunner:
             Role("relay", relay.run, unsent),
             Role("work", worker.run, worker.backlog),
             Role("reap", reaper.run, reaper.backlog),
-            Role("schedule", Scheduler(db, jobs, own=[clean_up.schedule]).run),
+            Role("schedule", Scheduler(database, jobs, own=[clean_up.schedule]).run),
             Role("publish", publish, unpublished, blocked=publication.blocked),
         ],
         servicers=[
-            Servicer.of(add_OfferServiceServicer_to_server, OfferService(db, republisher, pusher.backlog)),
-            job_servicer(db, jobs, max_open_per_caller=settings.jobs_max_open_per_caller),
+            Servicer.of(add_OfferServiceServicer_to_server, OfferService(database, republisher, pusher.backlog)),
+            job_servicer(database, jobs, max_open_per_caller=settings.jobs_max_open_per_caller),
         ],
-        readiness={"postgres": check_table(db, "task_heads")},
+        readiness={"postgres": check_table(database, "task_heads")},
         on_start=start,
-        on_stop=close,
+        on_stop=stop,
         policy=POLICY,
     )

@@ -10,7 +10,7 @@ METRICS: Final = MetricSet()
 
 PUSHED: Final = METRICS.counter(
     "classifeed_offers_pushed_documents_total",
-    "Documents that the receiver answered, by its outcome.",
+    "Documents that were pushed, by the receiver's outcome.",
     unit="documents",
     labels={"outcome": ("ack", "stale", "invalid", "epoch_too_old", "retry")},
 )

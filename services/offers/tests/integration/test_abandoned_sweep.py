@@ -14,7 +14,7 @@ from classifeed.feeds.v1.offer_results_pb2 import (
 )
 from classifeed_common.outbox import Outbox
 from classifeed_jobs import Fixed, JobAdmin, JobStore, Worker
-from classifeed_offers.domain.ending import Guard
+from classifeed_offers.domain.completion import Guard
 from classifeed_offers.jobs import sweep as sweep_module
 from classifeed_offers.jobs.sweep import QUEUE, TASK, SweepJobs, sweep_registry
 
@@ -74,8 +74,8 @@ async def test_fifth_unknown_fault_ends_the_run_incomplete_and_the_next_run_swee
         broken.setattr(sweep_module, "sweep_step", fault)
         job = await run_jobs(db, store, tasks, 0)
     assert (job.status, job.reason, job.unknown_faults) == ("failed", "UNKNOWN_FAULTS", 5)
-    (answer,) = await ends(db)
-    assert (answer.task_id, answer.run, answer.outcome) == (2, 1, TASK_END_OUTCOME_INCOMPLETE)
+    (result,) = await ends(db)
+    assert (result.task_id, result.run, result.outcome) == (2, 1, TASK_END_OUTCOME_INCOMPLETE)
     assert len(await owner.alive()) == 4
 
     await sweeping(owner, store, new_load(file, task=2, run=2))

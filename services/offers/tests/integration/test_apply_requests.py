@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from structlog.testing import capture_logs
 
 from classifeed.feeds.v1.load_pb2 import (
     DISPOSITION_DELETE,
@@ -36,37 +37,37 @@ from classifeed_common.testing.texts import fill_texts, spoil_texts
 from classifeed_jobs import JobStore
 from classifeed_offers.app.apply_requests import apply_requests
 from classifeed_offers.consumers.requests import RequestHandler
-from classifeed_offers.domain.ending import Guard
+from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs.sweep import QUEUE, SweepJobs
 
 
-def counts_of(answers) -> dict[str, int]:
+def counts_of(results) -> dict[str, int]:
     total: dict[str, int] = {}
-    for answer in answers:
-        if isinstance(answer, OfferBatchResult):
-            for field, value in answer.counts.ListFields():
+    for result in results:
+        if isinstance(result, OfferBatchResult):
+            for field, value in result.counts.ListFields():
                 total[field.name] = total.get(field.name, 0) + value
     return total
 
 
-def end_of(answers) -> TaskEndResult:
-    (end,) = [answer for answer in answers if isinstance(answer, TaskEndResult)]
+def end_of(results) -> TaskEndResult:
+    (end,) = [result for result in results if isinstance(result, TaskEndResult)]
     return end
 
 
 async def test_first_load_adds_everything_and_the_second_changes_only_what_differs(owner, records, new_load):
     first = await owner.load(new_load([records.good(str(i)) for i in range(5)]))
     assert counts_of(first) == {"added": 5}
-    assert [answer.batch_id for answer in first if isinstance(answer, OfferBatchResult)] == [1, 2, 3]
+    assert [result.batch_id for result in first if isinstance(result, OfferBatchResult)] == [1, 2, 3]
     assert end_of(first).outcome == TASK_END_OUTCOME_COMPLETED
     before = await owner.rows()
 
     second = [records.good("0"), records.good("1", price=200), records.good("3"), records.good("new")]
-    answers = await owner.load(new_load(second, task=2))
+    results = await owner.load(new_load(second, task=2))
 
-    assert counts_of(answers) == {"unchanged": 2, "updated": 1, "added": 1}
-    assert (end_of(answers).removed, end_of(answers).made_manual) == (2, 0)
+    assert counts_of(results) == {"unchanged": 2, "updated": 1, "added": 1}
+    assert (end_of(results).removed, end_of(results).made_manual) == (2, 0)
     rows = await owner.rows()
     assert await owner.alive() == {"0", "1", "3", "new"}
     assert rows["0"] == before["0"]
@@ -97,12 +98,12 @@ async def test_unchanged_offers_are_never_written(owner, records, new_load):
     async with owner.db.transaction() as tx:
         await tx.execute("SELECT pg_stat_force_next_flush()")
     before = await footprint()
-    answers = await owner.load(new_load(offers, task=2, batch_size=100))
+    results = await owner.load(new_load(offers, task=2, batch_size=100))
     rerun = await owner.load(new_load(offers, task=2, run=2, batch_size=100))
     async with owner.db.transaction() as tx:
         await tx.execute("SELECT pg_stat_force_next_flush()")
 
-    assert counts_of(answers) == {"unchanged": 300}
+    assert counts_of(results) == {"unchanged": 300}
     assert counts_of(rerun) == {"unchanged": 300}
     assert before[0][0] == 300
     assert await footprint() == before
@@ -123,19 +124,19 @@ async def test_every_kind_of_record_is_counted_once(owner, records, new_load):
         task=2,
         batch_size=100,
     )
-    answers = await owner.load(load)
+    results = await owner.load(load)
 
-    assert answers[0].counts == OfferCounts(
+    assert results[0].counts == OfferCounts(
         added=1, unchanged=1, rejected_validation=3, skipped=1, duplicates=1, rejected_existing=1
     )
-    assert {(error.external_id, error.code) for error in answers[0].errors} == {
+    assert {(error.external_id, error.code) for error in results[0].errors} == {
         ("a", "PRICE_INVALID"),
         ("unknown", "PRICE_INVALID"),
         ("unknown too", "SKIPPED_TILL_NEXT_LOAD"),
     }
     # A broken offer and one to keep are in the load: they stay as they were. Only c is lacking.
     assert await owner.alive() == {"a", "b", "d"}
-    assert end_of(answers).removed == 1
+    assert end_of(results).removed == 1
 
 
 async def test_what_is_sent_again_changes_nothing_and_gets_the_same_results(owner, records, new_load):
@@ -241,20 +242,32 @@ async def test_a_run_below_the_head_is_stale(owner, records, new_load):
     await owner.take(old.batches[:1])
     await owner.take(new.batches[:1])
 
-    answers = await owner.take([*old.batches[1:], old.end])
+    results = await owner.take([*old.batches[1:], old.end])
 
-    assert [answer.outcome for answer in answers] == [BATCH_OUTCOME_STALE, TASK_END_OUTCOME_STALE]
+    assert [result.outcome for result in results] == [BATCH_OUTCOME_STALE, TASK_END_OUTCOME_STALE]
     assert owner.sweeps == []
     assert await owner.alive() == {"a"}
     # Added by this very task's first run, changed by its second: added, for the task.
     assert (await owner.rows())["a"][3:6] == (2, 1, "ADDED")
 
 
+async def test_what_is_stale_or_repeated_is_one_debug_line_with_its_key(owner, records, new_load):
+    old = new_load([records.good("a"), records.good("b")], batch_size=1)
+    await owner.take(old.batches[:1])
+    await owner.take(new_load([records.good("a", price=2)], run=2).batches)
+    with capture_logs() as logs:
+        await owner.take(old.batches)
+    assert [(line["log_level"], line["event"], line["run"], line["batch"], line["why"]) for line in logs] == [
+        ("debug", "offers.request.skipped", 1, 1, "repeated"),
+        ("debug", "offers.request.skipped", 1, 2, "stale"),
+    ]
+
+
 async def test_a_batch_after_the_end_of_its_run_is_stale(owner, records, new_load):
     load = new_load([records.good("a"), records.good("b")], batch_size=1)
     await owner.take([load.batches[0], load.end])
-    (answer,) = await owner.take([load.batches[1]])
-    assert answer.outcome == BATCH_OUTCOME_STALE
+    (result,) = await owner.take([load.batches[1]])
+    assert result.outcome == BATCH_OUTCOME_STALE
     assert await owner.alive() == {"a"}
 
 
@@ -264,10 +277,10 @@ async def test_a_missing_batch_ends_the_run_incomplete_and_removes_nothing(owner
     load = new_load([records.good(str(i)) for i in range(3)], task=2, batch_size=1)
     del load.batches[lost]
 
-    answers = await owner.load(load)
+    results = await owner.load(load)
 
-    assert end_of(answers).outcome == TASK_END_OUTCOME_INCOMPLETE
-    assert list(end_of(answers).missing_batches) == [lost + 1]
+    assert end_of(results).outcome == TASK_END_OUTCOME_INCOMPLETE
+    assert list(end_of(results).missing_batches) == [lost + 1]
     assert "old" in await owner.alive()
 
 
@@ -276,10 +289,10 @@ async def test_a_batch_of_other_content_ends_the_run_incomplete(owner, records, 
     load = new_load([records.good("a"), records.good("b")], task=2, batch_size=1)
     other = new_load([records.good("a"), records.good("c")], task=2, batch_size=1)
 
-    answers = await owner.load(type("Mixed", (), {"messages": [load.batches[0], other.batches[1], load.end]}))
+    results = await owner.load(type("Mixed", (), {"messages": [load.batches[0], other.batches[1], load.end]}))
 
-    assert end_of(answers).outcome == TASK_END_OUTCOME_INCOMPLETE
-    assert list(end_of(answers).missing_batches) == []
+    assert end_of(results).outcome == TASK_END_OUTCOME_INCOMPLETE
+    assert list(end_of(results).missing_batches) == []
     assert "old" in await owner.alive()
 
 
@@ -289,10 +302,10 @@ async def test_a_run_after_a_crash_counts_what_its_earlier_run_did(owner, record
     first = new_load(file, task=2, batch_size=1)
     await owner.take(first.batches)  # and its end is lost
 
-    answers = await owner.load(new_load(file, task=2, run=2, batch_size=1))
+    results = await owner.load(new_load(file, task=2, run=2, batch_size=1))
 
-    assert counts_of(answers) == {"unchanged": 1, "updated": 1, "added": 1}
-    assert end_of(answers).removed == 1
+    assert counts_of(results) == {"unchanged": 1, "updated": 1, "added": 1}
+    assert end_of(results).removed == 1
 
 
 async def test_a_run_after_a_sweep_was_overtaken_counts_its_removals(owner, records, new_load):
@@ -307,12 +320,12 @@ async def test_a_run_after_a_sweep_was_overtaken_counts_its_removals(owner, reco
     rerun = new_load(file, task=2, run=2)
     taken = await owner.take(rerun.batches)
     overtaken = await owner.step(sweep)
-    answers = [*await owner.take([rerun.end]), *await owner.sweep()]
+    results = [*await owner.take([rerun.end]), *await owner.sweep()]
 
-    assert overtaken.answer.outcome == TASK_END_OUTCOME_STALE
+    assert overtaken.result.outcome == TASK_END_OUTCOME_STALE
     assert counts_of(taken) == {"unchanged": 1}
-    assert end_of(answers).outcome == TASK_END_OUTCOME_COMPLETED
-    assert end_of(answers).removed == 9
+    assert end_of(results).outcome == TASK_END_OUTCOME_COMPLETED
+    assert end_of(results).removed == 9
     assert await owner.alive() == {"0"}
 
 
@@ -360,8 +373,8 @@ async def test_an_offer_that_comes_back_is_added(owner, records, new_load):
     await owner.load(new_load([records.good("a"), records.good("b")]))
     await owner.load(new_load([records.good("a")], task=2))
     removed = await owner.rows()
-    answers = await owner.load(new_load([records.good("a"), records.good("b")], task=3))
-    assert counts_of(answers) == {"unchanged": 1, "added": 1}
+    results = await owner.load(new_load([records.good("a"), records.good("b")], task=3))
+    assert counts_of(results) == {"unchanged": 1, "added": 1}
     rows = await owner.rows()
     assert rows["b"][0] == "ACTIVE"
     assert rows["b"][6] > removed["b"][6]
@@ -375,12 +388,12 @@ async def test_a_patch_changes_named_fields_of_existing_offers_only(owner, recor
         mode=LOAD_MODE_PATCH,
         batch_size=9,
     )
-    answers = await owner.load(patch)
+    results = await owner.load(patch)
 
-    assert counts_of(answers) == {"updated": 1, "unchanged": 1, "skipped": 1}
-    assert [error.code for error in answers[0].errors] == ["PATCH_UNKNOWN_OFFER"]
-    assert end_of(answers).outcome == TASK_END_OUTCOME_COMPLETED
-    assert end_of(answers).removed == 0
+    assert counts_of(results) == {"updated": 1, "unchanged": 1, "skipped": 1}
+    assert [error.code for error in results[0].errors] == ["PATCH_UNKNOWN_OFFER"]
+    assert end_of(results).outcome == TASK_END_OUTCOME_COMPLETED
+    assert end_of(results).removed == 0
     rows = await owner.rows()
     assert set(rows) == {"a", "b", "c"}
     assert rows["a"][2:4] == ("offer a", 70)
@@ -397,10 +410,10 @@ async def test_namespaces_and_sellers_of_one_poll_are_apart(owner, records, new_
     ]
     for load in loads:
         await owner.load(new_load([records.good("gone")], task=0, seller=load.seller, namespace=load.namespace))
-    answers = await owner.take([message for load in loads[:3] for message in load.messages])
+    results = await owner.take([message for load in loads[:3] for message in load.messages])
     await owner.sweep()
 
-    assert [answer.outcome for answer in answers] == [BATCH_OUTCOME_APPLIED] * 3
+    assert [result.outcome for result in results] == [BATCH_OUTCOME_APPLIED] * 3
     for load in loads[:3]:
         assert await owner.alive(load) == {"a"}
         assert (await owner.rows(load))["a"][2] == f"{load.seller} {load.namespace}"
@@ -410,8 +423,8 @@ async def test_namespaces_and_sellers_of_one_poll_are_apart(owner, records, new_
 async def test_tasks_of_one_poll_see_what_the_earlier_one_did(owner, records, new_load):
     first = new_load([records.good("a"), records.good("b")])
     second = new_load([records.good("a"), records.good("b", price=50), records.good("c")], task=2)
-    answers = await owner.take([*first.batches, *second.messages])
-    assert counts_of(answers) == {"added": 3, "unchanged": 1, "updated": 1}
+    results = await owner.take([*first.batches, *second.messages])
+    assert counts_of(results) == {"added": 3, "unchanged": 1, "updated": 1}
     await owner.sweep()
     rows = await owner.rows()
     assert rows["a"][4:6] == (1, "ADDED")

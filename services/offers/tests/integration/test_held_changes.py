@@ -30,7 +30,7 @@ from classifeed.offers.v1.offer_pb2 import OfferContent
 from classifeed_jobs import JobStore
 from classifeed_offers.app import apply_requests as apply_module
 from classifeed_offers.app.clean_up import offers_clean_up
-from classifeed_offers.domain.ending import Guard
+from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.domain.offers import hash_of
 from classifeed_offers.jobs.sweep import SweepJobs

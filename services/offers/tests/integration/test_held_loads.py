@@ -22,7 +22,7 @@ from classifeed.feeds.v1.offer_results_pb2 import (
 )
 from classifeed_jobs import JobStore
 from classifeed_offers.app import apply_requests as apply_module
-from classifeed_offers.domain.ending import Guard
+from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs.sweep import SweepJobs
 
@@ -53,7 +53,7 @@ async def held(owner, goods, new_load):
 
 
 async def left(owner) -> tuple[int, int]:
-    """Slices and seen batches that are kept."""
+    """Return the slices and seen batches that are kept."""
     async with owner.db.transaction() as tx:
         [row] = await (
             await tx.execute("SELECT (SELECT count(*) FROM sweep_slices), count(seen) FROM applied_batches")
@@ -213,7 +213,7 @@ async def test_an_offer_with_errors_is_present(owner, goods, new_load, records):
 
 
 async def age(owner, days: int) -> None:
-    """Has the sizes be of so many days before."""
+    """Move the sizes so many days back."""
     async with owner.db.transaction() as tx:
         await tx.execute("UPDATE namespace_sizes SET day = day - %s", (days,))
 

@@ -37,7 +37,7 @@ from classifeed_offers.app import apply_batches as batches_module
 from classifeed_offers.app import apply_requests as apply_module
 from classifeed_offers.app import sweep_run as sweep_module
 from classifeed_offers.domain import decide as decide_module
-from classifeed_offers.domain.ending import Wholeness
+from classifeed_offers.domain.completion import Wholeness
 from classifeed_offers.domain.offers import Run
 from classifeed_offers.store import sweeping, waiting
 
@@ -87,10 +87,10 @@ class Model:
             self.applied.setdefault(key, {})[message.batch_id] = message.digest
             counts: dict[str, int] = {}
             for record in message.records:
-                fate = self.record(space, key, message, record)
-                counts[fate] = counts.get(fate, 0) + 1
+                outcome = self.record(space, key, message, record)
+                counts[outcome] = counts.get(outcome, 0) + 1
                 old = self.rows[space].get(record.external_id)
-                if fate == "rejected_validation" and old is not None and old.status != "REMOVED":
+                if outcome == "rejected_validation" and old is not None and old.status != "REMOVED":
                     counts["rejected_existing"] = counts.get("rejected_existing", 0) + 1
             self.results[key, message.batch_id] = ("APPLIED", counts)
             return ("APPLIED", counts)
@@ -305,12 +305,12 @@ class Player:
             await self.step(self.owner.sweeps[0])
 
     async def poll(self, messages) -> None:
-        answers = [self.model.take(message) for message in messages]
+        replies = [self.model.take(message) for message in messages]
         # A decision gives way to a newer run that has begun in the same poll.
-        results = [answer() if callable(answer) else answer for answer in answers]
+        results = [reply() if callable(reply) else reply for reply in replies]
         expected = [result for result in results if result is not None]
-        answers = await self.owner.take(messages)
-        assert [spoken(answer) for answer in answers] == expected
+        replies = await self.owner.take(messages)
+        assert [spoken(reply) for reply in replies] == expected
         for space in {(message.seller_id, message.namespace) for message in messages}:
             assert await self.table(space) == self.model.rows[space]
 
@@ -334,7 +334,7 @@ class Player:
             if replace(table[name], writes=0) == replace(gone, writes=0):
                 rows[name] = gone
         assert await self.table(space) == rows
-        if step.answer is not None:
+        if step.result is not None:
             if ends_planned is not None:
                 assert self.model.lacking(key) == lacking
                 self.model.ended[key] = ends_planned
@@ -345,7 +345,7 @@ class Player:
                 self.model.ended[key] = ("COMPLETED", *self.model.swept_counts(key), 0, changed, 0, [])
             else:
                 self.model.ended[key] = STALE
-            assert spoken(step.answer) == self.model.ended[key]
+            assert spoken(step.result) == self.model.ended[key]
 
     async def table(self, space) -> dict[str, Row]:
         """Return the rows as the model knows them; a version that moves without a write, or falls, has writes = -1."""
@@ -362,18 +362,18 @@ class Player:
         return found
 
 
-def spoken(answer) -> tuple:
-    if isinstance(answer, OfferBatchResult):
-        outcome = BatchOutcome.Name(answer.outcome).removeprefix("BATCH_OUTCOME_")
-        return (outcome, {field.name: value for field, value in answer.counts.ListFields()})
-    outcome = TaskEndOutcome.Name(answer.outcome).removeprefix("TASK_END_OUTCOME_")
-    counts = (answer.removed, answer.made_manual, answer.kept, answer.changed, answer.dropped)
-    return (outcome, *counts, list(answer.missing_batches))
+def spoken(reply) -> tuple:
+    if isinstance(reply, OfferBatchResult):
+        outcome = BatchOutcome.Name(reply.outcome).removeprefix("BATCH_OUTCOME_")
+        return (outcome, {field.name: value for field, value in reply.counts.ListFields()})
+    outcome = TaskEndOutcome.Name(reply.outcome).removeprefix("TASK_END_OUTCOME_")
+    counts = (reply.removed, reply.made_manual, reply.kept, reply.changed, reply.dropped)
+    return (outcome, *counts, list(reply.missing_batches))
 
 
 @pytest.fixture
 def play(database_server, records, new_load, new_owner):
-    """Plays random histories; each has sellers of its own in one database."""
+    """Play random histories; each has sellers of its own in one database."""
     dsn = database_server.create_migrated("classifeed_offers", "offers")
     sellers = (f"seller{number}" for number in itertools.count())
 
@@ -455,7 +455,7 @@ def forget_offers_with_errors(patch) -> None:
 
 
 def count_a_rerun_as_unchanged(patch) -> None:
-    patch.setattr(decide_module, "_fate_of_unwritten", lambda existing, task_id: decide_module.Fate.UNCHANGED)
+    patch.setattr(decide_module, "_fate_of_unwritten", lambda existing, task_id: decide_module.RecordOutcome.UNCHANGED)
 
 
 def write_what_did_not_change(patch) -> None:

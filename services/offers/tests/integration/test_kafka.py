@@ -31,8 +31,8 @@ from classifeed_common.kafka import Cluster, DeadLetters, KafkaProducer, Message
 from classifeed_common.lease import Leases
 from classifeed_common.outbox import Outbox, Relay
 from classifeed_jobs import JobStore, Reaper, Worker
-from classifeed_offers.consumers.requests import RequestHandler, WakingPositions
-from classifeed_offers.domain.ending import Guard
+from classifeed_offers.consumers.requests import NotifyingPositions, RequestHandler
+from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs.sweep import QUEUE, SweepJobs, sweep_registry
 
@@ -62,7 +62,7 @@ async def own(settings: dict[str, str]) -> None:
         bootstrap=settings["bootstrap"],
         group=settings["requests"],
         topics=[settings["requests"]],
-        positions=WakingPositions(db, outbox.wake),
+        positions=NotifyingPositions(db, outbox.wake),
         handle=handler.handle,
         refuse=handler.refuse,
         dead_letters=DeadLetters(producer),
@@ -133,19 +133,19 @@ class Memory:
 
 @pytest.fixture
 async def world(kafka, db, make_topic):
-    """Topics, a producer, the answers as they come, and a way to start owners; all ends with the test."""
+    """Give topics, a producer, the replies as they come, and a way to start owners; all ends with the test."""
     requests, results = await make_topic("requests", partitions=2), await make_topic("results", partitions=2)
     producer = KafkaProducer(kafka.bootstrap, client_id="test")
     await producer.start()
     settings = {"dsn": db.dsn, "bootstrap": kafka.bootstrap, "requests": requests, "results": results}
     processes: list[asyncio.subprocess.Process] = []
-    answers, stop = Results(), asyncio.Event()
+    replies, stop = Results(), asyncio.Event()
     reader = OrderedConsumer(
         bootstrap=kafka.bootstrap,
         group=results,
         topics=[results],
         positions=Memory(),
-        handle=answers.handle,
+        handle=replies.handle,
         dead_letters=None,
         assign_all=True,
     )
@@ -171,7 +171,7 @@ async def world(kafka, db, make_topic):
                     assert not reading.done(), reading
                     await asyncio.sleep(0.05)
 
-    World.answers, World.requests, World.bootstrap = answers, requests, kafka.bootstrap
+    World.replies, World.requests, World.bootstrap = replies, requests, kafka.bootstrap
     yield World()
     stop.set()
     for process in processes:
@@ -195,33 +195,33 @@ async def test_killed_in_the_middle_every_batch_counts_once(world, owner, record
         )
         for seller in sellers
     ]
-    answers = world.answers
+    replies = world.replies
     process = await world.start()
     for loads in (first, second):
         for load in loads:
             await world.send(*load.messages, *random.sample(load.messages, 5))
         for _ in range(2):
-            done = len(answers.by_batch)
+            done = len(replies.by_batch)
             await world.until(
-                lambda done=done: len(answers.by_batch) > done + 30 or len(answers.ends) % 3 == 0 < len(answers.ends)
+                lambda done=done: len(replies.by_batch) > done + 30 or len(replies.ends) % 3 == 0 < len(replies.ends)
             )
             process.kill()
             await process.wait()
             process = await world.start()
         want = len(loads) * (1 if loads is first else 2)
-        await world.until(lambda want=want: len(answers.ends) == want)
+        await world.until(lambda want=want: len(replies.ends) == want)
     process.terminate()
     assert await process.wait() == 0
 
     for load in (*first, *second):
         keys = [(load.seller, load.task, 1, batch.batch_id) for batch in load.batches]
         # Whatever was sent twice is the same answer: the relay may repeat, the effect may not.
-        assert [len(answers.by_batch[key]) for key in keys] == [1] * len(keys)
-        results = [OfferBatchResult.FromString(*answers.by_batch[key]) for key in keys]
+        assert [len(replies.by_batch[key]) for key in keys] == [1] * len(keys)
+        results = [OfferBatchResult.FromString(*replies.by_batch[key]) for key in keys]
         assert {result.outcome for result in results} == {BATCH_OUTCOME_APPLIED}
-        end = answers.ends[load.seller, load.task, 1, None]
+        end = replies.ends[load.seller, load.task, 1, None]
         assert end.outcome == TASK_END_OUTCOME_COMPLETED
-        place = [answers.order.index(key) for key in [*keys, (load.seller, load.task, 1, None)]]
+        place = [replies.order.index(key) for key in [*keys, (load.seller, load.task, 1, None)]]
         assert place == sorted(place)
         if load.task == 1:
             assert (sum(result.counts.added for result in results), end.removed) == (2000, 0)
@@ -230,9 +230,9 @@ async def test_killed_in_the_middle_every_batch_counts_once(world, owner, record
                 sum(getattr(result.counts, name) for result in results) for name in ("added", "updated", "unchanged")
             ]
             assert (total, end.removed) == ([500, 1000, 500], 500)
-            said = {record.external_id: record.content.price.amount_micros // 1_000_000 for record in load.records}
+            given = {record.external_id: record.content.price.amount_micros // 1_000_000 for record in load.records}
             rows = await owner.rows(load)
-            assert {name: row[3] for name, row in rows.items() if row[0] == "ACTIVE"} == said
+            assert {name: row[3] for name, row in rows.items() if row[0] == "ACTIVE"} == given
             assert sum(row[0] == "REMOVED" for row in rows.values()) == 500
 
 
@@ -246,13 +246,13 @@ async def test_poison_stops_nobody_and_its_run_has_to_come_again(world, owner, r
     garbage = Message(world.requests, b"bad", b"\xff", {"type": b"no.such.Type"})
 
     await world.send(garbage, *load.messages, *lost_end.messages, *good.messages)
-    await world.until(lambda: len(world.answers.ends) == 3)
+    await world.until(lambda: len(world.replies.ends) == 3)
 
-    ends = {key[0]: end for key, end in world.answers.ends.items()}
+    ends = {key[0]: end for key, end in world.replies.ends.items()}
     assert ends["good"].outcome == TASK_END_OUTCOME_COMPLETED
     assert (ends["bad"].outcome, list(ends["bad"].missing_batches)) == (TASK_END_OUTCOME_INCOMPLETE, [2])
     assert ends["unlucky"].outcome == TASK_END_OUTCOME_INCOMPLETE
-    (refusal,) = world.answers.by_batch["bad", load.task, 1, 2]
+    (refusal,) = world.replies.by_batch["bad", load.task, 1, 2]
     refused = OfferBatchResult.FromString(refusal)
     assert refused.outcome == BATCH_OUTCOME_REFUSED
     assert "content_hash" in refused.reason
@@ -270,13 +270,13 @@ async def test_a_window_of_refused_batches_is_answered_to_the_last(world, record
     check = RunCheck(seller_id="skewed", namespace=load.end.namespace, task_id=load.task, run=1, last_batch_id=96)
 
     await world.send(*load.messages[:-1], check)
-    await world.until(lambda: world.answers.checks)
+    await world.until(lambda: world.replies.checks)
 
     keys = [("skewed", load.task, 1, batch.batch_id) for batch in load.batches]
-    outcomes = {OfferBatchResult.FromString(value).outcome for key in keys for value in world.answers.by_batch[key]}
+    outcomes = {OfferBatchResult.FromString(value).outcome for key in keys for value in world.replies.by_batch[key]}
     assert outcomes == {BATCH_OUTCOME_REFUSED}
-    assert world.answers.order[-1] == ("skewed", load.task, 1, "check")
-    assert world.answers.order[:-1] == keys
+    assert world.replies.order[-1] == ("skewed", load.task, 1, "check")
+    assert world.replies.order[:-1] == keys
 
 
 if __name__ == "__main__":

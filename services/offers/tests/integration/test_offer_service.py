@@ -91,9 +91,9 @@ async def test_pages_give_every_offer_once(owner, offers, records, new_load):
     await owner.load(new_load([records.good(f"{n:03}") for n in range(25) if n != 7], task=2))
     pages, token = [], ""
     while True:
-        answer = await offers.ListOffers(ListOffersRequest(parent=PARENT, page_size=10, page_token=token))
-        pages.append([offer.external_id for offer in answer.offers])
-        if not (token := answer.next_page_token):
+        result = await offers.ListOffers(ListOffersRequest(parent=PARENT, page_size=10, page_token=token))
+        pages.append([offer.external_id for offer in result.offers])
+        if not (token := result.next_page_token):
             break
     assert pages == [
         ["000", "001", "002", "003", "004", "005", "006", "008", "009", "010"],
@@ -107,10 +107,10 @@ async def test_pages_give_every_offer_once(owner, offers, records, new_load):
 async def test_a_page_ends_early_rather_than_outgrow_a_message(owner, offers, records, new_load, monkeypatch):
     monkeypatch.setattr(offer_service, "_PAGE_LIMIT_BYTES", 100)
     await owner.load(new_load([records.good(name, name * 60) for name in "abc"]))
-    answer = await offers.ListOffers(ListOffersRequest(parent=PARENT))
-    assert [offer.external_id for offer in answer.offers] == ["a"]
-    answer = await offers.ListOffers(ListOffersRequest(parent=PARENT, page_token=answer.next_page_token))
-    assert [offer.external_id for offer in answer.offers] == ["b"]
+    result = await offers.ListOffers(ListOffersRequest(parent=PARENT))
+    assert [offer.external_id for offer in result.offers] == ["a"]
+    result = await offers.ListOffers(ListOffersRequest(parent=PARENT, page_token=result.next_page_token))
+    assert [offer.external_id for offer in result.offers] == ["b"]
 
 
 @pytest.mark.parametrize(

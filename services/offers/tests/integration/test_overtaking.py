@@ -35,7 +35,7 @@ async def test_a_newer_task_waits_for_a_step_of_a_sweep(owner, records, new_load
         taking = asyncio.create_task(owner.take(new_load([records.good("z")], task=3).batches))
         assert await comes_to_wait(taking, owner.db, behind=tx)
     await taking
-    assert (await owner.step(run)).answer.outcome == TASK_END_OUTCOME_STALE
+    assert (await owner.step(run)).result.outcome == TASK_END_OUTCOME_STALE
     assert await owner.alive() == {"a", "b", "c", "z"}
 
 
@@ -46,7 +46,7 @@ async def test_a_sweep_waits_for_a_newer_task_and_sees_it(owner, records, new_lo
         await apply_requests(tx, newer.batches, moderation=ApprovedBySetting(), sweeps=owner, guard=owner.guard)
         stepping = asyncio.create_task(owner.step(run))
         assert await comes_to_wait(stepping, owner.db, behind=tx)
-    assert (await stepping).answer.outcome == TASK_END_OUTCOME_STALE
+    assert (await stepping).result.outcome == TASK_END_OUTCOME_STALE
     assert await owner.alive() == {"a", "b", "c", "z"}
 
 

@@ -26,7 +26,7 @@ from classifeed.documents.v1.receiver_service_pb2_grpc import (
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceServicer, add_SchemaServiceServicer_to_server
 from classifeed_common.rpc.server import Servicer
 from classifeed_offers.app.put_schema import put_schema
-from classifeed_offers.clients.receiver import Receiver
+from classifeed_offers.clients.receiver import ReceiverClient
 from classifeed_offers.domain.documents import schema
 from classifeed_offers.store import publishing
 
@@ -69,13 +69,13 @@ def fake() -> FakeReceiver:
 
 
 @pytest.fixture
-async def receiver(fake, rpc_server, rpc_channel) -> Receiver:
+async def receiver(fake, rpc_server, rpc_channel) -> ReceiverClient:
     target = await rpc_server(
         "receiver",
         Servicer.of(add_ReceiverServiceServicer_to_server, fake),
         Servicer.of(add_SchemaServiceServicer_to_server, fake),
     )
-    return Receiver(rpc_channel(target, caller="offers", audience="receiver"))
+    return ReceiverClient(rpc_channel(target, caller="offers", audience="receiver"))
 
 
 async def test_the_pusher_publishes_all_and_an_unpublishable_one_blocks_nobody(
@@ -124,7 +124,7 @@ async def test_each_outcome_settles_or_stays(owner, receiver, fake, records, new
         "old": PUSH_OUTCOME_EPOCH_TOO_OLD,
     }
     rows = await due(owner)
-    settled = await new_publishing(receiver).publisher.push(rows)
+    settled = await new_publishing(receiver).publish_offers(rows)
     assert {row[4]: done for row, done in zip(rows, settled, strict=True)} == {
         "ack": True,
         "stale": True,
@@ -161,7 +161,7 @@ async def test_removed_offers_are_deleted_and_shown_again_when_they_come_back(
 ):
     for task, names in ((1, "ab"), (2, "a"), (3, "ab")):
         await owner.load(new_load([records.good(name) for name in names], task))
-        await new_publishing(receiver).publisher.push(await due(owner))
+        await new_publishing(receiver).publish_offers(await due(owner))
         document = fake.documents["seller/default/b"]
         assert document.action == (DOCUMENT_ACTION_DELETE if task == 2 else DOCUMENT_ACTION_UPSERT)
         rows = await owner.rows()

@@ -18,15 +18,15 @@ from classifeed_common.testing.databases import DatabaseServer, TableBackup
 from classifeed_offers.app import publish_offers
 from classifeed_offers.app.publish_offers import RAISED
 from classifeed_offers.app.put_schema import put_schema
-from classifeed_offers.clients.receiver import PushAnswer, Receiver
+from classifeed_offers.clients.receiver import PushedDocuments, ReceiverClient
 from classifeed_offers.store import publishing, republishing
 from classifeed_offers.store.republishing import Scope
-from classifeed_receiver.app.commit_signal import CommitSignal
-from classifeed_receiver.app.known_epochs import KnownEpochs
-from classifeed_receiver.app.push_documents import DocumentPusher
-from classifeed_receiver.rpc.receiver_service import ReceiverRpc
-from classifeed_receiver.rpc.schema_service import SchemaRpc
+from classifeed_receiver.app.push_documents import PushDocuments
+from classifeed_receiver.rpc.receiver_service import ReceiverService
+from classifeed_receiver.rpc.schema_service import SchemaService
 from classifeed_receiver.settings import ReceiverSettings
+from classifeed_receiver.store.commit_signal import CommitSignal
+from classifeed_receiver.store.known_epochs import KnownEpochs
 
 REGISTRY_TABLES = ("schemas", "documents", "shards", "elements", "failures", "progress")
 OFFERS_TABLES = ("offers", "published_positions", "republications")
@@ -38,12 +38,12 @@ class Registry:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.epochs = KnownEpochs(database, SystemClock(), refresh_s=0.2)
-        self.pusher = DocumentPusher(database, self.epochs, CommitSignal(), ReceiverSettings())
+        self.push_documents = PushDocuments(database, self.epochs, CommitSignal(), ReceiverSettings())
 
     def servicers(self) -> list[Servicer]:
         return [
-            Servicer.of(add_ReceiverServiceServicer_to_server, ReceiverRpc(self.database, self.pusher)),
-            Servicer.of(add_SchemaServiceServicer_to_server, SchemaRpc(self.database, self.epochs)),
+            Servicer.of(add_ReceiverServiceServicer_to_server, ReceiverService(self.database, self.push_documents)),
+            Servicer.of(add_SchemaServiceServicer_to_server, SchemaService(self.database, self.epochs)),
         ]
 
     async def live(self) -> dict[str, int]:
@@ -59,9 +59,9 @@ async def registry(migrated_database: Callable[..., Awaitable[Database]]) -> Reg
 
 
 @pytest.fixture
-async def receiver(registry: Registry, rpc_server: Any, rpc_channel: Any) -> Receiver:
+async def receiver(registry: Registry, rpc_server: Any, rpc_channel: Any) -> ReceiverClient:
     target = await rpc_server("receiver", *registry.servicers())
-    receiver = Receiver(rpc_channel(target, caller="offers", audience="receiver"))
+    receiver = ReceiverClient(rpc_channel(target, caller="offers", audience="receiver"))
     await put_schema(receiver, asyncio.Event(), lambda fault: None)
     return receiver
 
@@ -76,10 +76,10 @@ async def settle(publishing: Any) -> None:
         await publishing.until(publishing.is_settled)
 
 
-class Positionless(Receiver):
+class Positionless(ReceiverClient):
     """The naive way: pushes without saying what was acknowledged before."""
 
-    async def push(self, documents: Any, known: Any, traces: Any = ()) -> PushAnswer:
+    async def push(self, documents: Any, known: Any, traces: Any = ()) -> PushedDocuments:
         return await super().push(documents, {})
 
     async def check_positions(self, known: Any) -> dict[int, int]:
@@ -166,12 +166,12 @@ async def test_one_loss_is_one_republication(owner, records, new_load, new_publi
     await owner.load(new_load([records.good(f"{n}", price=70) for n in range(50)], 2, batch_size=100))
     await settle(first)
     await backup.restore()
-    told = await asyncio.gather(first.publisher.check(), second.publisher.check(), return_exceptions=True)
+    told = await asyncio.gather(first.publish_offers.check(), second.publish_offers.check(), return_exceptions=True)
     assert any(isinstance(error, FailedPrecondition) for error in told)
     assert await first.fetch("SELECT count(*) FROM republications") == [(1,)]
     await settle(first)
     assert await registry.live() == await alive(owner)
-    await first.publisher.check()
+    await first.publish_offers.check()
     assert await first.fetch("SELECT count(*) FROM republications") == [(1,)]
 
 
@@ -189,7 +189,7 @@ async def test_batch_acknowledged_before_the_loss_marks_nothing_after_it(
     backup = TableBackup(registry.database, *REGISTRY_TABLES)
     await backup.take()
     await owner.load(new_load([records.good(f"{n}", price=70) for n in range(50)], 2, batch_size=100))
-    push = publishing.publisher.push
+    push = publishing.publish_offers
     lost = asyncio.Event()
 
     async def push_and_lose(rows: Any) -> list[bool]:
@@ -288,9 +288,9 @@ async def test_stale_push_of_an_offer_that_changed_meanwhile_raises_nothing(
     await owner.load(new_load([records.good("a", price=70)], 2))
     await settle(publishing)
     version = await alive(owner)
-    assert await publishing.publisher.push(old) == [True]
+    assert await publishing.publish_offers(old) == [True]
     async with owner.db.transaction() as tx:
-        await publishing.publisher.record(tx)
+        await publishing.publish_offers.record(tx)
     assert await alive(owner) == version
 
 
@@ -360,14 +360,14 @@ async def test_what_is_under_way_is_named_until_all_is_pushed(
     await owner.load(new_load([records.good(f"{n}") for n in range(30)], batch_size=100))
     await settle(publishing)
     await publishing.republisher.request(Scope(), None)
-    await publishing.watch.look()
+    await publishing.watch.poll()
     [line] = publishing.watch.blocked().values()
     assert line.startswith("all offers are being pushed to the search again, as an operator asked for it: 0 of them")
     stop = asyncio.Event()
     working = asyncio.create_task(publishing.new_worker().run(stop))
 
     async def is_marked() -> bool:
-        await publishing.watch.look()
+        await publishing.watch.poll()
         return any("30 were marked" in line for line in publishing.watch.blocked().values())
 
     await publishing.until(is_marked)
@@ -381,7 +381,7 @@ async def test_what_is_under_way_is_named_until_all_is_pushed(
 async def test_refused_offers_are_kept_until_they_are_taken(
     owner, records, new_load, new_publishing, registry, receiver, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(registry.pusher, "_limit_bytes", 3000)
+    monkeypatch.setattr(registry.push_documents, "_limit_bytes", 3000)
     publication = new_publishing(receiver)
     await owner.load(new_load([records.good("good"), records.good("big", title="диван " * 1000)]))
     await settle(publication)

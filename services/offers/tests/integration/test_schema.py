@@ -6,7 +6,7 @@ import pytest
 
 from classifeed_common.db.migrations import check_drift
 from classifeed_offers.domain.admission import RunKey
-from classifeed_offers.domain.ending import Loss
+from classifeed_offers.domain.completion import Loss
 from classifeed_offers.domain.offers import Namespace, Run
 from classifeed_offers.store import applying, publishing, reading, republishing, sweeping, waiting
 from classifeed_offers.store.sweeping import Plan

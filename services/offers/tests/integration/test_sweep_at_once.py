@@ -11,7 +11,7 @@ from classifeed.feeds.v1.offer_results_pb2 import TASK_END_OUTCOME_COMPLETED, TA
 from classifeed_common.db import Database
 from classifeed_jobs import JobStore
 from classifeed_offers.app.apply_requests import apply_requests
-from classifeed_offers.domain.ending import Guard
+from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs.sweep import QUEUE, SweepJobs
 

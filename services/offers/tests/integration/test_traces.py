@@ -10,7 +10,7 @@ from classifeed_common.kafka import Record, message_of
 from classifeed_common.kafka.traces import processing
 from classifeed_common.outbox import Outbox
 from classifeed_common.telemetry.tracing import context_of, trace_ids
-from classifeed_offers.clients.receiver import PushAnswer
+from classifeed_offers.clients.receiver import PushedDocuments
 from classifeed_offers.consumers.requests import RequestHandler
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.store import publishing
@@ -45,7 +45,7 @@ class Documents:
         self.calls: list[str | None] = []
         self.carried: list[dict[str, str]] = []
 
-    async def push(self, documents: Any, known: Any, traces: Any) -> PushAnswer:
+    async def push(self, documents: Any, known: Any, traces: Any) -> PushedDocuments:
         ids = trace_ids()
         self.calls.append(ids[0] if ids else None)
         self.carried.append({documents[at].pk: traceparent[3:35] for at, traceparent in traces.items()})
@@ -77,9 +77,9 @@ async def test_results_and_sweeps_of_a_poll_belong_to_the_traces_of_their_loads(
 
 
 async def push(owner, new_publishing, documents: Documents, rows: list[Any]) -> None:
-    publisher = new_publishing(documents).publisher
+    publish_offers = new_publishing(documents).publish_offers
     with pytest.raises(ConnectionError):
-        await publisher.push(rows)
+        await publish_offers(rows)
 
 
 async def due(owner) -> list[tuple[Any, ...]]:
@@ -96,11 +96,11 @@ async def test_of_a_push_one_document_of_each_load_takes_its_trace_along(owner, 
 
 async def test_of_many_pushes_of_a_load_fewer_and_fewer_are_seen(owner, sweeps, new_publishing):
     documents = Documents()
-    publisher = new_publishing(documents).publisher
+    publish_offers = new_publishing(documents).publish_offers
     rows = await due(owner)
     for _ in range(21):
         with pytest.raises(ConnectionError):
-            await publisher.push(rows)
+            await publish_offers(rows)
     seen = [number for number, carried in enumerate(documents.carried, 1) if carried]
     assert seen == [*range(1, 11), 20]
     assert documents.calls == [TRACES["a"]] * 21, "logs name the trace of all"

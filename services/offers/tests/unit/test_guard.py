@@ -12,7 +12,7 @@ from classifeed.feeds.v1.offer_requests_pb2 import (
     HOLD_DECISION_REJECT,
     HOLD_DECISION_UNSPECIFIED,
 )
-from classifeed_offers.domain.ending import Course, Decision, Guard, Loss, decide_end, find_removal_reasons
+from classifeed_offers.domain.completion import Course, Decision, Guard, Loss, decide_end, find_removal_reasons
 from classifeed_offers.domain.shifts import Changes
 
 REMOVALS, NO_OFFERS = (HOLD_REASON_REMOVALS,), (HOLD_REASON_NO_OFFERS,)

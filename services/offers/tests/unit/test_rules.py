@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from classifeed.feeds.v1.offer_requests_pb2 import TaskEnd
 from classifeed.offers.v1.offer_pb2 import Attribute, OfferContent, Price
-from classifeed_offers.domain.answers import BatchAnswer, applied_batch
-from classifeed_offers.domain.decide import Fate, decide
-from classifeed_offers.domain.ending import Wholeness, check_whole
+from classifeed_offers.domain.completion import Wholeness, check_whole
+from classifeed_offers.domain.decide import RecordOutcome, decide
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.domain.offers import Change, OfferState, Origin, Status, digest_of
 from classifeed_offers.domain.patch import merge_content
+from classifeed_offers.domain.results import BatchSummary, applied_batch
 
 BATCHES = [(number, bytes([number]) * 16) for number in range(1, 6)]
 
@@ -39,7 +39,7 @@ def test_an_unchanged_banned_offer_counts_as_rejected_by_moderation(records):
     banned = OfferState(1, record.content_hash, Origin.FEED, Status.BANNED, 1, Change.ADDED, "service")
     for task in (1, 2):
         decision = decide(record, banned, task_id=task, mode=1, moderation=ApprovedBySetting())
-        assert (decision.fate, decision.state, decision.seen) == (Fate.REJECTED_MODERATION, None, True)
+        assert (decision.outcome, decision.state, decision.seen) == (RecordOutcome.REJECTED_MODERATION, None, True)
 
 
 def test_a_patch_replaces_named_fields_whole():
@@ -63,8 +63,8 @@ def test_an_owner_s_warning_has_the_same_id_in_every_run(records, new_load):
     ids = set()
     for run in (1, 2):
         batch = new_load([records.kept("a")], run=run).batches[0]
-        answer = BatchAnswer()
-        answer.add(batch.records[0], Fate.SKIPPED, Finding.KEPT_NOTHING)
-        (error,) = applied_batch(batch, answer.to_keep()).errors
+        result = BatchSummary()
+        result.add(batch.records[0], RecordOutcome.SKIPPED, Finding.KEPT_NOTHING)
+        (error,) = applied_batch(batch, result.to_keep()).errors
         ids.add(error.error_id)
     assert len(ids) == 1

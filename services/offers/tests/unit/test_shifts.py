@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from classifeed.feeds.v1.load_pb2 import HOLD_REASON_PRICES, HOLD_REASON_UNAVAILABLE
 from classifeed.offers.v1.offer_pb2 import OfferContent, Price
-from classifeed_offers.domain.ending import Guard, find_change_reasons
+from classifeed_offers.domain.completion import Guard, find_change_reasons
 from classifeed_offers.domain.shifts import Changes, Shift, shift_between
 from classifeed_offers.settings import OffersSettings
 
@@ -38,17 +38,17 @@ def content(micros: int | None, currency: str = "RUB", *, available: bool = True
 def test_moves(before: OfferContent, after: OfferContent, ratio: float | None, is_far: bool) -> None:
     shift = shift_between(before.SerializeToString(), after)
     assert shift.price_ratio == pytest.approx(ratio)
-    assert (shift.moves_price(5), shift.moves_price(0), shift.turns_unavailable) == (is_far, False, False)
+    assert (shift.moves_price(5), shift.moves_price(0), shift.becomes_unavailable) == (is_far, False, False)
     assert Guard().sets_aside(shift, has_available=True) == is_far
 
 
 def test_what_becomes_unavailable_waits_while_nothing_is_available() -> None:
     shift = shift_between(content(1).SerializeToString(), content(1, available=False))
-    assert shift == Shift(None, turns_unavailable=True)
+    assert shift == Shift(None, becomes_unavailable=True)
     assert [Guard().sets_aside(shift, has_available=has) for has in (False, True)] == [True, False]
     assert not Guard(holds_unavailable=False).sets_aside(shift, has_available=False)
     back = shift_between(content(1, available=False).SerializeToString(), content(1))
-    assert not back.turns_unavailable
+    assert not back.becomes_unavailable
 
 
 @pytest.mark.parametrize(

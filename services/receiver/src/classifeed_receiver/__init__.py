@@ -2,5 +2,6 @@
 
 It promises: of two versions of a document the fresher one wins, in whatever order they come; a document is acknowledged
 only once registry and queue are committed; the elements of a shard's queue are numbered in the order of their commits,
-so that a reader never misses one; and a reader whose place is trimmed away is told so, never moved on in silence.
+so that a reader never misses one; and a reader whose cursor is trimmed
+away gets an error, never a later element in silence.
 """

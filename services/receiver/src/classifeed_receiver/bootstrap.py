@@ -12,17 +12,17 @@ from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import check_table, database_of
 from classifeed_domain.policy import POLICY
-from classifeed_receiver.app.commit_signal import CommitSignal
 from classifeed_receiver.app.expire_documents import DocumentExpirer
-from classifeed_receiver.app.known_epochs import KnownEpochs
-from classifeed_receiver.app.push_documents import DocumentPusher
-from classifeed_receiver.app.read_elements import ElementReader
+from classifeed_receiver.app.find_abandoned import find_abandoned
+from classifeed_receiver.app.push_documents import PushDocuments
+from classifeed_receiver.app.read_elements import ReadElements
 from classifeed_receiver.app.trim_queues import QueueTrimmer
-from classifeed_receiver.app.watch_abandoned import find_abandoned
-from classifeed_receiver.rpc.index_queue_service import IndexQueueRpc
-from classifeed_receiver.rpc.receiver_service import ReceiverRpc
-from classifeed_receiver.rpc.schema_service import SchemaRpc
+from classifeed_receiver.rpc.index_queue_service import IndexQueueService
+from classifeed_receiver.rpc.receiver_service import ReceiverService
+from classifeed_receiver.rpc.schema_service import SchemaService
 from classifeed_receiver.settings import ReceiverSettings
+from classifeed_receiver.store.commit_signal import CommitSignal
+from classifeed_receiver.store.known_epochs import KnownEpochs
 
 SERVICE = "receiver"
 
@@ -33,8 +33,8 @@ def build(settings: ReceiverSettings) -> ServiceRunner:
     clock = SystemClock()
     signal = CommitSignal()
     epochs = KnownEpochs(database, clock, refresh_s=settings.epochs_refresh_s)
-    pusher = DocumentPusher(database, epochs, signal, settings)
-    reader = ElementReader(database, signal, clock, poll_s=settings.queue_poll_s)
+    push_documents = PushDocuments(database, epochs, signal, settings)
+    read_elements = ReadElements(database, signal, clock, poll_s=settings.queue_poll_s)
     trimmer = QueueTrimmer(
         database,
         interval_s=settings.trim_interval_s,
@@ -51,8 +51,8 @@ def build(settings: ReceiverSettings) -> ServiceRunner:
 
     abandoned = Watch(partial(find_abandoned, database), period_s=settings.abandoned_interval_s)
 
-    async def close() -> None:
-        await pusher.close()
+    async def stop() -> None:
+        await push_documents.stop()
         await database.close()
 
     return ServiceRunner(
@@ -65,12 +65,14 @@ def build(settings: ReceiverSettings) -> ServiceRunner:
             Role("watch", abandoned.run, blocked=abandoned.blocked),
         ],
         servicers=[
-            Servicer.of(add_ReceiverServiceServicer_to_server, ReceiverRpc(database, pusher)),
-            Servicer.of(add_SchemaServiceServicer_to_server, SchemaRpc(database, epochs)),
-            Servicer.of(add_IndexQueueServiceServicer_to_server, IndexQueueRpc(database, reader, signal, epochs)),
+            Servicer.of(add_ReceiverServiceServicer_to_server, ReceiverService(database, push_documents)),
+            Servicer.of(add_SchemaServiceServicer_to_server, SchemaService(database, epochs)),
+            Servicer.of(
+                add_IndexQueueServiceServicer_to_server, IndexQueueService(database, read_elements, signal, epochs)
+            ),
         ],
         readiness={"postgres": check_table(database, "schemas")},
         on_start=database.open,
-        on_stop=close,
+        on_stop=stop,
         policy=POLICY,
     )

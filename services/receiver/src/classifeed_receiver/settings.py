@@ -32,7 +32,9 @@ class ReceiverSettings(ServiceSettings):
     )
     write_transactions: int = Field(default=2, ge=1, le=32, description="Transactions that write at a time, at most.")
     write_limit_s: float = Field(
-        default=8, gt=0, description="How long a write may take before its documents are answered RETRY, in seconds."
+        default=8,
+        gt=0,
+        description="How long a write may take before its documents get RETRY, in seconds.",
     )
     epochs_refresh_s: float = Field(
         default=5, gt=0, description="How old the known epochs of a client may be, in seconds."

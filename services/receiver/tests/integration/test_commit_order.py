@@ -25,7 +25,7 @@ def keys_of_shard(shard: int) -> Any:
 
 
 async def find_late_ones(database: Database, build: Any, write: Write) -> list[tuple[int, int]]:
-    """Writers fill one shard while a reader follows; returns what showed up below what it had seen: (seen, late)."""
+    """Fill one shard while a reader follows; return what showed up below what it had seen: (seen, late)."""
     keys = keys_of_shard(5)
     template = build.upsert("x")
     late: list[tuple[int, int]] = []
@@ -99,19 +99,19 @@ async def test_batches_with_common_shards_and_keys_do_not_deadlock(
     replicas = [make_receiver(write_limit_s=300) for _ in range(2)]
     keys = [f"k{number}" for number in range(400)]
 
-    told: set[type] = set()
+    outcome_types: set[type] = set()
     for version in range(1, 21):
         # Both at once in every round: which of the two is first, and so whether the other is stale, is left to them.
         for outcomes in await asyncio.gather(
             replicas[0].push(*[build.upsert(pk, version) for pk in keys]),
             replicas[1].push(*[build.upsert(pk, version) for pk in reversed(keys)]),
         ):
-            told |= {type(outcome) for outcome in outcomes}
-    assert Acknowledged in told
-    assert told <= {Acknowledged, Stale}  # a deadlock would be told as Retry
+            outcome_types |= {type(outcome) for outcome in outcomes}
+    assert Acknowledged in outcome_types
+    assert outcome_types <= {Acknowledged, Stale}  # a deadlock would be a Retry
     rows = await receiver.fetch(
         "SELECT max(e.idx) = s.last_idx FROM elements e JOIN shards s USING (queue, shard) GROUP BY shard, s.last_idx"
     )
     assert {is_last for (is_last,) in rows} == {True}
     for replica in replicas:
-        await replica.pusher.close()
+        await replica.push_documents.stop()

@@ -19,7 +19,7 @@ def expirer(receiver: Any) -> DocumentExpirer:
 
 async def read_last(receiver: Any) -> list[Any]:
     cursors = {ShardKey(1, shard): 0 for shard in range(64)}
-    result = await receiver.reader.read("offers", cursors, limit=100, wait_s=0)
+    result = await receiver.read_elements("offers", cursors, limit=100, wait_s=0)
     return [element.document for element in result.elements]
 
 
@@ -29,7 +29,7 @@ async def test_expired_document_is_deleted_through_the_queue(receiver: Any, buil
     assert await expirer.backlog() == {"expired": 1}
     assert await expirer.expire_once() is False
     assert await expirer.backlog() == {"expired": 0}
-    # The element of the upsert and that of the expiry both stand for the tombstone now: the second says it again.
+    # The element of the upsert and that of the expiry both stand for the tombstone now: the second repeats it.
     gone = build.delete("old", 3, at=PAST)
     assert [document for document in await read_last(receiver) if document.pk == "old"] == [gone, gone]
     assert await receiver.fetch("SELECT count(*) FROM elements WHERE pk = 'old'") == [(2,)]

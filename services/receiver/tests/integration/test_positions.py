@@ -1,4 +1,4 @@
-"""A client that was acknowledged what the receiver no longer has is told so, before anything is written."""
+"""A client that was acknowledged what the receiver no longer has gets an error, before anything is written."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from classifeed_common.rpc.status import from_rpc_error
 from classifeed_receiver.app.report_progress import report_progress
 from classifeed_receiver.app.trim_queues import QueueTrimmer
 from classifeed_receiver.domain.cursors import ShardKey
-from classifeed_receiver.domain.documents import Acknowledged, Place, Stale
+from classifeed_receiver.domain.documents import Acknowledged, ShardPosition, Stale
 
 MAIN = 1
 
 
-def places_of(outcomes: list[Any]) -> list[Place]:
+def positions_of(outcomes: list[Any]) -> list[ShardPosition]:
     newest: dict[int, int] = {}
     for outcome in outcomes:
-        if outcome.place is not None:
-            newest[outcome.place.shard] = max(newest.get(outcome.place.shard, 0), outcome.place.idx)
-    return [Place(shard, idx) for shard, idx in newest.items()]
+        if outcome.position is not None:
+            newest[outcome.position.shard] = max(newest.get(outcome.position.shard, 0), outcome.position.idx)
+    return [ShardPosition(shard, idx) for shard, idx in newest.items()]
 
 
 async def versions(receiver: Any) -> dict[str, int]:
@@ -32,13 +32,13 @@ async def versions(receiver: Any) -> dict[str, int]:
 
 
 async def test_positions_that_were_acknowledged_pass(receiver: Any, build: Any):
-    known: list[Place] = []
+    known: list[ShardPosition] = []
     for version in range(1, 4):
-        known = places_of(await receiver.push(*[build.upsert(f"k{n}", version) for n in range(100)], known=known))
-    ends = {ShardKey(MAIN, place.shard): place.idx for place in known}
+        known = positions_of(await receiver.push(*[build.upsert(f"k{n}", version) for n in range(100)], known=known))
+    ends = {ShardKey(MAIN, position.shard): position.idx for position in known}
     await report_progress(receiver.database, "search", "offers", ends)
     await QueueTrimmer(receiver.database, interval_s=1, elements=1000, group_lifetime_s=60, failed_age_s=60).trim_once()
-    first = [Place(place.shard, 1) for place in known]  # trimmed long ago
+    first = [ShardPosition(position.shard, 1) for position in known]  # trimmed long ago
     for passing in (known, first):
         await receiver.push(build.upsert("x"), known=passing)
 
@@ -48,7 +48,7 @@ async def test_batch_after_a_restore_writes_nothing(receiver: Any, build: Any, t
     """Whatever was pushed since: a later element never has the index of a lost one."""
     await receiver.push(*[build.upsert(f"k{n}") for n in range(100)])
     await table_backup.take()
-    known = places_of(await receiver.push(*[build.upsert(f"k{n}", 2) for n in range(100)]))
+    known = positions_of(await receiver.push(*[build.upsert(f"k{n}", 2) for n in range(100)]))
     await table_backup.restore()
     if pushed_since:
         await receiver.push(*[build.upsert(f"later{n}") for n in range(pushed_since)])
@@ -65,7 +65,7 @@ async def test_batch_after_a_restore_writes_nothing(receiver: Any, build: Any, t
 async def test_batch_without_a_valid_document_is_checked_too(receiver: Any, build: Any, table_backup: Any):
     """The schema went back as well, so that all documents seem invalid."""
     await table_backup.take()
-    known = places_of(await receiver.push(build.upsert("k0")))
+    known = positions_of(await receiver.push(build.upsert("k0")))
     await table_backup.restore()
     unknown_field = build.upsert("k0", 3)
     unknown_field.fields.add(name="colour").values.add(string_value="red")
@@ -78,16 +78,16 @@ async def test_pushes_that_are_written_together_are_judged_apart(
 ):
     """One of two clients' processes knows of lost positions; the other one begins anew and must not be refused."""
     await table_backup.take()
-    known = places_of(await receiver.push(build.upsert("k0")))
+    known = positions_of(await receiver.push(build.upsert("k0")))
     await table_backup.restore()
     slow = make_receiver(coalesce_s=0.1, write_transactions=1)
-    told = await asyncio.gather(
+    results = await asyncio.gather(
         slow.push(build.upsert("a"), known=known), slow.push(build.upsert("b")), return_exceptions=True
     )
-    assert isinstance(told[0], FailedPrecondition)
-    assert isinstance(told[1][0], Acknowledged)
+    assert isinstance(results[0], FailedPrecondition)
+    assert isinstance(results[1][0], Acknowledged)
     assert await versions(receiver) == {"b": 1}
-    await slow.pusher.close()
+    await slow.push_documents.stop()
 
 
 async def test_check_of_positions_without_a_push(receiver: Any, stubs: Any, build: Any, table_backup: Any):
@@ -107,8 +107,8 @@ async def test_check_of_positions_without_a_push(receiver: Any, stubs: Any, buil
         with pytest.raises(grpc.aio.AioRpcError) as raised:
             await refused
         assert raised.value.code() is grpc.StatusCode.FAILED_PRECONDITION
-        told = from_rpc_error(raised.value)
-        assert (told.reason, told.metadata["idx"]) == ("REGISTRY_WENT_BACK", str(second.positions[0].idx))
+        error = from_rpc_error(raised.value)
+        assert (error.reason, error.metadata["idx"]) == ("REGISTRY_WENT_BACK", str(second.positions[0].idx))
     assert list((await stubs.receiver.CheckPositions(request)).ends) == list(first.positions)
 
 
@@ -124,8 +124,8 @@ async def test_position_outside_the_shards_is_refused_with_its_field(stubs: Any,
 async def test_stale_document_learns_what_is_stored(receiver: Any, stubs: Any, build: Any):
     await receiver.push(build.upsert("a", 9))
     assert await receiver.push(build.upsert("a", 3)) == [Stale()]
-    answer = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a", 3)))
-    assert (answer.result.outcome, answer.result.stored_version, answer.result.stored_epoch) == (
+    response = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a", 3)))
+    assert (response.result.outcome, response.result.stored_version, response.result.stored_epoch) == (
         pb.PUSH_OUTCOME_STALE,
         9,
         1,

@@ -79,8 +79,10 @@ async def wait_serving(channel: grpc.aio.Channel) -> None:
     stub = health_pb2_grpc.HealthStub(channel)
     async with asyncio.timeout(DEADLINE_S):
         while True:
-            answer = await stub.Check(health_pb2.HealthCheckRequest(service="classifeed.documents.v1.ReceiverService"))
-            if answer.status == health_pb2.HealthCheckResponse.SERVING:
+            response = await stub.Check(
+                health_pb2.HealthCheckRequest(service="classifeed.documents.v1.ReceiverService")
+            )
+            if response.status == health_pb2.HealthCheckResponse.SERVING:
                 return
             await asyncio.sleep(0.02)
 
@@ -95,9 +97,9 @@ async def test_serves_and_drains(environment: dict[str, str], start: Callable[..
         await SchemaServiceStub(channel).PutSchema(PutSchemaRequest(schema=build.schema()))
         receiver = ReceiverServiceStub(channel)
         await receiver.PushBatch(pb.PushBatchRequest(client="offers", documents=[build.upsert("a")]))
-        with urllib.request.urlopen(f"http://{addresses['http']}/backlog", timeout=60) as answer:
-            assert json.load(answer)["total"] == 0
-        # A reader waits for elements while the process is asked to end: it gets its answer.
+        with urllib.request.urlopen(f"http://{addresses['http']}/backlog", timeout=60) as response:
+            assert json.load(response)["total"] == 0
+        # A reader waits for elements while the process is stopped: it gets its response.
         cursors = [queue_pb.QueueCursor(queue=queue_pb.INDEX_QUEUE_EMERGENCY, shard=1)]
         reading = IndexQueueServiceStub(channel).ReadElements(
             queue_pb.ReadElementsRequest(client="offers", cursors=cursors, max_wait_ms=2000)
@@ -113,8 +115,8 @@ async def test_tables_that_are_missing_keep_it_from_serving(environment: dict[st
     addresses = await process.addresses()
     async with grpc.aio.insecure_channel(addresses["grpc"]) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
-        answer = await stub.Check(health_pb2.HealthCheckRequest())
-        assert answer.status == health_pb2.HealthCheckResponse.NOT_SERVING
+        response = await stub.Check(health_pb2.HealthCheckRequest())
+        assert response.status == health_pb2.HealthCheckResponse.NOT_SERVING
         assert process.child.poll() is None
         migrate(environment)
         await wait_serving(channel)
@@ -137,8 +139,8 @@ async def test_what_was_acknowledged_survives_a_kill(
         async def push(writer: int) -> None:
             for number in range(100_000):
                 documents = [build.upsert(f"{writer}-{number}-{key}") for key in range(7)]
-                answer = await receiver.PushBatch(pb.PushBatchRequest(client="offers", documents=documents))
-                assert {result.outcome for result in answer.results} == {pb.PUSH_OUTCOME_ACK}
+                response = await receiver.PushBatch(pb.PushBatchRequest(client="offers", documents=documents))
+                assert {result.outcome for result in response.results} == {pb.PUSH_OUTCOME_ACK}
                 acknowledged.update(document.pk for document in documents)
 
         writing = asyncio.gather(*[push(writer) for writer in range(4)])

@@ -9,12 +9,13 @@ from typing import Any
 
 import psycopg
 import pytest
+from structlog.testing import capture_logs
 
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import FailedPrecondition
 from classifeed_domain.document_shards import hash_of, shard_of
-from classifeed_receiver.app.watch_abandoned import find_abandoned
+from classifeed_receiver.app.find_abandoned import find_abandoned
 from classifeed_receiver.domain.documents import CONFLICT, Acknowledged, EpochTooOld, Invalid, Retry, Stale, Status
 from classifeed_receiver.domain.schemas import EpochState
 from classifeed_receiver.store import registry
@@ -34,14 +35,14 @@ async def elements_of(receiver: Any, pk: str) -> list[tuple[int, int]]:
 async def test_document_is_in_registry_and_queue_once_acknowledged(receiver: Any, build: Any):
     [outcome] = await receiver.push(build.upsert("a", 3))
     assert isinstance(outcome, Acknowledged)
-    assert outcome.place is not None
-    assert outcome.place.shard == shard_of(hash_of("a"))
+    assert outcome.position is not None
+    assert outcome.position.shard == shard_of(hash_of("a"))
     assert await stored(receiver, "a") == build.upsert("a", 3)
-    assert await elements_of(receiver, "a") == [(outcome.place.idx, 3)]
+    assert await elements_of(receiver, "a") == [(outcome.position.idx, 3)]
 
 
 async def test_fresher_wins_in_every_order(receiver: Any, build: Any):
-    """Four documents of one key, in every order, one push each: the freshest stays and each loser is told STALE."""
+    """Four documents of one key, in every order, one push each: the freshest stays and each loser is STALE."""
     later = build.upsert("x").timestamp.ToDatetime() + timedelta(microseconds=1)
     ladder = [(1, None), (2, None), (2, later), (3, None)]
     for number, order in enumerate(permutations(range(len(ladder)))):
@@ -63,6 +64,16 @@ async def test_repeated_push_is_acknowledged_and_written_once(receiver: Any, bui
         [outcome] = await receiver.push(build.upsert("a", 3))
         assert isinstance(outcome, Acknowledged)
     assert len(await elements_of(receiver, "a")) == 1
+
+
+async def test_what_is_stale_or_repeated_is_one_debug_line_with_its_key(receiver: Any, build: Any):
+    await receiver.push(build.upsert("a", 3), build.upsert("b", 3))
+    with capture_logs() as logs:
+        await receiver.push(build.upsert("a", 2), build.upsert("b", 3), build.upsert("c", 1))
+    assert [(line["log_level"], line["event"], line["pk"]) for line in logs] == [
+        ("debug", "receiver.document.stale", "a"),
+        ("debug", "receiver.document.repeated", "b"),
+    ]
 
 
 async def test_same_freshness_with_other_content_is_a_conflict(receiver: Any, build: Any):
@@ -146,7 +157,7 @@ async def test_field_put_at_another_replica_is_known_at_once(
     while isinstance((await other.push(document))[0], Invalid):
         assert asyncio.get_running_loop().time() < deadline
         await asyncio.sleep(0.01)
-    await other.pusher.close()
+    await other.push_documents.stop()
 
 
 async def test_client_without_schema_is_refused_as_a_whole(receiver: Any, build: Any):
@@ -167,33 +178,33 @@ async def test_clients_do_not_see_each_other(receiver: Any, build: Any):
 
 
 async def race(push: Callable[[RawDocument], Any], build: Any, *, keys: int, versions: int) -> dict[str, list[Any]]:
-    """Eight writers push the versions of some keys in random order; returns what each key's winner was told."""
+    """Eight writers push the versions of some keys in random order; return the outcome of each key's winner."""
     rng = random.Random(7)
     documents = [build.upsert(f"k{key}", version) for key in range(keys) for version in range(1, versions + 1)]
     rng.shuffle(documents)
-    told: dict[str, list[Any]] = {}
+    outcomes: dict[str, list[Any]] = {}
 
     async def write(mine: list[RawDocument]) -> None:
         for document in mine:
             outcome = await push(document)
-            told.setdefault(document.pk, []).append((document.version, outcome))
+            outcomes.setdefault(document.pk, []).append((document.version, outcome))
 
     await asyncio.gather(*[write(documents[writer::8]) for writer in range(8)])
-    return told
+    return outcomes
 
 
 async def test_racing_writers(receiver: Any, make_receiver: Callable[..., Any], build: Any):
-    """Two replicas, eight writers: at rest each key has its freshest version, whose writer was told ACK."""
+    """Two replicas, eight writers: at rest each key has its freshest version, whose writer has ACK."""
     replicas = [make_receiver(write_limit_s=300) for _ in range(2)]
     rng = random.Random(1)
 
     async def push(document: RawDocument) -> Any:
         return (await rng.choice(replicas).push(document))[0]
 
-    told = await race(push, build, keys=6, versions=40)
+    by_key = await race(push, build, keys=6, versions=40)
     versions = dict(await receiver.fetch("SELECT pk, version FROM documents"))
     assert versions == {f"k{key}": 40 for key in range(6)}
-    for outcomes in told.values():
+    for outcomes in by_key.values():
         assert [type(outcome) for version, outcome in outcomes if version == 40] == [Acknowledged]
         assert {type(outcome) for _, outcome in outcomes} == {Acknowledged, Stale}
     # Every acknowledged write has its element, in the order in which it won.
@@ -202,7 +213,7 @@ async def test_racing_writers(receiver: Any, make_receiver: Callable[..., Any], 
         assert written == sorted(set(written))
         assert written[-1] == 40
     for replica in replicas:
-        await replica.pusher.close()
+        await replica.push_documents.stop()
 
 
 async def test_the_naive_way_lets_an_older_one_win(receiver: Any, build: Any):
@@ -241,13 +252,15 @@ async def test_concurrent_pushes_share_transactions(receiver: Any, build: Any):
 async def test_small_push_waits_for_others(make_receiver: Callable[..., Any], build: Any):
     receiver = make_receiver(coalesce_documents=2)
     await receiver.put(build.schema())
-    receiver.pusher._coalescer._coalesce_s = 3600.0  # so that nothing but the second one ends the wait of the first
+    receiver.push_documents._coalescer._coalesce_s = (
+        3600.0  # so that nothing but the second one ends the wait of the first
+    )
     first = asyncio.create_task(receiver.push(build.upsert("a")))
     await asyncio.sleep(0.02)
     assert not first.done()
     await asyncio.gather(first, receiver.push(build.upsert("b")))
     assert await receiver.fetch("SELECT count(DISTINCT xmin::text) FROM documents") == [(1,)]
-    await receiver.pusher.close()
+    await receiver.push_documents.stop()
 
 
 async def test_a_push_that_fails_does_not_fail_those_it_shares_a_transaction_with(
@@ -284,7 +297,7 @@ async def test_passing_failure_is_told_as_retry(
     [outcome] = await receiver.push(build.upsert("a", 2))
     assert isinstance(outcome, Acknowledged)
     for each in (receiver, hasty):
-        await each.pusher.close()
+        await each.push_documents.stop()
 
 
 async def test_large_document_is_kept_compressed(receiver: Any, build: Any):

@@ -9,7 +9,7 @@ import pytest
 
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE
 from classifeed_common.errors import FailedPrecondition
-from classifeed_receiver.app.read_elements import ElementReader, ReadResult
+from classifeed_receiver.app.read_elements import ReadElements, ReadResult
 from classifeed_receiver.app.report_progress import report_progress
 from classifeed_receiver.app.trim_queues import QueueTrimmer
 from classifeed_receiver.domain.cursors import ShardKey
@@ -23,7 +23,7 @@ ALL_SHARDS = {ShardKey(MAIN, shard): 0 for shard in range(64)}
 async def read(
     receiver: Any, cursors: dict[ShardKey, int] | None = None, *, limit: int = 100, wait_s: float = 0
 ) -> Any:
-    return await receiver.reader.read("offers", cursors or ALL_SHARDS, limit=limit, wait_s=wait_s)
+    return await receiver.read_elements("offers", cursors or ALL_SHARDS, limit=limit, wait_s=wait_s)
 
 
 async def read_to_the_end(receiver: Any, *, limit: int) -> list[tuple[ShardKey, int, str, int]]:
@@ -42,12 +42,12 @@ class Filled(NamedTuple):
 
 
 async def push_into_shard(receiver: Any, build: Any, count: int, *, first: int = 1) -> Filled:
-    """Pushes `count` versions of one key, one after another, so that each is an element of its own."""
+    """Push `count` versions of one key, one after another, so that each is an element of its own."""
     at = [0]
     for version in range(first, first + count):
         [outcome] = await receiver.push(build.upsert("a", version))
-        at.append(outcome.place.idx)
-    return Filled(ShardKey(MAIN, outcome.place.shard), at)
+        at.append(outcome.position.idx)
+    return Filled(ShardKey(MAIN, outcome.position.shard), at)
 
 
 def trimmer_of(receiver: Any, *, elements: int = 100) -> QueueTrimmer:
@@ -95,15 +95,15 @@ async def test_busy_shard_does_not_starve_the_others(receiver: Any, build: Any):
 
 async def test_waits_for_a_commit_of_this_process(make_receiver: Callable[..., Any], build: Any):
     receiver = make_receiver()
-    receiver.reader = ElementReader(receiver.database, receiver.signal, receiver.clock, poll_s=3600)
+    receiver.read_elements = ReadElements(receiver.database, receiver.signal, receiver.clock, poll_s=3600)
     await receiver.put(build.schema())
     reading = asyncio.create_task(read(receiver, wait_s=3600))
     await asyncio.sleep(0.05)
     assert not reading.done()
     await receiver.push(build.upsert("a"))
-    async with asyncio.timeout(90):  # told, not found at the next look after an hour
+    async with asyncio.timeout(90):  # by the signal, not by the next poll after an hour
         assert len((await reading).elements) == 1
-    await receiver.pusher.close()
+    await receiver.push_documents.stop()
 
 
 async def test_waits_for_a_commit_of_another_replica(receiver: Any, make_receiver: Callable[..., Any], build: Any):
@@ -194,7 +194,7 @@ async def push_element(receiver: Any, build: Any, number: int) -> None:
 async def expire_element(receiver: Any, build: Any, number: int) -> None:
     await receiver.fetch("UPDATE documents SET status = 1, expires_at = now() WHERE pk = 'a' RETURNING 1")
     async with receiver.database.transaction() as tx:
-        assert await registry.bury_expired(tx, 10) == 1
+        assert await registry.expire_documents(tx, 10) == 1
 
 
 async def fail_element(receiver: Any, build: Any, number: int) -> None:
@@ -206,7 +206,7 @@ async def fail_element(receiver: Any, build: Any, number: int) -> None:
 
 @pytest.mark.parametrize(("module", "name", "add", "queue"), [
     (registry, "write_documents", push_element, MAIN),
-    (registry, "bury_documents", expire_element, MAIN),
+    (registry, "expire_documents", expire_element, MAIN),
     (queues, "append_failed", fail_element, FAILED),
 ])  # fmt: skip
 @pytest.mark.parametrize("way", ["floored by the clock", "the next number"])

@@ -40,12 +40,12 @@ async def all_shards(stubs: Any, **request: Any) -> queue_pb.ReadElementsRespons
 
 
 async def test_push_one_and_read_it(stubs: Any, build: Any):
-    answer = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
-    assert answer.result == pb.PushResult(outcome=pb.PUSH_OUTCOME_ACK)
+    response = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
+    assert response.result == pb.PushResult(outcome=pb.PUSH_OUTCOME_ACK)
     read = await all_shards(stubs)
     [element] = read.elements
     assert element.document == build.upsert("a")
-    assert (element.position.shard, element.position.idx) == (answer.position.shard, answer.position.idx)
+    assert (element.position.shard, element.position.idx) == (response.position.shard, response.position.idx)
     assert list(read.next) == [element.position]
     again = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
     assert again.result.outcome == pb.PUSH_OUTCOME_ACK
@@ -75,8 +75,8 @@ async def test_nul_in_a_document_refuses_this_one_at_the_most(receiver: Any, stu
     for number, (path, document) in enumerate(spoiled.items()):
         if path != "pk":
             document.pk = f"a{number}"
-    answer = await stubs.receiver.PushBatch(pb.PushBatchRequest(client="offers", documents=[*spoiled.values(), good]))
-    outcomes = dict(zip([*spoiled, "good"], (result.outcome for result in answer.results), strict=True))
+    response = await stubs.receiver.PushBatch(pb.PushBatchRequest(client="offers", documents=[*spoiled.values(), good]))
+    outcomes = dict(zip([*spoiled, "good"], (result.outcome for result in response.results), strict=True))
     assert outcomes.pop("good") == pb.PUSH_OUTCOME_ACK
     assert {path for path, outcome in outcomes.items() if outcome == pb.PUSH_OUTCOME_INVALID} == {
         path for path in spoiled if path == "pk" or path.endswith(".name")
@@ -89,34 +89,34 @@ async def test_every_outcome_of_a_batch(receiver: Any, stubs: Any, build: Any):
     wrong = build.upsert("wrong")
     wrong.fields[0].values[0].int_value = 3
     documents = [build.upsert("a"), build.upsert("old", 4), wrong, build.upsert("old", 5, title="other"), RawDocument()]
-    answer = await stubs.receiver.PushBatch(pb.PushBatchRequest(client="offers", documents=documents))
-    assert [pb.PushOutcome.Name(result.outcome)[13:] for result in answer.results] == [
+    response = await stubs.receiver.PushBatch(pb.PushBatchRequest(client="offers", documents=documents))
+    assert [pb.PushOutcome.Name(result.outcome)[13:] for result in response.results] == [
         "ACK",
         "STALE",
         "INVALID",
         "INVALID",
         "INVALID",
     ]
-    [violation] = answer.results[2].violations.field_violations
+    [violation] = response.results[2].violations.field_violations
     assert violation.field == "fields[0].values[0]"
     assert "title is TEXT and takes string_value" in violation.description
-    assert "CONFLICT" in answer.results[3].violations.field_violations[0].description
-    assert {v.field for v in answer.results[4].violations.field_violations} == {
+    assert "CONFLICT" in response.results[3].violations.field_violations[0].description
+    assert {v.field for v in response.results[4].violations.field_violations} == {
         "pk",
         "version",
         "epoch",
         "action",
         "timestamp",
     }
-    assert [(position.shard, position.idx) for position in answer.positions] == await receiver.fetch(
+    assert [(position.shard, position.idx) for position in response.positions] == await receiver.fetch(
         "SELECT shard, idx FROM elements WHERE pk = 'a'"
     )
 
 
 async def test_epoch_too_old_names_the_epoch_in_force(receiver: Any, stubs: Any, build: Any):
     await receiver.put_epoch(build.schema(2), EpochState.ACTIVE)
-    answer = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
-    assert answer.result == pb.PushResult(outcome=pb.PUSH_OUTCOME_EPOCH_TOO_OLD, current_epoch=2)
+    response = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
+    assert response.result == pb.PushResult(outcome=pb.PUSH_OUTCOME_EPOCH_TOO_OLD, current_epoch=2)
 
 
 async def test_stream_answers_in_order(stubs: Any, build: Any):
@@ -126,7 +126,7 @@ async def test_stream_answers_in_order(stubs: Any, build: Any):
             documents = [build.upsert(f"{number}-{key}") for key in range(size)]
             yield pb.PushBatchRequest(client="offers", documents=documents)
 
-    sizes = [len(answer.results) async for answer in stubs.receiver.PushStream(requests())]
+    sizes = [len(response.results) async for response in stubs.receiver.PushStream(requests())]
     assert sizes == [1 if number % 2 else 80 for number in range(30)]
     read = await all_shards(stubs, limit=1000)
     assert len(read.elements) == 15 + 15 * 80
@@ -137,16 +137,16 @@ async def test_stream_answers_what_came_before_a_wrong_request(stubs: Any, build
         yield pb.PushBatchRequest(client="offers", documents=[build.upsert("a")])
         yield pb.PushBatchRequest(client="Offers!", documents=[build.upsert("b")])
 
-    answers = aiter(stubs.receiver.PushStream(requests()))
-    assert (await anext(answers)).results[0].outcome == pb.PUSH_OUTCOME_ACK
+    responses = aiter(stubs.receiver.PushStream(requests()))
+    assert (await anext(responses)).results[0].outcome == pb.PUSH_OUTCOME_ACK
     with pytest.raises(grpc.aio.AioRpcError) as raised:
-        await anext(answers)
+        await anext(responses)
     assert raised.value.code() == grpc.StatusCode.INVALID_ARGUMENT
     assert detail(raised.value, error_details_pb2.BadRequest).field_violations[0].field == "client"
 
 
 async def test_sender_that_does_not_read_is_held_up(receiver: Any, stubs: Any, build: Any):
-    """The answers' reader sleeps: what the sender offers is taken up to the windows of HTTP/2, then no further."""
+    """The responses' reader sleeps: what the sender offers is taken up to the windows of HTTP/2, then no further."""
     sent = 0
     big = "д" * 20_000
 
@@ -155,7 +155,7 @@ async def test_sender_that_does_not_read_is_held_up(receiver: Any, stubs: Any, b
         for number in range(2000):
             wrong = [build.upsert(f"{number}-{key}", title=big) for key in range(5)]
             for document in wrong:
-                document.fields.add(name="x" * 5000)  # refused, with an answer of 5 kB
+                document.fields.add(name="x" * 5000)  # refused, with a response of 5 kB
             yield pb.PushBatchRequest(client="offers", documents=wrong)
             sent += 1
 
@@ -215,16 +215,16 @@ async def test_trimmed_cursor_says_what_to_do(receiver: Any, stubs: Any, build: 
 
 async def test_failures_and_progress(receiver: Any, stubs: Any, build: Any):
     pushed = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
-    place = queue_pb.QueueCursor(queue=MAIN, shard=pushed.position.shard, idx=pushed.position.idx)
-    failed = queue_pb.FailedElement(position=place, pk="a", reason="no such type")
+    position = queue_pb.QueueCursor(queue=MAIN, shard=pushed.position.shard, idx=pushed.position.idx)
+    failed = queue_pb.FailedElement(position=position, pk="a", reason="no such type")
     for _ in range(2):
         await stubs.queue.AppendFailed(queue_pb.AppendFailedRequest(client="offers", elements=[failed]))
-    start = queue_pb.QueueCursor(queue=FAILED, shard=place.shard)
+    start = queue_pb.QueueCursor(queue=FAILED, shard=position.shard)
     read = await stubs.queue.ReadElements(queue_pb.ReadElementsRequest(client="offers", cursors=[start]))
     assert [element.document.pk for element in read.elements] == ["a"]
-    report = queue_pb.ReportProgressRequest(group="search", client="offers", cursors=[place])
+    report = queue_pb.ReportProgressRequest(group="search", client="offers", cursors=[position])
     await stubs.queue.ReportProgress(report)
-    assert await receiver.fetch('SELECT "group", queue, idx FROM progress') == [("search", 1, place.idx)]
+    assert await receiver.fetch('SELECT "group", queue, idx FROM progress') == [("search", 1, position.idx)]
 
 
 async def test_ends_of_queues_and_progress(receiver: Any, stubs: Any, build: Any):
@@ -234,8 +234,8 @@ async def test_ends_of_queues_and_progress(receiver: Any, stubs: Any, build: Any
         cursor = queue_pb.QueueCursor(queue=MAIN, shard=pushed.shard, idx=idx)
         await stubs.queue.ReportProgress(queue_pb.ReportProgressRequest(group=group, client="offers", cursors=[cursor]))
     for group, delivered in (("search", pushed.idx), ("archive", 0), ("nobody", 0), ("", pushed.idx)):
-        answer = await stubs.queue.GetQueueEnds(queue_pb.GetQueueEndsRequest(client="offers", group=group))
-        [ends] = answer.ends
+        response = await stubs.queue.GetQueueEnds(queue_pb.GetQueueEndsRequest(client="offers", group=group))
+        [ends] = response.ends
         assert (ends.queue, ends.shard, ends.trimmed_idx, ends.delivered_idx) == (MAIN, pushed.shard, 0, delivered)
         assert ends.last_idx > pushed.idx
 

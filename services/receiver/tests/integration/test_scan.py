@@ -77,9 +77,9 @@ async def test_scan_of_another_epoch_is_refused(receiver: Any, build: Any, searc
 
 
 async def digests(searcher: Any, *shards: int) -> dict[int, pb.ShardDigest]:
-    answer = await searcher.GetDigest(pb.GetDigestRequest(client="offers", shards=shards or range(SHARDS)))
-    assert [digest.shard for digest in answer.digests] == list(shards or range(SHARDS))
-    return {digest.shard: digest for digest in answer.digests}
+    response = await searcher.GetDigest(pb.GetDigestRequest(client="offers", shards=shards or range(SHARDS)))
+    assert [digest.shard for digest in response.digests] == list(shards or range(SHARDS))
+    return {digest.shard: digest for digest in response.digests}
 
 
 async def test_digest_is_the_sum_over_live_documents(receiver: Any, build: Any, searcher: Any):
@@ -100,7 +100,7 @@ async def test_digest_is_the_sum_over_live_documents(receiver: Any, build: Any, 
 
 async def test_digest_comes_with_the_ends_of_its_snapshot(receiver: Any, build: Any, searcher: Any):
     [outcome] = await receiver.push(build.upsert("a"))
-    shard, idx = outcome.place
+    shard, idx = outcome.position
     for delivered in (0, idx):
         await report_progress(receiver.database, "search", "offers", {ShardKey(MAIN, shard): delivered})
         digest = (await digests(searcher, shard))[shard]
@@ -114,7 +114,7 @@ async def test_documents_that_could_not_be_converted_are_named_while_they_are_th
     receiver: Any, stubs: Any, build: Any, searcher: Any
 ):
     [outcome] = await receiver.push(build.upsert("a"))
-    shard, idx = outcome.place
+    shard, idx = outcome.position
     position = pb.QueueCursor(queue=MAIN, shard=shard, idx=idx)
     failed = pb.FailedElement(position=position, pk="a", reason="no such type")
     await stubs.queue.AppendFailed(pb.AppendFailedRequest(client="offers", elements=[failed]))
@@ -129,7 +129,7 @@ async def test_what_is_written_between_ends_and_sums_is_in_neither(
     receiver: Any, build: Any, searcher: Any, monkeypatch: pytest.MonkeyPatch
 ):
     [outcome] = await receiver.push(build.upsert("a"))
-    shard, idx = outcome.place
+    shard, idx = outcome.position
     select_ends = queues.select_ends
 
     async def select_and_push(*given: Any) -> Any:

@@ -66,13 +66,13 @@ async def scanned_tables(database: Database, sql: str, parameters: dict[str, Any
     plan = row[0] if isinstance(row[0], list) else json.loads(row[0])
     found: set[str] = set()
 
-    def walk(node: dict[str, Any]) -> None:
+    def visit(node: dict[str, Any]) -> None:
         if node["Node Type"] == "Seq Scan":
             found.add(node["Relation Name"])
         for child in node.get("Plans", ()):
-            walk(child)
+            visit(child)
 
-    walk(plan[0]["Plan"])
+    visit(plan[0]["Plan"])
     return found
 
 
@@ -117,7 +117,7 @@ HOT: list[tuple[str, str, dict[str, Any]]] = [
     ("select_failed", scanning.SQL["select_failed"], {"shards": [3], "epoch": 1}),
     ("trace_elements", registry.SQL["trace_elements"], {"shards": [2], "idxs": [10], "traceparents": ["t"]}),
     ("select_stored", registry.SQL["select_stored"], KEYS),
-    ("bury_documents", registry.SQL["bury_documents"], {"count": 500, **KEYS}),
+    ("expire_documents", registry.SQL["expire_documents"], {"count": 500, **KEYS}),
     ("select_expired", registry.SQL["select_expired"], {"limit": 100}),
     ("delete_tombstones", registry.SQL["delete_tombstones"], {"age_s": 86400 * 10, "limit": 100}),
     ("count_expired", registry.SQL["count_expired"], {"bound": 1000}),

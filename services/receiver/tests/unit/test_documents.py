@@ -8,13 +8,13 @@ from classifeed_receiver.domain.documents import (
     Acknowledged,
     Freshness,
     NewDocument,
-    Place,
     Retry,
+    ShardPosition,
     Stale,
     Status,
     StoredDocument,
     judge,
-    newest_places,
+    newest_positions,
     select_candidates,
 )
 
@@ -50,18 +50,18 @@ def test_judgement_of_what_was_not_written():
     assert judge(document(2, 5, -1), stored) == Stale()
     assert judge(document(2, 5, content=b"x"), stored) == Acknowledged()
     assert judge(document(2, 5, content=b"y"), stored) is CONFLICT
-    # Only a removed row can explain these two; the document may or may not be needed, so it is asked for again.
+    # Only a removed row can explain these two; the document may or may not be needed, so it is requested again.
     assert judge(document(2, 6), stored) == Retry()
     assert judge(document(2, 6), None) == Retry()
 
 
 def test_newest_place_of_each_shard():
     outcomes = [
-        Acknowledged(Place(3, 7)),
+        Acknowledged(ShardPosition(3, 7)),
         Stale(),
         Acknowledged(),
-        Acknowledged(Place(1, 2)),
-        Acknowledged(Place(3, 8)),
-        Acknowledged(Place(3, 5)),
+        Acknowledged(ShardPosition(1, 2)),
+        Acknowledged(ShardPosition(3, 8)),
+        Acknowledged(ShardPosition(3, 5)),
     ]
-    assert newest_places(outcomes) == [Place(1, 2), Place(3, 8)]
+    assert newest_positions(outcomes) == [ShardPosition(1, 2), ShardPosition(3, 8)]

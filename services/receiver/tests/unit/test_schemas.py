@@ -9,7 +9,7 @@ from classifeed_receiver.domain.schemas import find_faults, find_incompatible_ch
 
 
 @pytest.mark.parametrize(
-    ("field", "path", "words"),
+    ("field", "path", "message"),
     [
         ({"name": "title", "type": "FIELD_TYPE_INT"}, "schema.fields[7].name", "title stands twice"),
         ({"name": "t", "type": "FIELD_TYPE_TEXT"}, "schema.fields[7].analyzer", "needs an analyzer"),
@@ -24,11 +24,11 @@ from classifeed_receiver.domain.schemas import find_faults, find_incompatible_ch
         ({"name": "t", "type": "FIELD_TYPE_GEO_POINT", "sortable": True}, "schema.fields[7].sortable", "GEO_POINT"),
     ],
 )
-def test_contradiction_is_named_with_its_field(build: Any, field: dict[str, Any], path: str, words: str):
+def test_contradiction_is_named_with_its_field(build: Any, field: dict[str, Any], path: str, message: str):
     schema = build.schema()
     assert find_faults(schema) == []
     schema.fields.add(**field)
-    assert [(fault.field, words in fault.description) for fault in find_faults(schema)] == [(path, True)]
+    assert [(fault.field, message in fault.description) for fault in find_faults(schema)] == [(path, True)]
 
 
 def test_name_shared_by_field_and_embedding(build: Any):
@@ -63,7 +63,7 @@ def widen(schema: Schema) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "message"),
     [
         (change_boost, "field title differs in boost"),
         (make_optional, "field title differs in required"),
@@ -73,10 +73,10 @@ def widen(schema: Schema) -> None:
         (widen, "the embeddings differ"),
     ],
 )
-def test_incompatible_change_is_told_in_words(build: Any, change: Any, words: str):
+def test_incompatible_change_is_named(build: Any, change: Any, message: str):
     new = build.schema()
     change(new)
-    assert find_incompatible_changes(build.schema(), new) == [words]
+    assert find_incompatible_changes(build.schema(), new) == [message]
 
 
 def test_new_optional_field_and_another_order_are_compatible(build: Any):

@@ -103,16 +103,18 @@ WRONG: list[tuple[str, Callable[[RawDocument], Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("field", "spoil", "words"), WRONG, ids=[f"{field} {words}" for field, _, words in WRONG])
+@pytest.mark.parametrize(
+    ("field", "spoil", "message"), WRONG, ids=[f"{field} {message}" for field, _, message in WRONG]
+)
 def test_wrong_document_is_refused_with_the_field(
-    build: Any, epochs: Epochs, field: str, spoil: Callable[[RawDocument], Any], words: str
+    build: Any, epochs: Epochs, field: str, spoil: Callable[[RawDocument], Any], message: str
 ):
     document = build.upsert("1", epoch=5)
     spoil(document)
     verdict = check_document(document, epochs, limit_bytes=LIMIT_BYTES)
     assert isinstance(verdict, Invalid)
     assert [violation.field for violation in verdict.violations] == [field]
-    assert words in verdict.violations[0].description
+    assert message in verdict.violations[0].description
 
 
 def test_missing_required_field_is_named(build: Any, epochs: Epochs):

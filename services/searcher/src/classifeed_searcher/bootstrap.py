@@ -1,4 +1,4 @@
-"""Joins the pieces of the searcher."""
+"""The only place where the searcher's parts are built and joined."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from classifeed_common.runner.parts import channel_to
 from classifeed_domain.policy import POLICY
 from classifeed_searcher.app.search_documents import SearchDocuments
 from classifeed_searcher.app.verify_index import IndexVerifier
-from classifeed_searcher.clients.registry import Registry
+from classifeed_searcher.clients.receiver import ReceiverClient
 from classifeed_searcher.clients.topic_log import TopicLog
 from classifeed_searcher.consumers.index_keeper import IndexKeeper
 from classifeed_searcher.consumers.index_sink import IndexSink
@@ -21,23 +21,23 @@ from classifeed_searcher.store.generations import Generations
 from classifeed_searcher.store.live_index import LiveIndex
 from classifeed_searcher.store.positions import IndexPositions
 
-_SERVICE = "searcher"
+SERVICE = "searcher"
 
 
 def build(settings: SearcherSettings) -> ServiceRunner:
     """Return the searcher, ready to run; takes its folders, and so fails when another process has them."""
     channel = channel_to("receiver", settings.receiver_address, settings)
-    cluster = Cluster(settings.kafka_bootstrap, client_id=_SERVICE)
-    producer = KafkaProducer(settings.kafka_bootstrap, client_id=_SERVICE)
+    cluster = Cluster(settings.kafka_bootstrap, client_id=SERVICE)
+    producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
     indexes = {client: LiveIndex(client) for client in settings.client_list}
     keepers: list[IndexKeeper] = []
     roles: list[Role] = []
     for client, live in indexes.items():
-        registry, topic = Registry(channel, client), TopicLog(cluster, client)
-        keeper = _keeper_of(settings, live, registry, topic, DeadLetters(producer))
+        receiver, topic = ReceiverClient(channel, client), TopicLog(cluster, client)
+        keeper = _keeper_of(settings, live, receiver, topic, DeadLetters(producer))
         verifier = IndexVerifier(
             live,
-            registry,
+            receiver,
             topic,
             keeper.request_rebuild,
             interval_s=settings.digest_interval_s,
@@ -56,8 +56,8 @@ def build(settings: SearcherSettings) -> ServiceRunner:
     # Neither Kafka nor the receiver is named as needed: an index that is whole is searched while they are away.
     return ServiceRunner(
         settings,
-        _SERVICE,
-        version_of(_SERVICE),
+        SERVICE,
+        version_of(SERVICE),
         roles=roles,
         servicers=[
             Servicer.of(
@@ -73,7 +73,7 @@ def build(settings: SearcherSettings) -> ServiceRunner:
 
 
 def _keeper_of(
-    settings: SearcherSettings, live: LiveIndex, registry: Registry, topic: TopicLog, dead_letters: DeadLetters
+    settings: SearcherSettings, live: LiveIndex, receiver: ReceiverClient, topic: TopicLog, dead_letters: DeadLetters
 ) -> IndexKeeper:
     def consume(generation: IndexGeneration) -> OrderedConsumer[IndexWrite]:
         sink = IndexSink(generation)
@@ -89,4 +89,4 @@ def _keeper_of(
             assign_all=True,
         )
 
-    return IndexKeeper(live, Generations(settings.data_dir, live.client), registry, topic, consume)
+    return IndexKeeper(live, Generations(settings.data_dir, live.client), receiver, topic, consume)

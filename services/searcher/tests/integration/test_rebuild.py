@@ -17,8 +17,8 @@ from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import Cluster, Topic
 from classifeed_domain.document_shards import SHARDS
-from classifeed_searcher.app.build_index import Built, IndexBuilder
-from classifeed_searcher.clients.registry import Registry, ScannedPage
+from classifeed_searcher.app.build_index import BuildIndex, Built
+from classifeed_searcher.clients.receiver import ReceiverClient, ScannedPage
 from classifeed_searcher.domain.rebuild import Rebuild
 from classifeed_searcher.domain.watermarks import Watermarks
 from classifeed_searcher.store.generation import IndexGeneration, IndexWrite
@@ -47,7 +47,7 @@ async def test_new_index_holds_what_the_topic_has_forgotten(
 
     again = open_searcher()
     if begins == "at the start of the topic":
-        again.registry.scan_page = _nothing
+        again.receiver.scan_page = _nothing
     again.start()
     await again.until(lambda: again.is_whole)
     await upstream.delivered()
@@ -152,7 +152,7 @@ async def test_crash_in_a_rebuild_begins_it_anew(
     await deliver()
     first = open_searcher()
     is_half = asyncio.Event()
-    scan_page = first.registry.scan_page
+    scan_page = first.receiver.scan_page
 
     async def scan_half(shard: int, *position: Any) -> Any:
         if shard == SHARDS // 2:
@@ -160,7 +160,7 @@ async def test_crash_in_a_rebuild_begins_it_anew(
             await asyncio.Event().wait()
         return await scan_page(shard, *position)
 
-    first.registry.scan_page = scan_half
+    first.receiver.scan_page = scan_half
     first.start()
     await asyncio.wait_for(is_half.wait(), 120)
     assert "of 64 shards" in first.keeper.blocked()[upstream.client]
@@ -189,10 +189,10 @@ async def test_client_without_a_schema_is_waited_for(
     await searcher.until(lambda: searcher.versions() == {"a": 1})
 
 
-class LateNotes(IndexBuilder):
+class LateNotes(BuildIndex):
     """The naive way: the ends are noted once the scan is through."""
 
-    async def build(self, schema: schema_pb2.Schema, rebuild: Rebuild) -> Built:
+    async def __call__(self, schema: schema_pb2.Schema, rebuild: Rebuild) -> Built:
         generation = IndexGeneration.create(self._generations.new_folder(), schema)
         write = IndexWrite(Watermarks(), {})
         for shard in range(SHARDS):
@@ -200,7 +200,7 @@ class LateNotes(IndexBuilder):
                 await asyncio.to_thread(generation.fill, write, page.decode())
             rebuild.shards += 1
         rebuild.is_following = True
-        write.watermarks = Watermarks.at(await self._registry.queue_ends())
+        write.watermarks = Watermarks.at(await self._receiver.queue_ends())
         ends = await self._topic.ends()
         generation.commit(write, ends)
         return Built(generation, ends)
@@ -218,17 +218,17 @@ async def test_scan_beside_writes_loses_nothing(
     await upstream.delivered()
     searcher = open_searcher()
     if notes == "after the scan":
-        registry, topic, generations = searcher.registry, searcher.topic, searcher.generations
-        searcher.keeper._builder = LateNotes(registry, topic, generations)
+        receiver, topic, generations = searcher.receiver, searcher.topic, searcher.generations
+        searcher.keeper._build = LateNotes(receiver, topic, generations)
     is_scanned, written = asyncio.Event(), [0]
-    scan_page = Registry.scan_page
+    scan_page = ReceiverClient.scan_page
 
-    async def scan_slowly(self: Registry, shard: int, *position: Any) -> Any:
+    async def scan_slowly(self: ReceiverClient, shard: int, *position: Any) -> Any:
         page = await scan_page(self, shard, *position)
         await asyncio.sleep(0.05)  # 64 shards take three seconds at least, so that thousands of writes fall into them
         return page
 
-    monkeypatch.setattr(Registry, "scan_page", scan_slowly)
+    monkeypatch.setattr(ReceiverClient, "scan_page", scan_slowly)
 
     async def write() -> None:
         began_s, step = time.monotonic(), 0
@@ -237,8 +237,8 @@ async def test_scan_beside_writes_loses_nothing(
             changes = [build.upsert(f"k{(step * 97 + n * 193) % documents}", 1 + step) for n in range(rate // 6)]
             unique = {change.pk: change for change in changes}
             fresh = [build.upsert(f"new{step}-{n}") for n in range(rate // 20)]
-            gone = [build.delete(f"new{step - 5}-{n}", 2) for n in range(rate // 40)] if step > 5 else []
-            batch = [*unique.values(), *fresh, *gone]
+            removed = [build.delete(f"new{step - 5}-{n}", 2) for n in range(rate // 40)] if step > 5 else []
+            batch = [*unique.values(), *fresh, *removed]
             await upstream.push(*batch)
             written[0] += len(batch)
             await asyncio.sleep(max(0.0, began_s + written[0] / rate - time.monotonic()))
@@ -274,14 +274,14 @@ async def test_searcher_waits_for_a_receiver_that_is_away(
     await deliver()
     searcher = open_searcher()
     is_away = [True]
-    scan_page = searcher.registry.scan_page
+    scan_page = searcher.receiver.scan_page
 
     async def fail(*position: Any) -> Any:
         if is_away[0]:
             raise Unavailable("UNAVAILABLE", "the receiver is away")
         return await scan_page(*position)
 
-    searcher.registry.scan_page = fail
+    searcher.receiver.scan_page = fail
     searcher.start()
     await searcher.until(lambda: "the receiver is away" in searcher.keeper.blocked().get(upstream.client, ""))
     is_away[0] = False

@@ -75,13 +75,13 @@ def request(query: str = "", **fields: object) -> search_service_pb2.SearchReque
     return search_service_pb2.SearchRequest(client="offers", query=query, **fields)
 
 
-async def found(search: SearchServiceStub, asked: search_service_pb2.SearchRequest) -> set[str]:
-    return {hit.pk for hit in (await search.Search(asked)).hits}
+async def found(search: SearchServiceStub, query: search_service_pb2.SearchRequest) -> set[str]:
+    return {hit.pk for hit in (await search.Search(query)).hits}
 
 
-async def refusal(search: SearchServiceStub, asked: search_service_pb2.SearchRequest) -> str:
+async def refusal(search: SearchServiceStub, query: search_service_pb2.SearchRequest) -> str:
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await search.Search(asked)
+        await search.Search(query)
     assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
     return caught.value.details() or ""
 
@@ -98,9 +98,9 @@ async def test_conditions_narrow_and_cannot_be_left_by_a_bracket(search: SearchS
 
 async def test_fault_is_placed_in_what_the_user_wrote(search: SearchServiceStub) -> None:
     assert "query cannot be read at character 6" in await refusal(search, request("a AND", conditions=["seller:north"]))
-    said = await refusal(search, request("диван", conditions=["seller:north", "prise:1"]))
-    assert "condition 'prise:1' cannot be read at character 1" in said
-    assert "price" in said, "names the fields there are"
+    message = await refusal(search, request("диван", conditions=["seller:north", "prise:1"]))
+    assert "condition 'prise:1' cannot be read at character 1" in message
+    assert "price" in message, "names the fields there are"
 
 
 async def test_nothing_found_tells_which_word_has_no_match(search: SearchServiceStub) -> None:
@@ -111,25 +111,25 @@ async def test_nothing_found_tells_which_word_has_no_match(search: SearchService
 
 
 async def test_pages_go_on_and_belong_to_their_search(search: SearchServiceStub) -> None:
-    asked = request("диван", page_size=3)
-    asked.sort.field = "price"
-    first = await search.Search(asked)
+    query = request("диван", page_size=3)
+    query.sort.field = "price"
+    first = await search.Search(query)
     assert ([hit.pk for hit in first.hits], first.total) == (["a", "b", "c"], 4)
-    asked.page_token = first.next_page_token
-    second = await search.Search(asked)
+    query.page_token = first.next_page_token
+    second = await search.Search(query)
     assert ([hit.pk for hit in second.hits], second.next_page_token) == (["d"], "")
-    asked.query = "угловой"
-    assert "page_token" in await refusal(search, asked)
+    query.query = "угловой"
+    assert "page_token" in await refusal(search, query)
     assert "page_token" in await refusal(search, request(page_token="nonsense"))
 
 
 async def test_search_waits_for_a_position_or_says_that_it_is_behind(search: SearchServiceStub) -> None:
-    asked = request("диван")
-    asked.at_least.add(shard=3, idx=4)
-    assert len(await found(search, asked)) == 4
-    asked.at_least[0].idx = 5
+    query = request("диван")
+    query.at_least.add(shard=3, idx=4)
+    assert len(await found(search, query)) == 4
+    query.at_least[0].idx = 5
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await search.Search(asked)
+        await search.Search(query)
     assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
 
 
@@ -150,8 +150,8 @@ async def test_index_that_is_not_whole_is_unavailable_and_says_how_far_it_is(
     search: SearchServiceStub, live: LiveIndex
 ) -> None:
     live.generation, live.rebuild = None, Rebuild(Cause("no_index", "state.json is missing"), shards=41)
-    asked = search_service_pb2.GetDocumentRequest(client="offers", pk="a")
-    for call in (search.Search(request("диван")), search.GetDocument(asked), search.GetDigest(digest_request())):
+    query = search_service_pb2.GetDocumentRequest(client="offers", pk="a")
+    for call in (search.Search(request("диван")), search.GetDocument(query), search.GetDigest(digest_request())):
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await call
         assert from_rpc_error(caught.value).reason == "INDEX_REBUILDING"

@@ -35,13 +35,13 @@ async def searcher(upstream: Any, build: Any, deliver: Deliver, open_searcher: O
     return made
 
 
-def damage(searcher: Any, *documents: Any, gone: str = "") -> None:
+def damage(searcher: Any, *documents: Any, removed: str = "") -> None:
     """Change the index under the searcher's feet."""
     index = searcher.live.generation.index
     for document in documents:
         index.apply(document)
-    if gone:
-        index._writer.delete_documents_by_term("_pk", gone)
+    if removed:
+        index._writer.delete_documents_by_term("_pk", removed)
     index.commit()
 
 
@@ -52,7 +52,7 @@ async def test_difference_is_named_and_the_index_made_again(
     first = searcher.live.generation
     match kind:
         case "lost":
-            damage(searcher, gone="k7")
+            damage(searcher, removed="k7")
         case "too many":
             damage(searcher, build.upsert("nobody"))
         case "older":
@@ -61,7 +61,7 @@ async def test_difference_is_named_and_the_index_made_again(
             damage(searcher, build.upsert("k7", 4))
         case "swapped":  # as many documents as there should be
             other = next(pk for n in range(10**6) if shard_of(hash_of(pk := f"x{n}")) == shard_of(hash_of("k7")))
-            damage(searcher, build.upsert(other), gone="k7")
+            damage(searcher, build.upsert(other), removed="k7")
     named: list[str] = []
 
     def is_made_again() -> bool:
@@ -97,7 +97,7 @@ async def test_restored_receiver_leaves_no_documents_that_it_does_not_know(
 
 async def test_what_no_rebuild_mends_is_named_and_not_tried_for_ever(upstream: Any, build: Any, searcher: Any) -> None:
     first = searcher.live.generation
-    damage(searcher, gone="k7")
+    damage(searcher, removed="k7")
     await upstream.execute("UPDATE documents SET document = '\\xff00', compression = 1 WHERE pk = 'k7'")
     await searcher.until(lambda: searcher.live.generation is not first)
     second = searcher.live.generation

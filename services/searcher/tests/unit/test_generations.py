@@ -6,13 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from classifeed.documents.v1 import document_pb2, index_document_pb2, schema_pb2
 from classifeed_common.testing.texts import spoil_texts
 from classifeed_searcher.engine.analysis import ANALYSIS
 from classifeed_searcher.engine.fields import WrongValue
 from classifeed_searcher.engine.index import LockedIndex
-from classifeed_searcher.store.generation import IndexGeneration
+from classifeed_searcher.store.generation import MAIN, IndexGeneration
 from classifeed_searcher.store.generations import Generations
 from classifeed_searcher.store.state_file import UnusableIndex
 
@@ -44,6 +45,21 @@ def test_current_generation_is_opened_and_leftovers_are_removed(generations: Gen
     assert opened.folder == first.folder
     assert folders(generations) == {first.folder.name}
     opened.close()
+
+
+def test_a_repeated_element_is_one_debug_line_with_its_key(generations: Generations) -> None:
+    generation = make(generations)
+    write = generation.open_write()
+    element = index_document_pb2.IndexDocument(
+        client="offers", epoch=1, pk="a", version=1, shard=3, queue=MAIN, idx=7, fence=1
+    )
+    generation.apply(write, element)
+    with capture_logs() as logs:
+        generation.apply(write, element)
+    assert logs == [
+        {"log_level": "debug", "event": "searcher.element.dropped", "pk": "a", "shard": 3, "idx": 7, "why": "repeated"}
+    ]
+    generation.close()
 
 
 def test_switch_names_the_next_generation(generations: Generations) -> None:

@@ -91,7 +91,7 @@ def test_query_finds(index: TantivyIndex, text: str, pks: list[str]) -> None:
 
 @pytest.fixture(scope="module")
 def codes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TantivyIndex]:
-    """Goods whose names people write in many ways."""
+    """Open an index of goods whose names people write in many ways."""
     made = TantivyIndex(tmp_path_factory.mktemp("codes") / "1", schema())
     goods = {
         "tyre": ("Шины Зима 195/65 R15 91Q", "Nord"),
@@ -231,9 +231,9 @@ def test_sort_by_a_field(index: TantivyIndex) -> None:
 
 def test_upsert_replaces_and_delete_removes(index: TantivyIndex) -> None:
     index.apply(document("A-1", "Кресло", 30, version=2))
-    gone = index_document_pb2.IndexDocument(client="offers", epoch=1, pk="C-3", version=2)
-    gone.action = document_pb2.DOCUMENT_ACTION_DELETE
-    index.apply(gone)
+    removed = index_document_pb2.IndexDocument(client="offers", epoch=1, pk="C-3", version=2)
+    removed.action = document_pb2.DOCUMENT_ACTION_DELETE
+    index.apply(removed)
     assert find(index, "диван") == ["A-1"], "nothing is seen before the commit"
     index.commit()
     assert (find(index, "диван"), find(index, "кресла"), find(index, "shoes")) == ([], ["A-1"], [])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Awaitable, Mapping
+from typing import Final, TypeVar
 
 import grpc
 import grpc.aio
@@ -23,6 +23,8 @@ from classifeed_common.errors import (
     Unimplemented,
     kind_of,
 )
+
+ResponseT = TypeVar("ResponseT")
 
 DETAILS_KEY: Final = "grpc-status-details-bin"
 
@@ -82,6 +84,18 @@ def from_rpc_error(error: grpc.aio.AioRpcError) -> DomainError:
             retry_after_s = error_details_pb2.RetryInfo.FromString(detail.value).retry_delay.ToNanoseconds() / 1e9
     message = error.details() or code.name
     return cls(reason, message, metadata=metadata, violations=violations, retry_after_s=retry_after_s)
+
+
+async def response_of(call: Awaitable[ResponseT]) -> ResponseT:
+    """Return the response of a call to another service.
+
+    Raises:
+        DomainError: the service refused, or could not be reached; as `from_rpc_error` reads it.
+    """
+    try:
+        return await call
+    except grpc.aio.AioRpcError as error:
+        raise from_rpc_error(error) from error
 
 
 def from_upstream(error: grpc.aio.AioRpcError) -> DomainError:

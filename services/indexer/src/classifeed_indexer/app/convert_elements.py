@@ -14,28 +14,31 @@ from classifeed_common.kafka import MAX_MESSAGE_BYTES, Message, message_of
 from classifeed_common.lease import Lease
 from classifeed_common.turns import Turns
 from classifeed_domain.topics import index_documents
-from classifeed_indexer.clients.receiver import Element, Failure, Place, Receiver
+from classifeed_indexer.clients.receiver import Element, ElementPosition, Failure, ReceiverClient
 from classifeed_indexer.domain.conversion import Converter, Unconvertible
 
-# Documents that do not fit must not make every element ask for the schema again.
-_LEAST_AGE_S: Final = 1.0
-_NO_TRACES: Final[Mapping[Place, Context]] = {}
+# Documents that do not fit must not make every element read the schema again.
+_MIN_AGE_S: Final = 1.0
+_NO_TRACES: Final[Mapping[ElementPosition, Context]] = {}
 
 
-class ElementConverter:
-    """Converts a client's elements, each by the schema of its epoch.
+class ConvertElements:
+    """Convert a client's elements, each by the schema of its epoch.
 
     Once epochs are switched, an element is converted for every open epoch here; now for its own.
     """
 
-    def __init__(self, receiver: Receiver, clock: Clock) -> None:
+    def __init__(self, receiver: ReceiverClient, clock: Clock) -> None:
         self._receiver = receiver
         self._clock = clock
         self._topic = index_documents(receiver.client)
         self._converters: dict[int, tuple[Converter | None, float]] = {}
 
-    async def convert(
-        self, elements: Iterable[Element], leases: Mapping[int, Lease], traces: Mapping[Place, Context] = _NO_TRACES
+    async def __call__(
+        self,
+        elements: Iterable[Element],
+        leases: Mapping[int, Lease],
+        traces: Mapping[ElementPosition, Context] = _NO_TRACES,
     ) -> tuple[list[Message], list[Failure]]:
         """Return a message for each element, in their order, and the failures of those that have none.
 
@@ -54,7 +57,7 @@ class ElementConverter:
             await turns.give()
             try:
                 converted = await self._convert(element.document)
-                trace = traces.get(element.place)
+                trace = traces.get(element.position)
                 messages.append(self._message_of(converted, element, leases[element.key.shard], trace))
             except Unconvertible as fault:
                 failures.append(Failure(element.key, element.idx, element.document.pk, str(fault)))
@@ -65,7 +68,7 @@ class ElementConverter:
         try:
             return (await self._converter(epoch)).convert(document)
         except Unconvertible:
-            if self._clock.monotonic_s() - self._converters[epoch][1] <= _LEAST_AGE_S:
+            if self._clock.monotonic_s() - self._converters[epoch][1] <= _MIN_AGE_S:
                 raise
             # The schema may have got a field, or the epoch its schema, since we read it.
             del self._converters[epoch]

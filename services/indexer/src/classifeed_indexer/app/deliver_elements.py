@@ -16,9 +16,9 @@ from classifeed_common.kafka import Message
 from classifeed_common.lease import Lease
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.tracing import queue_spans
-from classifeed_indexer.app.convert_elements import ElementConverter
+from classifeed_indexer.app.convert_elements import ConvertElements
 from classifeed_indexer.app.reposition_shard import lost_queue, reposition_shard
-from classifeed_indexer.clients.receiver import Elements, Receiver
+from classifeed_indexer.clients.receiver import Elements, ReceiverClient
 from classifeed_indexer.domain.shards import ShardQueue, parse_lease_name
 from classifeed_indexer.settings import IndexerSettings
 from classifeed_indexer.store.offsets import Move, Offsets
@@ -29,7 +29,7 @@ _FIRST_PAUSE_S: Final = 0.1
 _LONGEST_PAUSE_S: Final = 5.0
 # A shard that is refused for a reason that we do not know needs an operator; until then the others go on without it.
 _STUCK_PAUSE_S: Final = 30.0
-# A shard whose lease was not in force is not tried again before its keeper had time to look.
+# A shard whose lease was not in force is not tried again before its keeper had time to check.
 _LEASE_PAUSE_S: Final = 1.0
 
 
@@ -41,15 +41,16 @@ class Producer(Protocol):
 
 
 class Deliverer:
-    """Delivers what the leases given to it cover.
+    """Deliver what the leases given to it cover.
 
-    A round reads all shards at once, converts, sends, sets failures aside, and only then moves the offsets. Whatever
-    fails in between, the next round reads the same again: elements are delivered at least once, with the same idx.
+    A round reads all shards at once, converts, sends, appends failures to `failed`, and only then moves the offsets.
+    Whatever fails in between, the next round reads the same again: elements are delivered at least once, with the same
+    idx.
     """
 
     def __init__(
         self,
-        receiver: Receiver,
+        receiver: ReceiverClient,
         offsets: Offsets,
         producer: Producer,
         clock: Clock,
@@ -60,7 +61,7 @@ class Deliverer:
         self._producer = producer
         self._clock = clock
         self._settings = settings
-        self._converter = ElementConverter(receiver, clock)
+        self._convert = ConvertElements(receiver, clock)
         self._leases: dict[int, Lease] = {}
         self._delivered: dict[ShardQueue, int] = {}
         self._rests_until_s: dict[int, float] = {}
@@ -84,7 +85,7 @@ class Deliverer:
         return {f"{self._receiver.client} shard {shard}": why for shard, why in self._stuck.items()}
 
     async def gain(self, lease: Lease) -> None:
-        """Begins to deliver a shard where its group stands."""
+        """Begin to deliver a shard where its group stands."""
         _, shard = parse_lease_name(lease.name)
         delivered = await self._offsets.add(shard)
         self._leases[shard] = lease
@@ -103,7 +104,7 @@ class Deliverer:
             return
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Delivers until `stop` is set; Kafka, receiver or database being away is waited out."""
+        """Deliver until `stop` is set; retry while Kafka, receiver or database are away."""
         pause_s = 0.0
         while not stop.is_set():
             try:
@@ -118,7 +119,7 @@ class Deliverer:
                 await _first_of(stop, self._changed, limit_s=pause_s or _LEASE_PAUSE_S)
 
     async def deliver_once(self) -> int:
-        """Do one round over the shards held; return how many elements were delivered or set aside.
+        """Do one round over the shards held; return how many elements were delivered or appended to `failed`.
 
         Raises:
             DomainError, psycopg.Error: something is away, or a shard's cursor is lost.
@@ -132,13 +133,13 @@ class Deliverer:
             # Shards may have gone while we waited; what they have is for their next holder.
             leases = {shard: lease for shard, lease in leases.items() if self._leases.get(shard) == lease}
             ours = [element for element in read.elements if element.key.shard in leases]
-            carried = {element.place: element.traceparent for element in ours if element.traceparent}
+            carried = {element.position: element.traceparent for element in ours if element.traceparent}
             with queue_spans("process", self._receiver.client, carried) as traces:
-                messages, failures = await self._converter.convert(ours, leases, traces)
+                messages, failures = await self._convert(ours, leases, traces)
                 if messages:
                     await self._producer.send(messages)
                 if failures:
-                    _log.warning("documents set aside", client=self._receiver.client, count=len(failures))
+                    _log.warning("indexer.documents.failed", client=self._receiver.client, count=len(failures))
                     await self._receiver.append_failed(failures)
                 await self._move({key: idx for key, idx in read.next.items() if key.shard in leases}, leases)
             await self._report()
@@ -150,7 +151,7 @@ class Deliverer:
         except FailedPrecondition as error:
             key = lost_queue(error)
             if key is None:
-                self._set_aside(error)
+                self._rest_stuck(error)
             else:
                 await self._reposition(key, error)
 
@@ -209,10 +210,10 @@ class Deliverer:
                 self._rests_until_s[shard] = self._clock.monotonic_s() + _LEASE_PAUSE_S
             else:
                 # Only an operator moves offsets of a shard that is held: go on from where they stand now.
-                _log.warning("offset was moved from outside", client=self._receiver.client, shard=shard)
+                _log.warning("indexer.offset.moved_from_outside", client=self._receiver.client, shard=shard)
                 self._delivered |= await self._offsets.add(shard)
         if lost:
-            _log.warning("leases lost while delivering", client=self._receiver.client, shards=sorted(lost))
+            _log.warning("indexer.leases.lost", client=self._receiver.client, shards=sorted(lost))
 
     async def _report(self) -> None:
         now_s = self._clock.monotonic_s()
@@ -223,8 +224,8 @@ class Deliverer:
             self._report_due = False
             self._reported_at_s = now_s
 
-    def _set_aside(self, error: FailedPrecondition) -> None:
-        """Leave out the shard that the receiver names, for a while; the error's text says what an operator does."""
+    def _rest_stuck(self, error: FailedPrecondition) -> None:
+        """Leave out the shard that the receiver names, for a while; the error's text has the fix."""
         shard = int(error.metadata.get("shard", -1))
         _log.error("indexer.shard.stuck", client=self._receiver.client, shard=shard, error=str(error))
         for held in [shard] if shard in self._leases else list(self._leases):

@@ -38,7 +38,7 @@ class ShardHolder:
         )
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Delivers until `stop` is set, then gives all shards back."""
+        """Deliver until `stop` is set, then release all shards."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._keeper.run(stop))
             for worker in self._workers:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from classifeed_indexer.clients.receiver import Receiver
+from classifeed_indexer.clients.receiver import ReceiverClient
 from classifeed_indexer.domain.shards import QUEUES
 from classifeed_indexer.store.offsets import Offsets
 
 
-async def measure_backlog(clients: Sequence[tuple[Receiver, Offsets]], group: str) -> Mapping[str, int]:
+async def measure_backlog(clients: Sequence[tuple[ReceiverClient, Offsets]], group: str) -> Mapping[str, int]:
     """Return, by client, in how many queues of shards something waits, and how many shards are being filled again.
 
     0 exactly when everything is delivered: a cursor that its queue no longer has counts as waiting.
 
     Raises:
-        DomainError: the receiver does not answer, so nothing is known.
+        DomainError: the receiver is away, so nothing is known.
     """
     found = {}
     for receiver, offsets in clients:

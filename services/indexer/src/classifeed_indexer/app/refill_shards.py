@@ -14,7 +14,7 @@ from classifeed_common.lease import Lease
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.waiting import wait_for_event
 from classifeed_indexer.app.reposition_shard import lost_queue
-from classifeed_indexer.clients.receiver import QueueEnds, Receiver
+from classifeed_indexer.clients.receiver import QueueEnds, ReceiverClient
 from classifeed_indexer.domain.shards import EMERGENCY, ShardQueue
 from classifeed_indexer.metrics import REFILLED
 from classifeed_indexer.store.refills import Refill, Refills
@@ -42,7 +42,7 @@ class ShardRefiller:
     beyond a step a shard. Where a refill stands is noted after each step; the next holder of the shard goes on there.
     """
 
-    def __init__(self, receiver: Receiver, refills: Refills, held: HeldShards, *, step_documents: int) -> None:
+    def __init__(self, receiver: ReceiverClient, refills: Refills, held: HeldShards, *, step_documents: int) -> None:
         self._receiver = receiver
         self._refills = refills
         self._held = held
@@ -50,7 +50,7 @@ class ShardRefiller:
         self._known: Mapping[int, Refill] = {}
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until `stop` is set; receiver or database being away is waited out."""
+        """Work until `stop` is set; retry while receiver or database are away."""
         while not stop.is_set():
             has_stepped = False
             try:

@@ -10,7 +10,7 @@ from classifeed.documents.v1.index_queue_service_pb2 import IndexQueue
 from classifeed_common.enum_names import name_of
 from classifeed_common.errors import FailedPrecondition
 from classifeed_common.lease import Lease
-from classifeed_indexer.clients.receiver import QueueEnds, Receiver
+from classifeed_indexer.clients.receiver import QueueEnds, ReceiverClient
 from classifeed_indexer.domain.shards import ShardQueue
 from classifeed_indexer.metrics import LOST_CURSORS
 from classifeed_indexer.store.offsets import Offsets
@@ -29,23 +29,23 @@ def lost_queue(error: FailedPrecondition) -> ShardQueue | None:
 
 
 async def reposition_shard(
-    receiver: Receiver, offsets: Offsets, group: str, error: FailedPrecondition, cursor: int, lease: Lease
+    receiver: ReceiverClient, offsets: Offsets, group: str, error: FailedPrecondition, cursor: int, lease: Lease
 ) -> int | None:
     """Move the offset to where its queue goes on, and return that; None when it was moved or taken meanwhile.
 
     Trimmed elements that this group has reported as delivered need nothing more: our own table went back. Otherwise the
-    shard is asked to be filled again, in the transaction that moves the offset, so that neither is forgotten.
+    refill of the shard is requested, in the transaction that moves the offset, so that neither is lost.
 
     Args:
         receiver: whose queues.
         offsets: of the group.
         group: for its progress at the receiver.
-        error: that said the cursor is lost (`lost_queue`).
+        error: of a lost cursor (`lost_queue`).
         cursor: the lost one.
         lease: of the shard.
 
     Raises:
-        DomainError: the receiver does not answer.
+        DomainError: the receiver is away.
     """
     key = lost_queue(error)
     assert key is not None

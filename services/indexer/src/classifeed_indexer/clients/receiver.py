@@ -24,16 +24,16 @@ from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed.documents.v1.schema_service_pb2 import GetSchemaRequest
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceStub
 from classifeed_common.errors import NotFound
-from classifeed_common.rpc.status import from_rpc_error
+from classifeed_common.rpc.status import response_of
 from classifeed_common.telemetry.tracing import untraced
 from classifeed_indexer.domain.refilling import RefillStep, RegistryPosition
 from classifeed_indexer.domain.shards import ShardQueue
 
-# On top of what the receiver was asked to wait.
-_ANSWER_TIME_S: Final = 10.0
+# On top of the wait that the request names.
+_RESPONSE_S: Final = 10.0
 
 
-Place: TypeAlias = tuple[ShardQueue, int]
+ElementPosition: TypeAlias = tuple[ShardQueue, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class Element:
     traceparent: str = ""
 
     @property
-    def place(self) -> Place:
-        """Where it stands."""
+    def position(self) -> ElementPosition:
+        """Its queue and its index there."""
         return self.key, self.idx
 
 
@@ -78,8 +78,8 @@ class QueueEnds:
     delivered_idx: int = 0
 
 
-class Receiver:
-    """Calls about one client's documents. Errors are raised as the receiver told them (DomainError)."""
+class ReceiverClient:
+    """Calls about one client's documents; every method raises the receiver's errors as DomainError."""
 
     def __init__(self, channel: grpc.aio.Channel, client: str) -> None:
         self.client = client
@@ -95,14 +95,11 @@ class Receiver:
         request = ReadElementsRequest(
             client=self.client, cursors=map(_cursor_of, cursors.items()), limit=limit, max_wait_ms=int(wait_s * 1000)
         )
-        try:
-            with untraced():  # several each second, most of them for nothing
-                call = self._queue.ReadElements(request, timeout=wait_s + _ANSWER_TIME_S)
-            answer = await call
-        except grpc.aio.AioRpcError as error:
-            raise from_rpc_error(error) from error
-        elements = [Element(_key_of(e.position), e.position.idx, e.document, e.traceparent) for e in answer.elements]
-        return Elements(elements, {_key_of(cursor): cursor.idx for cursor in answer.next})
+        with untraced():  # several each second, most of them for nothing
+            call = self._queue.ReadElements(request, timeout=wait_s + _RESPONSE_S)
+        response = await response_of(call)
+        elements = [Element(_key_of(e.position), e.position.idx, e.document, e.traceparent) for e in response.elements]
+        return Elements(elements, {_key_of(cursor): cursor.idx for cursor in response.next})
 
     async def append_failed(self, failures: Sequence[Failure]) -> None:
         """Put elements into the queue `failed`. Idempotent."""
@@ -110,31 +107,22 @@ class Receiver:
             FailedElement(position=_cursor_of((failure.key, failure.idx)), pk=failure.pk, reason=failure.reason[:2000])
             for failure in failures
         ]
-        try:
-            for start in range(0, len(elements), 1000):
-                request = AppendFailedRequest(client=self.client, elements=elements[start : start + 1000])
-                await self._queue.AppendFailed(request)
-        except grpc.aio.AioRpcError as error:
-            raise from_rpc_error(error) from error
+        for start in range(0, len(elements), 1000):
+            request = AppendFailedRequest(client=self.client, elements=elements[start : start + 1000])
+            await response_of(self._queue.AppendFailed(request))
 
     async def report(self, group: str, offsets: Mapping[ShardQueue, int]) -> None:
-        """Says how far the group has delivered. Idempotent."""
+        """Report how far the group has delivered. Idempotent."""
         request = ReportProgressRequest(group=group, client=self.client, cursors=map(_cursor_of, offsets.items()))
-        try:
-            await self._queue.ReportProgress(request)
-        except grpc.aio.AioRpcError as error:
-            raise from_rpc_error(error) from error
+        await response_of(self._queue.ReportProgress(request))
 
     async def get_ends(self, group: str) -> dict[ShardQueue, QueueEnds]:
         """Return where each queue ends and how far the group has reported; those without any element are left out."""
         request = GetQueueEndsRequest(client=self.client, group=group)
-        try:
-            answer = await self._queue.GetQueueEnds(request)
-        except grpc.aio.AioRpcError as error:
-            raise from_rpc_error(error) from error
+        response = await response_of(self._queue.GetQueueEnds(request))
         return {
             ShardQueue(int(ends.queue), ends.shard): QueueEnds(ends.last_idx, ends.trimmed_idx, ends.delivered_idx)
-            for ends in answer.ends
+            for ends in response.ends
         }
 
     async def refill(self, shard: int, after: RegistryPosition | None, last_idx: int, *, limit: int) -> RefillStep:
@@ -145,22 +133,16 @@ class Receiver:
         """
         position = None if after is None else RegistryPositionMessage(hash=after.pk_hash, pk=after.pk)
         request = RefillRequest(client=self.client, shard=shard, after=position, last_idx=last_idx, limit=limit)
-        try:
-            answer = await self._queue.Refill(request)
-        except grpc.aio.AioRpcError as error:
-            raise from_rpc_error(error) from error
-        following = RegistryPosition(answer.next.hash, answer.next.pk) if answer.HasField("next") else None
-        return RefillStep(answer.elements, answer.last_idx, following)
+        response = await response_of(self._queue.Refill(request))
+        following = RegistryPosition(response.next.hash, response.next.pk) if response.HasField("next") else None
+        return RefillStep(response.elements, response.last_idx, following)
 
     async def get_schema(self, epoch: int) -> Schema | None:
         """Return the schema of an epoch; None when there is none."""
         try:
-            return await self._schemas.GetSchema(GetSchemaRequest(client=self.client, epoch=epoch))
-        except grpc.aio.AioRpcError as error:
-            told = from_rpc_error(error)
-            if isinstance(told, NotFound):
-                return None
-            raise told from error
+            return await response_of(self._schemas.GetSchema(GetSchemaRequest(client=self.client, epoch=epoch)))
+        except NotFound:
+            return None
 
 
 def _cursor_of(item: tuple[ShardQueue, int]) -> QueueCursor:

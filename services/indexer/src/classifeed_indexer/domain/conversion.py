@@ -30,13 +30,13 @@ class Converter:
     def __init__(self, schema: Schema) -> None:
         self._client = schema.client
         self._epoch = schema.epoch
-        self._fields = {field.name: (place, field) for place, field in enumerate(schema.fields)}
+        self._fields = {field.name: (rank, field) for rank, field in enumerate(schema.fields)}
         self._dimensions = {embedding.name: embedding.dimension for embedding in schema.embeddings}
 
     def convert(self, document: RawDocument) -> IndexDocument:
         """Return the document in the index's form, its fields in the schema's order.
 
-        The receiver has checked all this; it is checked again because a wrongly typed value kills a writer of the
+        The receiver has checked all this; it is checked again, because a wrongly typed value kills a writer of the
         index, and what lies in a table for months may have been damaged or written by an older release.
 
         Raises:
@@ -51,8 +51,8 @@ class Converter:
             action=document.action,
         )
         if document.action == DOCUMENT_ACTION_UPSERT:
-            places = sorted((self._checked_place(field), number) for number, field in enumerate(document.fields))
-            converted.fields.extend(document.fields[number] for _, number in places)
+            ranks = sorted((self._rank_of(field), number) for number, field in enumerate(document.fields))
+            converted.fields.extend(document.fields[number] for _, number in ranks)
             for embedding in document.embeddings:
                 if self._dimensions.get(embedding.name) != len(embedding.values):
                     raise Unconvertible(
@@ -62,11 +62,11 @@ class Converter:
             converted.embeddings.extend(document.embeddings)
         return converted
 
-    def _checked_place(self, field: Field) -> int:
+    def _rank_of(self, field: Field) -> int:
         known = self._fields.get(field.name)
         if known is None:
             raise Unconvertible(f"field {field.name!r} is not in the schema of epoch {self._epoch}")
-        place, schema = known
+        rank, schema = known
         kind = _KINDS.get(schema.type)
         if len(field.values) > 1 and not schema.repeated:
             raise Unconvertible(f"field {field.name} has {len(field.values)} values, but is not repeated")
@@ -76,4 +76,4 @@ class Converter:
                     f"field {field.name} is {FieldType.Name(schema.type)[11:]} and takes {kind}, "
                     f"not {value.WhichOneof('kind') or 'an empty value'}"
                 )
-        return place
+        return rank

@@ -1,1 +1,1 @@
-"""What the indexer answers over gRPC."""
+"""The gRPC services of the indexer."""

@@ -25,10 +25,10 @@ from classifeed_indexer.store.refills import Refill
 Context = grpc.aio.ServicerContext[Any, Any]
 
 
-class IndexerRpc(IndexerServiceServicer):
-    """Answers IndexerService from the tables, so every process gives the same answer.
+class IndexerService(IndexerServiceServicer):
+    """The state of a client's shards, read from the tables, so every process gives the same.
 
-    ReplayFailed has its place here.
+    ReplayFailed belongs here.
     """
 
     def __init__(self, offsets: Mapping[str, Offsets]) -> None:
@@ -59,7 +59,7 @@ class IndexerRpc(IndexerServiceServicer):
         return IndexerStatus(client=request.client, shards=shards)
 
     async def RequestRefill(self, request: RequestRefillRequest, context: Context) -> RequestRefillResponse:
-        """Ask for shards to be filled again; their holders find the request within a second."""
+        """Request that shards are filled again; their holders find the request within a second."""
         offsets = self._offsets_of(request.client)
         shards = sorted(set(request.shards)) or list(range(SHARDS))
         await offsets.refills.request(shards, "an operator asked for it")

@@ -26,7 +26,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What became of some moves: which shards we still held, and which offsets moved."""
+    """The outcome of some moves: which shards we still held, and which offsets moved."""
 
     held: frozenset[int]
     moved: frozenset[ShardQueue]
@@ -81,7 +81,7 @@ class Offsets:
         return Moved(held, moved)
 
     async def reposition(self, key: ShardQueue, expected: int, idx: int, lease: Lease, *, refill: str | None) -> bool:
-        """Set an offset to where its queue goes on, and ask for the shard to be filled again; both or neither.
+        """Set an offset to where its queue goes on, and request a refill of the shard; both or neither.
 
         Args:
             key: which offset.

@@ -21,7 +21,7 @@ class Refill:
 
     Attributes:
         shard: which.
-        reason: why, in words.
+        reason: why, for people.
         requested_at: since when; with the shard the identity of the request.
         after: up to where the registry was read; None: not begun.
         last_idx: index of the last element that it put into the queue `emergency`; 0: none yet.

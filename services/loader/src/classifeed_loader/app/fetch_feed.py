@@ -64,7 +64,7 @@ async def _begin(
 
 
 async def _hand_over(ctx: JobContext, parts: FetchParts, key: FetchKey, fetch: FetchState, file: StoredFile) -> Ending:
-    """Has the file loaded, unless the feed has changed while it came."""
+    """Have the file loaded, unless the feed has changed while it came."""
     async with ctx.guarded_transaction() as tx:
         source = await fetching.lock_source(tx, key)
     assert source is not None
@@ -81,7 +81,7 @@ async def _end(ctx: JobContext, parts: FetchParts, key: FetchKey, ending: Ending
 
 
 async def _trim(ctx: JobContext, parts: FetchParts, key: FetchKey) -> None:
-    """Forgets the oldest fetches of the source, each with its reference to the file; what is left goes next time."""
+    """Remove the oldest fetches of the source, each with its reference to the file; what is left goes next time."""
     async with ctx.db.transaction() as tx:
         old = await fetching.list_old(tx, key, kept=parts.history_fetches)
     for one in old:

@@ -17,7 +17,7 @@ SCHEDULED_PRIORITY: Final = 100
 
 
 async def queue_fetches(tx: Tx, jobs: JobStore, keys: Sequence[FetchKey], *, priority: int) -> None:
-    """Has fetches run in the order given; in the transaction that makes them, so that none is without its job."""
+    """Have fetches run in the order given; in the transaction that makes them, so that none is without its job."""
     requests = [
         JobRequest(
             QUEUE,

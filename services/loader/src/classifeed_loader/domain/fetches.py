@@ -20,7 +20,7 @@ class FetchKey(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its resource name."""
+        """Return its resource name."""
         return f"sellers/{self.seller_id}/feeds/{self.namespace}/fetches/{self.fetch_id}"
 
     @property

@@ -1,4 +1,4 @@
-"""Apply the batches of a poll: decide about each record, write what changes, set aside what the guard wants to wait."""
+"""Apply the batches of a poll: decide about each record, write what changes, hold back what the guard wants to wait."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from classifeed.feeds.v1.offer_requests_pb2 import RECORD_KIND_OFFER, OfferBatch
 from classifeed_common.db import Tx
 from classifeed_common.turns import Turns
 from classifeed_offers.domain.admission import BatchKey, RunKey, batch_key_of, namespace_of, run_key_of
-from classifeed_offers.domain.answers import BatchAnswer
-from classifeed_offers.domain.decide import Fate, decide
-from classifeed_offers.domain.ending import Guard
+from classifeed_offers.domain.completion import Guard
+from classifeed_offers.domain.decide import RecordOutcome, decide
 from classifeed_offers.domain.moderation import Moderation
 from classifeed_offers.domain.offers import Namespace, OfferState
+from classifeed_offers.domain.results import BatchSummary
 from classifeed_offers.domain.shifts import Shift, is_guarded, shift_between
 from classifeed_offers.store import applying, waiting
 from classifeed_offers.store.applying import AppliedNow
 from classifeed_offers.store.waiting import WaitingChange
 
 _STATEMENT_OFFERS: Final = 300
-_NO_SHIFT: Final = Shift(None, turns_unavailable=False)
+_NO_SHIFT: Final = Shift(None, becomes_unavailable=False)
 _Item = TypeVar("_Item")
 
 
@@ -85,8 +85,8 @@ async def _load_namespaces(tx: Tx, batches: Sequence[OfferBatch]) -> dict[Namesp
 
 
 async def _load_changing(tx: Tx, batches: Sequence[OfferBatch], namespaces: dict[Namespace, _Namespace]) -> None:
-    """Read what those offers say that a batch changes and the guard looks at; an unchanged one costs nothing."""
-    places: dict[int, tuple[dict[str, OfferState], str]] = {}
+    """Read the contents of those offers that a batch changes and the guard checks; an unchanged one costs nothing."""
+    changing: dict[int, tuple[dict[str, OfferState], str]] = {}
     for batch in batches:
         if batch.mode == LOAD_MODE_PATCH:
             continue
@@ -99,11 +99,11 @@ async def _load_changing(tx: Tx, batches: Sequence[OfferBatch], namespaces: dict
                 and state.content is None
                 and is_guarded(state)
             ):
-                places[state.offer_id] = (states, record.external_id)
-    offer_ids = list(places)
+                changing[state.offer_id] = (states, record.external_id)
+    offer_ids = list(changing)
     for piece in _pieces(offer_ids):
         for offer_id, content in (await waiting.load_contents(tx, piece)).items():
-            states, external_id = places[offer_id]
+            states, external_id = changing[offer_id]
             states[external_id] = states[external_id]._replace(content=content)
 
 
@@ -117,7 +117,7 @@ def _apply_batch(
     batch: OfferBatch, namespace: _Namespace, moderation: Moderation, guard: Guard, available: set[RunKey]
 ) -> _Applied:
     """Decide about each record; later batches of the poll see what earlier ones made of an offer."""
-    answer = BatchAnswer()
+    summary = BatchSummary()
     seen: list[str] = []
     steady_prices = 0
     run = run_key_of(batch)
@@ -125,22 +125,22 @@ def _apply_batch(
         external_id = record.external_id
         before = namespace.states.get(external_id)
         decision = decide(record, before, task_id=batch.task_id, mode=batch.mode, moderation=moderation)
-        fate, after = decision.fate, decision.state
+        outcome, after = decision.outcome, decision.state
         if after is not None:
             shift = _shift_of(batch, record, before, after)
             if before is not None and guard.sets_aside(shift, has_available=run in available):
                 namespace.waiting[external_id] = WaitingChange(run.run, before.content_hash, after, shift)
-                fate = Fate.SKIPPED  # until the end of the run says that it was made
+                outcome = RecordOutcome.SKIPPED  # until the end of the run says that it was made
             else:
                 namespace.states[external_id] = namespace.written[external_id] = after
                 steady_prices += shift.price_ratio is not None
         if decision.seen:
             seen.append(external_id)
-        answer.add(record, fate, decision.finding, exists=decision.seen)
+        summary.add(record, outcome, decision.finding, exists=decision.seen)
     return _Applied(
         batch_key_of(batch),
         batch.digest,
-        answer.to_keep(),
+        summary.to_keep(),
         None if batch.mode == LOAD_MODE_PATCH else seen,
         steady_prices,
         _has_available(batch),

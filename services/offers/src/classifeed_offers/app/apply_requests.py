@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
+import structlog
 from google.protobuf.message import Message as ProtobufMessage
 from opentelemetry.context import Context
 
@@ -31,17 +32,19 @@ from classifeed_offers.domain.admission import (
     namespace_of,
     run_key_of,
 )
-from classifeed_offers.domain.answers import (
+from classifeed_offers.domain.completion import Guard, check_whole, name_of_decision
+from classifeed_offers.domain.moderation import Moderation
+from classifeed_offers.domain.results import (
     applied_batch,
     checked_run,
     refused_batch,
     run_ended,
     stale_batch,
 )
-from classifeed_offers.domain.ending import Guard, check_whole, name_of_decision
-from classifeed_offers.domain.moderation import Moderation
 from classifeed_offers.store import applying, sweeping
 from classifeed_offers.store.applying import RecordedEnd
+
+_log = structlog.get_logger(__name__)
 
 NO_TRACES: Final[Mapping[RunKey, Context]] = {}
 _END_OUTCOMES: Final = {
@@ -98,6 +101,7 @@ async def apply_requests(
         await applying.move_heads(tx, moved, traces)
     messages: list[ProtobufMessage] = []
     for request, admission in zip(requests, admissions, strict=True):
+        _log_repetition(request, admission)
         if isinstance(request, RunCheck):
             messages.append(checked_run(request))
         elif isinstance(request, OfferBatch):
@@ -108,6 +112,12 @@ async def apply_requests(
             if result is not None:
                 messages.append(result)
     return messages
+
+
+def _log_repetition(request: Request, admission: Admission) -> None:
+    if admission in {Admission.STALE, Admission.REPEATED}:
+        batch_id = request.batch_id if isinstance(request, OfferBatch) else None
+        _log.debug("offers.request.skipped", **run_key_of(request).names, batch=batch_id, why=admission.value)
 
 
 def _result_of_batch(
@@ -144,7 +154,7 @@ async def _result_of_end(
             recorded = (await applying.find_ended(tx, [key]))[key]
     if is_open or recorded.outcome is None:
         return await sweeps.start(tx, key)
-    if recorded.outcome != "COMPLETED":  # what was done of it until then is not said, as it was not the first time
+    if recorded.outcome != "COMPLETED":  # what was done until then is left out, as it was the first time
         is_incomplete = recorded.outcome == "INCOMPLETE"
         missing = check_whole(end, await applying.list_batches(tx, key)).missing if is_incomplete else []
         return run_ended(key, _END_OUTCOMES[recorded.outcome], missing=missing)

@@ -12,15 +12,15 @@ from classifeed.feeds.v1.offer_results_pb2 import TASK_END_OUTCOME_HELD, TASK_EN
 from classifeed_common.db import Tx
 from classifeed_offers.app.sweep_run import drop_waiting
 from classifeed_offers.domain.admission import RunKey
-from classifeed_offers.domain.answers import run_ended
-from classifeed_offers.domain.ending import is_final, name_of_decision
+from classifeed_offers.domain.completion import is_final, name_of_decision
+from classifeed_offers.domain.results import run_ended
 from classifeed_offers.store import sweeping
 
 _log = structlog.get_logger(__name__)
 
 
 class Decided(NamedTuple):
-    """What an end came to that was said before: its result now, or else whether it has still to be swept."""
+    """What becomes of an end that comes again: its result now, or else whether it has still to be swept."""
 
     result: TaskEndResult | None = None
     is_open: bool = False

@@ -1,4 +1,4 @@
-"""Publish what changed: documents of due offers to the receiver, and what its answers mean for them."""
+"""Publish what changed: documents of due offers to the receiver, and what its results mean for them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from classifeed_common.errors import FailedPrecondition, Unimplemented
 from classifeed_common.turns import map_in_turns
 from classifeed_offers.app.republish_offers import Republisher
 from classifeed_offers.app.trace_pushes import PushTraces
-from classifeed_offers.clients.receiver import PushAnswer
+from classifeed_offers.clients.receiver import PushedDocuments
 from classifeed_offers.domain.documents import EPOCH, DueOffer, compose, schema
 from classifeed_offers.domain.offers import Namespace
 from classifeed_offers.metrics import PUSHED, RAISED
@@ -35,7 +35,7 @@ _log = structlog.get_logger(__name__)
 
 # An INVALID one is done with as well: it would be refused again for ever, and hold up the others.
 _SETTLED: Final = (PUSH_OUTCOME_ACK, PUSH_OUTCOME_STALE, PUSH_OUTCOME_INVALID)
-# How long the receiver must be ahead of us before that means more than an answer that we have not noted yet.
+# How long the receiver must be ahead of us before that means more than a result that we have not noted yet.
 _AHEAD_FOR_S: Final = 30.0
 _REASONS_LENGTH: Final = 1000
 
@@ -45,12 +45,12 @@ class Documents(Protocol):
 
     async def push(
         self, documents: Sequence[RawDocument], known: Mapping[int, int], traces: Mapping[int, str]
-    ) -> PushAnswer:
-        """Return what became of each, in their order; raises when nothing is known."""
+    ) -> PushedDocuments:
+        """Return the result of each, in their order; raise when nothing is known."""
         ...
 
     async def check_positions(self, known: Mapping[int, int]) -> dict[int, int]:
-        """Return where the queues end; raises as `push` does."""
+        """Return where the queues end; raise as `push` does."""
         ...
 
     async def put_schema(self, schema: Schema) -> None:
@@ -60,7 +60,7 @@ class Documents(Protocol):
 
 @dataclass(slots=True)
 class Effects:
-    """What the answers to a push mean, to be written with the mark."""
+    """What the results of a push mean, to be written with the mark."""
 
     positions: dict[int, int] = field(default_factory=dict)
     accepted: list[int] = field(default_factory=list)
@@ -68,23 +68,23 @@ class Effects:
     refused: list[Refused] = field(default_factory=list)
 
 
-class OfferPublisher:
-    """What MarkPusher pushes with, for one pusher at a time.
+class PublishOffers:
+    """Push due offers for MarkPusher, for one pusher at a time.
 
     It keeps the newest elements that the receiver acknowledged, in the transaction of the mark, and sends them with
-    each push: a receiver that went back behind them says so before it writes anything, and everything is pushed again.
+    each push: a receiver that went back behind them refuses before it writes anything, and everything is pushed again.
     Where the receiver is ahead of what is kept, it is this table that went back.
     """
 
-    def __init__(self, db: Database, documents: Documents, republisher: Republisher) -> None:
-        self._db = db
+    def __init__(self, database: Database, documents: Documents, republisher: Republisher) -> None:
+        self._database = database
         self._documents = documents
         self._republisher = republisher
         self._effects = Effects()
         self._ahead: dict[tuple[int, int, int], float] = {}
         self._traces = PushTraces()
 
-    async def push(self, rows: Sequence[tuple[Any, ...]]) -> list[bool]:
+    async def __call__(self, rows: Sequence[tuple[Any, ...]]) -> list[bool]:
         """Push the offers of `rows` (as the publish mark selects them) and return for each whether it is settled.
 
         May run twice with the same rows. What is not settled stays due and is pushed again.
@@ -99,14 +99,14 @@ class OfferPublisher:
         known = await self._known()
         try:
             with self._traces.push(dues, await self._loads(dues)) as traces:
-                answer = await self._documents.push(documents, known, traces)
+                pushed = await self._documents.push(documents, known, traces)
         except FailedPrecondition as error:
             await self._recover(error)
             raise
-        self._effects = _effects_of(dues, answer)
-        for result in answer.results:
+        self._effects = _effects_of(dues, pushed)
+        for result in pushed.results:
             PUSHED.labels(name_of(PushOutcome, result.outcome)).inc()
-        return [result.outcome in _SETTLED for result in answer.results]
+        return [result.outcome in _SETTLED for result in pushed.results]
 
     async def record(self, tx: Tx) -> None:
         """Write what the last push means, in the transaction that moves its marks."""
@@ -126,7 +126,7 @@ class OfferPublisher:
         """Compare what the receiver has with what it acknowledged, while nothing is due.
 
         Raises:
-            DomainError: the receiver does not answer, or went back.
+            DomainError: the receiver is away, or went back.
         """
         try:
             known = await self._known()
@@ -138,13 +138,13 @@ class OfferPublisher:
             raise
         now_s = asyncio.get_running_loop().time()
         ahead = {(shard, known.get(shard, 0), end) for shard, end in ends.items() if end > known.get(shard, 0)}
-        self._ahead = {place: self._ahead.get(place, now_s) for place in ahead}
+        self._ahead = {gap: self._ahead.get(gap, now_s) for gap in ahead}
         if any(now_s - since_s >= _AHEAD_FOR_S for since_s in self._ahead.values()):
             await self._republisher.begin_after_own_loss(known, ends)
 
     async def _known(self) -> dict[int, int]:
         """Return what the receiver has acknowledged; what it has now where nothing was ever noted."""
-        async with self._db.connection() as connection:
+        async with self._database.connection() as connection:
             known = await publishing.select_positions(connection)
         if known:
             return known
@@ -152,13 +152,13 @@ class OfferPublisher:
             ends = await self._documents.check_positions({})
         except Unimplemented:
             return {}
-        async with self._db.transaction() as tx:
+        async with self._database.transaction() as tx:
             await publishing.write_positions(tx, ends)
         return ends
 
     async def _loads(self, dues: Sequence[DueOffer]) -> dict[Namespace, dict[str, str]]:
         """Return the traces of the loads that these offers can have changed by."""
-        async with self._db.connection() as connection:
+        async with self._database.connection() as connection:
             return await publishing.select_traces(connection, {Namespace(due.seller_id, due.namespace) for due in dues})
 
     async def _recover(self, error: FailedPrecondition) -> None:
@@ -170,9 +170,9 @@ class OfferPublisher:
             await self._republisher.begin_after_loss(lost, ends)
 
 
-def _effects_of(dues: Sequence[DueOffer], answer: PushAnswer) -> Effects:
-    effects = Effects(positions=answer.positions)
-    for due, result in zip(dues, answer.results, strict=True):
+def _effects_of(dues: Sequence[DueOffer], pushed: PushedDocuments) -> Effects:
+    effects = Effects(positions=pushed.positions)
+    for due, result in zip(dues, pushed.results, strict=True):
         if result.outcome == PUSH_OUTCOME_INVALID:
             effects.refused.append(Refused(due.offer_id, due.version, _reasons_of(due, result)))
         elif result.outcome in _SETTLED:
@@ -189,7 +189,7 @@ def _effects_of(dues: Sequence[DueOffer], answer: PushAnswer) -> Effects:
 def _reasons_of(due: DueOffer, result: PushResult) -> str:
     reasons = [f"{it.field}: {it.description}" for it in result.violations.field_violations]
     _log.error(
-        "the receiver refuses an offer; it is not in the search until it changes",
+        "offers.document.refused",
         seller=due.seller_id,
         namespace=due.namespace,
         external_id=due.external_id,

@@ -35,7 +35,7 @@ async def put_schema(schemas: Schemas, stop: asyncio.Event, on_fault: Callable[[
     Args:
         schemas: takes the schema.
         stop: ends the wait.
-        on_fault: told why it is not put yet, in words; "" once it is.
+        on_fault: gets why it is not put yet, for people; "" once it is.
     """
     pause_s = _FIRST_PAUSE_S
     while not stop.is_set():

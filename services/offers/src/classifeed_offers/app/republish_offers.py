@@ -32,8 +32,8 @@ class Republisher:
         restart: `MarkPusher.restart`: in the same transaction, so that no push from before moves a mark afterwards.
     """
 
-    def __init__(self, db: Database, jobs: ResetJobs, restart: Callable[[Tx], Awaitable[None]]) -> None:
-        self._db = db
+    def __init__(self, database: Database, jobs: ResetJobs, restart: Callable[[Tx], Awaitable[None]]) -> None:
+        self._database = database
         self._jobs = jobs
         self._restart = restart
 
@@ -46,7 +46,7 @@ class Republisher:
             ends: where the receiver's queues end, known from now on.
         """
         shard, idx = lost
-        async with self._db.transaction() as tx:
+        async with self._database.transaction() as tx:
             if (await publishing.select_positions(tx)).get(shard) != idx:
                 return
             await self._restart(tx)  # first, so that nobody else writes positions or begins
@@ -62,7 +62,7 @@ class Republisher:
             known: what it was compared with; nothing happens when that has changed.
             ends: where the receiver's queues end, known from now on.
         """
-        async with self._db.transaction() as tx:
+        async with self._database.transaction() as tx:
             await self._restart(tx)
             if await publishing.select_positions(tx) == known:
                 await publishing.write_positions(tx, ends)
@@ -71,7 +71,7 @@ class Republisher:
 
     async def request(self, scope: Scope, request_id: str | None) -> int | None:
         """Publish the offers of a scope once more, for an operator; return its number, None for a repeated request."""
-        async with self._db.transaction() as tx:
+        async with self._database.transaction() as tx:
             await self._restart(tx)
             return await self._begin(tx, "operator", "an operator asked for it", scope, request_id)
 

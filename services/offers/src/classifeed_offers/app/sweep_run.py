@@ -17,8 +17,7 @@ from classifeed.feeds.v1.offer_results_pb2 import (
 from classifeed_common.db import Tx
 from classifeed_common.enum_names import name_of
 from classifeed_offers.domain.admission import RunKey
-from classifeed_offers.domain.answers import run_ended
-from classifeed_offers.domain.ending import (
+from classifeed_offers.domain.completion import (
     Course,
     Guard,
     decide_end,
@@ -26,6 +25,7 @@ from classifeed_offers.domain.ending import (
     find_change_reasons,
     find_removal_reasons,
 )
+from classifeed_offers.domain.results import run_ended
 from classifeed_offers.store import applying, sweeping, waiting
 from classifeed_offers.store.sweeping import End
 
@@ -33,25 +33,25 @@ _log = structlog.get_logger(__name__)
 
 
 class Step(NamedTuple):
-    """What a step came to: `more` is left to do, and the answer to send when this step ended the run."""
+    """The outcome of a step: `more` is left to do, and the result to send when this step ended the run."""
 
     more: bool
-    answer: TaskEndResult | None = None
+    result: TaskEndResult | None = None
 
 
 async def sweep_step(tx: Tx, run: RunKey, *, guard: Guard, slice_offers: int = sweeping.SLICE_OFFERS) -> Step:
     """Do the next step of a run's sweep. Call it again, in a new transaction, while `more`.
 
-    The caller's transaction excludes a second process, and the answer goes into the outbox with it. May die between any
-    two steps and go on: what is done is forgotten in the transaction that does it. Each step looks at the head again:
-    once a higher run has begun, what this one has seen is no ground to remove anything.
+    The caller's transaction excludes a second process, and the result goes into the outbox with it. May die between any
+    two steps and go on: what is done is removed from the plan in the transaction that does it. Each step checks the
+    head again: once a higher run has begun, what this one has seen is no ground to remove anything.
     """
     end = await sweeping.lock_end(tx, run)
     if end is None or end.outcome is not None:
         return Step(more=False)
     if end.head != run.run:
         await sweeping.finish(tx, run, "STALE")
-        return Step(more=False, answer=run_ended(run, TASK_END_OUTCOME_STALE))
+        return Step(more=False, result=run_ended(run, TASK_END_OUTCOME_STALE))
     if not end.planned:
         return await _plan(tx, run, end, guard, slice_offers)
     await applying.forbid_scans(tx)
@@ -60,7 +60,7 @@ async def sweep_step(tx: Tx, run: RunKey, *, guard: Guard, slice_offers: int = s
     offer_ids = await sweeping.take_slice(tx, run)
     if offer_ids is None:
         await sweeping.finish(tx, run, "COMPLETED")
-        return Step(more=False, answer=_completed(run, end))
+        return Step(more=False, result=_completed(run, end))
     if end.disposition == "MAKE_MANUAL":
         await sweeping.make_manual(tx, run, offer_ids)
     else:
@@ -85,7 +85,7 @@ async def _plan(tx: Tx, run: RunKey, end: End, guard: Guard, slice_offers: int) 
         case Course.DROP:
             planned = await sweeping.lock_end(tx, run)  # with what sweeps of earlier runs have done
             assert planned is not None
-            return Step(more=False, answer=await drop_waiting(tx, run, planned, changes.waiting))
+            return Step(more=False, result=await drop_waiting(tx, run, planned, changes.waiting))
         case Course.HOLD:
             held = await waiting.describe_changes(tx, run, changes, guard.price_factor)
             if end.disposition == "DELETE" and loss.removals:
@@ -103,11 +103,11 @@ async def _plan(tx: Tx, run: RunKey, end: End, guard: Guard, slice_offers: int) 
                 changed_prices=held.changed_prices,
                 turned_unavailable=held.turned_unavailable,
             )
-            return Step(more=False, answer=run_ended(run, TASK_END_OUTCOME_HELD, hold=held))
+            return Step(more=False, result=run_ended(run, TASK_END_OUTCOME_HELD, hold=held))
 
 
 async def drop_waiting(tx: Tx, run: RunKey, end: End, changes: int) -> TaskEndResult:
-    """End a planned run that was rejected, with as many changes that wait, and return the answer to send."""
+    """End a planned run that was rejected, with as many changes that wait, and return the result to send."""
     kept = await sweeping.count_lacking(tx, run)
     await sweeping.finish(tx, run, "COMPLETED", kept=kept, dropped=changes)
     return _completed(run, end._replace(kept=kept, dropped=end.dropped + changes))
@@ -128,18 +128,18 @@ def _completed(run: RunKey, end: End) -> TaskEndResult:
 async def sweep_at_once(tx: Tx, run: RunKey, *, guard: Guard, most_offers: int) -> TaskEndResult | None:
     """Do all steps of a run's sweep in one transaction, if its namespace has `most_offers` offers at the most.
 
-    Returns the answer to send; None: the namespace is larger, or nothing is left to do.
+    Returns the result to send; None: the namespace is larger, or nothing is left to do.
     """
     if not await sweeping.has_at_most(tx, run.namespace, most_offers):
         return None
     step = Step(more=True)
     while step.more:
         step = await sweep_step(tx, run, guard=guard, slice_offers=most_offers)
-    return step.answer
+    return step.result
 
 
 async def abandon_sweep(tx: Tx, run: RunKey) -> TaskEndResult | None:
-    """End a sweep that nothing goes on with, and return the answer to send; None: it has ended already.
+    """End a sweep that nothing goes on with, and return the result to send; None: it has ended already.
 
     The run counts as one that did not arrive as a whole: the load is sent anew, and given up after its third run. What
     the sweep has removed so far was not in the load.

@@ -45,7 +45,7 @@ class PushTraces:
             loads: headers of the trace that the newest load of a namespace belongs to.
 
         Yields:
-            The `traceparent` of each document that takes one along, by its place in `dues`.
+            The `traceparent` of each document that takes one along, by its index in `dues`.
         """
         spans: list[Span] = []
         carried: dict[int, str] = {}
@@ -80,9 +80,9 @@ class PushTraces:
 def _count(dues: Sequence[DueOffer], loads: Mapping[Namespace, Mapping[str, str]]) -> dict[Namespace, tuple[int, int]]:
     """Return where each namespace that has a trace begins, and how many offers it has."""
     found: dict[Namespace, tuple[int, int]] = {}
-    for place, due in enumerate(dues):
+    for index, due in enumerate(dues):
         namespace = Namespace(due.seller_id, due.namespace)
         if namespace in loads:
-            first, count = found.get(namespace, (place, 0))
+            first, count = found.get(namespace, (index, 0))
             found[namespace] = (first, count + 1)
     return found

@@ -17,14 +17,14 @@ _log = structlog.get_logger(__name__)
 class PublicationWatch:
     """Reads the tables now and then, ends what is over, and keeps what readiness shows. Any number may run."""
 
-    def __init__(self, db: Database) -> None:
-        self._db = db
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._open: list[Republication] = []
         self._schema_fault = ""
 
-    async def look(self) -> Mapping[str, str]:
+    async def poll(self) -> Mapping[str, str]:
         """Read the tables once; end what is over, and return what is blocked."""
-        async with self._db.connection() as connection:
+        async with self._database.connection() as connection:
             for number, offers in await republishing.finish_pushed(connection):
                 _log.info("offers.republication.finished", number=number, offers=offers)
                 await republishing.forget_old(connection)
@@ -34,7 +34,7 @@ class PublicationWatch:
 
     async def backlog(self) -> int:
         """Return how many republications are under way."""
-        async with self._db.connection() as connection:
+        async with self._database.connection() as connection:
             await republishing.finish_pushed(connection)
             return len(await republishing.select_open(connection))
 
@@ -43,7 +43,7 @@ class PublicationWatch:
         self._schema_fault = fault
 
     def blocked(self) -> Mapping[str, str]:
-        """Return what is not published yet and why, in words."""
+        """Return what is not published yet and why, for people."""
         found = {f"republication {it.republication_id}": _describe(it) for it in self._open}
         if self._schema_fault:
             found["schema"] = self._schema_fault

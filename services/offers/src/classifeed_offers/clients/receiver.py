@@ -20,7 +20,7 @@ from classifeed.documents.v1.receiver_service_pb2_grpc import ReceiverServiceStu
 from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed.documents.v1.schema_service_pb2 import PutSchemaRequest
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceStub
-from classifeed_common.rpc.status import from_rpc_error
+from classifeed_common.rpc.status import response_of
 from classifeed_offers.domain.documents import CLIENT
 
 # Below what a server takes in one message, with room for what is not documents.
@@ -30,14 +30,14 @@ _NO_TRACES: Final[Mapping[int, str]] = {}
 
 
 @dataclass(slots=True)
-class PushAnswer:
-    """What became of each document, in their order, and the newest element of each shard that was written."""
+class PushedDocuments:
+    """The result of each document, in their order, and the newest element of each shard that was written."""
 
     results: list[PushResult] = field(default_factory=list)
     positions: dict[int, int] = field(default_factory=dict)
 
 
-class Receiver:
+class ReceiverClient:
     """Calls over one channel; every method raises the receiver's errors as DomainError."""
 
     def __init__(self, channel: grpc.aio.Channel) -> None:
@@ -46,48 +46,41 @@ class Receiver:
 
     async def put_schema(self, schema: Schema) -> None:
         """Put the schema of an epoch. Idempotent."""
-        try:
-            await self._schemas.PutSchema(PutSchemaRequest(schema=schema))
-        except grpc.aio.AioRpcError as error:
-            raise from_rpc_error(error) from error
+        await response_of(self._schemas.PutSchema(PutSchemaRequest(schema=schema)))
 
     async def push(
         self, documents: Sequence[RawDocument], known: Mapping[int, int], traces: Mapping[int, str] = _NO_TRACES
-    ) -> PushAnswer:
-        """Push documents and return what became of each. Idempotent.
+    ) -> PushedDocuments:
+        """Push documents and return the result of each. Idempotent.
 
         Args:
             documents: any number.
             known: newest element of each shard that the receiver acknowledged before.
-            traces: `traceparent` of documents that take their trace along to the index, by their place.
+            traces: `traceparent` of documents that take their trace along to the index, by their index.
 
         Raises:
             FailedPrecondition: REGISTRY_WENT_BACK, the receiver does not have these elements.
         """
-        answer = PushAnswer()
+        pushed = PushedDocuments()
         at = 0
         for part in cut(documents):
             # What this push was acknowledged counts from its first part on.
-            positions = _messages_of({**known, **answer.positions})
-            try:
-                told = await self._documents.PushBatch(
-                    PushBatchRequest(
-                        client=CLIENT,
-                        documents=part,
-                        known_positions=positions,
-                        traces=[
-                            DocumentTrace(document=place - at, traceparent=traceparent)
-                            for place, traceparent in traces.items()
-                            if at <= place < at + len(part)
-                        ],
-                    )
-                )
-            except grpc.aio.AioRpcError as error:
-                raise from_rpc_error(error) from error
+            positions = _messages_of({**known, **pushed.positions})
+            request = PushBatchRequest(
+                client=CLIENT,
+                documents=part,
+                known_positions=positions,
+                traces=[
+                    DocumentTrace(document=index - at, traceparent=traceparent)
+                    for index, traceparent in traces.items()
+                    if at <= index < at + len(part)
+                ],
+            )
+            response = await response_of(self._documents.PushBatch(request))
             at += len(part)
-            answer.results.extend(told.results)
-            answer.positions.update((position.shard, position.idx) for position in told.positions)
-        return answer
+            pushed.results.extend(response.results)
+            pushed.positions.update((position.shard, position.idx) for position in response.positions)
+        return pushed
 
     async def check_positions(self, known: Mapping[int, int]) -> dict[int, int]:
         """Return where the receiver's queue of each shard ends.
@@ -96,11 +89,8 @@ class Receiver:
             FailedPrecondition: REGISTRY_WENT_BACK, it does not have the elements of `known`.
         """
         request = CheckPositionsRequest(client=CLIENT, positions=_messages_of(known))
-        try:
-            answer = await self._documents.CheckPositions(request)
-        except grpc.aio.AioRpcError as error:
-            raise from_rpc_error(error) from error
-        return {end.shard: end.idx for end in answer.ends}
+        response = await response_of(self._documents.CheckPositions(request))
+        return {end.shard: end.idx for end in response.ends}
 
 
 def cut(documents: Sequence[RawDocument], limit_bytes: int = _REQUEST_LIMIT_BYTES) -> Iterator[Sequence[RawDocument]]:

@@ -1,4 +1,4 @@
-"""From a Kafka record to a request that the rules can rely on; what no retry would cure is poison."""
+"""From a Kafka record to a request that the rules can rely on; what no retry fixes is poison."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from classifeed_offers.domain.patch import FIELDS
 # Longer ids do not fit into the resource name of an offer, and much longer ones not into an index.
 _ID_LIMIT_CHARS: Final = 256
 _ADDRESS_LIMIT_CHARS: Final = 64
-# The answer carries all errors of its batch and up to one warning of ours for each record: it must fit into a message.
+# The result carries all errors of its batch and up to one warning of ours for each record: it must fit into a message.
 _BATCH_LIMIT_BYTES: Final = 950_000
 _BATCH_LIMIT_RECORDS: Final = 100
 _TYPES: Final[dict[str, type[Request]]] = {cls.DESCRIPTOR.full_name: cls for cls in (OfferBatch, TaskEnd, RunCheck)}

@@ -1,4 +1,4 @@
-"""The door for feeds.offer-requests.v1: applies polls of requests and puts the answers into the outbox."""
+"""Requests of feeds.offer-requests.v1: polls of them are applied, and their results put into the outbox."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ from classifeed_domain.topics import FEEDS_OFFER_RESULTS
 from classifeed_offers.app.apply_requests import NO_TRACES, Sweeps, apply_requests
 from classifeed_offers.consumers.decode import decode_request, fault_of_address, parse_request
 from classifeed_offers.domain.admission import RunKey, run_key_of
-from classifeed_offers.domain.answers import refused_batch, run_ended
-from classifeed_offers.domain.ending import Guard
+from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import Moderation
+from classifeed_offers.domain.results import refused_batch, run_ended
 
 GROUP: Final = "offers"
 _REASON_LIMIT_CHARS: Final = 500
 
 
-def answer_message(
-    answer: ProtobufMessage, *, topic: str = FEEDS_OFFER_RESULTS, traces: Mapping[RunKey, Context] = NO_TRACES
+def reply_message(
+    reply: ProtobufMessage, *, topic: str = FEEDS_OFFER_RESULTS, traces: Mapping[RunKey, Context] = NO_TRACES
 ) -> Message:
-    """Return an answer as a message under its seller's key, in the trace of its run or else the current one."""
-    assert isinstance(answer, OfferBatchResult | TaskEndResult | RunCheckResult)
-    return message_of(topic, answer.seller_id.encode(), answer, trace=traces.get(run_key_of(answer)))
+    """Return a reply as a message under its seller's key, in the trace of its run or else the current one."""
+    assert isinstance(reply, OfferBatchResult | TaskEndResult | RunCheckResult)
+    return message_of(topic, reply.seller_id.encode(), reply, trace=traces.get(run_key_of(reply)))
 
 
 class RequestHandler:
@@ -68,7 +68,7 @@ class RequestHandler:
         self._results_topic = results_topic
 
     async def handle(self, tx: Tx, records: Sequence[Record]) -> None:
-        """Apply the requests of a poll and answer them, all in `tx`.
+        """Apply the requests of a poll and reply to them, all in `tx`.
 
         Raises:
             Poison: a record is no request, or breaks the protocol.
@@ -77,10 +77,10 @@ class RequestHandler:
         traces = {run_key_of(request): trace_of(record) for record, request in zip(records, requests, strict=True)}
         for key, trace in traces.items():
             describe_span(trace, **key.names)
-        answers = await apply_requests(
+        replies = await apply_requests(
             tx, requests, moderation=self._moderation, sweeps=self._sweeps, guard=self._guard, traces=traces
         )
-        await self._answer(tx, answers, traces)
+        await self._reply(tx, replies, traces)
 
     async def refuse(self, tx: Tx, record: Record, reason: str) -> None:
         """Reply to the sender of a dead letter, so that it does not wait: the run has to come again.
@@ -92,21 +92,21 @@ class RequestHandler:
             return
         traces = {run_key_of(request): trace_of(record)}
         if isinstance(request, OfferBatch):
-            await self._answer(tx, [refused_batch(request, reason[:_REASON_LIMIT_CHARS])], traces)
+            await self._reply(tx, [refused_batch(request, reason[:_REASON_LIMIT_CHARS])], traces)
         elif isinstance(request, TaskEnd):
-            await self._answer(tx, [run_ended(run_key_of(request), TASK_END_OUTCOME_INCOMPLETE)], traces)
+            await self._reply(tx, [run_ended(run_key_of(request), TASK_END_OUTCOME_INCOMPLETE)], traces)
 
-    async def _answer(self, tx: Tx, answers: Sequence[ProtobufMessage], traces: Mapping[RunKey, Context]) -> None:
-        messages = [answer_message(answer, topic=self._results_topic, traces=traces) for answer in answers]
+    async def _reply(self, tx: Tx, replies: Sequence[ProtobufMessage], traces: Mapping[RunKey, Context]) -> None:
+        messages = [reply_message(reply, topic=self._results_topic, traces=traces) for reply in replies]
         await self._outbox.put(tx, messages)
 
 
-class WakingPositions(TablePositions):
-    """Positions whose committed effect wakes who sends on: answers and documents leave at once, not at a later look."""
+class NotifyingPositions(TablePositions):
+    """Positions whose committed effect notifies who sends: replies and documents leave at once, not a poll later."""
 
-    def __init__(self, db: Database, *wakes: Callable[[], None]) -> None:
-        super().__init__(db)
-        self._wakes = wakes
+    def __init__(self, database: Database, *notify: Callable[[], None]) -> None:
+        super().__init__(database)
+        self._notify = notify
 
     @asynccontextmanager
     async def effect(
@@ -115,5 +115,5 @@ class WakingPositions(TablePositions):
         """Open an effect; see TablePositions."""
         async with super().effect(expected, new) as tx:
             yield tx
-        for wake in self._wakes:
-            wake()
+        for notify in self._notify:
+            notify()

@@ -39,10 +39,10 @@ class Admission(Enum):
     """How a request is taken."""
 
     APPLY = "apply"
-    STALE = "stale"  # a higher run was seen, or its own run has ended: answered, and changes nothing
+    STALE = "stale"  # a higher run was seen, or its own run is completed: changes nothing
     REPEATED = "repeated"  # taken before: changes nothing, and gets the same result again
     REFUSED = "refused"  # has the numbers of something that was taken before, and other content
-    CHECK = "check"  # wants a reply in its place, and nothing else
+    CHECK = "check"  # wants a reply in its order, and nothing else
 
 
 def namespace_of(request: Request) -> Namespace:

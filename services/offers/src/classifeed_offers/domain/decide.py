@@ -1,7 +1,7 @@
 """What one record of a load does to one offer. The whole of the rules, without any input or output.
 
 A task may reach its owner several times: as a later run after a crash. An offer that an earlier run of the same task
-has written is found equal to its record; it is answered with what that run did (`last_change`), so that the statistics
+has written is found equal to its record; its outcome is what that run did (`last_change`), so that the statistics
 of the task are those of one undisturbed run.
 """
 
@@ -22,8 +22,8 @@ from classifeed_offers.domain.offers import Change, OfferState, Origin, Status, 
 from classifeed_offers.domain.patch import merge_content
 
 
-class Fate(Enum):
-    """What became of a record; the values are the fields of the contract's OfferCounts."""
+class RecordOutcome(Enum):
+    """The outcome of a record; the values are the fields of the contract's OfferCounts."""
 
     ADDED = "added"
     UPDATED = "updated"
@@ -48,13 +48,13 @@ class Decision(NamedTuple):
     the end of the load leaves it alone.
     """
 
-    fate: Fate
+    outcome: RecordOutcome
     seen: bool = False
     state: OfferState | None = None
     finding: Finding | None = None
 
 
-_FATE_OF_CHANGE = {Change.ADDED: Fate.ADDED, Change.UPDATED: Fate.UPDATED}
+_OUTCOME_OF_CHANGE = {Change.ADDED: RecordOutcome.ADDED, Change.UPDATED: RecordOutcome.UPDATED}
 
 
 def decide(
@@ -63,29 +63,29 @@ def decide(
     """Return what `record` does to the offer of its external id.
 
     Args:
-        record: valid as the door checks it: an OFFER without errors has content and a hash.
+        record: valid as `consumers.decode` checks it: an OFFER without errors has content and a hash.
         state: the offer as it stands, None when the namespace never had it; with its content in a PATCH load.
         task_id: the task of the load.
         mode: what the load does with the namespace.
-        moderation: asked for each offer that is to be written.
+        moderation: checks each offer that is to be written.
     """
     if record.kind == RECORD_KIND_DUPLICATE:
-        return Decision(Fate.DUPLICATE)
+        return Decision(RecordOutcome.DUPLICATE)
     if record.kind == RECORD_KIND_UNIDENTIFIED:
-        return Decision(Fate.REJECTED_VALIDATION)
+        return Decision(RecordOutcome.REJECTED_VALIDATION)
     existing = state if state is not None and state.exists else None
     if record.errors and any(error.level == ISSUE_LEVEL_ERROR for error in record.errors):
-        return Decision(Fate.REJECTED_VALIDATION, seen=existing is not None)
+        return Decision(RecordOutcome.REJECTED_VALIDATION, seen=existing is not None)
     if record.keep_existing:
         if existing is None:
-            return Decision(Fate.SKIPPED, finding=Finding.KEPT_NOTHING)
-        return Decision(_fate_of_unwritten(existing, task_id), seen=True)
+            return Decision(RecordOutcome.SKIPPED, finding=Finding.KEPT_NOTHING)
+        return Decision(_outcome_of_unwritten(existing, task_id), seen=True)
     if mode == LOAD_MODE_PATCH:
         if existing is None:
-            return Decision(Fate.SKIPPED, finding=Finding.UNKNOWN_TO_PATCH)
+            return Decision(RecordOutcome.SKIPPED, finding=Finding.UNKNOWN_TO_PATCH)
         return _decide_patch(record, existing, task_id, moderation)
     if existing is not None and existing.content_hash == record.content_hash and existing.origin is Origin.FEED:
-        return Decision(_fate_of_unwritten(existing, task_id), seen=True)
+        return Decision(_outcome_of_unwritten(existing, task_id), seen=True)
     standing = moderation.standing_of(record.content)
     written = OfferState(
         offer_id=state.offer_id if state is not None else 0,
@@ -97,14 +97,14 @@ def decide(
         moderation=standing.by,
         content=record.content.SerializeToString(deterministic=True),
     )
-    return Decision(_fate_of_written(written), seen=True, state=written)
+    return Decision(_outcome_of_written(written), seen=True, state=written)
 
 
 def _decide_patch(record: OfferRecord, existing: OfferState, task_id: int, moderation: Moderation) -> Decision:
     stored = existing.content or b""
     merged = merge_content(stored, record.content, record.named_fields)
     if merged == OfferContent.FromString(stored):
-        return Decision(_fate_of_unwritten(existing, task_id), seen=True)
+        return Decision(_outcome_of_unwritten(existing, task_id), seen=True)
     standing = moderation.standing_of(merged)
     # Who keeps the offer stays as it was: a file of stocks does not bring an offer back into the feed.
     written = existing._replace(
@@ -115,7 +115,7 @@ def _decide_patch(record: OfferRecord, existing: OfferState, task_id: int, moder
         moderation=standing.by,
         content=merged.SerializeToString(deterministic=True),
     )
-    return Decision(_fate_of_written(written), seen=True, state=written)
+    return Decision(_outcome_of_written(written), seen=True, state=written)
 
 
 def _change_of(existing: OfferState | None, task_id: int) -> Change:
@@ -125,13 +125,17 @@ def _change_of(existing: OfferState | None, task_id: int) -> Change:
     return Change.ADDED if added_before else Change.UPDATED
 
 
-def _fate_of_written(written: OfferState) -> Fate:
-    return Fate.REJECTED_MODERATION if written.status is Status.BANNED else _FATE_OF_CHANGE[written.last_change]
+def _outcome_of_written(written: OfferState) -> RecordOutcome:
+    return (
+        RecordOutcome.REJECTED_MODERATION
+        if written.status is Status.BANNED
+        else _OUTCOME_OF_CHANGE[written.last_change]
+    )
 
 
-def _fate_of_unwritten(existing: OfferState, task_id: int) -> Fate:
+def _outcome_of_unwritten(existing: OfferState, task_id: int) -> RecordOutcome:
     if existing.status is Status.BANNED:
-        return Fate.REJECTED_MODERATION
+        return RecordOutcome.REJECTED_MODERATION
     if existing.last_task_id == task_id:
-        return _FATE_OF_CHANGE.get(existing.last_change, Fate.UNCHANGED)
-    return Fate.UNCHANGED
+        return _OUTCOME_OF_CHANGE.get(existing.last_change, RecordOutcome.UNCHANGED)
+    return RecordOutcome.UNCHANGED

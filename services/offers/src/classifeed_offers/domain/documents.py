@@ -1,4 +1,4 @@
-"""What the search is told about an offer, and the schema of it (client `offers`)."""
+"""What the search knows about an offer, and the schema of it (client `offers`)."""
 
 from __future__ import annotations
 
@@ -125,8 +125,8 @@ def _fields(due: DueOffer, content: OfferContent) -> Iterator[Field]:
     yield from _strings("picture", *content.picture_urls[:_MAX_VALUES])
     yield Field(name="available", values=[Value(bool_value=content.available)])
     if content.HasField("location"):
-        place = LatLng(latitude=content.location.latitude, longitude=content.location.longitude)
-        yield Field(name="location", values=[Value(geo_value=place)])
+        location = LatLng(latitude=content.location.latitude, longitude=content.location.longitude)
+        yield Field(name="location", values=[Value(geo_value=location)])
     yield Field(name=CHANGE_TIME_FIELD, values=[Value(timestamp_value=due.updated_at)])
     properties = [(it.name, it.value, it.unit) for it in content.attributes]
     identity = [content.vendor, content.model, content.vendor_code, *content.barcodes]

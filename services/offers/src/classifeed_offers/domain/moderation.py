@@ -1,4 +1,4 @@
-"""The place of moderation in the flow: what a new or changed text is worth before and after its verdict."""
+"""Moderation: what a new or changed text is worth before and after its verdict."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Standing(NamedTuple):
-    """Where an offer stands for the sake of its text, and who said so (kept in `offers.moderation`)."""
+    """Where an offer stands for the sake of its text, and who decided so (kept in `offers.moderation`)."""
 
     status: Status
     by: str

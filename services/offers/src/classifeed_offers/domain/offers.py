@@ -68,7 +68,7 @@ class OfferState(NamedTuple):
 
     @property
     def exists(self) -> bool:
-        """Whether the offer is there for its seller: a removed one only keeps its place."""
+        """Whether the offer is there for its seller: a removed one only keeps its row."""
         return self.status is not Status.REMOVED
 
 

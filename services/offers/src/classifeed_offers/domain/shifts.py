@@ -1,4 +1,4 @@
-"""What a change does to an offer's price and availability: what the guard against wrong prices looks at."""
+"""What a change does to an offer's price and availability: what the guard against wrong prices checks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Shift(NamedTuple):
     """
 
     price_ratio: float | None
-    turns_unavailable: bool
+    becomes_unavailable: bool
 
     def moves_price(self, factor: float) -> bool:
         """Tell whether the price moves by `factor` or more, up or down; never where `factor` is 0."""
@@ -27,7 +27,7 @@ class Shift(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What a whole load changes, as far as the guard looks at it.
+    """What a whole load changes, as far as the guard checks it.
 
     Attributes:
         waiting: changes that were set aside.

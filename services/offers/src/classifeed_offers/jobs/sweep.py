@@ -1,4 +1,4 @@
-"""The job `offers.sweep`: removes what a whole load lacks, and answers the end of its run."""
+"""The job `offers.sweep`: removes what a whole load lacks, and replies to the end of its run."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from classifeed_common.outbox import Outbox
 from classifeed_domain.topics import FEEDS_OFFER_RESULTS
 from classifeed_jobs import TERMINAL, Exponential, FailedJob, JobContext, JobStore, Progress, Registry
 from classifeed_offers.app.sweep_run import abandon_sweep, sweep_at_once, sweep_step
-from classifeed_offers.consumers.requests import answer_message
+from classifeed_offers.consumers.requests import reply_message
 from classifeed_offers.domain.admission import RunKey
-from classifeed_offers.domain.ending import Guard
+from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.offers import Namespace, Run
 
 _log = structlog.get_logger(__name__)
@@ -89,11 +89,11 @@ def sweep_registry(outbox: Outbox, *, guard: Guard, results_topic: str = FEEDS_O
     registry = Registry()
 
     async def end_unfinished(tx: Tx, args: SweepArgs, job: FailedJob) -> None:
-        answer = await abandon_sweep(tx, args.key)
-        if answer is not None:
+        result = await abandon_sweep(tx, args.key)
+        if result is not None:
             names = args.key.names
             _log.error("sweep.abandoned", **names, job_id=str(job.job_id), incident=job.incident, message=job.message)
-            await outbox.put(tx, [answer_message(answer, topic=results_topic)])
+            await outbox.put(tx, [reply_message(result, topic=results_topic)])
 
     @registry.register(
         TASK, backoff=Exponential(first_s=1, cap_s=60), resumes=True, max_unknown_faults=5, on_failed=end_unfinished
@@ -107,9 +107,9 @@ def sweep_registry(outbox: Outbox, *, guard: Guard, results_topic: str = FEEDS_O
         more = True
         while more:
             async with ctx.guarded_transaction() as tx:
-                more, answer = await sweep_step(tx, args.key, guard=guard)
-                if answer is not None:
-                    await outbox.put(tx, [answer_message(answer, topic=results_topic)])
+                more, result = await sweep_step(tx, args.key, guard=guard)
+                if result is not None:
+                    await outbox.put(tx, [reply_message(result, topic=results_topic)])
             steps += 1
             yield Progress(processed=steps)
         outbox.wake()

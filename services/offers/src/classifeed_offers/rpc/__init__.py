@@ -1,1 +1,1 @@
-"""What is answered over gRPC."""
+"""The gRPC services of offers."""

@@ -43,8 +43,8 @@ _PAGE_LIMIT_BYTES: Final = 4 * 1024 * 1024
 class OfferService(OfferServiceServicer):
     """Answers from the table of offers, and begins republications."""
 
-    def __init__(self, db: Database, republisher: Republisher, count_due: Callable[[], Awaitable[int]]) -> None:
-        self._db = db
+    def __init__(self, database: Database, republisher: Republisher, count_due: Callable[[], Awaitable[int]]) -> None:
+        self._database = database
         self._republisher = republisher
         self._count_due = count_due
 
@@ -61,7 +61,7 @@ class OfferService(OfferServiceServicer):
                 "OFFER_NAME_INVALID", str(error), violations=[FieldViolation("name", str(error))]
             ) from error
         namespace = Namespace(name.seller_id, name.namespace)
-        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
             row = None if "\0" in name.external_id else await reading.get_offer(tx, namespace, name.external_id)
         if row is None:
             raise NotFound("OFFER_NOT_FOUND", f"There is no {request.name}: no load of this namespace had such an id.")
@@ -75,7 +75,7 @@ class OfferService(OfferServiceServicer):
         """
         namespace = Namespace(*parse_namespace(request.parent))
         limit = request.page_size or _DEFAULT_PAGE_OFFERS
-        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
             rows = await reading.list_offers(
                 tx, namespace, after=_read_token(request.page_token), status=_status_of(request), limit=limit + 1
             )
@@ -93,7 +93,7 @@ class OfferService(OfferServiceServicer):
     async def GetPublication(self, request: GetPublicationRequest, context: Context) -> Publication:
         """Return what waits, what is being published again, and what is refused."""
         unpublished = await self._count_due()
-        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
             refused = await publishing.list_refused(tx, _SHOWN_REFUSED)
             return Publication(
                 unpublished_offers=unpublished,

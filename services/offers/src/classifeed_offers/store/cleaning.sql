@@ -1,7 +1,7 @@
 -- What has been kept long enough: what was done for tasks that others have overtaken, and offers that are gone.
 
 -- name: delete_batches
--- The head's task may still be open, and its batches be asked for again; a request of an earlier one is STALE whatever is
+-- The head's task may still be open, and its batches be requested again; a request of an earlier one is STALE whatever is
 -- kept of it.
 DELETE FROM applied_batches
 WHERE ctid = ANY(ARRAY(

@@ -1,4 +1,4 @@
-"""Reads of offers for those who ask."""
+"""Reads of offers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LIST_OFFERS = SQL["list_offers"]
 
 
 class OfferRow(NamedTuple):
-    """An offer as it is stored; its namespace is the one that was asked for. The last two: a change that waits."""
+    """An offer as it is stored; its namespace is the one of the request. The last two: a change that waits."""
 
     external_id: str
     status: str

@@ -10,7 +10,7 @@ from classifeed.feeds.v1.load_pb2 import HeldOffer, LoadHold
 from classifeed.offers.v1.offer_pb2 import OfferContent
 from classifeed_common.db import Tx, load_queries
 from classifeed_offers.domain.admission import RunKey
-from classifeed_offers.domain.ending import Loss
+from classifeed_offers.domain.completion import Loss
 from classifeed_offers.domain.offers import Namespace, Run
 from classifeed_offers.store.runs import run_values
 

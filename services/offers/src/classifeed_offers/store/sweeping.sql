@@ -189,7 +189,7 @@ DELETE FROM sweep_slices
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND (task_id, run) <= (%(task)s, %(run)s)
 
 -- name: drop_seen
--- Also of runs that never ended: a higher one has ended, so nothing asks for them any more.
+-- Also of runs that never ended: a higher one has ended, so nothing requests them any more.
 UPDATE applied_batches
 SET seen = NULL
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND seen IS NOT NULL

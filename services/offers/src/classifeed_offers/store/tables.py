@@ -193,7 +193,7 @@ refused_documents = Table(
     Column("refused_at", DateTime(timezone=True), nullable=False),
 )
 
-# Full publications anew, of all offers or of a seller's: asked for, all marks set back, everything pushed.
+# Full publications anew, of all offers or of a seller's: requested, all marks set back, everything pushed.
 republications = Table(
     "republications",
     metadata,

@@ -49,7 +49,7 @@ async def find_available(tx: Tx, runs: Collection[RunKey]) -> set[RunKey]:
 
 
 async def set_aside(tx: Tx, namespace: Namespace, changes_of: Sequence[tuple[int, WaitingChange]]) -> None:
-    """Keep changes of offers, by their ids, one each: a newer one takes the place of another.
+    """Keep changes of offers, by their ids, one each: a newer one replaces another.
 
     The caller holds the namespace's head.
     """
@@ -67,13 +67,13 @@ async def set_aside(tx: Tx, namespace: Namespace, changes_of: Sequence[tuple[int
         "changes": [it.state.last_change.value for it in changes],
         "moderations": [it.state.moderation for it in changes],
         "price_ratios": [it.shift.price_ratio for it in changes],
-        "turns_unavailable": [it.shift.turns_unavailable for it in changes],
+        "turns_unavailable": [it.shift.becomes_unavailable for it in changes],
     }
     await tx.execute(_SET_ASIDE, parameters)
 
 
 async def count_changes(tx: Tx, key: RunKey, price_factor: float) -> Changes:
-    """Return what a whole run changes, as far as the guard looks at it; all zero where nothing waits."""
+    """Return what a whole run changes, as far as the guard checks it; all zero where nothing waits."""
     values = run_values(key) | {"factor": price_factor or None}
     row = await (await tx.execute(_COUNT_WAITING, values)).fetchone()
     assert row is not None

@@ -1,4 +1,4 @@
-"""Set elements aside that nobody can use: move them into the queue `failed`, with the reason."""
+"""Append elements that nobody can use to the queue `failed`, with the reason."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _log = structlog.get_logger(__name__)
 
 
 async def append_failed(database: Database, client: str, failures: Sequence[Failure]) -> None:
-    """Note the failures and give the elements places in the queue `failed`. Idempotent by their old places.
+    """Note the failures and append the elements to the queue `failed`. Idempotent by their positions.
 
-    An element that is trimmed by now, or stands for another key, is left out: its reader is behind the times.
+    An element that is trimmed by now, or stands for another key, is left out: its reader is out of date.
     """
     async with database.transaction() as tx:
         count = await queues.append_failed(tx, client, failures)
-    _log.warning("elements set aside", client=client, reported=len(failures), new=count)
+    _log.warning("receiver.elements.failed", client=client, reported=len(failures), new=count)

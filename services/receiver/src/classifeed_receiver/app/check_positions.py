@@ -8,13 +8,13 @@ from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_MAIN
 from classifeed_common.db import Tx
 from classifeed_common.errors import FailedPrecondition
 from classifeed_receiver.domain.cursors import ShardKey
-from classifeed_receiver.domain.documents import Place
+from classifeed_receiver.domain.documents import ShardPosition
 from classifeed_receiver.store import queues
 
 _MAIN = int(INDEX_QUEUE_MAIN)
 
 
-async def check_positions(tx: Tx, client: str, known: Collection[Place]) -> None:
+async def check_positions(tx: Tx, client: str, known: Collection[ShardPosition]) -> None:
     """Pass when every position is an element of the queue, or was trimmed.
 
     In the session that writes what the client pushes: no restore and no failover comes between the two, as either ends
@@ -25,7 +25,7 @@ async def check_positions(tx: Tx, client: str, known: Collection[Place]) -> None
     """
     if not known:
         return
-    cursors = [(ShardKey(_MAIN, place.shard), place.idx) for place in known]
+    cursors = [(ShardKey(_MAIN, position.shard), position.idx) for position in known]
     for unknown in await queues.select_unknown_cursors(tx, client, cursors):
         raise FailedPrecondition(
             "REGISTRY_WENT_BACK",
@@ -41,7 +41,7 @@ async def check_positions(tx: Tx, client: str, known: Collection[Place]) -> None
         )
 
 
-async def read_positions(tx: Tx, client: str) -> list[Place]:
+async def read_positions(tx: Tx, client: str) -> list[ShardPosition]:
     """Return where the client's queue `main` ends, by shard."""
     ends = await queues.select_shards(tx, client)
-    return [Place(key.shard, end.last_idx) for key, end in ends.items() if key.queue == _MAIN]
+    return [ShardPosition(key.shard, end.last_idx) for key, end in ends.items() if key.queue == _MAIN]

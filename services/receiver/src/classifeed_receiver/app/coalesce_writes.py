@@ -13,25 +13,25 @@ import structlog
 
 from classifeed_common.db import is_passing_fault
 from classifeed_common.telemetry.fault_log import log_fault
-from classifeed_receiver.domain.documents import NewDocument, Outcome, Place, Retry
+from classifeed_receiver.domain.documents import NewDocument, Outcome, Retry, ShardPosition
 
 _log = structlog.get_logger(__name__)
 
 _TRANSACTION_DOCUMENTS: Final = 1000
 
-Write = Callable[[str, Sequence[NewDocument], Collection[Place]], Awaitable[list[Outcome]]]
+Write = Callable[[str, Sequence[NewDocument], Collection[ShardPosition]], Awaitable[list[Outcome]]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Push:
     documents: Sequence[NewDocument]
-    known: Collection[Place]
-    answer: asyncio.Future[list[Outcome]]
+    known: Collection[ShardPosition]
+    outcomes: asyncio.Future[list[Outcome]]
 
 
 @dataclass(slots=True)
-class _Lane:
-    """What waits of one client."""
+class _ClientQueue:
+    """The pushes of one client that wait to be written."""
 
     pushes: deque[_Push] = field(default_factory=deque)
     waiting: int = 0
@@ -51,7 +51,7 @@ class WriteCoalescer:
         coalesce_s: how long the first of a transaction waits for others, in seconds.
         coalesce_documents: number of documents that need not wait.
         transactions: how many run at a time.
-        limit_s: how long a write may take; after that its documents are answered Retry.
+        limit_s: how long a write may take; after that the outcome of its documents is Retry.
     """
 
     def __init__(
@@ -62,11 +62,11 @@ class WriteCoalescer:
         self._coalesce_documents = coalesce_documents
         self._limit_s = limit_s
         self._slots = asyncio.Semaphore(transactions)
-        self._lanes: dict[str, _Lane] = {}
+        self._queues: dict[str, _ClientQueue] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def write(
-        self, client: str, documents: Sequence[NewDocument], known: Collection[Place] = ()
+        self, client: str, documents: Sequence[NewDocument], known: Collection[ShardPosition] = ()
     ) -> list[Outcome]:
         """Return what became of the documents once their transaction is committed; Retry where that is unknown.
 
@@ -77,61 +77,61 @@ class WriteCoalescer:
             documents: to write together.
             known: positions that the client was acknowledged before; nothing is written where one is unknown.
         """
-        lane = self._lanes.setdefault(client, _Lane())
+        queue = self._queues.setdefault(client, _ClientQueue())
         push = _Push(documents, known, asyncio.get_running_loop().create_future())
-        lane.pushes.append(push)
-        lane.waiting += len(documents)
-        if lane.waiting >= self._coalesce_documents:
-            lane.full.set()
-        if not lane.gathering:
-            self._gather_soon(client, lane)
-        return await push.answer
+        queue.pushes.append(push)
+        queue.waiting += len(documents)
+        if queue.waiting >= self._coalesce_documents:
+            queue.full.set()
+        if not queue.gathering:
+            self._gather_soon(client, queue)
+        return await push.outcomes
 
-    async def close(self) -> None:
+    async def stop(self) -> None:
         """Return when everything that waits is written."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
-    def _gather_soon(self, client: str, lane: _Lane) -> None:
-        lane.gathering = True
+    def _gather_soon(self, client: str, queue: _ClientQueue) -> None:
+        queue.gathering = True
         # A context of its own: the deadline and the trace of one caller are not those of the others.
-        task = asyncio.create_task(self._gather(client, lane), context=contextvars.Context())
+        task = asyncio.create_task(self._gather(client, queue), context=contextvars.Context())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _gather(self, client: str, lane: _Lane) -> None:
-        if not lane.full.is_set():
+    async def _gather(self, client: str, queue: _ClientQueue) -> None:
+        if not queue.full.is_set():
             try:
                 async with asyncio.timeout(self._coalesce_s):
-                    await lane.full.wait()
+                    await queue.full.wait()
             except TimeoutError:
                 pass
         async with self._slots:
-            pushes = self._take(lane)
-            lane.gathering = False
-            if lane.pushes:
-                self._gather_soon(client, lane)
+            pushes = self._take(queue)
+            queue.gathering = False
+            if queue.pushes:
+                self._gather_soon(client, queue)
             await self._settle(client, pushes)
 
-    def _take(self, lane: _Lane) -> list[_Push]:
+    def _take(self, queue: _ClientQueue) -> list[_Push]:
         taken: list[_Push] = []
         size = 0
-        while lane.pushes and (not taken or size + len(lane.pushes[0].documents) <= _TRANSACTION_DOCUMENTS):
-            push = lane.pushes.popleft()
-            lane.waiting -= len(push.documents)
+        while queue.pushes and (not taken or size + len(queue.pushes[0].documents) <= _TRANSACTION_DOCUMENTS):
+            push = queue.pushes.popleft()
+            queue.waiting -= len(push.documents)
             size += len(push.documents)
             taken.append(push)
-        if lane.waiting < self._coalesce_documents:
-            lane.full.clear()
+        if queue.waiting < self._coalesce_documents:
+            queue.full.clear()
         return taken
 
     async def _settle(self, client: str, pushes: Sequence[_Push]) -> None:
         documents = [document for push in pushes for document in push.documents]
-        known = {place for push in pushes for place in push.known}
+        known = {position for push in pushes for position in push.known}
         try:
             async with asyncio.timeout(self._limit_s):
                 outcomes = await self._write(client, documents, known)
-        except Exception as error:  # noqa: BLE001 whatever it is, its callers wait for an answer
+        except Exception as error:  # noqa: BLE001 whatever it is, its callers wait for an outcome
             if isinstance(error, TimeoutError) or is_passing_fault(error):
                 log_fault(_log, "receiver.write.failed", error, client=client, documents=len(documents))
                 outcomes = [Retry()] * len(documents)
@@ -141,12 +141,12 @@ class WriteCoalescer:
                     await self._settle(client, [push])
                 return
             else:
-                if not pushes[0].answer.done():
-                    pushes[0].answer.set_exception(error)
+                if not pushes[0].outcomes.done():
+                    pushes[0].outcomes.set_exception(error)
                 return
         start = 0
         for push in pushes:
             end = start + len(push.documents)
-            if not push.answer.done():
-                push.answer.set_result(outcomes[start:end])
+            if not push.outcomes.done():
+                push.outcomes.set_result(outcomes[start:end])
             start = end

@@ -8,9 +8,9 @@ from typing import Final
 
 from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_EMERGENCY, INDEX_QUEUE_MAIN
 from classifeed_common.db import Database
-from classifeed_receiver.app.known_epochs import KnownEpochs
 from classifeed_receiver.domain.cursors import NO_ELEMENTS, ShardEnds, ShardKey
 from classifeed_receiver.store import queues, scanning
+from classifeed_receiver.store.known_epochs import KnownEpochs
 from classifeed_receiver.store.scanning import DocumentSums
 
 _MAIN: Final = int(INDEX_QUEUE_MAIN)

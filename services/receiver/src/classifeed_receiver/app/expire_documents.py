@@ -1,4 +1,4 @@
-"""Take documents out whose time is over, and forget deletions that are old enough."""
+"""Expire documents whose time is over, and remove tombstones that are old enough."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class DocumentExpirer:
         self._tombstone_age_s = tombstone_age_s
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Works until `stop` is set; a database that is away is waited for."""
+        """Work until `stop` is set; retry while the database is away."""
         while not stop.is_set():
             is_full = False
             try:
@@ -46,12 +46,12 @@ class DocumentExpirer:
     async def expire_once(self) -> bool:
         """Take one batch of each kind; return whether a batch was full, so that more may be due."""
         async with self._database.transaction() as tx:
-            buried = await registry.bury_expired(tx, self._documents)
+            expired = await registry.expire_documents(tx, self._documents)
         async with self._database.transaction() as tx:
             forgotten = await registry.delete_tombstones(tx, age_s=self._tombstone_age_s, limit=self._documents)
-        if buried or forgotten:
-            _log.info("receiver.documents.expired", buried=buried, forgotten=forgotten)
-        return max(buried, forgotten) >= self._documents
+        if expired or forgotten:
+            _log.info("receiver.documents.expired", expired=expired, forgotten=forgotten)
+        return max(expired, forgotten) >= self._documents
 
     async def backlog(self) -> Mapping[str, int]:
         """Return how many documents are due, at most 10,000."""

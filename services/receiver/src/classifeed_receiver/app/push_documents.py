@@ -1,24 +1,25 @@
-"""Push documents: check each by the schema of its epoch, write the fresher ones, say what became of each."""
+"""Push documents: check each by the schema of its epoch, write the fresher ones, return the outcome of each."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
+import structlog
+
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed_common.db import Database
 from classifeed_common.turns import map_in_turns
 from classifeed_receiver.app.check_positions import check_positions
 from classifeed_receiver.app.coalesce_writes import WriteCoalescer
-from classifeed_receiver.app.commit_signal import CommitSignal
-from classifeed_receiver.app.known_epochs import KnownEpochs
 from classifeed_receiver.domain.documents import (
     Acknowledged,
     EpochTooOld,
     Invalid,
     NewDocument,
     Outcome,
-    Place,
+    ShardPosition,
+    Stale,
     StoredDocument,
     judge,
     select_candidates,
@@ -26,12 +27,15 @@ from classifeed_receiver.domain.documents import (
 from classifeed_receiver.domain.validation import check_document
 from classifeed_receiver.settings import ReceiverSettings
 from classifeed_receiver.store import registry
+from classifeed_receiver.store.commit_signal import CommitSignal
+from classifeed_receiver.store.known_epochs import KnownEpochs
 
+_log = structlog.get_logger(__name__)
 _NO_TRACES: Final[Mapping[int, str]] = {}
 
 
-class DocumentPusher:
-    """Takes documents of all clients."""
+class PushDocuments:
+    """Take documents of all clients: one transaction of the coalescer for pushes that come together."""
 
     def __init__(
         self, database: Database, epochs: KnownEpochs, signal: CommitSignal, settings: ReceiverSettings
@@ -49,11 +53,11 @@ class DocumentPusher:
             limit_s=settings.write_limit_s,
         )
 
-    async def push(
+    async def __call__(
         self,
         client: str,
         documents: Sequence[RawDocument],
-        known: Collection[Place] = (),
+        known: Collection[ShardPosition] = (),
         traces: Mapping[int, str] = _NO_TRACES,
     ) -> list[Outcome]:
         """Return what became of each document, in their order. Idempotent.
@@ -64,16 +68,16 @@ class DocumentPusher:
             client: whose documents.
             documents: as they came.
             known: positions that the client was acknowledged before.
-            traces: `traceparent` of documents that take their trace along, by their place.
+            traces: `traceparent` of documents that take their trace along, by their index.
 
         Raises:
             FailedPrecondition: the client has no schema, or this database has not what the client was acknowledged
                 (REGISTRY_WENT_BACK); nothing is written then.
         """
         checked = await self._check(client, documents)
-        for place, traceparent in traces.items():
-            if place < len(checked) and isinstance(document := checked[place], NewDocument):
-                checked[place] = document._replace(traceparent=traceparent)
+        for index, traceparent in traces.items():
+            if index < len(checked) and isinstance(document := checked[index], NewDocument):
+                checked[index] = document._replace(traceparent=traceparent)
         valid = [document for document in checked if isinstance(document, NewDocument)]
         if known and not valid:
             # Documents may be refused just because the schema went back, too.
@@ -82,9 +86,9 @@ class DocumentPusher:
         written = iter(await self._coalescer.write(client, valid, known) if valid else ())
         return [next(written) if isinstance(document, NewDocument) else document for document in checked]
 
-    async def close(self) -> None:
+    async def stop(self) -> None:
         """Return when everything pushed is written."""
-        await self._coalescer.close()
+        await self._coalescer.stop()
 
     async def _check(self, client: str, documents: Sequence[RawDocument]) -> list[NewDocument | Invalid | EpochTooOld]:
         epochs = await self._epochs.get(client)
@@ -102,28 +106,40 @@ class DocumentPusher:
             for document, verdict in zip(documents, checked, strict=True)
         ]
 
-    async def _write(self, client: str, documents: Sequence[NewDocument], known: Collection[Place]) -> list[Outcome]:
+    async def _write(
+        self, client: str, documents: Sequence[NewDocument], known: Collection[ShardPosition]
+    ) -> list[Outcome]:
         candidates = select_candidates(documents)
         epochs = await self._epochs.get(client)
         async with self._database.connection() as connection:
             await check_positions(connection, client, known)
-            places = await registry.write_documents(
+            positions = await registry.write_documents(
                 connection,
                 client,
                 candidates,
                 compress_from_bytes=self._compress_from_bytes,
                 abandoned_epochs=epochs.abandoned,
             )
-            if places:
+            if positions:
                 self._signal.notify(client)
-            written = {candidate.pk: candidate for candidate in candidates if candidate.pk in places}
+            written = {candidate.pk: candidate for candidate in candidates if candidate.pk in positions}
             stored: dict[str, NewDocument | StoredDocument] = dict(written)
             if len(written) < len(candidates):
-                others = [candidate for candidate in candidates if candidate.pk not in places]
+                others = [candidate for candidate in candidates if candidate.pk not in positions]
                 stored |= await registry.select_stored(connection, client, others)
-        return [
-            Acknowledged(places[document.pk])
-            if written.get(document.pk) is document
-            else judge(document, stored.get(document.pk))
-            for document in documents
-        ]
+        outcomes: list[Outcome] = []
+        for document in documents:
+            if written.get(document.pk) is document:
+                outcomes.append(Acknowledged(positions[document.pk]))
+            else:
+                outcome = judge(document, stored.get(document.pk))
+                _log_repetition(client, document.pk, outcome)
+                outcomes.append(outcome)
+        return outcomes
+
+
+def _log_repetition(client: str, pk: str, outcome: Outcome) -> None:
+    if isinstance(outcome, Stale):
+        _log.debug("receiver.document.stale", client=client, pk=pk, version=outcome.version, epoch=outcome.epoch)
+    elif isinstance(outcome, Acknowledged):
+        _log.debug("receiver.document.repeated", client=client, pk=pk)

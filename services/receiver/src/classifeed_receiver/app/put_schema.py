@@ -5,7 +5,6 @@ from __future__ import annotations
 from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import FailedPrecondition, InvalidArgument
-from classifeed_receiver.app.known_epochs import KnownEpochs
 from classifeed_receiver.domain.schemas import (
     Epoch,
     Epochs,
@@ -15,6 +14,7 @@ from classifeed_receiver.domain.schemas import (
     merge,
 )
 from classifeed_receiver.store import schemas
+from classifeed_receiver.store.known_epochs import KnownEpochs
 
 
 async def put_schema(database: Database, known: KnownEpochs, schema: Schema) -> Epoch:

@@ -13,17 +13,17 @@ from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE, RawDocu
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database
 from classifeed_receiver.app.append_failed import append_failed
-from classifeed_receiver.app.commit_signal import CommitSignal
 from classifeed_receiver.domain.cursors import ShardEnds, ShardKey, check_cursor, find_due
 from classifeed_receiver.domain.documents import Status
 from classifeed_receiver.store import queues
+from classifeed_receiver.store.commit_signal import CommitSignal
 from classifeed_receiver.store.compression import CorruptContent, decompress
 from classifeed_receiver.store.queues import Element, Failure, KeptDocument
 
 _log = structlog.get_logger(__name__)
 
-# An answer stays below the 4 MiB that a gRPC client takes unless it says otherwise.
-_ANSWER_BYTES: Final = 3_500_000
+# A response stays below the 4 MiB that a gRPC client takes unless it says otherwise.
+_RESPONSE_BYTES: Final = 3_500_000
 _ELEMENT_OVERHEAD_BYTES: Final = 32
 _LOGGED_KEYS: Final = 20
 
@@ -46,7 +46,7 @@ class ReadResult:
     next: dict[ShardKey, int] = field(default_factory=dict)
 
 
-class ElementReader:
+class ReadElements:
     """Reads the queues for any number of readers, each with cursors of its own."""
 
     def __init__(self, database: Database, signal: CommitSignal, clock: Clock, *, poll_s: float) -> None:
@@ -55,7 +55,7 @@ class ElementReader:
         self._clock = clock
         self._poll_s = poll_s
 
-    async def read(self, client: str, cursors: Mapping[ShardKey, int], *, limit: int, wait_s: float) -> ReadResult:
+    async def __call__(self, client: str, cursors: Mapping[ShardKey, int], *, limit: int, wait_s: float) -> ReadResult:
         """Return what comes after the cursors; wait up to `wait_s` seconds while there is nothing.
 
         Elements whose document has changed since are passed over: a later element stands for it. Commits of this
@@ -80,7 +80,7 @@ class ElementReader:
             due = find_due(client, cursors, ends)
             if not due:
                 return ReadResult()
-            elements = await queues.select_elements(connection, client, due, limit=limit, size_bytes=_ANSWER_BYTES)
+            elements = await queues.select_elements(connection, client, due, limit=limit, size_bytes=_RESPONSE_BYTES)
         _check_snapshot(client, due, ends, elements)
         result, corrupt = _take(client, elements)
         if corrupt:
@@ -104,7 +104,7 @@ def _check_snapshot(
 
 
 def _take(client: str, elements: Sequence[Element]) -> tuple[ReadResult, list[Failure]]:
-    """Decode elements up to the answer's size. They come in rounds over the shards, so each shard gets its share."""
+    """Decode elements up to the response's size. They come in rounds over the shards, so each shard gets its share."""
     result = ReadResult()
     corrupt: list[Failure] = []
     skipped: list[str] = []
@@ -116,20 +116,20 @@ def _take(client: str, elements: Sequence[Element]) -> tuple[ReadResult, list[Fa
             try:
                 document = restore_document(element.pk, element.document)
             except (CorruptContent, DecodeError) as error:
-                _log.error("a stored document cannot be read", client=client, pk=element.pk, error=str(error))
+                _log.error("receiver.document.unreadable", client=client, pk=element.pk, error=str(error))
                 corrupt.append(
                     Failure(element.key, element.idx, element.pk, f"the stored document is corrupt: {error}")
                 )
             else:
                 size_bytes += document.ByteSize() + _ELEMENT_OVERHEAD_BYTES
-                if result.next and size_bytes > _ANSWER_BYTES:
+                if result.next and size_bytes > _RESPONSE_BYTES:
                     break
                 result.elements.append(ReadElement(element.key, element.idx, document, element.traceparent or ""))
         result.next[element.key] = element.idx
     result.elements.sort(key=lambda element: (element.key, element.idx))
     if skipped:
         shown = skipped[:_LOGGED_KEYS]
-        _log.info("elements skipped: other versions are stored", client=client, count=len(skipped), documents=shown)
+        _log.info("receiver.elements.skipped", client=client, count=len(skipped), documents=shown)
     return result, corrupt
 
 

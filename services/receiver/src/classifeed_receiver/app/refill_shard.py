@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_EMERGENCY
 from classifeed_common.db import Database
-from classifeed_receiver.app.commit_signal import CommitSignal
 from classifeed_receiver.domain.cursors import ShardKey, unknown_cursor
 from classifeed_receiver.domain.positions import RegistryPosition
 from classifeed_receiver.store import queues
+from classifeed_receiver.store.commit_signal import CommitSignal
 from classifeed_receiver.store.queues import RefillStep
 
 

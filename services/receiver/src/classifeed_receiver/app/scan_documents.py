@@ -9,10 +9,10 @@ import structlog
 
 from classifeed_common.db import Database
 from classifeed_common.errors import FailedPrecondition
-from classifeed_receiver.app.known_epochs import KnownEpochs
 from classifeed_receiver.domain.positions import RegistryPosition
 from classifeed_receiver.store import scanning
 from classifeed_receiver.store.compression import CorruptContent, decompress
+from classifeed_receiver.store.known_epochs import KnownEpochs
 
 _log = structlog.get_logger(__name__)
 
@@ -28,14 +28,14 @@ class Page:
     unreadable: int = 0
 
 
-class DocumentScanner:
+class ScanDocuments:
     """Reads pages; each is of a snapshot of its own."""
 
     def __init__(self, database: Database, epochs: KnownEpochs) -> None:
         self._database = database
         self._epochs = epochs
 
-    async def scan(
+    async def __call__(
         self, client: str, shard: int, epoch: int, after: RegistryPosition | None, *, limit_bytes: int
     ) -> Page:
         """Return the page after a position; None: the first one.

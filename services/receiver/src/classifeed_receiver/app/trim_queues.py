@@ -42,7 +42,7 @@ class QueueTrimmer:
         self._forgets_at = 0.0
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Trims until `stop` is set; a database that is away is waited for."""
+        """Trim until `stop` is set; retry while the database is away."""
         while not stop.is_set():
             try:
                 await self.trim_once()
@@ -56,7 +56,7 @@ class QueueTrimmer:
             await wait_for_event(stop, self._interval_s)
 
     async def trim_once(self) -> int:
-        """Trims what may be trimmed now; returns how many shards had something."""
+        """Trim what may be trimmed now; return how many shards had something."""
         async with self._database.connection() as connection:
             trims = await queues.select_trimmable(connection, group_lifetime_s=self._group_lifetime_s)
         for trim in trims:

@@ -48,8 +48,8 @@ class StoredDocument(NamedTuple):
     content: bytes
 
 
-class Place(NamedTuple):
-    """An element's place in the queue `main`."""
+class ShardPosition(NamedTuple):
+    """The position of an element in the queue `main`."""
 
     shard: int
     idx: int
@@ -57,9 +57,9 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """Stored now (with its place), or stored before with the same bytes."""
+    """Stored now (with its position), or stored before with the same bytes."""
 
-    place: Place | None = None
+    position: ShardPosition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +127,10 @@ def judge(document: NewDocument, stored: StoredDocument | NewDocument | None) ->
     return Acknowledged() if document.content == stored.content else CONFLICT
 
 
-def newest_places(outcomes: Sequence[Outcome]) -> list[Place]:
-    """Return the greatest place of each shard among the documents written, in shard order."""
+def newest_positions(outcomes: Sequence[Outcome]) -> list[ShardPosition]:
+    """Return the greatest position of each shard among the documents written, in shard order."""
     newest: dict[int, int] = {}
     for outcome in outcomes:
-        if isinstance(outcome, Acknowledged) and outcome.place is not None:
-            newest[outcome.place.shard] = max(newest.get(outcome.place.shard, 0), outcome.place.idx)
-    return [Place(shard, idx) for shard, idx in sorted(newest.items())]
+        if isinstance(outcome, Acknowledged) and outcome.position is not None:
+            newest[outcome.position.shard] = max(newest.get(outcome.position.shard, 0), outcome.position.idx)
+    return [ShardPosition(shard, idx) for shard, idx in sorted(newest.items())]

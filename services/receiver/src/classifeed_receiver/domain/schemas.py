@@ -106,16 +106,16 @@ def find_faults(schema: Schema) -> list[FieldViolation]:
     """Return what is wrong with a schema by itself, whatever stands beside it; [] when nothing is."""
     faults = []
     seen: set[str] = set()
-    for place, field in enumerate(schema.fields):
-        path = f"schema.fields[{place}]"
+    for index, field in enumerate(schema.fields):
+        path = f"schema.fields[{index}]"
         if field.name in seen:
             faults.append(FieldViolation(f"{path}.name", f"{field.name} stands twice; names are unique"))
         seen.add(field.name)
         faults += [FieldViolation(f"{path}.{part}", text) for part, text in _field_faults(field)]
-    for place, embedding in enumerate(schema.embeddings):
+    for index, embedding in enumerate(schema.embeddings):
         if embedding.name in seen:
             text = f"{embedding.name} stands twice; names are unique among fields and embeddings"
-            faults.append(FieldViolation(f"schema.embeddings[{place}].name", text))
+            faults.append(FieldViolation(f"schema.embeddings[{index}].name", text))
         seen.add(embedding.name)
     return faults
 
@@ -138,7 +138,7 @@ def _field_faults(field: FieldSchema) -> Iterable[tuple[str, str]]:
 
 
 def find_incompatible_changes(old: Schema, new: Schema) -> list[str]:
-    """Return in words what forbids `new` in the epoch of `old`; [] when only optional fields were added.
+    """Return the reasons that forbid `new` in the epoch of `old`; [] when only optional fields were added.
 
     Documents of the epoch are stored and indexed already, so whatever was true of them must stay true.
     """
@@ -166,7 +166,7 @@ def _differences(old: FieldSchema, new: FieldSchema) -> list[str]:
 
 
 def merge(old: Schema, new: Schema) -> Schema:
-    """Return `old` with the fields that only `new` has behind it, so that fields never change their places."""
+    """Return `old` with the fields that only `new` has behind it, so that fields never change their order."""
     merged = Schema()
     merged.CopyFrom(old)
     known = {field.name for field in old.fields}

@@ -141,16 +141,16 @@ def _check_fields(document: RawDocument, epoch: Epoch) -> Iterator[FieldViolatio
         return
     kinds = epoch.kinds
     names: set[str] = set()
-    for place, field in enumerate(document.fields):
+    for index, field in enumerate(document.fields):
         name, values = field.name, field.values
         kind = kinds.get(name)
         if kind is None:
-            yield FieldViolation(f"fields[{place}].name", f"{name!r} is no field of epoch {document.epoch}")
+            yield FieldViolation(f"fields[{index}].name", f"{name!r} is no field of epoch {document.epoch}")
             continue
         if name in names:
-            yield FieldViolation(f"fields[{place}].name", f"{name} stands twice; give one field with all its values")
+            yield FieldViolation(f"fields[{index}].name", f"{name} stands twice; give one field with all its values")
         names.add(name)
-        yield from _check_values(values, kind, f"fields[{place}].values", epoch.fields[name])
+        yield from _check_values(values, kind, f"fields[{index}].values", epoch.fields[name])
     if missing := epoch.required - names:
         yield FieldViolation("fields", f"{', '.join(sorted(missing))}: required in epoch {document.epoch} and missing")
 
@@ -185,8 +185,8 @@ def _value_fault(value: Value, kind: str, schema: FieldSchema) -> str | None:
 
 def _check_embeddings(document: RawDocument, epoch: Epoch) -> Iterator[FieldViolation]:
     names: set[str] = set()
-    for place, embedding in enumerate(document.embeddings):
-        path = f"embeddings[{place}]"
+    for index, embedding in enumerate(document.embeddings):
+        path = f"embeddings[{index}]"
         schema = epoch.embeddings.get(embedding.name)
         if schema is None:
             yield FieldViolation(f"{path}.name", f"{embedding.name!r} is no embedding of epoch {document.epoch}")

@@ -1,1 +1,1 @@
-"""What the receiver answers over gRPC: each method translates and calls a use case, nothing else."""
+"""The gRPC services of the receiver: each method translates and calls a use case, nothing else."""

@@ -12,16 +12,16 @@ from classifeed.documents.v1.index_queue_service_pb2_grpc import IndexQueueServi
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_receiver.app.append_failed import append_failed
-from classifeed_receiver.app.commit_signal import CommitSignal
 from classifeed_receiver.app.digest_shards import ShardDigest, digest_shards
-from classifeed_receiver.app.known_epochs import KnownEpochs
-from classifeed_receiver.app.read_elements import ElementReader
+from classifeed_receiver.app.read_elements import ReadElements
 from classifeed_receiver.app.refill_shard import refill_shard
 from classifeed_receiver.app.report_progress import report_progress
-from classifeed_receiver.app.scan_documents import DocumentScanner
+from classifeed_receiver.app.scan_documents import ScanDocuments
 from classifeed_receiver.domain.cursors import ShardKey
 from classifeed_receiver.domain.positions import RegistryPosition
 from classifeed_receiver.store import queues
+from classifeed_receiver.store.commit_signal import CommitSignal
+from classifeed_receiver.store.known_epochs import KnownEpochs
 from classifeed_receiver.store.queues import Failure
 
 _DEFAULT_LIMIT: Final = 100
@@ -31,19 +31,21 @@ _DEFAULT_PAGE_BYTES: Final = 3_500_000
 Context = grpc.aio.ServicerContext[Any, Any]
 
 
-class IndexQueueRpc(IndexQueueServiceServicer):
-    """Answers IndexQueueService."""
+class IndexQueueService(IndexQueueServiceServicer):
+    """The queues: read, set aside, reported, refilled; and the registry: scanned and digested."""
 
-    def __init__(self, database: Database, reader: ElementReader, signal: CommitSignal, epochs: KnownEpochs) -> None:
+    def __init__(
+        self, database: Database, read_elements: ReadElements, signal: CommitSignal, epochs: KnownEpochs
+    ) -> None:
         self._database = database
-        self._reader = reader
+        self._read_elements = read_elements
         self._signal = signal
         self._epochs = epochs
-        self._scanner = DocumentScanner(database, epochs)
+        self._scan_documents = ScanDocuments(database, epochs)
 
     async def ReadElements(self, request: pb.ReadElementsRequest, context: Context) -> pb.ReadElementsResponse:
         """Read elements after the cursors, waiting for some."""
-        found = await self._reader.read(
+        found = await self._read_elements(
             request.client,
             _distinct(request.cursors),
             limit=request.limit or _DEFAULT_LIMIT,
@@ -110,7 +112,7 @@ class IndexQueueRpc(IndexQueueServiceServicer):
 
     async def ScanDocuments(self, request: pb.ScanDocumentsRequest, context: Context) -> pb.ScanDocumentsResponse:
         """Return the next live documents of a shard."""
-        page = await self._scanner.scan(
+        page = await self._scan_documents(
             request.client,
             request.shard,
             request.epoch,
@@ -146,13 +148,13 @@ def _digest_message(digest: ShardDigest) -> pb.ShardDigest:
 
 def _distinct(cursors: Iterable[pb.QueueCursor]) -> dict[ShardKey, int]:
     found: dict[ShardKey, int] = {}
-    for place, cursor in enumerate(cursors):
+    for index, cursor in enumerate(cursors):
         key = _key_of(cursor)
         if key in found:
             name = pb.IndexQueue.Name(cursor.queue)
             text = f"{name} of shard {cursor.shard} stands twice; give one cursor for each"
             raise InvalidArgument(
-                "CURSOR_TWICE", f"cursors[{place}]: {text}.", violations=[FieldViolation(f"cursors[{place}]", text)]
+                "CURSOR_TWICE", f"cursors[{index}]: {text}.", violations=[FieldViolation(f"cursors[{index}]", text)]
             )
         found[key] = cursor.idx
     return found

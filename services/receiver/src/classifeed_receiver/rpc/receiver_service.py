@@ -14,16 +14,16 @@ from classifeed.documents.v1.receiver_service_pb2_grpc import ReceiverServiceSer
 from classifeed_common.db import Database
 from classifeed_common.telemetry.tracing import queue_spans, traceparent_of
 from classifeed_receiver.app.check_positions import check_positions, read_positions
-from classifeed_receiver.app.push_documents import DocumentPusher
+from classifeed_receiver.app.push_documents import PushDocuments
 from classifeed_receiver.domain.documents import (
     Acknowledged,
     EpochTooOld,
     Invalid,
     Outcome,
-    Place,
     Retry,
+    ShardPosition,
     Stale,
-    newest_places,
+    newest_positions,
 )
 
 # Batches of one stream that are written at a time: enough to keep the next transaction filled while one commits.
@@ -34,18 +34,18 @@ _ACK: Final = pb.PushResult(outcome=pb.PUSH_OUTCOME_ACK)
 Context = grpc.aio.ServicerContext[Any, Any]
 
 
-class ReceiverRpc(ReceiverServiceServicer):
-    """Answers ReceiverService."""
+class ReceiverService(ReceiverServiceServicer):
+    """The pushes of all clients."""
 
-    def __init__(self, database: Database, pusher: DocumentPusher) -> None:
+    def __init__(self, database: Database, push_documents: PushDocuments) -> None:
         self._database = database
-        self._pusher = pusher
+        self._push_documents = push_documents
 
     async def Push(self, request: pb.PushRequest, context: Context) -> pb.PushResponse:
         """Take one document."""
-        outcomes = await self._pusher.push(request.client, [request.document])
-        places = [_position_of(place) for place in newest_places(outcomes)]
-        return pb.PushResponse(result=_result_of(outcomes[0]), position=places[0] if places else None)
+        outcomes = await self._push_documents(request.client, [request.document])
+        positions = [_message_of(position) for position in newest_positions(outcomes)]
+        return pb.PushResponse(result=_result_of(outcomes[0]), position=positions[0] if positions else None)
 
     async def PushBatch(self, request: pb.PushBatchRequest, context: Context) -> pb.PushBatchResponse:
         """Take up to 500 documents."""
@@ -54,10 +54,11 @@ class ReceiverRpc(ReceiverServiceServicer):
     async def PushStream(
         self, request_iterator: AsyncIterator[pb.PushBatchRequest], context: Context
     ) -> AsyncIterator[pb.PushBatchResponse]:
-        """Take batches and answer each, in order.
+        """Take batches and respond to each, in order.
 
-        Only as many batches are taken as are being written; the next is read off the wire when the oldest is answered,
-        so that HTTP/2's flow control holds a sender that is faster than the database, or does not read its answers.
+        Only as many batches are taken as are being written; the next is read off the wire when the oldest has its
+        response, so that HTTP/2's flow control holds a sender that is faster than the database, or does not read
+        its responses.
         """
         under_way: asyncio.Queue[asyncio.Task[pb.PushBatchResponse] | None] = asyncio.Queue(_STREAM_WINDOW - 1)
         tasks: set[asyncio.Task[Any]] = set()
@@ -76,7 +77,7 @@ class ReceiverRpc(ReceiverServiceServicer):
             while (task := await under_way.get()) is not None:
                 yield await task
                 tasks.discard(task)
-            await taking  # raises what ended the requests, after the answers to those before it
+            await taking  # raises what ended the requests, after the responses to those before it
         finally:
             left = [taking, *tasks]
             for task in left:
@@ -86,27 +87,27 @@ class ReceiverRpc(ReceiverServiceServicer):
     async def CheckPositions(self, request: pb.CheckPositionsRequest, context: Context) -> pb.CheckPositionsResponse:
         """Check what a client was acknowledged, and return where its queues end."""
         async with self._database.connection() as connection:
-            await check_positions(connection, request.client, _places_of(request.positions))
+            await check_positions(connection, request.client, _positions_of(request.positions))
             ends = await read_positions(connection, request.client)
-        return pb.CheckPositionsResponse(ends=map(_position_of, ends))
+        return pb.CheckPositionsResponse(ends=map(_message_of, ends))
 
     async def _push(self, request: pb.PushBatchRequest) -> pb.PushBatchResponse:
-        known = _places_of(request.known_positions)
+        known = _positions_of(request.known_positions)
         pushed_in = {traced.document: traced.traceparent for traced in request.traces}
         with queue_spans("send", request.client, pushed_in) as contexts:
-            traces = {place: traceparent_of(context) for place, context in contexts.items()}
-            outcomes = await self._pusher.push(request.client, request.documents, known, traces)
+            traces = {index: traceparent_of(context) for index, context in contexts.items()}
+            outcomes = await self._push_documents(request.client, request.documents, known, traces)
         return pb.PushBatchResponse(
-            results=map(_result_of, outcomes), positions=map(_position_of, newest_places(outcomes))
+            results=map(_result_of, outcomes), positions=map(_message_of, newest_positions(outcomes))
         )
 
 
-def _places_of(positions: Iterable[pb.ShardPosition]) -> list[Place]:
-    return [Place(position.shard, position.idx) for position in positions]
+def _positions_of(positions: Iterable[pb.ShardPosition]) -> list[ShardPosition]:
+    return [ShardPosition(position.shard, position.idx) for position in positions]
 
 
-def _position_of(place: Place) -> pb.ShardPosition:
-    return pb.ShardPosition(shard=place.shard, idx=place.idx)
+def _message_of(position: ShardPosition) -> pb.ShardPosition:
+    return pb.ShardPosition(shard=position.shard, idx=position.idx)
 
 
 def _result_of(outcome: Outcome) -> pb.PushResult:

@@ -11,16 +11,16 @@ from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceServicer
 from classifeed_common.db import Database
 from classifeed_common.errors import NotFound
-from classifeed_receiver.app.known_epochs import KnownEpochs
 from classifeed_receiver.app.put_schema import put_schema
 from classifeed_receiver.domain.schemas import Epoch
 from classifeed_receiver.store import schemas
+from classifeed_receiver.store.known_epochs import KnownEpochs
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
 
-class SchemaRpc(SchemaServiceServicer):
-    """Answers SchemaService. ActivateEpoch has its place here once epochs are switched."""
+class SchemaService(SchemaServiceServicer):
+    """The schemas of the clients' epochs. ActivateEpoch belongs here once epochs are switched."""
 
     def __init__(self, database: Database, known: KnownEpochs) -> None:
         self._database = database
@@ -52,8 +52,8 @@ class SchemaRpc(SchemaServiceServicer):
 
 
 def _schema_of(epoch: Epoch) -> Schema:
-    answer = Schema()
-    answer.CopyFrom(epoch.schema)
-    answer.state = epoch.state.value  # type: ignore[assignment]
-    answer.create_time.FromDatetime(epoch.create_time)
-    return answer
+    response = Schema()
+    response.CopyFrom(epoch.schema)
+    response.state = epoch.state.value  # type: ignore[assignment]
+    response.create_time.FromDatetime(epoch.create_time)
+    return response

@@ -142,7 +142,7 @@ async def select_elements(
 
 
 async def select_unknown_cursors(tx: Tx, client: str, cursors: Collection[tuple[ShardKey, int]]) -> list[UnknownCursor]:
-    """Return the cursors that belong to no element of their queues; trimmed ones pass, as they cannot be told."""
+    """Return the cursors that belong to no element of their queues; trimmed ones pass, as they cannot be recognised."""
     cursor = await tx.execute(
         SQL["select_unknown_cursors"],
         {

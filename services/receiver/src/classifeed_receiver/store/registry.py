@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Final
 
 from classifeed_common.db import Tx, load_queries
-from classifeed_receiver.domain.documents import Freshness, NewDocument, Place, StoredDocument
+from classifeed_receiver.domain.documents import Freshness, NewDocument, ShardPosition, StoredDocument
 from classifeed_receiver.store.arrays import array_of
 from classifeed_receiver.store.compression import compress, decompress
 
@@ -22,8 +22,8 @@ async def write_documents(
     *,
     compress_from_bytes: int,
     abandoned_epochs: Collection[int] = (),
-) -> dict[str, Place]:
-    """Write the documents that are fresher than what is stored, and an element for each; return their places by key.
+) -> dict[str, ShardPosition]:
+    """Write the documents that are fresher than what is stored, and an element for each; return their positions by key.
 
     One statement, so it needs no transaction around it; with one of its own where documents take a trace along. Locks
     rows in the order given: give them as `select_candidates` does, one for each key. What is stored in
@@ -32,16 +32,16 @@ async def write_documents(
     if not (traces := {document.pk: document.traceparent for document in documents if document.traceparent}):
         return await _write(tx, client, documents, compress_from_bytes, abandoned_epochs)
     async with tx.transaction():
-        places = await _write(tx, client, documents, compress_from_bytes, abandoned_epochs)
-        if traced := [(place, traces[pk]) for pk, place in places.items() if pk in traces]:
+        positions = await _write(tx, client, documents, compress_from_bytes, abandoned_epochs)
+        if traced := [(position, traces[pk]) for pk, position in positions.items() if pk in traces]:
             parameters = {
                 "client": client,
-                "shards": [place.shard for place, _ in traced],
-                "idxs": [place.idx for place, _ in traced],
+                "shards": [position.shard for position, _ in traced],
+                "idxs": [position.idx for position, _ in traced],
                 "traceparents": [traceparent for _, traceparent in traced],
             }
             await tx.execute(SQL["trace_elements"], parameters)
-        return places
+        return positions
 
 
 async def _write(
@@ -50,7 +50,7 @@ async def _write(
     documents: Sequence[NewDocument],
     compress_from_bytes: int,
     abandoned_epochs: Collection[int],
-) -> dict[str, Place]:
+) -> dict[str, ShardPosition]:
     kept = [compress(document.content, from_bytes=compress_from_bytes) for document in documents]
     cursor = await tx.execute(
         SQL["write_documents"],
@@ -69,7 +69,7 @@ async def _write(
             "documents": [content for _, content in kept],
         },
     )
-    return {pk: Place(shard, idx) for pk, shard, idx in await cursor.fetchall()}
+    return {pk: ShardPosition(shard, idx) for pk, shard, idx in await cursor.fetchall()}
 
 
 async def select_stored(tx: Tx, client: str, documents: Sequence[NewDocument]) -> dict[str, StoredDocument]:
@@ -88,7 +88,7 @@ async def select_stored(tx: Tx, client: str, documents: Sequence[NewDocument]) -
     }
 
 
-async def bury_expired(tx: Tx, limit: int) -> int:
+async def expire_documents(tx: Tx, limit: int) -> int:
     """Turn up to `limit` documents whose time is over into tombstones, with an element for each; return how many.
 
     Needs a transaction. Any number of processes may do it at a time: each takes others.
@@ -98,7 +98,7 @@ async def bury_expired(tx: Tx, limit: int) -> int:
     for client, group in groupby(rows, key=itemgetter(0)):
         keys = [(pk_hash, pk) for _, pk_hash, pk in group]
         await tx.execute(
-            SQL["bury_documents"],
+            SQL["expire_documents"],
             {
                 "client": client,
                 "count": len(keys),

@@ -60,9 +60,9 @@ SELECT client, hash, pk
  LIMIT %(limit)s
    FOR UPDATE SKIP LOCKED
 
--- name: bury_documents
+-- name: expire_documents
 -- Turns documents of one client into tombstones with the freshness they have, and puts them into the queue: the index is
--- told by an element like any other. The content stays, so that a repeated push still compares equal.
+-- shown by an element like any other. The content stays, so that a repeated push still compares equal.
 WITH written AS (
     UPDATE documents d
        SET status = 2, stored_at = clock_timestamp()

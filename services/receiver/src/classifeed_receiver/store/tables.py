@@ -68,7 +68,7 @@ elements = sa.Table(
     sa.Column("traceparent", sa.Text),
 )
 
-# Why elements failed, by the place they were read from; failed_idx is their place in the queue `failed`.
+# Why elements failed, by the position they were read from; failed_idx is their index in the queue `failed`.
 failures = sa.Table(
     "failures",
     metadata,

@@ -21,7 +21,7 @@ from classifeed.documents.v1.index_queue_service_pb2 import RegistryPosition
 from classifeed_common.errors import DomainError, FailedPrecondition
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_domain.document_shards import SHARDS
-from classifeed_searcher.clients.registry import Registry, ScannedPage
+from classifeed_searcher.clients.receiver import ReceiverClient, ScannedPage
 from classifeed_searcher.clients.topic_log import Positions, TopicLog
 from classifeed_searcher.domain.rebuild import Rebuild
 from classifeed_searcher.domain.watermarks import Watermarks
@@ -54,22 +54,22 @@ class Built:
     ends: Positions
 
 
-class IndexBuilder:
-    """Builds generations of one client's index. What is away is waited for; cancel it to give up."""
+class BuildIndex:
+    """Build generations of one client's index. Calls of what is away are retried; cancel it to give up."""
 
-    def __init__(self, registry: Registry, topic: TopicLog, generations: Generations) -> None:
-        self._registry = registry
+    def __init__(self, receiver: ReceiverClient, topic: TopicLog, generations: Generations) -> None:
+        self._receiver = receiver
         self._topic = topic
         self._generations = generations
 
-    async def build(self, schema: schema_pb2.Schema, rebuild: Rebuild) -> Built:
+    async def __call__(self, schema: schema_pb2.Schema, rebuild: Rebuild) -> Built:
         """Return a new generation, and keep `rebuild` up to date meanwhile.
 
         Raises:
             EpochChanged: `schema` is no longer that of the active epoch.
         """
-        positions = await self._patiently(self._topic.ends, rebuild)
-        marks = Watermarks.at(await self._patiently(self._registry.queue_ends, rebuild))
+        positions = await self._retried(self._topic.ends, rebuild)
+        marks = Watermarks.at(await self._retried(self._receiver.queue_ends, rebuild))
         generation = await asyncio.to_thread(IndexGeneration.create, self._generations.new_folder(), schema)
         try:
             write = IndexWrite(marks, {})
@@ -78,11 +78,11 @@ class IndexBuilder:
                     async for page in pages:
                         await asyncio.to_thread(_fill, generation, write, page)
                         rebuild.documents += len(page.documents)
-                        REBUILT_DOCUMENTS.labels(self._registry.client).inc(len(page.documents))
+                        REBUILT_DOCUMENTS.labels(self._receiver.client).inc(len(page.documents))
                 rebuild.shards += 1
             await asyncio.to_thread(generation.commit, write, positions)
             rebuild.is_following = True
-            return Built(generation, await self._patiently(self._topic.ends, rebuild))
+            return Built(generation, await self._retried(self._topic.ends, rebuild))
         except BaseException:
             generation.close()
             raise
@@ -99,7 +99,7 @@ class IndexBuilder:
                     fetching = asyncio.create_task(self._page(shard, epoch, after, rebuild))
                 if page.unreadable:
                     _log.error(
-                        "searcher.rebuild.unreadable", client=self._registry.client, shard=shard, rows=page.unreadable
+                        "searcher.rebuild.unreadable", client=self._receiver.client, shard=shard, rows=page.unreadable
                     )
                 if page.documents:
                     yield page
@@ -111,12 +111,12 @@ class IndexBuilder:
 
     async def _page(self, shard: int, epoch: int, after: RegistryPosition | None, rebuild: Rebuild) -> ScannedPage:
         try:
-            return await self._patiently(lambda: self._registry.scan_page(shard, epoch, after), rebuild)
+            return await self._retried(lambda: self._receiver.scan_page(shard, epoch, after), rebuild)
         except FailedPrecondition as error:
             raise EpochChanged(error.message) from error
 
-    async def _patiently(self, call: Callable[[], Awaitable[T]], rebuild: Rebuild) -> T:
-        """Return what a call returns, as often as it takes; what it waits for can be read in `rebuild`."""
+    async def _retried(self, call: Callable[[], Awaitable[T]], rebuild: Rebuild) -> T:
+        """Return what a call returns, retried as often as it takes; what it is blocked by can be read in `rebuild`."""
         pause_s = _FIRST_PAUSE_S
         while True:
             try:
@@ -124,12 +124,12 @@ class IndexBuilder:
             except FailedPrecondition:
                 raise
             except DomainError as error:
-                rebuild.waits_for = error.message
-                log_fault(_log, "searcher.rebuild.waits", error, retry_in_s=pause_s, client=self._registry.client)
+                rebuild.blocked_by = error.message
+                log_fault(_log, "searcher.rebuild.waits", error, retry_in_s=pause_s, client=self._receiver.client)
                 await asyncio.sleep(pause_s)
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             else:
-                rebuild.waits_for = ""
+                rebuild.blocked_by = ""
                 return result
 
 

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Final
 
 from classifeed.documents.v1.index_queue_service_pb2 import ShardDigest
-from classifeed_searcher.clients.registry import Registry
+from classifeed_searcher.clients.receiver import ReceiverClient
 from classifeed_searcher.clients.topic_log import Positions, TopicLog
 from classifeed_searcher.engine.index import Sums
 from classifeed_searcher.store.generation import EMERGENCY, MAIN, IndexDigest, IndexGeneration
@@ -34,7 +34,7 @@ class Verdict:
     Attributes:
         outcome: LATER where the shard is on the move, or its elements are on their way.
         ends: last elements of the queues `main` and `emergency` that it holds for.
-        text: the difference in words.
+        text: the difference, for people.
     """
 
     outcome: Outcome
@@ -43,7 +43,7 @@ class Verdict:
 
 
 async def compare_digests(
-    registry: Registry, topic: TopicLog, generation: IndexGeneration, shards: Sequence[int]
+    receiver: ReceiverClient, topic: TopicLog, generation: IndexGeneration, shards: Sequence[int]
 ) -> dict[int, Verdict]:
     """Return a verdict for each of some shards.
 
@@ -55,7 +55,7 @@ async def compare_digests(
         DomainError: the receiver or Kafka is away.
     """
     before = generation.state
-    theirs = await registry.digests(shards)
+    theirs = await receiver.digests(shards)
     is_there = await _reach(generation, await topic.ends())
     digest = await asyncio.to_thread(generation.digest)
     verdicts: dict[int, Verdict] = {}

@@ -1,4 +1,4 @@
-"""Answers a search."""
+"""Search the documents of a client."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _POLL_S = 0.02
 
 
 class SearchDocuments:
-    """Searches the current index of a client."""
+    """Search the current index of a client."""
 
     def __init__(self, indexes: Mapping[str, LiveIndex], *, at_least_wait_s: float) -> None:
         self._indexes = indexes

@@ -1,4 +1,4 @@
-"""Say which words keep a search from finding anything, and what it finds without them."""
+"""Suggest a query: which words keep a search from finding anything, and what it finds without them."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def suggest_query(index: TantivyIndex, text: str, filters: list[tantivy.Query]) 
         left_out = [part] if total else []
     if not unmatched and not left_out:
         return None
-    gone = [*unmatched, *left_out]
-    kept = [part for part in parts if part not in gone] if total else []
+    removed = [*unmatched, *left_out]
+    kept = [part for part in parts if part not in removed] if total else []
     return Hint(
         unmatched=[part.text for part in unmatched],
         left_out=[part.text for part in left_out],
@@ -60,9 +60,9 @@ def _is_searched(part: QueryPart) -> bool:
 
 
 def _count_without(
-    index: TantivyIndex, parts: Sequence[QueryPart], gone: Collection[QueryPart], filters: list[tantivy.Query]
+    index: TantivyIndex, parts: Sequence[QueryPart], removed: Collection[QueryPart], filters: list[tantivy.Query]
 ) -> int:
-    kept = [part for part in parts if part not in gone]
+    kept = [part for part in parts if part not in removed]
     if not any(_is_searched(part) for part in kept):
         return 0  # what is left would be found by nobody's words
     return index.count(AllOf(tuple(part.node for part in kept)), filters)

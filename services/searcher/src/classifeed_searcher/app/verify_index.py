@@ -13,7 +13,7 @@ from classifeed_common.errors import DomainError, name_fault
 from classifeed_common.waiting import wait_for_event
 from classifeed_domain.document_shards import SHARDS
 from classifeed_searcher.app.compare_digests import Outcome, Verdict, compare_digests
-from classifeed_searcher.clients.registry import Registry
+from classifeed_searcher.clients.receiver import ReceiverClient
 from classifeed_searcher.clients.topic_log import TopicLog
 from classifeed_searcher.domain.rebuild import DIFFERENCE, OTHER_EPOCH, Cause
 from classifeed_searcher.metrics import COMPARED, DIFFERING
@@ -28,7 +28,7 @@ _RETRY_SHARE: Final = 0.1
 
 
 class IndexVerifier:
-    """Role: compares all shards every `interval_s`, and at once those that whoever asks for the backlog waits for.
+    """Compare all shards every `interval_s`, and at once those that a reader of the backlog waits for.
 
     A difference that two comparisons find has the index made again, though not more often than every
     `repair_interval_s`: what a rebuild does not mend, the next one would not either; it is named instead.
@@ -37,7 +37,7 @@ class IndexVerifier:
     def __init__(
         self,
         live: LiveIndex,
-        registry: Registry,
+        receiver: ReceiverClient,
         topic: TopicLog,
         request_rebuild: Callable[[Cause], None],
         *,
@@ -45,7 +45,7 @@ class IndexVerifier:
         repair_interval_s: float,
     ) -> None:
         self._live = live
-        self._registry = registry
+        self._receiver = receiver
         self._topic = topic
         self._request_rebuild = request_rebuild
         self._interval_s = interval_s
@@ -61,7 +61,7 @@ class IndexVerifier:
         self._next_repair_s = float("-inf")
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until `stop` is set; receiver or Kafka being away is waited out."""
+        """Work until `stop` is set; retry while receiver or Kafka are away."""
         while not stop.is_set():
             await wait_for_event(stop, _PAUSE_S)
             if stop.is_set():
@@ -87,14 +87,14 @@ class IndexVerifier:
             DomainError: the receiver or Kafka is away.
         """
         self._is_wanted.clear()
-        schema = await self._registry.active_schema()
+        schema = await self._receiver.active_schema()
         if schema is not None and schema.epoch != generation.epoch:
             text = f"epoch {schema.epoch} is active, the index is of epoch {generation.epoch}"
             self._request_rebuild(Cause(OTHER_EPOCH, text, keeps_former=True))
             return
         is_full = time.monotonic() >= self._next_full_s
-        shards = list(range(SHARDS)) if is_full else self._moved_since(await self._registry.queue_ends())
-        verdicts = await compare_digests(self._registry, self._topic, generation, shards) if shards else {}
+        shards = list(range(SHARDS)) if is_full else self._moved_since(await self._receiver.queue_ends())
+        verdicts = await compare_digests(self._receiver, self._topic, generation, shards) if shards else {}
         self._judge(verdicts)
         now_s = time.monotonic()
         if is_full:
@@ -110,7 +110,7 @@ class IndexVerifier:
         """
         if self._live.generation is None or self._live.rebuild is not None:
             return {}  # the role that makes the index counts
-        ends = await self._registry.queue_ends()
+        ends = await self._receiver.queue_ends()
         unverified = len(self._moved_since(ends))
         # Whoever only watches (a scrape of metrics) must not have shards summed up that change all the time.
         if ends == self._seen_ends and (unverified or self._differing):

@@ -1,4 +1,4 @@
-"""Keeps the index of a client whole: follows the topic, and makes it again from the registry where that cannot be."""
+"""The index of a client, kept whole: follows the topic, and makes it again from the registry where that cannot be."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from classifeed.documents.v1 import schema_pb2
 from classifeed_common.errors import DomainError
 from classifeed_common.kafka import OrderedConsumer
 from classifeed_domain.document_shards import SHARDS
-from classifeed_searcher.app.build_index import Built, EpochChanged, IndexBuilder
-from classifeed_searcher.clients.registry import Registry
+from classifeed_searcher.app.build_index import BuildIndex, Built, EpochChanged
+from classifeed_searcher.clients.receiver import ReceiverClient
 from classifeed_searcher.clients.topic_log import PositionsLost, TopicLog
 from classifeed_searcher.consumers.following import Following
 from classifeed_searcher.domain.rebuild import LOG_LOST, NO_INDEX, Cause, Rebuild
@@ -35,7 +35,7 @@ _STANDSTILL_S: Final = 60.0
 
 
 class IndexKeeper:
-    """Role: the one writer of a client's index.
+    """Keep a client's index whole, as its only writer.
 
     A generation is searched from when it is whole until another one takes its place. A crash at any point leaves the
     one that was current; what was on its way is begun anew.
@@ -45,7 +45,7 @@ class IndexKeeper:
         self,
         live: LiveIndex,
         generations: Generations,
-        registry: Registry,
+        receiver: ReceiverClient,
         topic: TopicLog,
         make_consumer: MakeConsumer,
         *,
@@ -67,9 +67,9 @@ class IndexKeeper:
         """
         self._live = live
         self._generations = generations
-        self._registry = registry
+        self._receiver = receiver
         self._topic = topic
-        self._builder = IndexBuilder(registry, topic, generations)
+        self._build = BuildIndex(receiver, topic, generations)
         self._make_consumer = make_consumer
         self._standstill_s = standstill_s
         self._following: Following | None = None
@@ -183,7 +183,7 @@ class IndexKeeper:
         return None if wanted.cancelled() else wanted.result()
 
     async def _replace(self, cause: Cause, stop: asyncio.Event) -> Cause | None:
-        """Put a new generation in the place of the current one.
+        """Replace the current generation with a new one.
 
         Returns:
             None when done; otherwise the cause for which it is to be begun anew.
@@ -199,7 +199,7 @@ class IndexKeeper:
             [schema] = await _until(stop, self._await_schema(rebuild))
             if schema.cancelled():
                 return cause
-            [building] = await _until(stop, self._builder.build(schema.result(), rebuild))
+            [building] = await _until(stop, self._build(schema.result(), rebuild))
             return cause if building.cancelled() else await self._take_over(building.result(), cause, stop)
         except EpochChanged as error:
             _log.warning("searcher.rebuild.begins.anew", client=live.client, why=str(error))
@@ -211,11 +211,11 @@ class IndexKeeper:
     async def _await_schema(self, rebuild: Rebuild) -> schema_pb2.Schema:
         while True:
             try:
-                schema = await self._registry.active_schema()
+                schema = await self._receiver.active_schema()
             except DomainError as error:
-                rebuild.waits_for = error.message
+                rebuild.blocked_by = error.message
             else:
-                rebuild.waits_for = ""
+                rebuild.blocked_by = ""
                 self._live.has_schema = schema is not None
                 if schema is not None:
                     return schema

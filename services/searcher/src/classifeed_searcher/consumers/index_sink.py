@@ -13,7 +13,7 @@ from classifeed_common.kafka import Poison, Record
 from classifeed_searcher.engine.fields import WrongValue
 from classifeed_searcher.store.generation import IndexGeneration, IndexWrite
 
-log = structlog.get_logger(__name__)
+_log = structlog.get_logger(__name__)
 
 
 class IndexSink:
@@ -31,10 +31,8 @@ class IndexSink:
         """
         documents = [self._decode(record) for record in records]
         await asyncio.to_thread(self._apply, write, records, documents)
-        if write.dropped:
-            # Repetitions are daily business; a sender without the lease, or documents of another epoch, are not.
-            is_usual = set(write.dropped) == {"repeated"}
-            (log.info if is_usual else log.warning)("searcher.dropped", client=self._client, documents=write.dropped)
+        if set(write.dropped) - {"repeated"}:  # a sender without the lease, or documents of another epoch
+            _log.warning("searcher.dropped", client=self._client, documents=write.dropped)
 
     async def refuse(self, write: IndexWrite, record: Record, reason: str) -> None:
         """Note a document that went to the dead letters: the index has an older version of it, or none."""
@@ -43,7 +41,7 @@ class IndexSink:
         except Poison:
             return
         self._generation.refuse_element(write, document)
-        log.warning("searcher.refused", client=self._client, pk=document.pk, version=document.version, why=reason)
+        _log.warning("searcher.refused", client=self._client, pk=document.pk, version=document.version, why=reason)
 
     def _decode(self, record: Record) -> index_document_pb2.IndexDocument:
         try:

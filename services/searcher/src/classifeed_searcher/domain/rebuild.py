@@ -36,18 +36,18 @@ class Rebuild:
         cause: why.
         shards: how many shards were read to their ends.
         documents: how many documents were read.
-        waits_for: what it cannot go on without, in words; empty: nothing.
+        blocked_by: what it cannot go on without, for people; empty: nothing.
         is_following: all shards were read, and the changes since are being taken in.
     """
 
     cause: Cause
     shards: int = 0
     documents: int = 0
-    waits_for: str = ""
+    blocked_by: str = ""
     is_following: bool = False
 
     def describe(self, client: str) -> str:
         """Return the state in a line."""
         stage = "taking in what changed meanwhile" if self.is_following else f"{self.shards} of {SHARDS} shards"
-        waits = f"; waiting: {self.waits_for}" if self.waits_for else ""
+        waits = f"; waiting: {self.blocked_by}" if self.blocked_by else ""
         return f"rebuilding the index of {client} from the registry: {stage} ({self.cause.text}){waits}"

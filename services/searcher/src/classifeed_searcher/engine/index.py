@@ -164,7 +164,7 @@ class TantivyIndex:
         self._index.reload()
 
     def rollback(self) -> None:
-        """Forgets what was written since the last commit."""
+        """Discard what was written since the last commit."""
         with self._write_lock:
             self._writer.rollback()
 

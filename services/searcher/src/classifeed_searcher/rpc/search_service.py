@@ -21,7 +21,7 @@ Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
 
 class SearchService(SearchServiceServicer):
-    """Answers from this replica's own index."""
+    """Searches of this replica's own index."""
 
     def __init__(self, search: SearchDocuments) -> None:
         self._search = search

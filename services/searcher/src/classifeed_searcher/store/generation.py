@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import structlog
+
 from classifeed.documents.v1 import index_document_pb2, index_queue_service_pb2, schema_pb2
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed_common.kafka import Position
@@ -22,6 +24,8 @@ from classifeed_searcher.store.state_file import IndexState, UnusableIndex, read
 
 MAIN = index_queue_service_pb2.INDEX_QUEUE_MAIN
 EMERGENCY = index_queue_service_pb2.INDEX_QUEUE_EMERGENCY
+
+_log = structlog.get_logger(__name__)
 
 _SCHEMA = "schema.binpb"
 _STATE = "state.json"
@@ -127,6 +131,9 @@ class IndexGeneration:
         """
         admission = write.watermarks.admit(document.shard, document.queue, document.fence, document.idx)
         if admission is not Admission.NEW:
+            _log.debug(
+                "searcher.element.dropped", pk=document.pk, shard=document.shard, idx=document.idx, why=admission.value
+            )
             write.drop(admission.value)
         elif document.epoch != self.epoch:
             write.drop("other_epoch")

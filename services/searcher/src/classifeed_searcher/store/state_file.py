@@ -17,7 +17,7 @@ FORMAT: Final = 2
 
 
 class UnusableIndex(Exception):
-    """There is no index that can be gone on with; the text says why. It is made again from the registry."""
+    """There is no index that is usable; the text says why. It is made again from the registry."""
 
 
 @dataclass(slots=True)

@@ -18,10 +18,10 @@ from classifeed.feeds.v1.offer_results_pb2 import (
     TaskEndResult,
 )
 from classifeed_offers.domain.admission import RunKey
-from classifeed_offers.domain.decide import Fate, Finding
+from classifeed_offers.domain.decide import Finding, RecordOutcome
 from classifeed_offers.domain.offers import digest_of
 
-_WORDS = {
+_MESSAGES = {
     Finding.KEPT_NOTHING: (
         "Skipped till the next load",
         "A step of the load failed for a passing reason, and there is no earlier version of this offer to keep.",
@@ -35,24 +35,26 @@ _WORDS = {
 }
 
 
-class BatchAnswer:
-    """Gathers what became of the records of a batch."""
+class BatchSummary:
+    """Collects the outcomes of the records of a batch."""
 
     def __init__(self) -> None:
-        self._fates: Counter[Fate] = Counter()
+        self._outcomes: Counter[RecordOutcome] = Counter()
         self._rejected_existing = 0
         self._found: list[OfferError] = []
 
-    def add(self, record: OfferRecord, fate: Fate, finding: Finding | None, *, exists: bool = False) -> None:
+    def add(
+        self, record: OfferRecord, outcome: RecordOutcome, finding: Finding | None, *, exists: bool = False
+    ) -> None:
         """Count a record, of which the offer `exists` or not, and note what only the owner can find wrong with it."""
-        self._fates[fate] += 1
-        self._rejected_existing += exists and fate is Fate.REJECTED_VALIDATION
+        self._outcomes[outcome] += 1
+        self._rejected_existing += exists and outcome is RecordOutcome.REJECTED_VALIDATION
         if finding is not None:
             self._found.append(_warning(record, finding))
 
     def to_keep(self) -> bytes:
         """Return what has to be kept of the result to send it again: not what the batch itself brings."""
-        counts = OfferCounts(**{fate.value: count for fate, count in self._fates.items()})
+        counts = OfferCounts(**{outcome.value: count for outcome, count in self._outcomes.items()})
         counts.rejected_existing = self._rejected_existing
         return OfferBatchResult(counts=counts, errors=self._found).SerializeToString()
 
@@ -80,7 +82,7 @@ def stale_batch(batch: OfferBatch) -> OfferBatchResult:
 
 
 def refused_batch(batch: OfferBatch, reason: str) -> OfferBatchResult:
-    """Return the result of a batch that cannot be taken, with the reason in words."""
+    """Return the result of a batch that cannot be taken, with the reason."""
     result = _result(batch, BATCH_OUTCOME_REFUSED)
     result.reason = reason
     return result
@@ -120,7 +122,7 @@ def run_ended(
     missing: list[int] | None = None,
     hold: LoadHold | None = None,
 ) -> TaskEndResult:
-    """Return the answer to the end of a run."""
+    """Return the result of the end of a run."""
     return TaskEndResult(
         seller_id=key.namespace.seller_id,
         namespace=key.namespace.namespace,
@@ -138,7 +140,7 @@ def run_ended(
 
 
 def _warning(record: OfferRecord, finding: Finding) -> OfferError:
-    title, message, suggestion = _WORDS[finding]
+    title, message, suggestion = _MESSAGES[finding]
     return OfferError(
         # Of what it says only: a later run of the task reports it under the same id, and it is stored once.
         error_id=digest_of(f"{record.external_id}\0{finding.value}".encode()).hex(),

@@ -1,10 +1,10 @@
-"""The receiver's registry: schemas, queue ends, documents to scan, digests."""
+"""The receiver: schemas, queue ends, documents to scan, digests."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
 import grpc.aio
 
@@ -13,9 +13,7 @@ from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.index_queue_service_pb2_grpc import IndexQueueServiceStub
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceStub
 from classifeed_common.errors import NotFound
-from classifeed_common.rpc.status import from_rpc_error
-
-T = TypeVar("T")
+from classifeed_common.rpc.status import response_of
 
 _CALL_S: Final = 10.0
 # Digests of all shards read every document of the client, about 5 µs each.
@@ -35,8 +33,8 @@ class ScannedPage:
         return [RawDocument.FromString(content) for content in self.documents]
 
 
-class Registry:
-    """Calls about one client's documents. Errors are raised as the receiver told them (DomainError)."""
+class ReceiverClient:
+    """Calls about one client's documents. Every method raises the receiver's errors as DomainError."""
 
     def __init__(self, channel: grpc.aio.Channel, client: str) -> None:
         self.client = client
@@ -47,16 +45,16 @@ class Registry:
         """Return the schema of the active epoch; None before the client has put its first one."""
         request = schema_service_pb2.GetSchemaRequest(client=self.client)
         try:
-            return await _told(self._schemas.GetSchema(request, timeout=_CALL_S))
+            return await response_of(self._schemas.GetSchema(request, timeout=_CALL_S))
         except NotFound:
             return None
 
     async def queue_ends(self) -> dict[int, dict[int, int]]:
         """Return the last element by shard and queue; those without any are left out."""
         request = index_queue_service_pb2.GetQueueEndsRequest(client=self.client)
-        answer = await _told(self._queue.GetQueueEnds(request, timeout=_CALL_S))
+        response = await response_of(self._queue.GetQueueEnds(request, timeout=_CALL_S))
         ends: dict[int, dict[int, int]] = {}
-        for end in answer.ends:
+        for end in response.ends:
             ends.setdefault(end.shard, {})[int(end.queue)] = end.last_idx
         return ends
 
@@ -71,18 +69,13 @@ class Registry:
         request = index_queue_service_pb2.ScanDocumentsRequest(
             client=self.client, shard=shard, epoch=epoch, after=after
         )
-        answer = await _told(self._queue.ScanDocuments(request, timeout=_CALL_S))
-        return ScannedPage(answer.documents, answer.next if answer.HasField("next") else None, answer.unreadable)
+        response = await response_of(self._queue.ScanDocuments(request, timeout=_CALL_S))
+        return ScannedPage(
+            response.documents, response.next if response.HasField("next") else None, response.unreadable
+        )
 
     async def digests(self, shards: Sequence[int]) -> dict[int, index_queue_service_pb2.ShardDigest]:
         """Return the digests of some shards, one at least, of one snapshot."""
         request = index_queue_service_pb2.GetDigestRequest(client=self.client, shards=shards)
-        answer = await _told(self._queue.GetDigest(request, timeout=_DIGEST_S))
-        return {digest.shard: digest for digest in answer.digests}
-
-
-async def _told(call: Awaitable[T]) -> T:
-    try:
-        return await call
-    except grpc.aio.AioRpcError as error:
-        raise from_rpc_error(error) from error
+        response = await response_of(self._queue.GetDigest(request, timeout=_DIGEST_S))
+        return {digest.shard: digest for digest in response.digests}

@@ -18,7 +18,7 @@ class CommitSignal:
         return self._counts[client]
 
     def notify(self, client: str) -> None:
-        """Wakes whoever waits for the client."""
+        """Wake whoever waits for the client."""
         self._counts[client] += 1
         self._events.pop(client, asyncio.Event()).set()
 

@@ -70,7 +70,7 @@ class Guard(NamedTuple):
 
     @property
     def looks_at_changes(self) -> bool:
-        """Whether it matters what an offer said before a change."""
+        """Whether the content of an offer before a change matters."""
         return bool(self.price_factor) or self.holds_unavailable
 
     def sets_aside(self, shift: Shift, *, has_available: bool) -> bool:
@@ -82,7 +82,7 @@ class Guard(NamedTuple):
         """
         if shift.moves_price(self.price_factor):
             return True
-        return self.holds_unavailable and shift.turns_unavailable and not has_available
+        return self.holds_unavailable and shift.becomes_unavailable and not has_available
 
 
 class Loss(NamedTuple):
@@ -146,7 +146,7 @@ def name_of_decision(decision: HoldDecision) -> str | None:
 
 
 def is_final(decision: HoldDecision) -> bool:
-    """Tell whether a decision says what becomes of a held load, and not only what was allowed beforehand."""
+    """Return whether a decision settles a held load, and not only allows something beforehand."""
     return decision in {HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT}
 
 
@@ -163,7 +163,7 @@ def decide_end(loss: Loss, changes: Changes, guard: Guard, disposition: str, dec
         changes: what it changes.
         guard: the limits of the installation.
         disposition: DELETE, or MAKE_MANUAL: that leaves every offer in the search, so it is never held for them.
-        decision: what the terminal message says was decided, or allowed beforehand.
+        decision: what was decided, or allowed beforehand, by the terminal message.
     """
     if decision == HOLD_DECISION_REJECT:
         return Decision(Course.DROP)
