@@ -17,7 +17,7 @@ from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceServicer
 
 @dataclass
 class Page:
-    """What a path answers with. `held` keeps the answer back, `endless` sends for ever."""
+    """The response of a path. `held` keeps it back, `endless` sends for ever."""
 
     content: bytes = b""
     status: int = 200
@@ -31,24 +31,24 @@ class Page:
 class Site:
     """The outer world: a web server on the loopback that does as its pages say.
 
-    `asked` has each request's path and headers in the order of coming. Pages that are held answer after `release`.
+    `requests` has each request's path and headers, first come first. Pages that are held respond after `release`.
     """
 
     port: int = 0
     pages: dict[str, Page] = field(default_factory=dict)
-    asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
-    came: asyncio.Event = field(default_factory=asyncio.Event)
+    requests: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    requested: asyncio.Event = field(default_factory=asyncio.Event)
     released: asyncio.Event = field(default_factory=asyncio.Event)
 
     def url(self, path: str = "/feed.xml", host: str = "127.0.0.1") -> str:
         return f"http://{host}:{self.port}{path}"
 
     def paths(self) -> list[str]:
-        return [path for path, _ in self.asked]
+        return [path for path, _ in self.requests]
 
-    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def respond(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            await self._answer(reader, writer)
+            await self._respond(reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError):
             return
         finally:
@@ -56,12 +56,12 @@ class Site:
             with suppress(ConnectionError):
                 await writer.wait_closed()
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _respond(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         path = first.split()[1]
         headers = dict(line.lower().split(": ", 1) for line in lines if line)
-        self.asked.append((path, headers))
-        self.came.set()
+        self.requests.append((path, headers))
+        self.requested.set()
         page = self.pages.get(path.partition("?")[0], Page(status=404))
         if page.held:
             await self.released.wait()
@@ -87,7 +87,7 @@ async def site() -> AsyncIterator[Site]:
     tasks: set[asyncio.Task[None]] = set()
 
     def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        tasks.add(asyncio.create_task(site.answer(reader, writer)))
+        tasks.add(asyncio.create_task(site.respond(reader, writer)))
 
     server = await asyncio.start_server(connected, "127.0.0.1", 0)
     site.port = server.sockets[0].getsockname()[1]
@@ -103,14 +103,14 @@ class Tasks(TaskServiceServicer):
     """The processor as its contract describes it: one task for a fetch, none for what is loaded already.
 
     `down` has it refuse all calls, `refuses` for good; `forgets_to_answer` makes that many tasks without saying so; it
-    answers once `held` is set.
+    responds once `held` is set.
     """
 
     made: dict[tuple[str, str], list[tuple[CreateTaskRequest, Task]]] = field(default_factory=lambda: defaultdict(list))
     requests: list[CreateTaskRequest] = field(default_factory=list)
     down: bool = False
     refuses: bool = False
-    forgets_to_answer: int = 0
+    drops_responses: int = 0
     held: asyncio.Event | None = None
 
     async def CreateTask(self, request: CreateTaskRequest, context: grpc.aio.ServicerContext[Any, Any]) -> Task:
@@ -122,8 +122,8 @@ class Tasks(TaskServiceServicer):
         task = self._task(request)
         if self.held is not None:
             await self.held.wait()
-        if self.forgets_to_answer:
-            self.forgets_to_answer -= 1
+        if self.drops_responses:
+            self.drops_responses -= 1
             await context.abort(grpc.StatusCode.INTERNAL, "broke after its commit")
         return task
 

@@ -17,17 +17,25 @@ from classifeed_common.runner.listening import StartError, http_keys
 from classifeed_common.runner.parts import blobs_of, channel_to, check_table, database_of
 from classifeed_common.spool import sweep_spool
 from classifeed_domain.policy import POLICY
-from classifeed_jobs import JobStore, PipelineError, Reaper, Worker, load_pipelines, place_jobs, set_default_zone
-from classifeed_jobs import Scheduler as JobScheduler
+from classifeed_jobs import (
+    JobStore,
+    PipelineError,
+    Reaper,
+    Scheduler,
+    Worker,
+    load_pipelines,
+    place_jobs,
+    set_default_zone,
+)
 from classifeed_jobs.api.http import Info, job_routes
 from classifeed_jobs.api.rpc import job_servicer
 from classifeed_loader.app.clean_up import CLEAN_UP, loader_clean_up
-from classifeed_loader.app.end_fetch import FetchWaits
-from classifeed_loader.app.fetch_parts import FetchParts
-from classifeed_loader.app.host_turns import HostTurns
+from classifeed_loader.app.complete_fetch import FetchWaits
+from classifeed_loader.app.fetch_dependencies import FetchDependencies
+from classifeed_loader.app.limit_hosts import HostSlots
 from classifeed_loader.app.queue_fetches import QUEUE
-from classifeed_loader.app.schedule_fetches import Scheduler
-from classifeed_loader.clients.processor import Processor
+from classifeed_loader.app.schedule_fetches import FetchScheduler
+from classifeed_loader.clients.processor import ProcessorClient
 from classifeed_loader.jobs.feed_fetch import fetch_registry
 from classifeed_loader.rpc.feed_source_service import FeedSourceService
 from classifeed_loader.settings import LoaderSettings
@@ -35,7 +43,7 @@ from classifeed_loader.settings import LoaderSettings
 SERVICE = "loader"
 
 
-async def place_tables(settings: LoaderSettings) -> None:
+async def prepare(settings: LoaderSettings) -> None:
     """Put the job tables where PG_SCHEMA_QUEUE says; the last part of `migrate`.
 
     Raises:
@@ -71,7 +79,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
     jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s, tasks=tasks)
     hosted_jobs = JobStore(default_lease_ttl_s=settings.default_lease_s, key_ttl_s=host.key_ttl_s, tasks=tasks)
     leases = Leases(database, process_holder(SERVICE), settings.lease_ttl_s)
-    scheduler = Scheduler(database, jobs, leases, min_interval_s=settings.min_interval_s)
+    scheduler = FetchScheduler(database, jobs, leases, min_interval_s=settings.min_interval_s)
     reaper = Reaper(database, tasks, reaper_period_s=host.dl_reaper_period_sec, retention=host.retention)
     channel = channel_to("processor", settings.processor_address, settings)
     limits = FetchLimits(
@@ -82,15 +90,15 @@ def build(settings: LoaderSettings) -> ServiceRunner:
         limits=limits,
         proxy=settings.proxy.get_secret_value() if settings.proxy is not None else None,
     )
-    processor, refs = Processor(channel), BlobRefs()
+    processor, refs = ProcessorClient(channel), BlobRefs()
     clean_up = loader_clean_up(processor, refs)
-    parts = FetchParts(
+    dependencies = FetchDependencies(
         downloader=fetcher,
         blobs=blobs,
         refs=refs,
         tasks=processor,
-        hosts=HostTurns(per_host=limits.per_host, waiters=(queues.get(QUEUE, 1) - 1) // 2),
-        sealer=Sealer.load(settings.secrets_file) if settings.secrets_file is not None else None,
+        hosts=HostSlots(per_host=limits.per_host, waiters=(queues.get(QUEUE, 1) - 1) // 2),
+        cipher=Sealer.load(settings.secrets_file) if settings.secrets_file is not None else None,
         spool_dir=settings.spool_dir,
         min_interval_s=settings.min_interval_s,
         backoff_base_s=settings.backoff_base_s,
@@ -101,19 +109,19 @@ def build(settings: LoaderSettings) -> ServiceRunner:
         jobs,
         {**tasks, **clean_up.tasks()},
         queues=queues,
-        resources=parts,
+        resources=dependencies,
         heartbeat_s=settings.beat_s,
         claim_backoff_s=host.dl_claim_backoff_sec,
         drain_grace_s=settings.run_grace_s,
         prefetch=host.dl_prefetch,
     )
 
-    async def open_all() -> None:
+    async def start() -> None:
         await asyncio.to_thread(sweep_spool, settings.spool_dir)
         await database.open()
         await blobs.open()
 
-    async def close_all() -> None:
+    async def stop() -> None:
         await channel.close()
         await fetcher.close()
         await blobs.close()
@@ -128,7 +136,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
             Role("work", worker.run, worker.backlog),
             Role("reap", reaper.run),
             Role("sweep", BlobSweeper(database, blobs).run),
-            Role("schedule", JobScheduler(database, hosted_jobs, own=[clean_up.schedule]).run),
+            Role("schedule", Scheduler(database, hosted_jobs, own=[clean_up.schedule]).run),
         ],
         servicers=[
             Servicer.of(
@@ -150,7 +158,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
             "jobs": check_table(database, "dl_jobs"),
             "s3": blobs.check,
         },
-        on_start=open_all,
-        on_stop=close_all,
+        on_start=start,
+        on_stop=stop,
         policy=POLICY,
     )

@@ -33,12 +33,12 @@ from classifeed_common.lease import Lease, Leases
 from classifeed_common.rpc.server import Servicer
 from classifeed_jobs import JobStore, Reaper, Worker
 from classifeed_jobs import Task as JobTask
-from classifeed_loader.app.end_fetch import FetchWaits
-from classifeed_loader.app.fetch_parts import FetchParts
-from classifeed_loader.app.host_turns import HostTurns
+from classifeed_loader.app.complete_fetch import FetchWaits
+from classifeed_loader.app.fetch_dependencies import FetchDependencies
+from classifeed_loader.app.limit_hosts import HostSlots
 from classifeed_loader.app.queue_fetches import QUEUE
 from classifeed_loader.app.schedule_fetches import LEASE, schedule_due
-from classifeed_loader.clients.processor import Processor
+from classifeed_loader.clients.processor import ProcessorClient
 from classifeed_loader.jobs.feed_fetch import fetch_registry
 from classifeed_loader.rpc.feed_source_service import FeedSourceService
 
@@ -67,7 +67,7 @@ def make_source(**fields: Any) -> SourceRecord:
 
 @dataclass
 class Loader:
-    """The door of a loader on a database of its own, and what a test does to its rows."""
+    """The gRPC service of a loader on a database of its own, and what a test does to its rows."""
 
     database: Database
     target: str
@@ -89,8 +89,8 @@ class Loader:
 
     async def fetches(self, namespace: str = "default") -> list[Fetch]:
         """All fetches of a namespace, the newest first."""
-        answer = await self.stub.ListFetches(ListFetchesRequest(parent=f"sellers/shop/feeds/{namespace}"))
-        return list(answer.fetches)
+        response = await self.stub.ListFetches(ListFetchesRequest(parent=f"sellers/shop/feeds/{namespace}"))
+        return list(response.fetches)
 
     async def lease(self) -> tuple[Leases, Lease]:
         leases = Leases(self.database, f"holder-{uuid4()}", 30)
@@ -153,8 +153,8 @@ class Fetching:
     """The worker of a loader in this process, over a real downloader and a real object store."""
 
     loader: Loader
-    parts: FetchParts
-    sealer: Sealer
+    dependencies: FetchDependencies
+    cipher: Sealer
     concurrency: int = 4
     job_tasks: Mapping[str, JobTask] = field(default_factory=lambda: JOB_TASKS)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
@@ -167,7 +167,7 @@ class Fetching:
             self.loader.jobs,
             self.job_tasks,
             queues={QUEUE: self.concurrency},
-            resources=self.parts,
+            resources=self.dependencies,
             heartbeat_s=1,
             claim_backoff_s=0.5,
             drain_grace_s=1,
@@ -226,20 +226,20 @@ async def fetching(loader, tasks, blobs, rpc_server, rpc_channel, tmp_path: Path
         guard=AddressGuard(allow_loopback=True),
         limits=FetchLimits(max_bytes=1 << 20, connect_s=60, read_s=60, total_s=120, disk_reserve_bytes=0),
     )
-    sealer = Sealer([secrets.token_bytes(32)])
-    parts = FetchParts(
+    cipher = Sealer([secrets.token_bytes(32)])
+    dependencies = FetchDependencies(
         downloader=fetcher,
         blobs=blobs,
         refs=BlobRefs(),
-        tasks=Processor(rpc_channel(target, caller="loader", audience="processor")),
-        hosts=HostTurns(per_host=2, waiters=0),
-        sealer=sealer,
+        tasks=ProcessorClient(rpc_channel(target, caller="loader", audience="processor")),
+        hosts=HostSlots(per_host=2, waiters=0),
+        cipher=cipher,
         spool_dir=tmp_path / "spool",
         min_interval_s=MIN_INTERVAL_S,
         backoff_base_s=60,
         history_fetches=200,
     )
-    fetching = Fetching(loader, parts, sealer)
+    fetching = Fetching(loader, dependencies, cipher)
     yield fetching
     await fetching.stop()
     await fetcher.close()

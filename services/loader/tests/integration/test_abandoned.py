@@ -13,7 +13,7 @@ from classifeed.feeds.v1.feed_source_service_pb2 import GetFetchRequest
 from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_jobs import Fixed, JobAdmin, Reaper
 from classifeed_jobs.claim.fetch import claim_jobs
-from classifeed_jobs.worker.process_lease import LeaseRow
+from classifeed_jobs.worker.process_lease import ProcessLease
 from classifeed_loader.app.queue_fetches import QUEUE, TASK
 
 LOADED, FAILED = feed_pb2.FETCH_OUTCOME_LOADED, feed_pb2.FETCH_OUTCOME_FAILED
@@ -36,8 +36,8 @@ def feed(site, source, page):
 
 
 async def test_fifth_unknown_fault_fails_the_fetch_with_an_incident_and_the_next_one_runs(fetching, loader, feed):
-    good, faulty = fetching.parts, FaultyDownloader()
-    fetching.parts = replace(good, downloader=faulty)
+    good, faulty = fetching.dependencies, FaultyDownloader()
+    fetching.dependencies = replace(good, downloader=faulty)
     fetching.job_tasks = {TASK: replace(fetching.job_tasks[TASK], backoff=Fixed(0.01))}
     with capture_logs() as logs:
         fetching.start()
@@ -50,7 +50,7 @@ async def test_fifth_unknown_fault_fails_the_fetch_with_an_incident_and_the_next
     assert await loader.sql("SELECT failures FROM feed_loader_task") == [(1,)]
     await fetching.settled()
     await fetching.stop()
-    fetching.parts = good
+    fetching.dependencies = good
     fetching.start()
     assert (await fetching.scheduled()).outcome == LOADED
 
@@ -80,7 +80,7 @@ async def test_cut_between_reference_and_note_the_next_run_has_one_file_with_one
     fetching, loader, feed, blobs, is_file_there
 ):
     store = CutStore(blobs, is_file_there=is_file_there)
-    fetching.parts = replace(fetching.parts, blobs=store)
+    fetching.dependencies = replace(fetching.dependencies, blobs=store)
     fetching.job_tasks = {TASK: replace(fetching.job_tasks[TASK], backoff=Fixed(0.01))}
     fetching.start()
     await loader.put(feed)
@@ -99,9 +99,9 @@ async def test_third_death_of_the_worker_fails_the_fetch(fetching, loader, feed)
     assert await loader.schedule() == 1
     for outcome in ("lost", "lost", "failed"):
         async with loader.database.connection() as connection:
-            await LeaseRow("gone", [QUEUE]).register(connection)
-            answer = await claim_jobs(connection, worker_id="gone", queue=QUEUE, wanted=1, fresh_s=60)
-            assert len(answer.claims) == 1
+            await ProcessLease("gone", [QUEUE]).register(connection)
+            response = await claim_jobs(connection, worker_id="gone", queue=QUEUE, wanted=1, fresh_s=60)
+            assert len(response.claims) == 1
             await connection.execute("UPDATE dl_workers SET renewed_at = clock_timestamp() - interval '10 minutes'")
         assert [one.outcome for one in await Reaper(loader.database, fetching.job_tasks).reap()] == [outcome]
     [fetch] = await loader.fetches()

@@ -78,7 +78,7 @@ async def clean(db: Database, tasks: Tasks, limit: int = 200) -> None:
 
 @pytest.mark.parametrize("limit", [1, 2, 200])
 async def test_fetches_go_with_their_tasks(db: Database, limit: int) -> None:
-    """Not the one whose file may be asked for again, not one under way, not one that made no task."""
+    """Not the one whose file may be requested again, not one under way, not one that made no task."""
     await insert(db, {1: LOADED, 2: LOADED, 3: SAME, 4: FAILED, 5: LOADED, 6: LOADED, 7: None}, last=6)
     await clean(db, Tasks(2, 9), limit)
     assert await left(db) == [2, 3, 4, 6, 7]

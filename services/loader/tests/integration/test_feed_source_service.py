@@ -1,4 +1,4 @@
-"""What the api is promised: versions never fall, a change is acted upon, a request is answered once."""
+"""What the api is promised: versions never fall, a change is acted upon, a request takes effect once."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import grpc
 import pytest
+from structlog.testing import capture_logs
 
 from classifeed.feeds.v1 import feed_pb2
 from classifeed.feeds.v1.feed_source_service_pb2 import (
@@ -59,6 +60,14 @@ async def test_an_older_version_changes_nothing(loader, source):
     assert await loader.put(source(feed_version=4, url="http://old.test/", status=PAUSED)) == [5]
     assert await loader.put(source(feed_version=5, url="http://same.test/", status=PAUSED)) == [5]
     assert await loader.sql("SELECT url, status FROM feed_loader_task") == [("http://new.test/", 1)]
+
+
+async def test_a_stale_version_is_one_debug_line_with_its_key(loader, source):
+    await loader.put(source(feed_version=5))
+    with capture_logs() as logs:
+        await loader.put(source(feed_version=4), source(namespace="b"))
+    stale = [line for line in logs if line["event"] == "loader.source.stale"]
+    assert [(line["log_level"], line["namespace"], line["version"]) for line in stale] == [("debug", "default", 5)]
 
 
 async def test_a_request_with_several_versions_of_a_source_leaves_the_newest(loader, source):
@@ -162,8 +171,8 @@ async def test_a_request_id_is_not_for_two_namespaces(loader, source):
 async def test_a_request_comes_before_what_is_scheduled(loader, source):
     await loader.put(source(), source(namespace="b"))
     assert await loader.schedule() == 2
-    asked = await loader.run(source())
-    assert (await loader.queued())[0] == asked.name
+    requested = await loader.run(source())
+    assert (await loader.queued())[0] == requested.name
 
 
 async def test_states_come_in_order_with_the_newest_fetch(loader, source):

@@ -75,7 +75,7 @@ async def test_what_the_site_says_is_as_before_makes_no_task(fetching, loader, s
     assert (second.outcome, second.task, tasks.count()) == (NOT_MODIFIED, first.task, 1)
     assert (second.http_status, second.sha256, second.bytes) == (304, first.sha256, len(FEED))
     assert not second.HasField("download_time")
-    assert site.asked[1][1]["if-none-match"] == '"1"'
+    assert site.requests[1][1]["if-none-match"] == '"1"'
     assert (await loader.state()).last_fetch_time.ToDatetime() > before.ToDatetime()
     assert (await fetching.scheduled()).outcome == NOT_MODIFIED
     grown = [now - then for now, then in zip(counts(), counted, strict=True)]
@@ -113,9 +113,9 @@ async def test_a_forced_fetch_loads_whatever_comes(fetching, loader, site, tasks
     fetching.start()
     await loader.put(feed())
     await fetching.scheduled()
-    asked = await loader.run(feed(), force=True)
-    assert (await fetching.wait(asked.name)).outcome == LOADED
-    assert "if-none-match" not in site.asked[1][1]
+    requested = await loader.run(feed(), force=True)
+    assert (await fetching.wait(requested.name)).outcome == LOADED
+    assert "if-none-match" not in site.requests[1][1]
     assert (tasks.count(), tasks.requests[1].skip_if_loaded) == (2, False)
 
 
@@ -138,7 +138,7 @@ async def test_a_failure_is_told_and_waited_out(
     record = source(url="http://127.0.0.1:9/feed.xml?key=secret") if given.pop("down", False) else feed()
     if given.get("held"):
         hasty = Fetcher(guard=AddressGuard(allow_loopback=True), limits=FetchLimits(read_s=0.5, disk_reserve_bytes=0))
-        fetching.parts = replace(fetching.parts, downloader=hasty)
+        fetching.dependencies = replace(fetching.dependencies, downloader=hasty)
     site.pages["/feed.xml"] = page(**given)
     fetching.start()
     await loader.put(record)
@@ -165,8 +165,8 @@ async def test_waits_grow_with_the_failures_and_end_with_a_success(fetching, loa
     assert all(low - 120 <= wait <= low * 1.1 + 5 for low, wait in zip(expected, waits, strict=True))
     assert (await loader.state()).failures == 13
     site.pages["/feed.xml"] = page(FEED)
-    asked = await loader.run(feed())
-    assert (await fetching.wait(asked.name)).outcome == LOADED
+    requested = await loader.run(feed())
+    assert (await fetching.wait(requested.name)).outcome == LOADED
     assert (await loader.state()).failures == 0
     assert await loader.due_in_s() <= 665
 
@@ -175,7 +175,7 @@ async def test_one_slow_host_keeps_no_other_waiting(fetching, loader, site, task
     site.pages["/slow.xml"] = page(FEED, held=True)
     site.pages["/fast.xml"] = page(FEED)
     patient = Fetcher(guard=AddressGuard(allow_loopback=True), limits=FetchLimits(read_s=3600, disk_reserve_bytes=0))
-    fetching.parts = replace(fetching.parts, downloader=patient)
+    fetching.dependencies = replace(fetching.dependencies, downloader=patient)
     fetching.concurrency = 4  # of which one seller has two
     fetching.start()
     slow = [source(namespace=f"slow{n}", url=site.url("/slow.xml")) for n in range(6)]
@@ -209,12 +209,12 @@ async def test_credentials_are_sent_to_the_site_and_shown_nowhere(fetching, load
     site.pages["/feed.xml"] = page(FEED)
     credentials = FeedCredentials(headers={"X-Key": "sesame"})
     credentials.basic_auth.username, credentials.basic_auth.password = "shop", "open"
-    sealed = fetching.sealer.seal(credentials.SerializeToString(), "shop/default")
+    encrypted = fetching.cipher.seal(credentials.SerializeToString(), "shop/default")
     fetching.start()
-    await loader.put(feed(sealed_credentials=sealed))
+    await loader.put(feed(sealed_credentials=encrypted))
     fetch = await fetching.scheduled()
     assert fetch.outcome == LOADED
-    [(_, headers)] = site.asked
+    [(_, headers)] = site.requests
     assert (headers["authorization"], headers["x-key"]) == ("basic c2hvcdpvcgvu", "sesame")
     assert "sesame" not in str(fetch)
 
@@ -222,16 +222,16 @@ async def test_credentials_are_sent_to_the_site_and_shown_nowhere(fetching, load
 @pytest.mark.parametrize("wrong", ["context", "key", "none"])
 async def test_credentials_that_cannot_be_read_end_the_fetch(fetching, loader, site, feed, page, wrong):
     site.pages["/feed.xml"] = page(FEED)
-    sealer = Sealer([b"k" * 32]) if wrong == "key" else fetching.sealer
-    sealed = sealer.seal(
+    cipher = Sealer([b"k" * 32]) if wrong == "key" else fetching.cipher
+    encrypted = cipher.seal(
         FeedCredentials().SerializeToString(), "other/default" if wrong == "context" else "shop/default"
     )
     if wrong == "none":
-        fetching.parts = replace(fetching.parts, sealer=None)
+        fetching.dependencies = replace(fetching.dependencies, cipher=None)
     fetching.start()
-    await loader.put(feed(sealed_credentials=sealed))
+    await loader.put(feed(sealed_credentials=encrypted))
     fetch = await fetching.scheduled()
-    assert (fetch.outcome, fetch.code, site.asked) == (FAILED, "CREDENTIALS_UNREADABLE", [])
+    assert (fetch.outcome, fetch.code, site.requests) == (FAILED, "CREDENTIALS_UNREADABLE", [])
 
 
 async def test_where_a_file_came_from_is_told_without_its_query(fetching, loader, site, feed, page):
@@ -248,24 +248,24 @@ async def test_what_waits_is_dropped_when_the_feed_stops(fetching, loader, site,
     site.pages["/feed.xml"] = page(FEED)
     await loader.put(feed())
     assert await loader.schedule() == 1
-    asked = await loader.run(feed())
+    requested = await loader.run(feed())
     await loader.put(feed(feed_version=2, status=status))
     fetching.start()
     await fetching.settled()
     assert {fetch.outcome for fetch in await loader.fetches()} == {DROPPED}
-    assert (await fetching.wait(asked.name)).message
-    assert (site.asked, await loader.due_in_s()) == ([], None)
+    assert (await fetching.wait(requested.name)).message
+    assert (site.requests, await loader.due_in_s()) == ([], None)
 
 
 async def test_a_paused_feed_is_fetched_when_somebody_asks(fetching, loader, site, tasks, feed, page):
     site.pages["/feed.xml"] = page(FEED)
     fetching.start()
-    asked = await loader.run(feed(status=PAUSED))
-    assert (await fetching.wait(asked.name)).outcome == LOADED
+    requested = await loader.run(feed(status=PAUSED))
+    assert (await fetching.wait(requested.name)).outcome == LOADED
     assert (await loader.state()).HasField("next_fetch_time") is False
     site.pages["/feed.xml"] = page(status=404)
-    asked = await loader.run(feed(status=PAUSED))
-    assert (await fetching.wait(asked.name)).outcome == FAILED
+    requested = await loader.run(feed(status=PAUSED))
+    assert (await fetching.wait(requested.name)).outcome == FAILED
     assert ((await loader.state()).failures, await loader.due_in_s()) == (1, None)
 
 
@@ -278,7 +278,7 @@ async def test_a_change_during_the_download_drops_it_and_fetches_anew(
     fetching.start()
     await loader.put(feed())
     assert await loader.schedule() == 1
-    await site.came.wait()
+    await site.requested.wait()
     await loader.put(feed(path="/new.xml", feed_version=2))
     assert await loader.schedule() == 0  # one at a time
     site.released.set()
@@ -305,16 +305,16 @@ async def test_while_the_processor_is_away_nothing_is_fetched_twice(fetching, lo
     assert fetch.outcome == feed_pb2.FETCH_OUTCOME_RUNNING
     tasks.down = False
     assert (await fetching.wait(fetch.name)).outcome == LOADED
-    assert (len(site.asked), tasks.count()) == (1, 1)
+    assert (len(site.requests), tasks.count()) == (1, 1)
 
 
 async def test_a_task_whose_answer_was_lost_is_the_fetchs_own(fetching, loader, site, tasks, feed, page):
     site.pages["/feed.xml"] = page(FEED)
-    tasks.forgets_to_answer = 1
+    tasks.drops_responses = 1
     fetching.start()
     await loader.put(feed())
     fetch = await fetching.scheduled()
-    assert (fetch.outcome, len(site.asked), tasks.count(), len(tasks.requests)) == (LOADED, 1, 1, 2)
+    assert (fetch.outcome, len(site.requests), tasks.count(), len(tasks.requests)) == (LOADED, 1, 1, 2)
 
 
 @pytest.mark.parametrize("during", ["download", "hand-over"])
@@ -325,7 +325,7 @@ async def test_one_whose_claim_is_gone_writes_nothing(fetching, loader, site, ta
     await loader.put(feed())
     assert await loader.schedule() == 1
     async with asyncio.timeout(120):
-        while not (site.asked if during == "download" else tasks.requests):
+        while not (site.requests if during == "download" else tasks.requests):
             await asyncio.sleep(0.01)
     # It has been given to another process: of this the worker hears with its next heartbeat only.
     await loader.sql(
@@ -352,9 +352,9 @@ async def test_a_refused_task_ends_the_fetch_in_words(fetching, loader, site, ta
     assert (fetch.outcome, fetch.code, fetch.http_status) == (FAILED, "TASK_REFUSED", 200)
     assert "The format is not known here." in fetch.message
     tasks.refuses = False
-    # The file was never loaded, so the site is asked for it as if for the first time.
+    # The file was never loaded, so it is requested as if for the first time.
     assert (await fetching.scheduled()).outcome == LOADED
-    assert "if-none-match" not in site.asked[1][1]
+    assert "if-none-match" not in site.requests[1][1]
 
 
 async def test_nothing_is_asked_of_the_site_while_files_cannot_be_kept(
@@ -362,7 +362,7 @@ async def test_nothing_is_asked_of_the_site_while_files_cannot_be_kept(
 ):
     site.pages["/feed.xml"] = page(FEED)
     checks = 0
-    check = fetching.parts.blobs.check
+    check = fetching.dependencies.blobs.check
 
     async def away_at_first() -> None:
         nonlocal checks
@@ -371,16 +371,16 @@ async def test_nothing_is_asked_of_the_site_while_files_cannot_be_kept(
             raise ConnectionError("the object store is away")
         await check()
 
-    monkeypatch.setattr(fetching.parts.blobs, "check", away_at_first)
+    monkeypatch.setattr(fetching.dependencies.blobs, "check", away_at_first)
     fetching.start()
     await loader.put(feed())
     assert (await fetching.scheduled()).outcome == LOADED
-    assert (checks, len(site.asked)) == (2, 1)
+    assert (checks, len(site.requests)) == (2, 1)
 
 
 async def test_history_is_kept_short_without_the_file_that_is_asked_about(fetching, loader, site, feed, page):
     site.pages["/feed.xml"] = page(FEED, etag='"1"')
-    fetching.parts = replace(fetching.parts, history_fetches=3)
+    fetching.dependencies = replace(fetching.dependencies, history_fetches=3)
     fetching.start()
     await loader.put(feed())
     first = await fetching.scheduled()
@@ -408,7 +408,7 @@ async def test_operators_see_what_waits_and_what_is_held(fetching, loader, site,
     ]
     assert await loader.sql("SELECT * FROM feed_locks") == []
     fetching.start()
-    await site.came.wait()
+    await site.requested.wait()
     locks = await loader.sql("SELECT context, seller_id, namespace, acquired < clock_timestamp() FROM feed_locks")
     assert locks == [("feedloader", "shop", "default", True)]
     site.released.set()
@@ -437,7 +437,7 @@ async def test_a_fault_at_any_step_loses_nothing_and_makes_one_task(
     from classifeed_loader.store import fetching as statements
 
     site.pages["/feed.xml"] = page(FEED)
-    owner = statements if part == "fetching" else getattr(fetching.parts, part)
+    owner = statements if part == "fetching" else getattr(fetching.dependencies, part)
     real = getattr(owner, name)
     faults = 0
 
@@ -446,11 +446,11 @@ async def test_a_fault_at_any_step_loses_nothing_and_makes_one_task(
         if not faults and not after:
             faults += 1
             raise ConnectionError("broken")
-        answer = await real(*args, **kwargs)
+        response = await real(*args, **kwargs)
         if not faults:
             faults += 1
             raise ConnectionError("broken")
-        return answer
+        return response
 
     monkeypatch.setattr(owner, name, breaks_once)
     fetching.start()
@@ -458,7 +458,9 @@ async def test_a_fault_at_any_step_loses_nothing_and_makes_one_task(
     fetch = await fetching.scheduled()
     assert (fetch.outcome, tasks.count(), faults) == (LOADED, 1, 1)
     is_stored = (part, name) in (("tasks", "create_task"), ("fetching", "end"), ("fetching", "note_success"))
-    assert len(site.asked) == (1 if is_stored or name in ("check", "begin") or (name, after) == ("fetch", False) else 2)
+    assert len(site.requests) == (
+        1 if is_stored or name in ("check", "begin") or (name, after) == ("fetch", False) else 2
+    )
     assert len(await loader.sql("SELECT 1 FROM feed_fetches")) == 1
     await fetching.settled()
     assert ((await loader.state()).failures, len(await loader.sql("SELECT 1 FROM blob_refs"))) == (0, 1)

@@ -32,22 +32,22 @@ class Running:
     log: Path
 
     async def trigger(self, **values: Any) -> str:
-        asked = {"queue": "etl.default", "task": "noop", "lock_key": "k"} | values
-        answer = await self.http.post("/api/v1/jobs/trigger", json=asked)
-        assert answer.status_code == 200, answer.text
-        job_id: str = answer.json()["job_id"]
+        request = {"queue": "etl.default", "task": "noop", "lock_key": "k"} | values
+        response = await self.http.post("/api/v1/jobs/trigger", json=request)
+        assert response.status_code == 200, response.text
+        job_id: str = response.json()["job_id"]
         return job_id
 
     async def until(self, job_id: str, condition: Callable[[dict[str, Any]], bool], within_s: float = 150) -> Any:
         ends_at = time.monotonic() + within_s
-        while not condition(said := (await self.http.get(f"/api/v1/jobs/{job_id}/status")).json()):
-            assert time.monotonic() < ends_at, said
+        while not condition(job := (await self.http.get(f"/api/v1/jobs/{job_id}/status")).json()):
+            assert time.monotonic() < ends_at, job
             await asyncio.sleep(0.05)
-        return said
+        return job
 
     async def ended(self, job_id: str, within_s: float = 150) -> dict[str, Any]:
-        said: dict[str, Any] = await self.until(job_id, lambda said: said["status"] in ENDED, within_s)
-        return said
+        job: dict[str, Any] = await self.until(job_id, lambda job: job["status"] in ENDED, within_s)
+        return job
 
     def lines(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
@@ -108,8 +108,8 @@ async def start(migrated_database, s3, keys: KeyStore, tmp_path: Path) -> AsyncI
 async def test_without_a_verb_it_serves_and_works(start, keys: KeyStore) -> None:
     loader = await start()
     assert (await loader.http.get("/health")).json() == {"status": "healthy"}
-    said = (await loader.http.get("/info")).json()
-    assert (said["service"], said["environment"]) == ("loader", "test")
+    job = (await loader.http.get("/info")).json()
+    assert (job["service"], job["environment"]) == ("loader", "test")
     job_id = await loader.trigger(args={"sleep1": 0.1, "sleep2": 0.1})
     ended = await loader.ended(job_id)
     assert (ended["status"], ended["attempt"]) == ("succeeded", 1)
@@ -162,14 +162,14 @@ async def test_a_killed_worker_s_job_runs_again(start) -> None:
     serving = await start("serve")
     first = await start("work")
     job_id = await serving.trigger(args={"sleep1": 600})
-    await serving.until(job_id, lambda said: said["status"] == "running")
+    await serving.until(job_id, lambda job: job["status"] == "running")
     first.process.kill()
     await asyncio.to_thread(first.process.wait, 120)
     async with start.database.connection() as connection:  # its lease is over, and the next run is a short one
         await connection.execute("UPDATE dl_workers SET renewed_at = renewed_at - interval '1 hour'")
         await connection.execute("UPDATE dl_jobs SET args = '{\"sleep1\": 0}'")
     second = await start("work")
-    await serving.until(job_id, lambda said: said["attempt"] == 2)
+    await serving.until(job_id, lambda job: job["attempt"] == 2)
     assert any(line["event"] == "reaper.requeued" and line["job_id"] == job_id for line in second.lines())
     ended = await serving.ended(job_id)
     assert (ended["status"], ended["attempt"]) == ("succeeded", 2)
@@ -186,14 +186,14 @@ async def test_asked_to_stop_jobs_end_or_go_back_within_30_s(start) -> None:
     # Its next yield is far away: it is cut off, and still uses up no attempt.
     long = await serving.trigger(args={"sleep1": 600}, lock_key="b")
     for job_id in (short, long):
-        await serving.until(job_id, lambda said: said["status"] == "running")
+        await serving.until(job_id, lambda job: job["status"] == "running")
     asked_at = time.monotonic()
     working.process.send_signal(signal.SIGTERM)
     assert await asyncio.to_thread(working.process.wait, 120) == 0
     assert time.monotonic() - asked_at < 30
     assert (await serving.ended(short))["status"] == "succeeded"
-    said = (await serving.http.get(f"/api/v1/jobs/{long}/status")).json()
-    assert (said["status"], said["attempt"], said["error"]) == ("queued", 0, None)
+    job = (await serving.http.get(f"/api/v1/jobs/{long}/status")).json()
+    assert (job["status"], job["attempt"], job["error"]) == ("queued", 0, None)
 
 
 async def test_while_nobody_can_listen_jobs_are_found_by_looking(start) -> None:

@@ -122,16 +122,16 @@ async def test_killed_while_downloading_the_other_one_takes_over(start, loader, 
     site.pages["/feed.xml"] = page(FEED, held=True)
     await loader.put(source(url=site.url()))
     first = await start()
-    await site.came.wait()
+    await site.requested.wait()
     await start()
-    site.came.clear()
+    site.requested.clear()
     first.kill()
     await asyncio.to_thread(first.wait, 120)
     await lose_lease(loader, first)
-    await site.came.wait()
+    await site.requested.wait()
     site.released.set()
     fetch = await wait_ended(loader)
-    assert (fetch.outcome, tasks.count(), len(site.asked)) == (LOADED, 1, 2)
+    assert (fetch.outcome, tasks.count(), len(site.requests)) == (LOADED, 1, 2)
 
     # The one that is left schedules too.
     await loader.make_due()
@@ -147,11 +147,11 @@ async def test_asked_to_stop_it_hands_the_download_back(start, loader, site, tas
     site.pages["/feed.xml"] = page(FEED, held=True)
     await loader.put(source(url=site.url()))
     first = await start(DRAIN_GRACE_S="600")
-    await site.came.wait()
+    await site.requested.wait()
     await start()
-    site.came.clear()
+    site.requested.clear()
     first.terminate()
-    await asyncio.wait_for(site.came.wait(), 120)  # long before the lease or the grace is over
+    await asyncio.wait_for(site.requested.wait(), 120)  # long before the lease or the grace is over
     assert await asyncio.to_thread(first.wait, 120) == 0
     assert len(list((tmp_path / "spool").iterdir())) == 1
     site.released.set()
@@ -163,12 +163,12 @@ async def test_one_that_was_paused_past_its_lease_changes_nothing(start, loader,
     site.pages["/feed.xml"] = page(FEED, held=True)
     await loader.put(source(url=site.url()))
     first = await start()
-    await site.came.wait()
+    await site.requested.wait()
     await start()
-    site.came.clear()
+    site.requested.clear()
     os.kill(first.pid, signal.SIGSTOP)
     await lose_lease(loader, first)
-    await site.came.wait()
+    await site.requested.wait()
     site.released.set()
     ended = await wait_ended(loader)
     assert (ended.outcome, tasks.count()) == (LOADED, 1)
@@ -181,21 +181,21 @@ async def test_one_that_was_paused_before_the_end_does_not_write_it_again(start,
     await loader.put(source(url=site.url()))
     first = await start()
 
-    async def is_asked() -> bool:
+    async def is_requested() -> bool:
         return bool(tasks.requests)
 
-    await until(is_asked)
+    await until(is_requested)
     await start()
     os.kill(first.pid, signal.SIGSTOP)
     await lose_lease(loader, first)
 
-    async def is_asked_again() -> bool:
+    async def is_requested_again() -> bool:
         return len(tasks.requests) == 2
 
-    await until(is_asked_again)
+    await until(is_requested_again)
     tasks.held.set()
     ended = await wait_ended(loader)
-    assert (ended.outcome, tasks.count(), len(site.asked)) == (LOADED, 1, 1)
+    assert (ended.outcome, tasks.count(), len(site.requests)) == (LOADED, 1, 1)
     await stays(loader, tasks, first, ended)
 
 

@@ -28,21 +28,21 @@ OPERATOR = {"queue": "etl.default", "task": "noop", "lock_key": "k"}
 
 @dataclass
 class Running:
-    """A loader process that answers."""
+    """A loader process that serves."""
 
     process: subprocess.Popen[bytes]
     http: httpx.AsyncClient
     stderr: Path
 
     async def trigger(self, **values: Any) -> str:
-        answer = await self.http.post("/api/v1/jobs/trigger", json=OPERATOR | values)
-        assert answer.status_code == 200, answer.text
-        return str(answer.json()["job_id"])
+        response = await self.http.post("/api/v1/jobs/trigger", json=OPERATOR | values)
+        assert response.status_code == 200, response.text
+        return str(response.json()["job_id"])
 
     async def succeeded(self, job_id: str) -> None:
         async with asyncio.timeout(150):
-            while (said := (await self.http.get(f"/api/v1/jobs/{job_id}/status")).json())["status"] != "succeeded":
-                assert said["status"] in {"queued", "running"}, said
+            while (job := (await self.http.get(f"/api/v1/jobs/{job_id}/status")).json())["status"] != "succeeded":
+                assert job["status"] in {"queued", "running"}, job
                 await asyncio.sleep(0.05)
 
     async def stop(self) -> None:
@@ -159,11 +159,11 @@ async def test_three_files_stand_beside_the_stream(loaders: Loaders, tmp_path: P
 
     metrics = read(tmp_path / "metrics" / "figures.jsonl")
     assert {line["timestamp"][-6:] for line in metrics} == {"+09:00"}
-    looks = sorted({line["timestamp"] for line in metrics})
-    assert len(looks) >= 2
-    last = [line for line in metrics if line["timestamp"] == looks[-1]]
-    [answered] = [line for line in last if line["name"] == "responses_total" and "trigger" in str(line["labels"])]
-    assert answered["value"] == 1
+    times = sorted({line["timestamp"] for line in metrics})
+    assert len(times) >= 2
+    last = [line for line in metrics if line["timestamp"] == times[-1]]
+    [responses] = [line for line in last if line["name"] == "responses_total" and "trigger" in str(line["labels"])]
+    assert responses["value"] == 1
 
 
 async def test_without_their_folders_there_are_no_files_and_no_debug_lines(loaders: Loaders, tmp_path: Path) -> None:
@@ -211,14 +211,14 @@ async def test_jobs_live_in_a_schema_of_their_own_from_the_migration_on(loaders:
     assert [job["job_id"] for job in listed] == [job_id]
     await loader.stop()
     with psycopg.connect(database_dsn) as connection:
-        places = connection.execute(
+        tables = connection.execute(
             "SELECT relnamespace::regnamespace::text, bool_and(relname ^@ 'dl_'), count(*) FROM pg_class "
             "WHERE relkind IN ('r', 'p', 'v') AND relnamespace::regnamespace::text IN ('loader', 'queue_of_jobs') "
             "GROUP BY 1 ORDER BY 1"
         ).fetchall()
         done = connection.execute("SELECT job_id::text FROM queue_of_jobs.dl_jobs_done").fetchall()
         own = connection.execute("SELECT count(*) FROM loader.feed_loader_task").fetchone()
-    assert [(schema, is_of_jobs) for schema, is_of_jobs, _ in places] == [("loader", False), ("queue_of_jobs", True)]
+    assert [(schema, is_of_jobs) for schema, is_of_jobs, _ in tables] == [("loader", False), ("queue_of_jobs", True)]
     assert done == [(job_id,)]
     assert own == (0,)
 

@@ -91,7 +91,7 @@ async def test_hot_statements_go_by_an_index(seeded):
 
 
 async def test_the_schedule_reads_what_is_due_in_its_order(seeded):
-    """The index is asked for a range of times, and nothing is sorted to find the oldest."""
+    """The index is scanned for a range of times, and nothing is sorted to find the oldest."""
     [parameters] = [parameters for _, name, parameters in HOT if name == "queue_due"]
     found = await explain(seeded, "queueing.sql", "queue_due", parameters)
     [taking] = [node for node in found if node["Node Type"] == "LockRows"]

@@ -8,7 +8,7 @@ import pytest
 
 from classifeed.feeds.v1 import feed_pb2
 from classifeed_common.lease import LeaseLost, Leases
-from classifeed_loader.app.schedule_fetches import Scheduler, schedule_due
+from classifeed_loader.app.schedule_fetches import FetchScheduler, schedule_due
 from classifeed_loader.store import queueing
 
 
@@ -53,12 +53,12 @@ async def test_a_source_has_one_scheduled_fetch_at_a_time(loader, source):
     assert await loader.schedule() == 0
     # The slot is passed over: the source does not stand in front of the others.
     assert await loader.due_in_s() > 3000
-    asked = await loader.run(source())
+    requested = await loader.run(source())
     await end_fetches(loader)
     await loader.make_due()
     assert await loader.schedule() == 1
     assert len(await loader.fetches()) == 3
-    assert asked.trigger == feed_pb2.FETCH_TRIGGER_REQUEST
+    assert requested.trigger == feed_pb2.FETCH_TRIGGER_REQUEST
 
 
 async def test_a_slot_is_fetched_once(loader, source):
@@ -126,7 +126,7 @@ async def test_fetch_and_job_are_there_together_or_not_at_all(loader, source, mo
 
 async def test_the_schedule_wakes_when_a_source_comes_and_when_one_is_due(loader, source, monkeypatch):
     monkeypatch.setattr("classifeed_loader.app.schedule_fetches._LONGEST_PAUSE_S", 3600.0)
-    scheduler = Scheduler(loader.database, loader.jobs, Leases(loader.database, "a", 60), min_interval_s=600)
+    scheduler = FetchScheduler(loader.database, loader.jobs, Leases(loader.database, "a", 60), min_interval_s=600)
     stop = asyncio.Event()
     running = asyncio.create_task(scheduler.run(stop))
 
@@ -165,7 +165,7 @@ async def test_the_schedule_goes_on_after_a_lease_that_ran_out_is_renewed(loader
         await guard(tx, lease)
 
     monkeypatch.setattr(leases, "guard", fails_first)
-    scheduler = Scheduler(loader.database, loader.jobs, leases, min_interval_s=600)
+    scheduler = FetchScheduler(loader.database, loader.jobs, leases, min_interval_s=600)
     stop = asyncio.Event()
     running = asyncio.create_task(scheduler.run(stop))
     await loader.put(source())

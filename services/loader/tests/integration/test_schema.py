@@ -8,7 +8,7 @@ import pytest
 
 from classifeed_common.db.migrations import check_drift, migrate
 from classifeed_common.runner.listening import StartError
-from classifeed_loader.bootstrap import place_tables
+from classifeed_loader.bootstrap import prepare
 from classifeed_loader.settings import LoaderSettings
 from classifeed_loader.store.tables import metadata
 
@@ -28,7 +28,7 @@ async def test_models_and_migrations_agree_with_the_jobs_in_a_schema_of_their_ow
         await asyncio.to_thread(
             migrate, "classifeed_loader", database_dsn, "loader", further_schemas=settings.further_schemas
         )
-        await place_tables(settings)
+        await prepare(settings)
     mapped = settings.hosting.schema_translate_map
     assert check_drift("classifeed_loader", database_dsn, "loader", metadata, schema_translate_map=mapped) == []
 
@@ -39,4 +39,4 @@ async def test_what_older_versions_kept_in_that_schema_is_not_touched(database_d
     with pytest.raises(
         StartError, match=r"^PG_SCHEMA_QUEUE=queue_of_jobs: schema queue_of_jobs has job tables already"
     ):
-        await place_tables(settings_of(database_dsn, pg_schema_queue="queue_of_jobs"))
+        await prepare(settings_of(database_dsn, pg_schema_queue="queue_of_jobs"))

@@ -10,7 +10,7 @@ import pytest
 from classifeed.feeds.v1 import feed_pb2
 from classifeed.feeds.v1.feed_source_service_pb2 import ListFetchesRequest
 from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits
-from classifeed_loader.app.host_turns import HostTurns
+from classifeed_loader.app.limit_hosts import HostSlots
 
 LOADED = feed_pb2.FETCH_OUTCOME_LOADED
 FEED = b"<yml_catalog/>"
@@ -20,7 +20,7 @@ FEED = b"<yml_catalog/>"
 async def test_dripping_links_of_one_seller_leave_slots_to_another(
     fetching, loader, site, source, page, monkeypatch, is_shared
 ):
-    """Each from a host of its own, so that the turns at hosts do not help."""
+    """Each from a host of its own, so that the slots of hosts do not help."""
     if not is_shared:
         monkeypatch.setattr("classifeed_jobs.worker.worker.Worker._slots", lambda *_: None)
     site.pages["/drip.xml"] = page(FEED, held=True)
@@ -28,10 +28,10 @@ async def test_dripping_links_of_one_seller_leave_slots_to_another(
     patient = Fetcher(
         guard=AddressGuard(allow_loopback=True), limits=FetchLimits(read_s=3600, per_host=64, disk_reserve_bytes=0)
     )
-    hosts = HostTurns(per_host=64, waiters=64)
-    fetching.parts = replace(fetching.parts, downloader=patient, hosts=hosts)
+    hosts = HostSlots(per_host=64, waiters=64)
+    fetching.dependencies = replace(fetching.dependencies, downloader=patient, hosts=hosts)
     # One host here stands for many: without an owner each download has a connection of its own.
-    monkeypatch.setattr("classifeed_common.fetch.slots.HostSlots.hold", lambda *_: _NoTurn())
+    monkeypatch.setattr("classifeed_common.fetch.slots.HostSlots.hold", lambda *_: _NoSlot())
     drips = [source(seller_id="flood", namespace=f"drip{n}", url=site.url("/drip.xml")) for n in range(12)]
     await loader.put(*drips)
     for record in drips:
@@ -57,7 +57,7 @@ async def test_dripping_links_of_one_seller_leave_slots_to_another(
     await patient.close()
 
 
-class _NoTurn:
+class _NoSlot:
     async def __aenter__(self) -> None: ...
 
     async def __aexit__(self, *_: object) -> None: ...

@@ -13,7 +13,7 @@ from classifeed.feeds.v1.offer_requests_pb2 import TaskEnd
 from classifeed_common.blobs import BlobStore
 from classifeed_jobs import FailedJob, Fixed, JobAdmin, Reaper
 from classifeed_jobs.claim.fetch import claim_jobs
-from classifeed_jobs.worker.process_lease import LeaseRow
+from classifeed_jobs.worker.process_lease import ProcessLease
 from classifeed_processor.app.cancel_task import cancel_task
 from classifeed_processor.app.create_task import QUEUE, TASK
 from classifeed_processor.app.fail_task import fail_task
@@ -81,7 +81,7 @@ async def test_fifth_unknown_fault_fails_the_task_with_an_incident_and_the_next_
 async def lose(processor):
     """The only running or due job is claimed by a process that dies."""
     async with processor.database.connection() as connection:
-        await LeaseRow("gone", [QUEUE]).register(connection)
+        await ProcessLease("gone", [QUEUE]).register(connection)
         answer = await claim_jobs(connection, worker_id="gone", queue=QUEUE, wanted=1, fresh_s=60)
         assert len(answer.claims) == 1
         await connection.execute("UPDATE dl_workers SET renewed_at = clock_timestamp() - interval '10 minutes'")

@@ -31,10 +31,10 @@ def loader_clean_up(tasks: Tasks, refs: BlobRefs) -> CleanUp:
 async def remove_old_fetches(
     begin: Begin, _at: datetime, cursor: Cursor | None, *, tasks: Tasks, refs: BlobRefs, limit: int = _FETCHES
 ) -> Slice:
-    """Remove those of the next fetches whose tasks are gone, each with its reference to the file.
+    """Remove those of the next fetches whose tasks are removed, each with its reference to the file.
 
     Raises:
-        grpc.aio.AioRpcError: the processor does not answer; nothing of the slice is removed.
+        grpc.aio.AioRpcError: the processor is away; nothing of the slice is removed.
     """
     after = FetchKey(*(cursor or ("", "", 0)))
     async with begin() as tx:

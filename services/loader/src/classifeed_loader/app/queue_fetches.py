@@ -1,4 +1,4 @@
-"""The job of a fetch, as it is put into the queue with it."""
+"""Queue fetches: each with its job, in the transaction that makes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fetching a source now, because somebody asks for it."""
+"""Run a source: fetch it now, on request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from classifeed_loader.store import queueing, sources
 
 
 async def run_source(
-    db: Database, jobs: JobStore, request: RunSourceRequest, *, min_interval_s: float, timeout_s: float | None
+    database: Database, jobs: JobStore, request: RunSourceRequest, *, min_interval_s: float, timeout_s: float | None
 ) -> FetchKey:
     """Take the source and return the fetch that the request makes, or has made before.
 
@@ -24,7 +24,7 @@ async def run_source(
         InvalidArgument: the request_id was used for another namespace.
     """
     source = request.source
-    async with db.transaction(timeout_s=timeout_s) as tx:
+    async with database.transaction(timeout_s=timeout_s) as tx:
         await sources.put(tx, [source], min_interval_s=min_interval_s)
         found = await queueing.find_request(tx, source.seller_id, request.request_id)
         if found is None:

@@ -1,4 +1,4 @@
-"""The schedule: puts the fetches of due sources into the queue, in one process at a time by a lease."""
+"""Schedule fetches: put those of due sources into the queue, in one process at a time by a lease."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _SHORTEST_PAUSE_S: Final = 0.05
 # Sources that another process has taken in are found after this at the latest.
 _LONGEST_PAUSE_S: Final = 2.0
 _FAULT_PAUSE_S: Final = 1.0
-_PATIENCE_S: Final = 5.0
+_MAX_WAIT_S: Final = 5.0
 
 _log = structlog.get_logger(__name__)
 
 
 async def schedule_due(
-    db: Database, leases: Leases, jobs: JobStore, lease: Lease, *, min_interval_s: float, limit: int = _BATCH
+    database: Database, leases: Leases, jobs: JobStore, lease: Lease, *, min_interval_s: float, limit: int = _BATCH
 ) -> int:
     """Put the fetches of at most `limit` due sources into the queue, the oldest first, and return how many.
 
@@ -37,78 +37,78 @@ async def schedule_due(
     Raises:
         LeaseLost: another process does this now.
     """
-    async with db.transaction() as tx:
+    async with database.transaction() as tx:
         await leases.guard(tx, lease)
         keys = await queueing.queue_due(tx, limit=limit, min_interval_s=min_interval_s)
         await queue_fetches(tx, jobs, keys, priority=SCHEDULED_PRIORITY)
     return len(keys)
 
 
-class Scheduler:
-    """Schedules whenever this process has the lease; sleeps until the next source is due, or until it is woken.
+class FetchScheduler:
+    """Schedule whenever this process has the lease; sleep until the next source is due, or until it is woken.
 
     Args:
-        db: where sources and jobs are.
+        database: where sources and jobs are.
         jobs: where the fetches are put.
         leases: in the same database.
         min_interval_s: shortest time between two scheduled fetches of a source.
     """
 
-    def __init__(self, db: Database, jobs: JobStore, leases: Leases, *, min_interval_s: float) -> None:
-        self._db = db
+    def __init__(self, database: Database, jobs: JobStore, leases: Leases, *, min_interval_s: float) -> None:
+        self._database = database
         self._jobs = jobs
         self._leases = leases
         self._min_interval_s = min_interval_s
         self._woken = asyncio.Event()
-        self._ending = asyncio.Event()
+        self._stopping = asyncio.Event()
         self._work: asyncio.Task[None] | None = None
 
     def wake(self) -> None:
-        """Look for due sources now; call it after the commit of a change in this process. Costs nothing."""
+        """Check for due sources now; call it after the commit of a change in this process. Costs nothing."""
         self._woken.set()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Schedule until `stop`, whenever this process has the lease. Faults of the database are waited out."""
+        """Schedule until `stop`, whenever this process has the lease. Retries while the database is away."""
         await LeaseKeeper(self._leases, [LEASE], on_gain=self._begin, on_loss=self._end).run(stop)
 
     async def backlog(self) -> dict[str, int]:
         """Return how many sources are due."""
-        async with self._db.transaction() as tx:
+        async with self._database.transaction() as tx:
             return {"sources_due": await queueing.count_due(tx)}
 
     async def _begin(self, lease: Lease) -> None:
-        self._ending = asyncio.Event()
-        self._work = asyncio.create_task(self._schedule_until(lease, self._ending))
+        self._stopping = asyncio.Event()
+        self._work = asyncio.create_task(self._schedule_until(lease, self._stopping))
 
     async def _end(self, _lease: Lease) -> None:
         if (work := self._work) is None:
             return
-        self._ending.set()
+        self._stopping.set()
         self._woken.set()
-        await asyncio.wait([work], timeout=_PATIENCE_S)
+        await asyncio.wait([work], timeout=_MAX_WAIT_S)
         work.cancel()
         with suppress(asyncio.CancelledError):
             await work
 
-    async def _schedule_until(self, lease: Lease, ending: asyncio.Event) -> None:
-        while not ending.is_set():
+    async def _schedule_until(self, lease: Lease, stopping: asyncio.Event) -> None:
+        while not stopping.is_set():
             self._woken.clear()
             try:
                 queued = await schedule_due(
-                    self._db, self._leases, self._jobs, lease, min_interval_s=self._min_interval_s
+                    self._database, self._leases, self._jobs, lease, min_interval_s=self._min_interval_s
                 )
                 pause_s = await self._pause_s()
-            except Exception as error:  # noqa: BLE001 - whatever it is, sources stay due and are looked for again
+            except Exception as error:  # noqa: BLE001 - whatever it is, sources stay due and are found again
                 # A lease that ran out and that nobody took may be renewed yet: who ends this is the keeper.
                 log_fault(_log, "fetches.schedule.failed", error, retry_in_s=_FAULT_PAUSE_S)
-                await _wait_for(ending, _FAULT_PAUSE_S)
+                await _wait_for(stopping, _FAULT_PAUSE_S)
                 continue
             if queued:
                 _log.info("fetches.queued", fetches=queued)
             await _wait_for(self._woken, pause_s)
 
     async def _pause_s(self) -> float:
-        async with self._db.transaction() as tx:
+        async with self._database.transaction() as tx:
             due_s = await queueing.next_due_s(tx)
         if due_s is None:
             return _LONGEST_PAUSE_S

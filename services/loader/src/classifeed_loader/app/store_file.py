@@ -1,4 +1,4 @@
-"""Having the file of a fetch in the object store: downloaded, or known to be there as before."""
+"""Store the file of a fetch in the object store: downloaded, or known to be there as before."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from classifeed_common.errors import Unavailable
 from classifeed_common.fetch import Fetched, FetchFailed, FetchRequest, NotModified
 from classifeed_common.spool import run_folder
 from classifeed_jobs import JobContext
-from classifeed_loader.app.fetch_parts import FetchParts
+from classifeed_loader.app.fetch_dependencies import FetchDependencies
 from classifeed_loader.domain.faults import OURS, LoadFailed
 from classifeed_loader.domain.fetches import FetchKey, FetchState, StoredFile, shown_elsewhere
 from classifeed_loader.domain.sources import Source
@@ -19,67 +19,72 @@ from classifeed_loader.store import fetching
 
 
 async def store_file(
-    ctx: JobContext, parts: FetchParts, key: FetchKey, source: Source, fetch: FetchState
+    ctx: JobContext, dependencies: FetchDependencies, key: FetchKey, source: Source, fetch: FetchState
 ) -> StoredFile:
     """Download the file of the fetch into the object store and note it; the same again once it is noted.
 
-    The reference is written before the file, so that no clean-up takes it away in between. Nothing is asked of the site
+    The reference is written before the file, so that no clean-up takes it away in between. The site gets no request
     while the object store is away: the file would have nowhere to go.
 
     Raises:
         FetchFailed: the site does not hand the file out.
         LoadFailed: the credentials cannot be read.
-        Unavailable: a part of ours does not answer, or has no room; try again.
+        Unavailable: a store of ours is away, or full; try again.
         ClaimLost: the job is somebody else's now.
     """
     if fetch.sha256:
         return StoredFile(fetch.sha256, fetch.size_bytes, fetch.is_as_before)
-    request = _request(parts, key, source, is_conditional=not fetch.forced and bool(source.last_hash))
-    await parts.blobs.check()
-    with run_folder(parts.spool_dir) as folder:
+    request = _request(dependencies, key, source, is_conditional=not fetch.forced and bool(source.last_hash))
+    await dependencies.blobs.check()
+    with run_folder(dependencies.spool_dir) as folder:
         path = folder / "feed"
-        answer = await _download(parts, request, path)
-        file = await _keep(ctx, parts, key, source, answer, path)
+        fetched = await _download(dependencies, request, path)
+        file = await _keep(ctx, dependencies, key, source, fetched, path)
     async with ctx.guarded_transaction() as tx:
         await fetching.note_file(
             tx,
             key,
             file,
-            http_status=answer.http_status,
-            final_url=shown_elsewhere(answer.final_url, source.url),
-            etag=answer.etag,
-            last_modified=answer.last_modified,
+            http_status=fetched.http_status,
+            final_url=shown_elsewhere(fetched.final_url, source.url),
+            etag=fetched.etag,
+            last_modified=fetched.last_modified,
         )
     return file
 
 
 async def _keep(
-    ctx: JobContext, parts: FetchParts, key: FetchKey, source: Source, answer: Fetched | NotModified, path: Path
+    ctx: JobContext,
+    dependencies: FetchDependencies,
+    key: FetchKey,
+    source: Source,
+    fetched: Fetched | NotModified,
+    path: Path,
 ) -> StoredFile:
     file = (
         StoredFile(source.last_hash, source.last_bytes, is_as_before=True)
-        if isinstance(answer, NotModified)
-        else StoredFile(answer.sha256, answer.size_bytes, is_as_before=False)
+        if isinstance(fetched, NotModified)
+        else StoredFile(fetched.sha256, fetched.size_bytes, is_as_before=False)
     )
     async with ctx.guarded_transaction() as tx:
-        await parts.refs.add(tx, file.sha256, key.blob_ref)
+        await dependencies.refs.add(tx, file.sha256, key.blob_ref)
     if not file.is_as_before:
-        await parts.blobs.put_file(path, file.sha256)
+        await dependencies.blobs.put_file(path, file.sha256)
         FETCHED_BYTES.inc(file.size_bytes)
     return file
 
 
-async def _download(parts: FetchParts, request: FetchRequest, path: Path) -> Fetched | NotModified:
+async def _download(dependencies: FetchDependencies, request: FetchRequest, path: Path) -> Fetched | NotModified:
     try:
-        return await parts.downloader.fetch(request, path)
+        return await dependencies.downloader.fetch(request, path)
     except FetchFailed as failed:
         if failed.code in OURS:
             raise Unavailable(failed.code, failed.message, retry_after_s=failed.retry_after_s) from failed
         raise
 
 
-def _request(parts: FetchParts, key: FetchKey, source: Source, *, is_conditional: bool) -> FetchRequest:
-    credentials = _open_credentials(parts, key, source.sealed_credentials)
+def _request(dependencies: FetchDependencies, key: FetchKey, source: Source, *, is_conditional: bool) -> FetchRequest:
+    credentials = _open_credentials(dependencies, key, source.sealed_credentials)
     auth = credentials.basic_auth
     return FetchRequest(
         source.url,
@@ -91,12 +96,12 @@ def _request(parts: FetchParts, key: FetchKey, source: Source, *, is_conditional
     )
 
 
-def _open_credentials(parts: FetchParts, key: FetchKey, sealed: bytes) -> FeedCredentials:
-    if not sealed:
+def _open_credentials(dependencies: FetchDependencies, key: FetchKey, encrypted: bytes) -> FeedCredentials:
+    if not encrypted:
         return FeedCredentials()
-    if parts.sealer is None:
+    if dependencies.cipher is None:
         raise LoadFailed("CREDENTIALS_UNREADABLE", "The loader has no keys to read credentials with")
     try:
-        return FeedCredentials.FromString(parts.sealer.unseal(sealed, f"{key.seller_id}/{key.namespace}"))
+        return FeedCredentials.FromString(dependencies.cipher.unseal(encrypted, f"{key.seller_id}/{key.namespace}"))
     except Unsealable as error:
         raise LoadFailed("CREDENTIALS_UNREADABLE", "The credentials of the feed cannot be read any more") from error

@@ -15,7 +15,7 @@ from classifeed_loader.domain.faults import LoadFailed
 from classifeed_loader.domain.fetches import FetchKey, StoredFile
 from classifeed_loader.domain.sources import Source
 
-# Another try is refused alike. Whatever is not among them may pass, or is for an operator to mend.
+# Another try is refused alike. Whatever is not among them may pass, or is for an operator to fix.
 _LASTING: Final = frozenset(
     {
         grpc.StatusCode.INVALID_ARGUMENT,
@@ -27,8 +27,8 @@ _LASTING: Final = frozenset(
 )
 
 
-class Processor:
-    """Makes tasks at the processor, and asks which there are."""
+class ProcessorClient:
+    """Calls about tasks: make one, find those that exist."""
 
     def __init__(self, channel: grpc.aio.Channel) -> None:
         self._stub = TaskServiceStub(channel)
@@ -38,7 +38,7 @@ class Processor:
 
         Raises:
             LoadFailed: TASK_REFUSED.
-            grpc.aio.AioRpcError: the processor could not answer; try again.
+            grpc.aio.AioRpcError: the processor is away; try again.
         """
         request = CreateTaskRequest(
             seller_id=key.seller_id,
@@ -67,7 +67,7 @@ class Processor:
         """Return those of the tasks that there are, of at most 1,000.
 
         Raises:
-            grpc.aio.AioRpcError: the processor could not answer; try again.
+            grpc.aio.AioRpcError: the processor is away; try again.
         """
         if not names:
             return set()

@@ -1,1 +1,1 @@
-"""What the loader knows without any door or store: sources, fetches, and how they end."""
+"""What the loader knows without any entry point or store: sources, fetches, and their completion."""

@@ -51,7 +51,7 @@ class LoadFailed(Exception):
 
     Attributes:
         code: A key of `FAULTS`.
-        reason: What is wrong, in words, without the remedy and without secrets.
+        reason: What is wrong, without the fix and without secrets.
     """
 
     def __init__(self, code: str, reason: str) -> None:
@@ -61,5 +61,5 @@ class LoadFailed(Exception):
 
     @property
     def message(self) -> str:
-        """What happened and what to do, in one text for the seller."""
+        """What happened and the fix, in one text for the seller."""
         return f"{self.reason}. {FAULTS[self.code].suggestion}"

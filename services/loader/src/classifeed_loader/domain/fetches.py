@@ -56,7 +56,7 @@ class FetchState:
 
     @property
     def is_as_before(self) -> bool:
-        """Whether the site said that the file is the one of before."""
+        """Whether the site has sent 304: the file is the one of before."""
         return self.http_status == NOT_MODIFIED
 
 

@@ -6,9 +6,9 @@ from pydantic import BaseModel, ConfigDict
 
 from classifeed_common.db import Tx
 from classifeed_jobs import Exponential, FailedJob, JobContext, Registry
-from classifeed_loader.app.end_fetch import FetchWaits, fail_fetch
+from classifeed_loader.app.complete_fetch import FetchWaits, fail_fetch
+from classifeed_loader.app.fetch_dependencies import FetchDependencies
 from classifeed_loader.app.fetch_feed import fetch_feed
-from classifeed_loader.app.fetch_parts import FetchParts
 from classifeed_loader.app.queue_fetches import TASK
 from classifeed_loader.domain.fetches import FetchKey
 
@@ -43,8 +43,8 @@ def fetch_registry(waits: FetchWaits) -> Registry:
         """Run the fetch. Passing faults raise, and the engine tries again for as long as they last; the fifth of others
         ends the fetch.
         """
-        parts = ctx.resources
-        assert isinstance(parts, FetchParts)
-        await fetch_feed(ctx, parts, args.key)
+        dependencies = ctx.resources
+        assert isinstance(dependencies, FetchDependencies)
+        await fetch_feed(ctx, dependencies, args.key)
 
     return registry

@@ -1,4 +1,4 @@
-"""FeedSourceService: takes sources, and tells how fetching goes."""
+"""FeedSourceService: takes sources, and returns how fetching goes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 import grpc.aio
+import structlog
 
 from classifeed.feeds.v1.feed_pb2 import Fetch
 from classifeed.feeds.v1.feed_source_service_pb2 import (
@@ -31,6 +32,7 @@ from classifeed_loader.domain.fetches import FetchKey
 from classifeed_loader.store import reading, sources
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
+_log = structlog.get_logger(__name__)
 _DEFAULT_PAGE: Final = 50
 _DEFAULT_PAGE_SOURCES: Final = 500
 _LAST_FETCH_ID: Final = (1 << 63) - 1
@@ -40,24 +42,28 @@ class FeedSourceService(FeedSourceServiceServicer):
     """Writes and reads the tables of sources and fetches.
 
     Args:
-        db: where they are.
-        jobs: where fetches that are asked for wait for their turn.
+        database: where they are.
+        jobs: where requested fetches are queued.
         min_interval_s: shortest time between two scheduled fetches of a source.
         on_change: called after each commit that may have made a source due.
     """
 
     def __init__(
-        self, db: Database, jobs: JobStore, *, min_interval_s: float, on_change: Callable[[], None] = lambda: None
+        self, database: Database, jobs: JobStore, *, min_interval_s: float, on_change: Callable[[], None] = lambda: None
     ) -> None:
-        self._db = db
+        self._database = database
         self._jobs = jobs
         self._min_interval_s = min_interval_s
         self._on_change = on_change
 
     async def PutSources(self, request: PutSourcesRequest, context: Context) -> PutSourcesResponse:
         """Take sources, each unless a newer version of it is known."""
-        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
             versions = await sources.put(tx, request.sources, min_interval_s=self._min_interval_s)
+        for source, version in zip(request.sources, versions, strict=True):
+            if version > source.feed_version:
+                seller, namespace = source.seller_id, source.namespace
+                _log.debug("loader.source.stale", seller=seller, namespace=namespace, version=version)
         self._on_change()
         return PutSourcesResponse(feed_versions=versions)
 
@@ -69,7 +75,7 @@ class FeedSourceService(FeedSourceServiceServicer):
             InvalidArgument: the request_id was used for another namespace.
         """
         key = await run_source(
-            self._db, self._jobs, request, min_interval_s=self._min_interval_s, timeout_s=remaining_s()
+            self._database, self._jobs, request, min_interval_s=self._min_interval_s, timeout_s=remaining_s()
         )
         self._on_change()
         return await self._require_fetch(key)
@@ -77,14 +83,14 @@ class FeedSourceService(FeedSourceServiceServicer):
     async def GetSourceStates(self, request: GetSourceStatesRequest, context: Context) -> GetSourceStatesResponse:
         """Return how fetching goes, for each name in order."""
         names = [_namespace("names", name) for name in request.names]
-        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
             return GetSourceStatesResponse(states=await sources.get_states(tx, names))
 
     async def ListSources(self, request: ListSourcesRequest, context: Context) -> ListSourcesResponse:
         """Return a page of the namespaces whose source is not removed."""
         after = _namespace("after", request.after) if request.after else ("", "")
         limit = request.page_size or _DEFAULT_PAGE_SOURCES
-        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
             found = await sources.list_names(tx, after, limit=limit)
         return ListSourcesResponse(names=[namespace_name(*key) for key in found])
 
@@ -105,13 +111,13 @@ class FeedSourceService(FeedSourceServiceServicer):
         seller_id, namespace = _namespace("parent", request.parent)
         limit = request.page_size or _DEFAULT_PAGE
         before = _read_token(request.page_token)
-        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
             fetches = await reading.list_fetches(tx, seller_id, namespace, before=before, limit=limit + 1)
         token = str(fetches[limit - 1].fetch_id) if len(fetches) > limit else ""
         return ListFetchesResponse(fetches=fetches[:limit], next_page_token=token)
 
     async def _require_fetch(self, key: FetchKey) -> Fetch:
-        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
             fetch = await reading.get_fetch(tx, key)
         if fetch is None:
             raise NotFound(
@@ -127,8 +133,8 @@ def _namespace(field: str, name: str) -> tuple[str, str]:
         raise _wrong(field, str(error)) from error
 
 
-def _wrong(field: str, words: str) -> InvalidArgument:
-    return InvalidArgument(f"{field.upper()}_INVALID", words, violations=[FieldViolation(field, words)])
+def _wrong(field: str, message: str) -> InvalidArgument:
+    return InvalidArgument(f"{field.upper()}_INVALID", message, violations=[FieldViolation(field, message)])
 
 
 def _read_token(token: str) -> int:

@@ -2,7 +2,7 @@
 
 -- name: list_ended
 -- Ended fetches behind a place, in their order: those that made a task, and all of removed sources. The one whose file the
--- source may ask for again is none of them.
+-- source may request again is none of them.
 SELECT f.seller_id, f.namespace, f.feed_loader_result_id, CASE WHEN f.outcome = %(loaded)s THEN f.task ELSE '' END
 FROM feed_fetches f
 JOIN feed_loader_task t USING (seller_id, namespace)

@@ -6,7 +6,7 @@ from typing import Final
 
 from classifeed.feeds.v1 import feed_pb2
 from classifeed_common.db import Tx, load_queries
-from classifeed_loader.domain.endings import Ending
+from classifeed_loader.domain.completions import Completion
 from classifeed_loader.domain.fetches import FetchKey, FetchState, StoredFile
 from classifeed_loader.domain.sources import Source
 
@@ -57,21 +57,21 @@ async def note_file(
     await tx.execute(_NOTE_FILE, {**key._asdict(), **columns})
 
 
-async def end(tx: Tx, key: FetchKey, ending: Ending) -> None:
+async def end(tx: Tx, key: FetchKey, completion: Completion) -> None:
     """End the fetch."""
     columns = {
-        "outcome": ending.outcome,
-        "code": ending.code,
-        "message": ending.message,
-        "task": ending.task,
-        "http_status": ending.http_status,
-        "size_bytes": ending.size_bytes,
+        "outcome": completion.outcome,
+        "code": completion.code,
+        "message": completion.message,
+        "task": completion.task,
+        "http_status": completion.http_status,
+        "size_bytes": completion.size_bytes,
     }
     await tx.execute(_END_FETCH, {**key._asdict(), **columns})
 
 
 async def note_success(tx: Tx, key: FetchKey, *, min_interval_s: float) -> None:
-    """Note what the fetch says of its source: the file that the next one asks about, and no failures."""
+    """Note the success of a fetch at its source: the file that the next request is conditional on, and no failures."""
     await tx.execute(_NOTE_SUCCESS, {**key._asdict(), "min_interval_s": min_interval_s})
 
 

@@ -57,7 +57,7 @@ UPDATE feed_loader_task SET next_due_at = least(next_due_at, clock_timestamp())
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND next_due_at IS NOT NULL
 
 -- name: list_old
--- Ended fetches of a namespace beyond the newest ones; the one whose file the source may ask for again stays. Those that
+-- Ended fetches of a namespace beyond the newest ones; the one whose file the source may request again stays. Those that
 -- made a task go with it, by the clean-up.
 SELECT f.feed_loader_result_id
 FROM feed_fetches f

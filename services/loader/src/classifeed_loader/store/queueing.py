@@ -46,7 +46,7 @@ async def count_due(tx: Tx) -> int:
 async def insert_request(
     tx: Tx, seller_id: str, namespace: str, *, feed_version: int, forced: bool, request_id: str
 ) -> FetchKey | None:
-    """Make the fetch that somebody asks for; None when the request made one before."""
+    """Make the fetch that was requested; None when the request made one before."""
     parameters = {
         **_QUEUED,
         "request": feed_pb2.FETCH_TRIGGER_REQUEST,

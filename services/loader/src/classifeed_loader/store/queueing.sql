@@ -1,9 +1,9 @@
--- Putting fetches into the queue: those that are due, and those that somebody asks for.
+-- Putting fetches into the queue: those that are due, and those that were requested.
 
 -- name: queue_due
 -- The due sources, the oldest first, each with its next slot. One that another scheduler holds is left to it. One whose
 -- scheduled fetch has not ended yet, or whose slot had one, only moves on. The time is the statement's, so that the index
--- can be asked for it.
+-- can be requested for it.
 WITH due AS MATERIALIZED (
     SELECT seller_id, namespace, feed_loader_task_id, feed_version, next_due_at, last_fetched_at
     FROM feed_loader_task

@@ -1,4 +1,4 @@
-"""Reads of fetches for the rpc door."""
+"""Reads of fetches for the gRPC service."""
 
 from __future__ import annotations
 

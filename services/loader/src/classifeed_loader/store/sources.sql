@@ -51,9 +51,9 @@ WHERE excluded.feed_version > t.feed_version
 
 -- name: known_versions
 SELECT t.feed_version
-FROM unnest(%(seller_ids)s::text[], %(namespaces)s::text[]) WITH ORDINALITY AS asked(seller_id, namespace, place)
-JOIN feed_loader_task t ON t.seller_id = asked.seller_id AND t.namespace = asked.namespace
-ORDER BY asked.place
+FROM unnest(%(seller_ids)s::text[], %(namespaces)s::text[]) WITH ORDINALITY AS wanted(seller_id, namespace, rank)
+JOIN feed_loader_task t ON t.seller_id = wanted.seller_id AND t.namespace = wanted.namespace
+ORDER BY wanted.rank
 
 -- name: get_source
 SELECT feed_version, status FROM feed_loader_task WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s
@@ -63,14 +63,14 @@ SELECT feed_version, status FROM feed_loader_task WHERE seller_id = %(seller_id)
 SELECT t.feed_version, t.last_fetched_at, t.next_due_at, t.failures,
        f.seller_id, f.namespace, f.feed_loader_result_id, f.feed_version, f.trigger, f.forced, f.outcome, f.code, f.message,
        f.http_status, f.bytes, f.sha256, f.final_url, f.task, f.created_at, f.started_at, f.downloaded_at, f.ended_at
-FROM unnest(%(seller_ids)s::text[], %(namespaces)s::text[]) WITH ORDINALITY AS asked(seller_id, namespace, place)
-LEFT JOIN feed_loader_task t ON t.seller_id = asked.seller_id AND t.namespace = asked.namespace
+FROM unnest(%(seller_ids)s::text[], %(namespaces)s::text[]) WITH ORDINALITY AS wanted(seller_id, namespace, rank)
+LEFT JOIN feed_loader_task t ON t.seller_id = wanted.seller_id AND t.namespace = wanted.namespace
 LEFT JOIN LATERAL (
     SELECT * FROM feed_fetches n
     WHERE n.seller_id = t.seller_id AND n.namespace = t.namespace
     ORDER BY n.feed_loader_result_id DESC LIMIT 1
 ) f ON true
-ORDER BY asked.place
+ORDER BY wanted.rank
 
 -- name: list_sources
 SELECT seller_id, namespace FROM feed_loader_task

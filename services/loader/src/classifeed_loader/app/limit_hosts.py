@@ -1,4 +1,4 @@
-"""Turns at the hosts of feeds: many feeds of one slow host leave room for those of others."""
+"""Limit the downloads from one host: many feeds of one slow host leave slots for those of others."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _WAIT_STEP_S: Final = 0.25
 _LONGEST_WAIT_S: Final = 30.0
 
 
-class HostTurns:
+class HostSlots:
     """Who downloads from which host in this process.
 
-    The downloader keeps to a few connections a host by itself, one of each seller, in the order of coming. Yet who
+    The downloader keeps to a few connections a host by itself, one of each seller, first come, first served. Yet who
     waits there holds a slot that a feed of another host could have: beyond some, they wait in the queue instead.
 
     Args:
         per_host: how many download from one host at a time, each for another seller.
-        waiters: how many may wait for their turn at a host that is taken, of all hosts together.
+        waiters: how many may wait at a host whose slots are taken, of all hosts together.
     """
 
     def __init__(self, *, per_host: int, waiters: int) -> None:
@@ -34,11 +34,11 @@ class HostTurns:
         self._refused: Counter[str] = Counter()
 
     @contextmanager
-    def turn(self, url: str, seller_id: str) -> Iterator[None]:
+    def slot(self, url: str, seller_id: str) -> Iterator[None]:
         """Count a download of the seller from the link's host, or a wait for it, until the block ends. Never waits.
 
         Raises:
-            Snooze: the host is to be left alone for now, the longer the more have asked.
+            Snooze: the host's slots are taken; the wait grows with the refusals.
         """
         host = _host(url)
         taken = self._taken.get(host, Counter())

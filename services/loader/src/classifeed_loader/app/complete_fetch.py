@@ -1,4 +1,4 @@
-"""Noting how a fetch has ended, and what follows for its source."""
+"""Complete a fetch: note its outcome, and what follows for its source."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from classifeed_common.db import Tx
 from classifeed_common.enum_names import name_of
 from classifeed_common.ids import new_incident
 from classifeed_jobs import FailedJob
-from classifeed_loader.domain.endings import Ending, failed
+from classifeed_loader.domain.completions import Completion, failed
 from classifeed_loader.domain.faults import LoadFailed
 from classifeed_loader.domain.fetches import FetchKey
 from classifeed_loader.metrics import FETCHES
@@ -34,37 +34,37 @@ class FetchWaits(NamedTuple):
     backoff_base_s: float
 
 
-async def end_fetch(tx: Tx, key: FetchKey, ending: Ending, waits: FetchWaits) -> None:
-    """End a fetch that has not ended, and have its source wait for the next one."""
+async def complete_fetch(tx: Tx, key: FetchKey, completion: Completion, waits: FetchWaits) -> None:
+    """Complete a fetch that is open, and have its source wait for the next one."""
     source = await fetching.lock_source(tx, key)
     fetch = await fetching.read_fetch(tx, key)
     assert source is not None
     assert fetch is not None
-    await fetching.end(tx, key, ending)
+    await fetching.end(tx, key, completion)
     if source.feed_version != fetch.feed_version:
-        # It says nothing of the newer version, whose own slot may have been passed over while it was under way.
+        # It says nothing of the newer version, whose own slot may have been skipped while it was under way.
         await fetching.make_due(tx, key)
-    elif ending.is_failure:
+    elif completion.is_failure:
         await fetching.note_failure(
             tx,
             key,
             min_interval_s=waits.min_interval_s,
             backoff_base_s=waits.backoff_base_s,
-            retry_after_s=ending.retry_after_s,
+            retry_after_s=completion.retry_after_s,
         )
     else:
         await fetching.note_success(tx, key, min_interval_s=waits.min_interval_s)
 
 
-def report_end(key: FetchKey, ending: Ending) -> None:
-    """Count and log an end."""
-    outcome = name_of(FetchOutcome, ending.outcome)
-    FETCHES.labels(outcome, ending.code).inc()
-    _log.info("fetch.ended", fetch=key.name, outcome=outcome, code=ending.code, feed_task=ending.task)
+def report_completion(key: FetchKey, completion: Completion) -> None:
+    """Count and log a completion."""
+    outcome = name_of(FetchOutcome, completion.outcome)
+    FETCHES.labels(outcome, completion.code).inc()
+    _log.info("fetch.ended", fetch=key.name, outcome=outcome, code=completion.code, feed_task=completion.task)
 
 
 async def fail_fetch(tx: Tx, key: FetchKey, job: FailedJob, waits: FetchWaits) -> None:
-    """End the fetch of a job that ends unfinished, unless the fetch has ended: nothing will run it any more."""
+    """Complete the fetch of a job that failed for good, unless it is completed: nothing will run it any more."""
     # The source first, as all who write about its fetches do.
     source = await fetching.lock_source(tx, key)
     fetch = await fetching.read_fetch(tx, key)
@@ -72,7 +72,7 @@ async def fail_fetch(tx: Tx, key: FetchKey, job: FailedJob, waits: FetchWaits) -
         return
     incident = job.incident or new_incident()
     code, what = _CANCELED if job.outcome == "canceled" else _BY_REASON.get(job.reason, _FAILED)
-    ending = failed(LoadFailed(code, f"{what} (incident {incident})"))
+    completion = failed(LoadFailed(code, f"{what} (incident {incident})"))
     _log.error(
         "fetch.abandoned",
         fetch=key.name,
@@ -83,5 +83,5 @@ async def fail_fetch(tx: Tx, key: FetchKey, job: FailedJob, waits: FetchWaits) -
         outcome=job.outcome,
         message=job.message,
     )
-    await end_fetch(tx, key, ending, waits)
-    report_end(key, ending)
+    await complete_fetch(tx, key, completion, waits)
+    report_completion(key, completion)

@@ -1,4 +1,4 @@
-"""What a fetch works with."""
+"""The dependencies of a fetch."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from classifeed.feeds.v1.task_pb2 import Task
 from classifeed_common.auth.sealing import Sealer
 from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.fetch import Fetched, FetchRequest, NotModified
-from classifeed_loader.app.host_turns import HostTurns
+from classifeed_loader.app.limit_hosts import HostSlots
 from classifeed_loader.domain.fetches import FetchKey, StoredFile
 from classifeed_loader.domain.sources import Source
 
 
 class Downloader(Protocol):
-    """The way to outer addresses, as a fetch needs it."""
+    """Downloads from outer addresses, as a fetch needs it."""
 
     async def fetch(self, request: FetchRequest, to: Path) -> Fetched | NotModified:
         """Download a file to `to`, or learn that the caller has it.
@@ -40,8 +40,8 @@ class TaskMaker(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class FetchParts:
-    """What a fetch works with.
+class FetchDependencies:
+    """The dependencies of a fetch.
 
     Attributes:
         downloader: brings the files.
@@ -49,10 +49,10 @@ class FetchParts:
         refs: who needs them.
         tasks: has them loaded.
         hosts: who downloads from where.
-        sealer: opens credentials; None: there are no keys.
+        cipher: decrypts credentials; None: there are no keys.
         spool_dir: folder for files on their way; each fetch removes its own.
         min_interval_s: shortest time between two scheduled fetches of a source.
-        backoff_base_s: what a source waits for after n failures is this times 2^n, in bounds.
+        backoff_base_s: the wait of a source after n failures is this times 2^n, in bounds.
         history_fetches: ended fetches that are kept of each source.
     """
 
@@ -60,8 +60,8 @@ class FetchParts:
     blobs: BlobStore
     refs: BlobRefs
     tasks: TaskMaker
-    hosts: HostTurns
-    sealer: Sealer | None
+    hosts: HostSlots
+    cipher: Sealer | None
     spool_dir: Path
     min_interval_s: float
     backoff_base_s: float

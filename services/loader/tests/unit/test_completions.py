@@ -8,7 +8,7 @@ from classifeed.feeds.v1 import feed_pb2
 from classifeed.feeds.v1.task_pb2 import Task
 from classifeed_common.fetch import FETCH_FAULTS
 from classifeed_domain.namespace_names import parse_namespace
-from classifeed_loader.domain.endings import dropped, handed_over
+from classifeed_loader.domain.completions import dropped, handed_over
 from classifeed_loader.domain.faults import FAULTS, OURS, LoadFailed
 from classifeed_loader.domain.fetches import FetchKey, shown_elsewhere
 
@@ -37,9 +37,9 @@ def test_a_dropped_fetch_says_why():
     ],
 )
 def test_the_task_that_answers_decides_the_end(fetch, is_as_before, outcome):
-    ending = handed_over(KEY, Task(name="t", fetch=fetch), is_as_before=is_as_before)
-    assert (ending.outcome, ending.task) == (outcome, "t")
-    assert ending.message
+    completion = handed_over(KEY, Task(name="t", fetch=fetch), is_as_before=is_as_before)
+    assert (completion.outcome, completion.task) == (outcome, "t")
+    assert completion.message
 
 
 @pytest.mark.parametrize(

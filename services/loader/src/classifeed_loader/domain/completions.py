@@ -1,4 +1,4 @@
-"""How a fetch ends, in words for the one whose link it is."""
+"""How a fetch is completed, with a message for the one whose link it is."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _CHANGED: Final[Mapping[int, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """The end of a fetch.
+class Completion:
+    """The completion of a fetch.
 
     Attributes:
         outcome: How it ended.
-        message: The same in words.
+        message: The same for the seller.
         code: Why it FAILED.
         task: Resource name of the task that loads the file, or loaded it.
-        http_status: Of the last answer; None: as it was noted with the file.
+        http_status: Of the last response; None: as it was noted with the file.
         size_bytes: What came of the file; None: as it was noted with the file.
-        retry_after_s: How long the site asks to be left alone, in seconds.
+        retry_after_s: How long the site wants no request, in seconds.
     """
 
     outcome: FetchOutcome
@@ -48,16 +48,16 @@ class Ending:
         return self.outcome == feed_pb2.FETCH_OUTCOME_FAILED
 
 
-def dropped(status: int) -> Ending:
-    """Return the end of a fetch of a version that is not the newest one; `status` is that of the newest."""
-    return Ending(feed_pb2.FETCH_OUTCOME_DROPPED, _CHANGED[status])
+def dropped(status: int) -> Completion:
+    """Return the completion of a fetch of a version that is not the newest one; `status` is that of the newest."""
+    return Completion(feed_pb2.FETCH_OUTCOME_DROPPED, _CHANGED[status])
 
 
-def failed(fault: FetchFailed | LoadFailed) -> Ending:
-    """Return the end of a fetch that brought no file, or none that may be loaded."""
+def failed(fault: FetchFailed | LoadFailed) -> Completion:
+    """Return the completion of a fetch that brought no file, or none that may be loaded."""
     if isinstance(fault, LoadFailed):
-        return Ending(feed_pb2.FETCH_OUTCOME_FAILED, fault.message, fault.code)
-    return Ending(
+        return Completion(feed_pb2.FETCH_OUTCOME_FAILED, fault.message, fault.code)
+    return Completion(
         feed_pb2.FETCH_OUTCOME_FAILED,
         fault.message,
         fault.code,
@@ -67,17 +67,17 @@ def failed(fault: FetchFailed | LoadFailed) -> Ending:
     )
 
 
-def handed_over(key: FetchKey, task: Task, *, is_as_before: bool) -> Ending:
-    """Return the end of a fetch whose file the processor has, by the task that it answered with."""
+def handed_over(key: FetchKey, task: Task, *, is_as_before: bool) -> Completion:
+    """Return the completion of a fetch whose file the processor has, by the task of its response."""
     if task.fetch == key.name:
-        said = (
+        message = (
             "The file is as before, and its task loads it anew."
             if is_as_before
             else "The file came; its task loads it."
         )
-        return Ending(feed_pb2.FETCH_OUTCOME_LOADED, said, task=task.name)
+        return Completion(feed_pb2.FETCH_OUTCOME_LOADED, message, task=task.name)
     if is_as_before:
-        said = "The site says that the file is as before. There was nothing to load."
-        return Ending(feed_pb2.FETCH_OUTCOME_NOT_MODIFIED, said, task=task.name)
-    said = "The file is byte for byte the one of the last load. There was nothing to load."
-    return Ending(feed_pb2.FETCH_OUTCOME_SAME_CONTENT, said, task=task.name)
+        message = "The site says that the file is as before. There was nothing to load."
+        return Completion(feed_pb2.FETCH_OUTCOME_NOT_MODIFIED, message, task=task.name)
+    message = "The file is byte for byte the one of the last load. There was nothing to load."
+    return Completion(feed_pb2.FETCH_OUTCOME_SAME_CONTENT, message, task=task.name)

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from classifeed_jobs import Snooze
+from classifeed_loader.app.limit_hosts import HostSlots
+
+
+def wait_s(slots: HostSlots, url: str, seller: str = "shop") -> float | None:
+    """Return how long a link is to wait; None: it had a slot."""
+    try:
+        with slots.slot(url, seller):
+            return None
+    except Snooze as snooze:
+        return snooze.for_s
+
+
+def test_a_host_that_is_busy_is_left_alone_the_longer_the_more_ask():
+    slots = HostSlots(per_host=1, waiters=0)
+    with slots.slot("http://shop.test/a", "shop"):
+        first = wait_s(slots, "https://SHOP.test:8443/b")
+        assert first is not None
+        assert 0.5 <= first <= 1.5
+        later = [wait_s(slots, "http://shop.test/b") for _ in range(300)]
+        assert 15 <= later[-1] <= 30
+        assert wait_s(slots, "http://other.test/") is None
+    assert wait_s(slots, "http://shop.test/a") is None
+    with slots.slot("http://shop.test/a", "shop"):
+        assert wait_s(slots, "http://shop.test/b") <= 1.5  # what was refused before is forgotten
+
+
+def test_some_may_wait_at_their_hosts_but_never_all():
+    slots = HostSlots(per_host=1, waiters=1)
+    with slots.slot("http://a.test/", "shop"), slots.slot("http://b.test/", "shop"):
+        assert wait_s(slots, "http://a.test/") is None
+        with slots.slot("http://a.test/", "shop"):
+            assert wait_s(slots, "http://a.test/") is not None
+            assert wait_s(slots, "http://b.test/") is not None
+            assert wait_s(slots, "http://c.test/") is None
+        assert wait_s(slots, "http://b.test/") is None
+
+
+def test_a_link_that_is_none_has_its_turn():
+    slots = HostSlots(per_host=1, waiters=0)
+    with slots.slot("http://[half", "shop"):
+        assert wait_s(slots, "http://[half") is not None
+    assert wait_s(slots, "http://[half") is None
+
+
+def test_another_seller_has_a_connection_of_its_own_at_a_host_that_one_seller_holds():
+    slots = HostSlots(per_host=2, waiters=1)
+    with slots.slot("http://a.test/1", "flood"), slots.slot("http://a.test/2", "flood"):  # the second one waits
+        assert wait_s(slots, "http://a.test/3", "flood") is not None
+        assert wait_s(slots, "http://a.test/4", "shop") is None
+        with slots.slot("http://a.test/4", "shop"):
+            assert wait_s(slots, "http://a.test/5", "third") is not None  # both connections are taken
+            assert wait_s(slots, "http://b.test/", "flood") is None
+    assert wait_s(slots, "http://a.test/", "flood") is None
