@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
 
 from classifeed_common.db import load_queries
+from classifeed_common.testing.plans import explain, scanned_tables
 
 FETCH = {"seller_id": "s7", "namespace": "default", "fetch_id": 77}
 NAMESPACES = {"seller_ids": ["s7", "s8"], "namespaces": ["default", "default"]}
@@ -70,31 +68,22 @@ async def seeded(migrated_database):
     return database
 
 
-def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
-    return [plan, *(node for child in plan.get("Plans", ()) for node in nodes(child))]
-
-
-async def explain(database, file: str, name: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
-    statement = load_queries("classifeed_loader.store", file)[name]
-    async with database.transaction() as tx:
-        row = await (await tx.execute("EXPLAIN (FORMAT JSON) " + statement, parameters)).fetchone()
-    plan = row[0] if isinstance(row[0], list) else json.loads(row[0])
-    return nodes(plan[0]["Plan"])
+def statement(file: str, name: str) -> str:
+    return load_queries("classifeed_loader.store", file)[name]
 
 
 async def test_hot_statements_go_by_an_index(seeded):
-    scans = []
-    for file, name, parameters in HOT:
-        found = await explain(seeded, file, name, parameters)
-        scans += [(name, node["Relation Name"]) for node in found if node["Node Type"] == "Seq Scan"]
-    assert not scans
+    async with seeded.transaction() as tx:
+        scanned = {name: await scanned_tables(tx, statement(file, name), given) for file, name, given in HOT}
+    assert {name: tables for name, tables in scanned.items() if tables} == {}
 
 
 async def test_the_schedule_reads_what_is_due_in_its_order(seeded):
     """The index is scanned for a range of times, and nothing is sorted to find the oldest."""
     [parameters] = [parameters for _, name, parameters in HOT if name == "queue_due"]
-    found = await explain(seeded, "queueing.sql", "queue_due", parameters)
+    async with seeded.transaction() as tx:
+        found = await explain(tx, statement("queueing.sql", "queue_due"), parameters)
     [taking] = [node for node in found if node["Node Type"] == "LockRows"]
-    [scan] = nodes(taking)[1:]
+    [scan] = taking["Plans"]
     assert scan["Index Name"] == "feed_loader_task_due"
     assert "next_due_at" in scan["Index Cond"]

@@ -455,7 +455,9 @@ def forget_offers_with_errors(patch) -> None:
 
 
 def count_a_rerun_as_unchanged(patch) -> None:
-    patch.setattr(decide_module, "_fate_of_unwritten", lambda existing, task_id: decide_module.RecordOutcome.UNCHANGED)
+    patch.setattr(
+        decide_module, "_outcome_of_unwritten", lambda existing, task_id: decide_module.RecordOutcome.UNCHANGED
+    )
 
 
 def write_what_did_not_change(patch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from classifeed_common.db.migrations import check_drift
+from classifeed_common.testing.plans import explain, scanned_tables
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.completion import Loss
 from classifeed_offers.domain.offers import Namespace, Run
@@ -105,20 +106,15 @@ async def test_models_and_migrations_agree(db):
     assert check_drift("classifeed_offers", db.dsn, db.schema, metadata) == []
 
 
-async def plan_of(tx, sql, parameters) -> str:
-    cursor = await tx.execute(f"EXPLAIN {sql}", parameters)
-    return "\n".join(row[0] for row in await cursor.fetchall())
-
-
 async def test_no_hot_query_scans_a_table(db):
     async with db.transaction() as tx:
         for statement in SEED.split(";\n"):
             await tx.execute(statement or "SELECT 1")
-        plans = {name: await plan_of(tx, queries[name], parameters) for name, (queries, parameters) in HOT.items()}
+        scanned = {name: await scanned_tables(tx, queries[name], given) for name, (queries, given) in HOT.items()}
         await applying.forbid_scans(tx)
-        plans |= {name: await plan_of(tx, applying.SQL[name], parameters) for name, parameters in APPLYING.items()}
-        plans |= {name: await plan_of(tx, waiting.SQL[name], parameters) for name, parameters in MAKING.items()}
-    assert {name: plan for name, plan in plans.items() if "Seq Scan" in plan} == {}
+        scanned |= {name: await scanned_tables(tx, applying.SQL[name], given) for name, given in APPLYING.items()}
+        scanned |= {name: await scanned_tables(tx, waiting.SQL[name], given) for name, given in MAKING.items()}
+    assert {name: tables for name, tables in scanned.items() if tables} == {}
 
 
 @pytest.mark.parametrize("analysed", [False, True])
@@ -135,8 +131,8 @@ async def test_the_anti_join_is_never_quadratic(db, analysed):
         )
         if analysed:
             await tx.execute("ANALYZE")
-        plan = await plan_of(tx, sweeping.SQL["plan_slices"], RUN | {"task": 2, "slice_size": 1000})
-        assert "Nested Loop" not in plan
+        plan = await explain(tx, sweeping.SQL["plan_slices"], RUN | {"task": 2, "slice_size": 1000})
+        assert "Nested Loop" not in {node["Node Type"] for node in plan}
         await tx.execute("SET LOCAL statement_timeout = '30s'")
         loss = Loss(before=40000, lacking=1, unseen=1, most_before=0, is_empty=False)
         assert await sweeping.plan(tx, key) == Plan(loss, accepted_task=1, accepted_at=None)

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
 import pytest
 
 from classifeed_common.db import Database
 from classifeed_common.db.migrations import check_drift, migrate
+from classifeed_common.testing.plans import scanned_tables
 from classifeed_receiver.domain.schemas import EpochState
 from classifeed_receiver.store import queues, registry, scanning
 from classifeed_receiver.store.tables import metadata
@@ -56,24 +56,6 @@ async def seeded(receiver_database: Database) -> Database:
     async with receiver_database.connection() as connection:
         await connection.execute("ANALYZE")
     return receiver_database
-
-
-async def scanned_tables(database: Database, sql: str, parameters: dict[str, Any]) -> set[str]:
-    """Return the tables that the plan reads from end to end."""
-    async with database.transaction() as tx:
-        row = await (await tx.execute("EXPLAIN (FORMAT JSON) " + sql, parameters)).fetchone()
-    assert row is not None
-    plan = row[0] if isinstance(row[0], list) else json.loads(row[0])
-    found: set[str] = set()
-
-    def visit(node: dict[str, Any]) -> None:
-        if node["Node Type"] == "Seq Scan":
-            found.add(node["Relation Name"])
-        for child in node.get("Plans", ()):
-            visit(child)
-
-    visit(plan[0]["Plan"])
-    return found
 
 
 SHARDS = {"queues": [1] * 64, "shards": list(range(64)), "idxs": [10] * 64}
@@ -125,5 +107,6 @@ HOT: list[tuple[str, str, dict[str, Any]]] = [
 
 
 async def test_no_hot_query_scans_a_large_table(seeded: Database):
-    scanned = {name: await scanned_tables(seeded, sql, {"client": "offers", **given}) for name, sql, given in HOT}
+    async with seeded.transaction() as tx:
+        scanned = {name: await scanned_tables(tx, sql, {"client": "offers", **given}) for name, sql, given in HOT}
     assert {name: tables for name, tables in scanned.items() if tables & {"documents", "elements"}} == {}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from typing import Any
 
 import structlog
 
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import DomainError
-from classifeed_common.lease import Lease, LeaseKeeper, LeaseLost, Leases
+from classifeed_common.lease import Lease, LeasedWork, LeaseLost, Leases
 from classifeed_common.publish_mark.cursor import DueCursor
 from classifeed_common.publish_mark.refusals import Refusals
 from classifeed_common.telemetry.fault_log import log_fault
@@ -24,7 +23,6 @@ _FIRST_PAUSE_S = 0.02
 _FIRST_BACKOFF_S = 0.1
 _MOST_REFUSALS_IN_BATCHES = 10
 _BACKLOG_LIMIT = 100_000
-_PATIENCE_S = 5.0
 
 _log = structlog.get_logger(__name__)
 
@@ -89,8 +87,7 @@ class MarkPusher:
         self._woken = asyncio.Event()
         self._refusals = Refusals()
         self._cursor = DueCursor()
-        self._work: asyncio.Task[None] | None = None
-        self._ending = asyncio.Event()
+        self._work = LeasedWork(leases, self.lease_name, self._push_until, on_stop=self._woken.set)
 
     @property
     def lease_name(self) -> str:
@@ -103,8 +100,7 @@ class MarkPusher:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Push until `stop`, whenever this process has the lease. The batch under way is finished."""
-        keeper = LeaseKeeper(self._leases, [self.lease_name], on_gain=self._begin, on_loss=self._end)
-        await keeper.run(stop)
+        await self._work.run(stop)
 
     async def backlog(self) -> int:
         """Return how many rows are due, refused ones among them; counted up to 100,000.
@@ -130,24 +126,10 @@ class MarkPusher:
         """
         await self._leases.revoke(tx, self.lease_name)
 
-    async def _begin(self, lease: Lease) -> None:
-        self._ending = asyncio.Event()
+    async def _push_until(self, lease: Lease, stopping: asyncio.Event) -> None:
         self._cursor.reset()
-        self._work = asyncio.create_task(self._push_until(lease, self._ending))
-
-    async def _end(self, _lease: Lease) -> None:
-        if (work := self._work) is None:
-            return
-        self._ending.set()
-        self._woken.set()
-        await asyncio.wait([work], timeout=_PATIENCE_S)
-        work.cancel()
-        with suppress(asyncio.CancelledError):
-            await work
-
-    async def _push_until(self, lease: Lease, ending: asyncio.Event) -> None:
         idle_s, backoff_s = _FIRST_PAUSE_S, _FIRST_BACKOFF_S
-        while not ending.is_set():
+        while not stopping.is_set():
             self._woken.clear()
             try:
                 found = await self._push_batch(lease)
@@ -157,13 +139,13 @@ class MarkPusher:
                 # The keeper ends this when another one has the lease. One that ran out and was renewed, because nobody
                 # took it meanwhile, is ours still, and nobody would begin again.
                 _log.warning("push.lease.expired", lease=lease.name, fence=lease.fence)
-                await wait_for_event(ending, min(self._leases.ttl_s / 10, self._max_idle_s))
+                await wait_for_event(stopping, min(self._leases.ttl_s / 10, self._max_idle_s))
                 continue
             except Exception as error:  # noqa: BLE001 - rows must not be skipped, whatever it is
                 pause_s = max(backoff_s, (error.retry_after_s or 0.0) if isinstance(error, DomainError) else 0.0)
                 log_fault(_log, "push.failed", error, retry_in_s=pause_s, mark=self._name)
                 self._cursor.reset()  # what was read is still due
-                await wait_for_event(ending, pause_s)  # new rows are no reason to hurry
+                await wait_for_event(stopping, pause_s)  # new rows are no reason to hurry
                 backoff_s = min(backoff_s * 2, self._max_backoff_s)
                 continue
             backoff_s = _FIRST_BACKOFF_S

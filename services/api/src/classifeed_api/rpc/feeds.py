@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import Final
 
 from classifeed.feeds.v1 import feed_pb2, feed_service_pb2
@@ -11,8 +9,8 @@ from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE
 from classifeed_api.domain.feeds import NO_CREDENTIALS, Feed
 from classifeed_api.domain.namespaces import NamespaceKey, namespace_to_load
 from classifeed_api.rpc.methods import Context, Methods
-from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.paging import read_page_token, write_page_token
 
 _DEFAULT_PAGE_FEEDS: Final = 50
 
@@ -40,13 +38,13 @@ class FeedMethods(Methods):
         """Answers a page from the feeds, with the loader's states."""
         page, more = await self._parts.feeds.read.list(
             _seller_of(request.parent),
-            after=_read_token(request.page_token),
+            after=read_page_token(request.page_token),
             limit=request.page_size or _DEFAULT_PAGE_FEEDS,
             timeout_s=remaining_s(),
         )
         return feed_service_pb2.ListFeedsResponse(
             feeds=[_feed_message(feed, state) for feed, state in page],
-            next_page_token=_write_token(page[-1].feed.key.namespace) if more else "",
+            next_page_token=write_page_token(page[-1].feed.key.namespace) if more else "",
         )
 
     async def UpdateFeed(self, request: feed_service_pb2.UpdateFeedRequest, context: Context) -> feed_pb2.Feed:
@@ -108,21 +106,3 @@ def _seller_of(parent: str) -> str:
 def _request_id(asked: str) -> str | None:
     """The same UUID in another case is the same request."""
     return asked.lower() or None
-
-
-def _write_token(namespace: str) -> str:
-    return base64.urlsafe_b64encode(namespace.encode()).decode()
-
-
-def _read_token(token: str) -> str:
-    try:
-        after = base64.b64decode(token, altchars=b"-_", validate=True).decode()
-    except (binascii.Error, ValueError):
-        after = "\0"
-    if "\0" in after:
-        raise InvalidArgument(
-            "PAGE_TOKEN_INVALID",
-            "page_token is not one that this method gave out. Begin again without a token.",
-            violations=[FieldViolation("page_token", "must come from the answer before")],
-        )
-    return after

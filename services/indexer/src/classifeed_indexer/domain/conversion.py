@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_UPSERT, Field, RawDocument
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.documents.v1.schema_pb2 import FieldType, Schema
-
-# The kind of value that each type of the schema takes.
-_KINDS: Final = {
-    FieldType.FIELD_TYPE_STRING: "string_value",
-    FieldType.FIELD_TYPE_TEXT: "string_value",
-    FieldType.FIELD_TYPE_INT: "int_value",
-    FieldType.FIELD_TYPE_DOUBLE: "double_value",
-    FieldType.FIELD_TYPE_BOOL: "bool_value",
-    FieldType.FIELD_TYPE_TIMESTAMP: "timestamp_value",
-    FieldType.FIELD_TYPE_GEO_POINT: "geo_value",
-}
+from classifeed_domain.document_values import VALUE_KINDS
 
 
 class Unconvertible(Exception):
@@ -67,7 +55,7 @@ class Converter:
         if known is None:
             raise Unconvertible(f"field {field.name!r} is not in the schema of epoch {self._epoch}")
         rank, schema = known
-        kind = _KINDS.get(schema.type)
+        kind = VALUE_KINDS.get(schema.type)
         if len(field.values) > 1 and not schema.repeated:
             raise Unconvertible(f"field {field.name} has {len(field.values)} values, but is not repeated")
         for value in field.values:

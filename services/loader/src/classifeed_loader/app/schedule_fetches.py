@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from typing import Final
 
 import structlog
 
 from classifeed_common.db import Database
-from classifeed_common.lease import Lease, LeaseKeeper, Leases
+from classifeed_common.lease import Lease, LeasedWork, Leases
 from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_common.waiting import wait_for_event
 from classifeed_jobs import JobStore
 from classifeed_loader.app.queue_fetches import SCHEDULED_PRIORITY, queue_fetches
 from classifeed_loader.store import queueing
@@ -21,7 +21,6 @@ _SHORTEST_PAUSE_S: Final = 0.05
 # Sources that another process has taken in are found after this at the latest.
 _LONGEST_PAUSE_S: Final = 2.0
 _FAULT_PAUSE_S: Final = 1.0
-_MAX_WAIT_S: Final = 5.0
 
 _log = structlog.get_logger(__name__)
 
@@ -60,8 +59,7 @@ class FetchScheduler:
         self._leases = leases
         self._min_interval_s = min_interval_s
         self._woken = asyncio.Event()
-        self._stopping = asyncio.Event()
-        self._work: asyncio.Task[None] | None = None
+        self._work = LeasedWork(leases, LEASE, self._schedule_until, on_stop=self._woken.set)
 
     def wake(self) -> None:
         """Check for due sources now; call it after the commit of a change in this process. Costs nothing."""
@@ -69,26 +67,12 @@ class FetchScheduler:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Schedule until `stop`, whenever this process has the lease. Retries while the database is away."""
-        await LeaseKeeper(self._leases, [LEASE], on_gain=self._begin, on_loss=self._end).run(stop)
+        await self._work.run(stop)
 
     async def backlog(self) -> dict[str, int]:
         """Return how many sources are due."""
         async with self._database.transaction() as tx:
             return {"sources_due": await queueing.count_due(tx)}
-
-    async def _begin(self, lease: Lease) -> None:
-        self._stopping = asyncio.Event()
-        self._work = asyncio.create_task(self._schedule_until(lease, self._stopping))
-
-    async def _end(self, _lease: Lease) -> None:
-        if (work := self._work) is None:
-            return
-        self._stopping.set()
-        self._woken.set()
-        await asyncio.wait([work], timeout=_MAX_WAIT_S)
-        work.cancel()
-        with suppress(asyncio.CancelledError):
-            await work
 
     async def _schedule_until(self, lease: Lease, stopping: asyncio.Event) -> None:
         while not stopping.is_set():
@@ -101,11 +85,11 @@ class FetchScheduler:
             except Exception as error:  # noqa: BLE001 - whatever it is, sources stay due and are found again
                 # A lease that ran out and that nobody took may be renewed yet: who ends this is the keeper.
                 log_fault(_log, "fetches.schedule.failed", error, retry_in_s=_FAULT_PAUSE_S)
-                await _wait_for(stopping, _FAULT_PAUSE_S)
+                await wait_for_event(stopping, _FAULT_PAUSE_S)
                 continue
             if queued:
                 _log.info("fetches.queued", fetches=queued)
-            await _wait_for(self._woken, pause_s)
+            await wait_for_event(self._woken, pause_s)
 
     async def _pause_s(self) -> float:
         async with self._database.transaction() as tx:
@@ -113,8 +97,3 @@ class FetchScheduler:
         if due_s is None:
             return _LONGEST_PAUSE_S
         return min(max(due_s, _SHORTEST_PAUSE_S), _LONGEST_PAUSE_S)
-
-
-async def _wait_for(event: asyncio.Event, limit_s: float) -> None:
-    with suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), limit_s)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeAlias
 
@@ -25,6 +23,7 @@ from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceServicer
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.paging import read_page_token, write_page_token
 from classifeed_domain.namespace_names import parse_namespace
 from classifeed_domain.offer_names import OfferName
 from classifeed_offers.app.republish_offers import Republisher
@@ -77,12 +76,12 @@ class OfferService(OfferServiceServicer):
         limit = request.page_size or _DEFAULT_PAGE_OFFERS
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             rows = await reading.list_offers(
-                tx, namespace, after=_read_token(request.page_token), status=_status_of(request), limit=limit + 1
+                tx, namespace, after=read_page_token(request.page_token), status=_status_of(request), limit=limit + 1
             )
         page = rows[: _fitting(rows[:limit])]
         return ListOffersResponse(
             offers=[offer_message(namespace, row) for row in page],
-            next_page_token=_write_token(page[-1].external_id) if len(page) < len(rows) else "",
+            next_page_token=write_page_token(page[-1].external_id) if len(page) < len(rows) else "",
         )
 
     async def RepublishOffers(self, request: RepublishOffersRequest, context: Context) -> RepublishOffersResponse:
@@ -167,21 +166,3 @@ def _fitting(rows: list[OfferRow]) -> int:
         if size > _PAGE_LIMIT_BYTES and count:
             return count
     return len(rows)
-
-
-def _write_token(external_id: str) -> str:
-    return base64.urlsafe_b64encode(external_id.encode()).decode()
-
-
-def _read_token(token: str) -> str:
-    try:
-        after = base64.b64decode(token, altchars=b"-_", validate=True).decode()
-    except (binascii.Error, ValueError):
-        after = "\0"
-    if "\0" in after:
-        raise InvalidArgument(
-            "PAGE_TOKEN_INVALID",
-            "page_token is not one that this method gave out. Begin again without a token.",
-            violations=[FieldViolation("page_token", "must come from the answer before")],
-        )
-    return after

@@ -17,21 +17,10 @@ from classifeed.documents.v1.schema_pb2 import (
     FIELD_TYPE_TEXT,
     EmbeddingSchema,
     FieldSchema,
-    FieldType,
     Schema,
 )
 from classifeed_common.errors import FieldViolation
-
-# The kind of value that each type of the schema takes.
-_KINDS: Final = {
-    FieldType.FIELD_TYPE_STRING: "string_value",
-    FieldType.FIELD_TYPE_TEXT: "string_value",
-    FieldType.FIELD_TYPE_INT: "int_value",
-    FieldType.FIELD_TYPE_DOUBLE: "double_value",
-    FieldType.FIELD_TYPE_BOOL: "bool_value",
-    FieldType.FIELD_TYPE_TIMESTAMP: "timestamp_value",
-    FieldType.FIELD_TYPE_GEO_POINT: "geo_value",
-}
+from classifeed_domain.document_values import VALUE_KINDS
 
 _UNBOUNDED: Final = ("string_value", "int_value", "bool_value")
 
@@ -60,7 +49,7 @@ class Epoch:
     @cached_property
     def kinds(self) -> Mapping[str, str]:
         """The kind of value that each field takes, by the field's name."""
-        return {field.name: _KINDS[field.type] for field in self.schema.fields}
+        return {field.name: VALUE_KINDS[field.type] for field in self.schema.fields}
 
     @cached_property
     def unbounded_kinds(self) -> Mapping[str, str]:

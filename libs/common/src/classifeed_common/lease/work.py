@@ -1,0 +1,57 @@
+"""LeasedWork: work that one process at a time does, whichever has the lease."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Final
+
+from classifeed_common.lease.keeper import LeaseKeeper
+from classifeed_common.lease.leases import Lease, Leases
+
+_MAX_WAIT_S: Final = 5.0
+
+
+class LeasedWork:
+    """Does its work whenever this process has the lease, and stops it before another process can have it.
+
+    Args:
+        leases: whose leases, in which database.
+        name: of the lease.
+        work: gets the lease and an event; returns soon after that is set. It is cancelled when it does not.
+        on_stop: called once the event is set, such as to end a pause of the work.
+    """
+
+    def __init__(
+        self,
+        leases: Leases,
+        name: str,
+        work: Callable[[Lease, asyncio.Event], Awaitable[None]],
+        *,
+        on_stop: Callable[[], None],
+    ) -> None:
+        self._leases = leases
+        self._name = name
+        self._work = work
+        self._on_stop = on_stop
+        self._stopping = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Keep the lease, or wait for it, until `stop` is set; return once the work has returned."""
+        await LeaseKeeper(self._leases, [self._name], on_gain=self._start, on_loss=self._end).run(stop)
+
+    async def _start(self, lease: Lease) -> None:
+        self._stopping = asyncio.Event()
+        self._task = asyncio.ensure_future(self._work(lease, self._stopping))
+
+    async def _end(self, _lease: Lease) -> None:
+        if (task := self._task) is None:
+            return
+        self._stopping.set()
+        self._on_stop()
+        await asyncio.wait([task], timeout=_MAX_WAIT_S)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
