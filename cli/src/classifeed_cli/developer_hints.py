@@ -14,5 +14,5 @@ _HINTS: Final = {
 
 
 def hint_of(code: str) -> str:
-    """Returns a sentence; empty where there is nothing that a developer could do."""
+    """Return a sentence; empty where there is nothing that a developer could do."""
     return _HINTS.get(code, "")

@@ -13,7 +13,7 @@ _LONGEST_S = 366 * 86_400
 
 
 def parse_duration(text: str) -> float:
-    """Returns a typed duration in seconds.
+    """Return a typed duration in seconds.
 
     Raises:
         typer.BadParameter: it is none.

@@ -49,21 +49,21 @@ class CommandError(Exception):
         self.words = message if words is None else words
 
     def as_document(self) -> dict[str, Any]:
-        """The error document, with what else the command has to say."""
+        """Return the error document, with what else the command has to say."""
         error = {"reason": self.reason, "message": self.message, "metadata": self.metadata}
         return {"error": error, **self.document}
 
 
 def refused(reason: str, message: str, **metadata: str) -> CommandError:
-    """An error that another try meets again."""
+    """Return an error that another try meets again."""
     return CommandError(ExitCode.REFUSED, reason, message, metadata)
 
 
 def unavailable(reason: str, message: str, **metadata: str) -> CommandError:
-    """An error of something that does not answer."""
+    """Return an error of something that does not answer."""
     return CommandError(ExitCode.UNAVAILABLE, reason, message, metadata)
 
 
 def timed_out(reason: str, message: str, **metadata: str) -> CommandError:
-    """What was asked for did not happen in time."""
+    """Return what was asked for did not happen in time."""
     return CommandError(ExitCode.TIME_OUT, reason, message, metadata)

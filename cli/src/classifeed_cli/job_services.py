@@ -29,7 +29,7 @@ class Asked(Generic[Answer]):
 
 
 def choose(client: JobClient, service: str) -> list[str]:
-    """Returns the services to ask: the one that is named, else all.
+    """Return the services to ask: the one that is named, else all.
 
     Raises:
         CommandError: USAGE, there is no such one.
@@ -80,7 +80,7 @@ def ask_all(
 
 
 def find_job(client: JobClient, services: list[str], job_id: str) -> tuple[str, job_pb2.Job]:
-    """Returns whose job it is, and the job.
+    """Return whose job it is, and the job.
 
     Raises:
         Refused: JOB_NOT_FOUND, none of them has it.

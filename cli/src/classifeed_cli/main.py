@@ -23,7 +23,7 @@ _VALUE_LEFT_OUT: Final = {"--fail-on-rejected": "--fail-on-rejected=0%"}
 
 
 def build_app(command: str = "") -> typer.Typer:
-    """The application with one command, or with all when there is none of that name."""
+    """Return the application with one command, or with all when there is none of that name."""
     app = typer.Typer(
         name="classifeed",
         help="From a seller's feed file to moderated, searchable offers.",
@@ -110,12 +110,12 @@ def _closed() -> ExitCode:
 
 
 def main() -> NoReturn:
-    """The program."""
+    """Return the program."""
     sys.exit(run(sys.argv[1:]))
 
 
 def _of_api(error: Exception) -> CommandError | None:
-    """An error of the client as one of ours; None for anything else. The client is heavy and seldom needed."""
+    """Return an error of the client as one of ours; None for anything else. The client is heavy and seldom needed."""
     from classifeed_cli.views.api_terms import words_of
     from classifeed_client.errors import ApiError, DeadlineExceeded, Unreachable
 

@@ -31,10 +31,10 @@ AddressOption = Annotated[
 
 
 def feed_options(seller: str, namespace: str) -> str:
-    """The options that name a feed, as they are typed."""
+    """Return the options that name a feed, as they are typed."""
     return f"--seller {seller}" + ("" if namespace == "default" else f" --namespace {namespace}")
 
 
 def data_folder(data: Path | None) -> Path:
-    """The folder that `--data`, then CLASSIFEED_DATA, then the default name."""
+    """Return the folder that `--data`, then CLASSIFEED_DATA, then the default name."""
     return (data or Path(".classifeed")).absolute()

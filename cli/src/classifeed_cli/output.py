@@ -98,7 +98,7 @@ class Output:
                 self.say(" " * indent + one_line(line), hang=indent)
 
     def _room(self, widths: Sequence[int]) -> int:
-        """What a line has room for in the last column."""
+        """Return what a line has room for in the last column."""
         return max(self.people.width - sum(widths[:-1]) - len(_GAP) * len(widths[1:]), _LEAST_WIDTH)
 
 
@@ -119,7 +119,7 @@ def _console(*, stderr: bool) -> Console:
 
 
 def _edge(console: Console) -> int | None:
-    """Returns the width of the terminal, or what COLUMNS says of a pipe."""
+    """Return the width of the terminal, or what COLUMNS says of a pipe."""
     said = os.environ.get("COLUMNS", "")
     return console.width if console.is_terminal or (said.isdigit() and int(said) > 0) else None
 

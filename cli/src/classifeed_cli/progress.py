@@ -59,22 +59,22 @@ class LoadProgress:
             self._bar.stop()
 
     def sending(self, name: str, sent_bytes: int, total_bytes: int) -> None:
-        """Shows how much of a file was sent."""
+        """Show how much of a file was sent."""
         self._show(f"sending {name}", sent_bytes, total_bytes, f"{size_words(sent_bytes)} of {size_words(total_bytes)}")
 
     def waiting(self, stage: str) -> None:
-        """Shows what is waited for, where nothing can be counted."""
+        """Show what is waited for, where nothing can be counted."""
         self._show(stage)
 
     def fetch(self, fetch: feed_pb2.Fetch) -> None:
-        """Shows where a fetch is."""
+        """Show where a fetch is."""
         if fetch.outcome == feed_pb2.FETCH_OUTCOME_QUEUED:
             self._show(f"fetch {fetch.fetch_id} waits for its turn")
         else:
             self._show("fetching the file", count=size_words(fetch.bytes) if fetch.bytes else "")
 
     def task(self, task: task_pb2.Task) -> None:
-        """Shows where a load is: offers done of all, rate, and time left."""
+        """Show where a load is: offers done of all, rate, and time left."""
         done, total = task.statistics.total, task.expected_total
         if task.phase == task_pb2.TASK_PHASE_UNSPECIFIED:
             self._show(f"load {task.task_id} waits for its turn")

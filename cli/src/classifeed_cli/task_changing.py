@@ -21,7 +21,7 @@ from classifeed_cli.views.task import show_task, source_of
 
 
 def register(group: typer.Typer) -> None:
-    """Adds the commands."""
+    """Add the commands."""
     for command in (cancel, rerun):
         group.command()(command)
 

@@ -22,7 +22,7 @@ _Timeout = Annotated[float, typer.Option(min=1, help="How long to wait for the e
 
 
 def register(group: typer.Typer) -> None:
-    """Adds the commands."""
+    """Add the commands."""
     group.command()(confirm)
     group.command()(reject)
 

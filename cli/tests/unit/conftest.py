@@ -146,7 +146,7 @@ Terminal = Callable[..., Ended]
 
 @pytest.fixture
 def terminal(api: Api, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Terminal]:
-    """Runs a command on a terminal of 80 columns, three hours east of Greenwich."""
+    """Run a command on a terminal of 80 columns, three hours east of Greenwich."""
     for name in [name for name in os.environ if name.startswith("CLASSIFEED_")]:
         monkeypatch.delenv(name)
     environment = {"COLUMNS": str(WIDTH), "TTY_COMPATIBLE": "1", "TERM": "dumb", "TZ": "MSK-3"}
@@ -166,7 +166,7 @@ def terminal(api: Api, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
 
 @pytest.fixture
 def snapshot(api: Api) -> Callable[[str, Ended], None]:
-    """Compares what a command left with a file; CLASSIFEED_REWRITE_SNAPSHOTS=1 writes it instead."""
+    """Compare what a command left with a file; CLASSIFEED_REWRITE_SNAPSHOTS=1 writes it instead."""
 
     def compare(name: str, ended: Ended) -> None:
         text = str(ended).replace(api.address, "127.0.0.1:50000")
@@ -186,5 +186,5 @@ REWRITE = bool(os.environ.get("CLASSIFEED_REWRITE_SNAPSHOTS"))
 
 @pytest.fixture
 def refusal() -> type[Refusal]:
-    """Makes an answer that is a status."""
+    """Make an answer that is a status."""
     return Refusal

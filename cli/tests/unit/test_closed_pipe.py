@@ -18,7 +18,7 @@ from classifeed_cli.main import run
 
 @contextmanager
 def closed_pipe() -> Iterator[TextIO]:
-    """A pipe in place of stdout that nobody reads any more."""
+    """Give a pipe in place of stdout that nobody reads any more."""
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "w") as stdout, patch.object(sys, "stdout", stdout):

@@ -41,7 +41,7 @@ class Typist:
         self.stdin, self.stderr = self._opened
 
     def run(self, *arguments: str) -> Any:
-        """Runs a command here; what it prints on stderr is shown."""
+        """Run a command here; what it prints on stderr is shown."""
         with patch.object(sys, "stdin", self.stdin), patch.object(sys, "stderr", self.stderr):
             return self._terminal(*arguments)
 

@@ -47,7 +47,7 @@ LOADED = ParseDict({**TASK, "statistics": {"total": BIG, "added": BIG}}, task_pb
 
 
 def loading(total: int) -> task_pb2.Task:
-    """The big load, so many offers of which are answered for."""
+    """Return the big load, so many offers of which are answered for."""
     under_way = {"status": "TASK_STATUS_IN_PROGRESS", "phase": "TASK_PHASE_PARSING", "expected_total": BIG}
     return ParseDict({**TASK, **under_way, "statistics": {"total": total, "added": total}}, task_pb2.Task())
 
@@ -119,7 +119,7 @@ def story(api: Any, terminal: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 @pytest.fixture
 def process(story: Story) -> Iterator[subprocess.Popen[bytes]]:
-    """The process of offers; when it dies, the document of the supervisor has another one in its place."""
+    """Yield the process of offers; when it dies, the document of the supervisor has another one in its place."""
     running = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     supervise(story.layout, running.pid)
 
@@ -137,7 +137,7 @@ def process(story: Story) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def supervise(layout: Layout, pid: int) -> None:
-    """Writes down what the supervisor, which is this process, knows of offers."""
+    """Write down what the supervisor, which is this process, knows of offers."""
     me, offers = ProcessIdentity.of(os.getpid()), ProcessIdentity.of(pid)
     assert me is not None
     assert offers is not None

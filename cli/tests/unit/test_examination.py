@@ -38,7 +38,7 @@ GREETINGS = {
 
 @asynccontextmanager
 async def server(answer: bytes | None) -> AsyncIterator[str]:
-    """A server that answers so and hangs up; None: it says nothing."""
+    """Give a server that answers so and hangs up; None: it says nothing."""
     is_over = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -75,7 +75,7 @@ async def test_each_part_is_asked_in_its_own_protocol(part: str, monkeypatch: py
 
 @pytest.fixture
 def process() -> Iterator[dict[str, Any]]:
-    """A process that lives, as a run document names it."""
+    """Yield a process that lives, as a run document names it."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
         identity = ProcessIdentity.of(child.pid)
         assert identity is not None

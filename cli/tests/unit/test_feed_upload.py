@@ -196,7 +196,7 @@ runpy.run_module("classifeed_cli.main", run_name="__main__")
 
 
 def start(api: Any, *arguments: str, **streams: Any) -> subprocess.Popen[bytes]:
-    """The real program, in a process of its own."""
+    """Return the real program, in a process of its own."""
     environment = {**os.environ, "CLASSIFEED_ADDRESS": api.address, "CLASSIFEED_TOKEN": "t", "TERM": "xterm"}
     for name in ("COLUMNS", "LINES", "TTY_COMPATIBLE", "NO_COLOR", "FORCE_COLOR"):
         environment.pop(name, None)

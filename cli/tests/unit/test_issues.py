@@ -91,7 +91,9 @@ def test_a_value_that_is_missing_has_its_caret_under_the_empty_element(
 
 
 def cells(path: Path) -> list[list[dict[str, str]]]:
-    """The rows of each sheet of an Excel file, by the letter of the column, read without the library that wrote it."""
+    """Return the rows of each sheet of an Excel file, by the letter of the column, read without the library that
+    wrote it.
+    """
     space = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
     with zipfile.ZipFile(path) as book:
         names = sorted(name for name in book.namelist() if name.startswith("xl/worksheets/sheet"))

@@ -51,7 +51,7 @@ def done(status: str = "SUCCEEDED", **changes: Any) -> job_pb2.Job:
 
 
 def ago(hours: float) -> str:
-    """A time, half an hour longer ago, so that a slow machine does not count one more."""
+    """Return a time, half an hour longer ago, so that a slow machine does not count one more."""
     moment = Timestamp()
     moment.FromSeconds(int(time.time() - (hours + 0.5) * 3600))
     return moment.ToJsonString()
@@ -63,7 +63,7 @@ def queue(name: str, **changes: Any) -> job_pb2.Queue:
 
 @pytest.fixture
 def processor(api: Any, monkeypatch: pytest.MonkeyPatch, terminal: Any) -> Iterator[Any]:
-    """A second service with jobs; `api` is the loader and offers."""
+    """Yield a second service with jobs; `api` is the loader and offers."""
     made = type(api)()
     server = grpc.server(ThreadPoolExecutor(4))
     server.add_generic_rpc_handlers(made.handlers())

@@ -50,7 +50,7 @@ Scan = Callable[..., FeedScan]
 
 @pytest.fixture
 def scan(tmp_path: Path) -> Scan:
-    """Runs the first pass over bytes or a file."""
+    """Run the first pass over bytes or a file."""
 
     def run(content: bytes | Path, limits: Limits = DEFAULT_LIMITS) -> FeedScan:
         path = content if isinstance(content, Path) else tmp_path / "feed"
@@ -63,7 +63,7 @@ def scan(tmp_path: Path) -> Scan:
 
 @pytest.fixture
 def load(scan: Scan) -> Load:
-    """Runs both passes over bytes or a file."""
+    """Run both passes over bytes or a file."""
 
     def run(content: bytes | Path, *, run: int = 1, patch: bool = False, limits: Limits = DEFAULT_LIMITS,
             default_currency: str = "") -> Loaded:  # fmt: skip
@@ -81,7 +81,7 @@ def load(scan: Scan) -> Load:
 
 @pytest.fixture
 def yml() -> Callable[..., bytes]:
-    """Writes a YML file around offers."""
+    """Write a YML file around offers."""
 
     def write(
         *offers: str,
@@ -103,7 +103,7 @@ def yml() -> Callable[..., bytes]:
 
 @pytest.fixture
 def offer() -> Callable[..., str]:
-    """Writes one good offer, with elements replaced or added."""
+    """Write one good offer, with elements replaced or added."""
 
     def write(external_id: str = "a1", extra: str = "", **elements: str | None) -> str:
         values: dict[str, str | None] = {

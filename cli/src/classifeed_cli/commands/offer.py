@@ -21,7 +21,7 @@ _Id = Annotated[str, typer.Argument(help="The seller's id of the offer.")]
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the group."""
+    """Add the group."""
     app.add_typer(_app, name="offer")
 
 
@@ -121,7 +121,7 @@ def explain(
 
 
 def price_of(content: offer_pb2.OfferContent, field: Literal["price", "old_price"] = "price") -> str:
-    """Returns a price for people, empty where there is none."""
+    """Return a price for people, empty where there is none."""
     if not content.HasField(field):
         return ""
     return price_words(content.price if field == "price" else content.old_price)

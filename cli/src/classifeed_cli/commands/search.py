@@ -20,7 +20,7 @@ _ALL = "*"
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command."""
+    """Add the command."""
     app.command()(search)
 
 
@@ -49,7 +49,7 @@ def search(
 def find_offers(
     client: Client, query: str, *, seller: str = "", conditions: list[str] | None = None, limit: int = 20
 ) -> search_service_pb2.SearchResponse:
-    """Returns the first hits of a search among offers."""
+    """Return the first hits of a search among offers."""
     request = search_service_pb2.SearchRequest(
         client="offers", query="" if query.strip() == _ALL else query, conditions=conditions or [], page_size=limit
     )
@@ -59,7 +59,7 @@ def find_offers(
 
 
 def show_hits(out: Output, found: search_service_pb2.SearchResponse) -> None:
-    """Prints hits as a table."""
+    """Print hits as a table."""
     out.table(
         ("seller", "namespace", "id", "price", "title"),
         (
@@ -87,7 +87,7 @@ def describe_hint(hint: search_service_pb2.Hint) -> list[str]:
 
 
 def search_document(found: search_service_pb2.SearchResponse) -> dict[str, Any]:
-    """Returns the document of a search; `hint` is there only where nothing was found and it is known why."""
+    """Return the document of a search; `hint` is there only where nothing was found and it is known why."""
     document: dict[str, Any] = {"hits": [hit_document(hit) for hit in found.hits], "total": str(found.total)}
     if found.HasField("hint"):
         hint = found.hint
@@ -105,7 +105,7 @@ def _quote(words: Iterable[str], joint: str) -> str:
 
 
 def hit_document(hit: search_service_pb2.Hit) -> dict[str, Any]:
-    """Returns what is shown of a hit."""
+    """Return what is shown of a hit."""
     fields = {field.name: _plain(field.values[0]) for field in hit.fields if field.values}
     return {**{name: fields.get(name, "") for name in _SHOWN}, "score": hit.score}
 

@@ -27,7 +27,7 @@ task_deciding.register(_app)
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the group."""
+    """Add the group."""
     app.add_typer(_app, name="task")
 
 

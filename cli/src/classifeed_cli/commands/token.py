@@ -27,7 +27,7 @@ _KeysOption = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the group."""
+    """Add the group."""
     app.add_typer(_app, name="token")
 
 

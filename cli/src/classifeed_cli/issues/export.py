@@ -160,5 +160,7 @@ def _row(issue: load_pb2.OfferError) -> tuple[Cell, ...]:
 
 
 def _harmless(cell: Cell) -> Cell:
-    """A cell that a spreadsheet does not run: what the file of a seller says may have been written by anybody."""
+    """Return a cell that a spreadsheet does not run: what the file of a seller says may have been written by
+    anybody.
+    """
     return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell

@@ -41,7 +41,7 @@ def _show(out: Output, group: Group) -> None:
 
 
 def _fault(issue: load_pb2.OfferError) -> str:
-    """What is wrong as the excerpt has it: the value, or the element where it should be."""
+    """Return what is wrong as the excerpt has it: the value, or the element where it should be."""
     if issue.value or not issue.field:
         return issue.value
     name = re.escape(issue.field)

@@ -102,7 +102,7 @@ def start_detached(layout: Layout, only: Sequence[str], timeout_s: float) -> dic
 
 
 def wait_for_other(layout: Layout, timeout_s: float) -> dict[str, Any] | None:
-    """The run document of the installation in this folder, once it is ready; None when none runs.
+    """Return the run document of the installation in this folder, once it is ready; None when none runs.
 
     Blocks while another process starts or stops it.
 
@@ -141,7 +141,7 @@ def _read_failure(layout: Layout, log: Path) -> CommandError:
 
 
 def main() -> None:
-    """The detached process."""
+    """Run the detached process."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--timeout", type=float, required=True)

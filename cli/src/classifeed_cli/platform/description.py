@@ -24,7 +24,7 @@ def describe_plan(
     services: Sequence[Supervised],
     unwell_since: Mapping[str, str],
 ) -> dict[str, Any]:
-    """The run document: who supervises, and each process with its pid, start time, addresses, log and restarts.
+    """Return the run document: who supervises, and each process with its pid, start time, addresses, log and restarts.
 
     `unwell_since` says since when the supervisor has seen something wrong with what, by name.
     """
@@ -70,7 +70,7 @@ def _process(unit: Supervised) -> dict[str, Any]:
 
 
 def read_running(layout: Layout) -> dict[str, Any] | None:
-    """The run document of an installation whose supervisor lives; None when there is none."""
+    """Return the run document of an installation whose supervisor lives; None when there is none."""
     document = read_json(layout.supervisor)
     if document is None:
         return None

@@ -8,7 +8,7 @@ from classifeed_common.embedded.kafka_jars import cache_dir
 
 
 def python_environment() -> dict[str, str]:
-    """A copy of ours, set up for many small processes on one machine."""
+    """Return a copy of ours, set up for many small processes on one machine."""
     environment = {
         **os.environ,
         "PYTHONUNBUFFERED": "1",

@@ -28,7 +28,7 @@ class Installation:
 
     @classmethod
     def find(cls, data: Path | None = None, address: str | None = None) -> Installation:
-        """The installation that the options and the environment point to.
+        """Return the installation that the options and the environment point to.
 
         With `address` (or CLASSIFEED_ADDRESS) it is another one than the folder's: services of their own addresses
         are named by CLASSIFEED_<SERVICE>_ADDRESS, the rest is reached at `address`; the token comes from
@@ -74,7 +74,10 @@ class Installation:
         return self.grpc[service]
 
     def token(self) -> str:
-        """The operator's bearer token, read anew each time: the supervisor renews it. Empty when there is none."""
+        """Return the operator's bearer token, read anew each time: the supervisor renews it.
+
+        Empty when there is none.
+        """
         if self.token_file is None:
             return self.fixed_token
         try:
@@ -83,14 +86,14 @@ class Installation:
             raise unavailable("TOKEN_UNREADABLE", f"{self.token_file}: {error.strerror}") from error
 
     def client(self) -> Client:
-        """A client of the public APIs; close it, or use it in a `with` block."""
+        """Return a client of the public APIs; close it, or use it in a `with` block."""
         from classifeed_client import Addresses, Client
 
         addresses = Addresses(**{name: self.address(name) for name in ("api", "offers", "searcher")})
         return Client(addresses, self.token)
 
     def job_client(self) -> JobClient:
-        """A client of the services that answer for jobs, of those that are part of the installation.
+        """Return a client of the services that answer for jobs, of those that are part of the installation.
 
         Services behind one address are one: it is asked once, under the first of their names.
 
@@ -106,14 +109,14 @@ class Installation:
         return JobClient({name: addresses[name] for name in JOB_SERVICES if name in addresses}, self.token)
 
     def index_client(self) -> IndexClient:
-        """A client of the services on the way into the index; close it, or use it in a `with` block."""
+        """Return a client of the services on the way into the index; close it, or use it in a `with` block."""
         from classifeed_client import INDEX_SERVICES, IndexClient
 
         return IndexClient({name: self.address(name) for name in INDEX_SERVICES}, self.token)
 
 
 def connect(data: Path | None = None, address: str | None = None) -> Client:
-    """A client of the installation that the options point to; what most commands begin with.
+    """Return a client of the installation that the options point to; what most commands begin with.
 
     Raises:
         CommandError: UNAVAILABLE, nothing runs there.
@@ -122,5 +125,5 @@ def connect(data: Path | None = None, address: str | None = None) -> Client:
 
 
 def not_running(layout: Layout) -> CommandError:
-    """The error of a command that needs a suite in a folder where none runs."""
+    """Return the error of a command that needs a suite in a folder where none runs."""
     return unavailable("NOT_RUNNING", f"no suite runs in {layout.root}: start one with `classifeed up --detach`")

@@ -64,11 +64,11 @@ class Layout:
         return self.keys / "seal.keys"
 
     def part(self, name: str) -> Path:
-        """Data of an embedded server."""
+        """Return the data folder of an embedded server."""
         return self.root / name
 
     def service_data(self, name: str) -> Path:
-        """Data folder of a service."""
+        """Return the data folder of a service."""
         return self.root / "services" / name
 
     def log(self, name: str) -> Path:
@@ -101,7 +101,9 @@ class Layout:
             )
 
     def lock(self) -> IO[str] | None:
-        """The lock of the folder, held until the file is closed or the process ends; None when another holds it."""
+        """Return the lock of the folder, held until the file is closed or the process ends; None when another holds
+        it.
+        """
         file = (self.run / "lock").open("w")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -121,7 +123,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """The content of a file, None when there is none."""
+    """Return the content of a file, None when there is none."""
     try:
         content: dict[str, Any] = json.loads(path.read_text())
     except (FileNotFoundError, NotADirectoryError):

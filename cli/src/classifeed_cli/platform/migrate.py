@@ -27,7 +27,7 @@ _WAIT_FOR_SERVERS_S = 60.0
 
 
 def describe_step(plan: Plan) -> str:
-    """What the process needs to know, as JSON: it may see the superuser's password, the services may not."""
+    """Return what the process needs to know, as JSON: it may see the superuser's password, the services may not."""
     with_database = [spec for spec in plan.services if spec.database and "postgres" in plan.parts]
     databases = [
         {
@@ -49,7 +49,7 @@ def describe_step(plan: Plan) -> str:
 
 
 def prepare_database(connection: psycopg.Connection[Any], name: str, password: str) -> None:
-    """A role that may log in and a database that is its own and that no other role may enter. Idempotent."""
+    """Make a role that may log in, and a database of its own that no other role may enter. Idempotent."""
     role, database = sql.Identifier(name), sql.Identifier(name)
     if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [name]).fetchone() is None:
         connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(role))
@@ -102,7 +102,7 @@ def _timed(what: str) -> Iterator[None]:
 
 
 def main() -> None:
-    """The process: ends with 0, or with the cause as its last line."""
+    """Run the process: it ends with 0, or with the cause as its last line."""
     try:
         run_step(json.loads(os.environ.pop(PLAN_VARIABLE)))
     except DomainError as error:

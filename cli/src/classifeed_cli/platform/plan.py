@@ -40,7 +40,7 @@ class Plan:
         )
 
     def environment(self, spec: ServiceSpec) -> dict[str, str]:
-        """The whole environment of a service's process: ours, knobs mapped, and what `up` sets.
+        """Return the whole environment of a service's process: ours, knobs mapped, and what `up` sets.
 
         CLASSIFEED_<SERVICE>_POSTGRES_ADDRESS, host:port, has the service find PostgreSQL behind a proxy or a pooler of
         the user's; migrations and `status` go there directly.

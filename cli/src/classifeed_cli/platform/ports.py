@@ -13,7 +13,7 @@ _PORTS = 65536
 
 
 def plan_ports(layout: Layout, services: Iterable[str]) -> dict[str, int]:
-    """The port of each listener, by a name such as `api.grpc` or `kafka`; written to the folder.
+    """Return the port of each listener, by a name such as `api.grpc` or `kafka`; written to the folder.
 
     A port that a variable sets is taken; otherwise the one of the last start when it is free, otherwise a free one.
     Set by CLASSIFEED_POSTGRES_PORT, CLASSIFEED_KAFKA_PORT, CLASSIFEED_S3_PORT, CLASSIFEED_<SERVICE>_GRPC_LISTEN and
@@ -51,7 +51,7 @@ def _variable(name: str) -> str:
 
 
 def _chosen(name: str) -> int:
-    """The port that a variable sets for a listener, 0 when none does."""
+    """Return the port that a variable sets for a listener, 0 when none does."""
     variable = _variable(name)
     port = os.environ.get(variable, "").rpartition(":")[2]
     if port and not (port.isdigit() and int(port) < _PORTS):

@@ -72,7 +72,7 @@ class ServiceTable:
 
     @classmethod
     def load(cls) -> ServiceTable:
-        """The table of this package, or the one that CLASSIFEED_SERVICE_TABLE names."""
+        """Return the table of this package, or the one that CLASSIFEED_SERVICE_TABLE names."""
         chosen = os.environ.get(TABLE_VARIABLE)
         path = Path(chosen) if chosen else Path(__file__).with_name("services.toml")
         content = tomllib.loads(path.read_text())
@@ -83,7 +83,8 @@ class ServiceTable:
         )
 
     def choose(self, only: Iterable[str]) -> tuple[list[ServiceSpec], frozenset[str]]:
-        """The services and parts that `--only` names, with the parts that those services need; all when it is empty.
+        """Return the services and parts that `--only` names, with the parts that those services need; all when it is
+        empty.
 
         Raises:
             CommandError: a name that is neither.

@@ -20,7 +20,7 @@ SETTINGS_REFUSED = 2  # exit code of a service that will never start with these 
 
 
 async def ended(process: subprocess.Popen[bytes]) -> int:
-    """The exit code of a child, once it has one. Polls: needs no thread and no signal handler."""
+    """Return the exit code of a child, once it has one. Polls: needs no thread and no signal handler."""
     while (code := process.poll()) is None:  # noqa: ASYNC110 - see above
         await asyncio.sleep(_POLL_S / 2)
     return code

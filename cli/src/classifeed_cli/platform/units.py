@@ -25,7 +25,7 @@ _SERVICE_STOP_S = 60.0
 
 
 def embedded_servers(plan: Plan) -> list[EmbeddedServer]:
-    """The servers of the plan, not started."""
+    """Return the servers of the plan, not started."""
     layout = plan.layout
     servers: list[EmbeddedServer] = []
     if "postgres" in plan.parts:
@@ -68,7 +68,7 @@ def prepare_server(server: EmbeddedServer) -> None:
 
 
 def supervise_server(server: EmbeddedServer, on_change: Callable[[], None]) -> Supervised:
-    """An embedded server under supervision."""
+    """Return an embedded server under supervision."""
 
     def spawn() -> subprocess.Popen[bytes]:
         server.spawn()
@@ -87,7 +87,7 @@ def supervise_server(server: EmbeddedServer, on_change: Callable[[], None]) -> S
 
 
 def supervise_service(plan: Plan, spec: ServiceSpec, on_change: Callable[[], None]) -> Supervised:
-    """A service under supervision: `python -m <package>`, all its roles in one process."""
+    """Return a service under supervision: `python -m <package>`, all its roles in one process."""
     log = plan.layout.log(spec.name)
     environment = plan.environment(spec)
     return Supervised(

@@ -12,7 +12,7 @@ _PARTS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 def size_words(size_bytes: float) -> str:
-    """Returns a size such as 512 bytes, 1.4 KiB or 28 MiB."""
+    """Return a size such as 512 bytes, 1.4 KiB or 28 MiB."""
     if size_bytes < 1024:
         return f"{size_bytes:.0f} bytes"
     for unit in ("KiB", "MiB", "GiB"):
@@ -23,12 +23,12 @@ def size_words(size_bytes: float) -> str:
 
 
 def price_words(price: Price) -> str:
-    """Returns a price such as 1,200 RUB or 3.50 EUR."""
+    """Return a price such as 1,200 RUB or 3.50 EUR."""
     return f"{price.amount_micros / 1_000_000:,.2f} {price.currency_code}".replace(".00 ", " ").rstrip()
 
 
 def duration_words(duration_s: float) -> str:
-    """Returns a duration such as 250 ms, 4.2 s, 1 h 30 min or 2 d: the two largest parts of it."""
+    """Return a duration such as 250 ms, 4.2 s, 1 h 30 min or 2 d: the two largest parts of it."""
     if duration_s < 0.9995:
         return f"{duration_s * 1000:.0f} ms"
     if duration_s < 9.95:
@@ -43,10 +43,10 @@ def duration_words(duration_s: float) -> str:
 
 
 def local_time(time: Timestamp) -> datetime:
-    """Returns a time as the clocks of this machine show it."""
+    """Return a time as the clocks of this machine show it."""
     return time.ToDatetime(UTC).astimezone()
 
 
 def time_words(time: Timestamp) -> str:
-    """Returns a time to the second, as the clocks of this machine show it."""
+    """Return a time to the second, as the clocks of this machine show it."""
     return f"{local_time(time):%Y-%m-%d %H:%M:%S}"

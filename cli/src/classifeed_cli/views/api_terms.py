@@ -38,7 +38,7 @@ _UNITS: Final = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 
 
 def words_of(error: ApiError) -> str:
-    """Returns what people are told of an error; the server's own words where they name nothing of the API."""
+    """Return what people are told of an error; the server's own words where they name nothing of the API."""
     if error.reason in _WHOLE:
         return error.message
     if error.reason == "REQUEST_INVALID" and (whose := _NAMED.get(error.metadata.get("field", ""))):
@@ -140,7 +140,7 @@ def _said(violation: FieldViolation) -> str:
 
 
 def _code(violation: FieldViolation) -> str:
-    """The code of a download that a link would fail with; empty where there is none."""
+    """Return the code of a download that a link would fail with; empty where there is none."""
     found = _FAULT.match(violation.description)
     return found[1] if found else ""
 

@@ -35,7 +35,9 @@ def excerpt_lines(excerpt: str, fault: str, room: int | None) -> list[str]:
 
 
 def _fit(before: str, under: str, after: str, width: int) -> tuple[str, str, str]:
-    """The parts in so many columns: all of the fault if it can be, then as much around it as there is room for."""
+    """Return the parts in so many columns: all of the fault if it can be, then as much around it as there is room
+    for.
+    """
     under = cut(under, width - 2 * len(_MARK)) if cell_len(under) > width - 2 * len(_MARK) else under
     left = width - cell_len(under)
     keep_after = min(cell_len(after), max(left // 3, left - cell_len(before)))
@@ -44,7 +46,7 @@ def _fit(before: str, under: str, after: str, width: int) -> tuple[str, str, str
 
 
 def _end_of(text: str, width: int) -> str:
-    """The end of a text in so many columns, with a mark of what is missing before it."""
+    """Return the end of a text in so many columns, with a mark of what is missing before it."""
     if cell_len(text) <= width:
         return text
     end = text

@@ -39,7 +39,7 @@ _QUOTED: Final = re.compile("“([^”]+)”")
 
 
 def show_explanation(out: Output, explanation: OfferExplanation) -> None:
-    """Prints where an offer has come to, each station on the way, and what to change."""
+    """Print where an offer has come to, each station on the way, and what to change."""
     seller_id, _, namespace, _, external_id = explanation.name.split("/", 5)[1:]
     fate = enum_label(explanation_pb2.OfferFate.DESCRIPTOR, explanation.fate).replace("_", " ")
     out.say(f"{one_line(external_id)} of {seller_id}/{namespace}: {fate}. {one_line(explanation.summary)}")
@@ -52,14 +52,14 @@ def show_explanation(out: Output, explanation: OfferExplanation) -> None:
 
 
 def _fault_of(step: ExplanationStep) -> str:
-    """What the words of a step quote of the file; the longest that the excerpt has, empty where it has none."""
+    """Return what the words of a step quote of the file; the longest that the excerpt has, empty where it has none."""
     excerpt = one_line(step.excerpt)
     quoted = [one_line(each).rstrip("…") for each in _QUOTED.findall(step.text)]
     return max((each for each in quoted if each in excerpt), key=len, default="")
 
 
 def _changes(explanation: OfferExplanation) -> list[str]:
-    """What can be done, each said once: of the offer, then of stations that say more, then by a developer."""
+    """Return what can be done, each said once: of the offer, then of stations that say more, then by a developer."""
     changes: list[str] = []
     suggestions = (explanation.suggestion, *(step.suggestion for step in explanation.steps))
     for change in (*suggestions, *(hint_of(step.code) for step in explanation.steps)):
@@ -83,7 +83,7 @@ class _Stations:
         self._clock_width = 8 if len(self._days) == 1 else 19
 
     def show(self) -> None:
-        """Prints them."""
+        """Print them."""
         if self._days:
             of = f"Times of {next(iter(self._days))}" if len(self._days) == 1 else "Times with their days"
             self._out.say(f"{of}; + is the time since the file came" if self._has_elapsed else of)
@@ -108,11 +108,11 @@ class _Stations:
             self._out.say(_EXCERPT_INDENT + line)
 
     def _room(self, indent: int) -> int | None:
-        """What a line has room for beside its indentation; None: everything, as it has no edge."""
+        """Return what a line has room for beside its indentation; None: everything, as it has no edge."""
         return None if self._out.edge is None else max(self._out.edge - indent, _LEAST_ROOM)
 
     def _fit(self, text: str, indent: int) -> str:
-        """The text in a line whose links fit the column; `feed show` has the feed's own link whole."""
+        """Return the text in a line whose links fit the column; `feed show` has the feed's own link whole."""
         room = self._room(indent)
         return one_line(text) if room is None else with_short_links(one_line(text), room)
 

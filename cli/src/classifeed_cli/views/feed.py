@@ -20,7 +20,7 @@ _HOUR_S = 3600
 
 
 def show_feed(out: Output, feed: feed_pb2.Feed) -> None:
-    """Prints a feed: its settings, and how fetching goes."""
+    """Print a feed: its settings, and how fetching goes."""
     settings = feed.settings
     out.say(f"Feed {feed.seller_id}/{feed.namespace}: {_status(feed)}, version {feed.version}")
     if not settings.source.url:
@@ -45,7 +45,7 @@ def show_feed(out: Output, feed: feed_pb2.Feed) -> None:
 
 
 def show_feeds(out: Output, feeds: Sequence[feed_pb2.Feed]) -> None:
-    """Prints feeds as a table."""
+    """Print feeds as a table."""
     out.table(
         ("namespace", "status", "every", "last fetch", "load", "failed", "link"),
         (

@@ -40,7 +40,7 @@ def load_line(fetch: feed_pb2.Fetch) -> str:
 
 
 def show_fetch(out: Output, fetch: feed_pb2.Fetch) -> None:
-    """Prints a fetch: how it ended, and in words why."""
+    """Print a fetch: how it ended, and in words why."""
     out.say(f"Fetch {fetch.fetch_id} of {fetch.seller_id}/{fetch.namespace}: {outcome_of(fetch)}")
     particulars = [
         f"HTTP {fetch.http_status}" if fetch.http_status else "",
@@ -58,7 +58,7 @@ def show_fetch(out: Output, fetch: feed_pb2.Fetch) -> None:
 
 
 def show_fetches(out: Output, fetches: Sequence[feed_pb2.Fetch]) -> None:
-    """Prints a history, a line for each fetch, and below it the words of those that did not bring the file."""
+    """Print a history, a line for each fetch, and below it the words of those that did not bring the file."""
     out.entries(
         ("fetch", "when", "outcome", "http", "size", "task"),
         (
@@ -79,11 +79,11 @@ def show_fetches(out: Output, fetches: Sequence[feed_pb2.Fetch]) -> None:
 
 
 def show_words(out: Output, fetch: feed_pb2.Fetch, *, indent: int) -> None:
-    """Prints code and words of a fetch, and what a developer can do."""
+    """Print code and words of a fetch, and what a developer can do."""
     for line in words_of(fetch):
         out.say(" " * indent + line, hang=indent)
 
 
 def words_of(fetch: feed_pb2.Fetch) -> list[str]:
-    """Returns code and words of a fetch, and what a developer can do; each in a line of its own."""
+    """Return code and words of a fetch, and what a developer can do; each in a line of its own."""
     return [line for line in (": ".join(filter(None, (fetch.code, fetch.message))), hint_of(fetch.code)) if line]

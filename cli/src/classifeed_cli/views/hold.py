@@ -11,7 +11,7 @@ _TITLE_CHARS = 60
 
 
 def show_hold(out: Output, task: task_pb2.Task) -> None:
-    """Prints why a task is held and what can be done, or in a line what was decided about it."""
+    """Print why a task is held and what can be done, or in a line what was decided about it."""
     hold = task.hold
     if not hold.reasons:
         return
@@ -38,7 +38,7 @@ def show_hold(out: Output, task: task_pb2.Task) -> None:
 
 
 def describe_hold(hold: load_pb2.LoadHold) -> str:
-    """Returns in a few words what a held load would do."""
+    """Return in a few words what a held load would do."""
     parts = []
     if load_pb2.HOLD_REASON_PRICES in hold.reasons:
         middle = f"the middle one {_move(hold.price_ratio)}"

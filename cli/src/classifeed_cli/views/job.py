@@ -26,12 +26,12 @@ _AGES: Final = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 def status_of(status: job_pb2.JobStatus) -> str:
-    """Returns how a job stands, in lower case."""
+    """Return how a job stands, in lower case."""
     return enum_label(job_pb2.JobStatus.DESCRIPTOR, status).lower()
 
 
 def job_document(service: str, job: job_pb2.Job) -> dict[str, Any]:
-    """Returns a job for programs."""
+    """Return a job for programs."""
     return {"service": service, **document_of(job)}
 
 
@@ -43,7 +43,7 @@ def show_unreachable(out: Output, asked: Asked[Any]) -> dict[str, Any]:
 
 
 def show_jobs(out: Output, jobs: Iterable[tuple[str, job_pb2.Job]]) -> None:
-    """Prints a line for each job, with how long it has stood so; below it the begin of what failed.
+    """Print a line for each job, with how long it has stood so; below it the begin of what failed.
 
     Whose it is and which lock key it has stand in columns where lines have no edge, and below the line on a terminal.
     """
@@ -65,7 +65,7 @@ def show_jobs(out: Output, jobs: Iterable[tuple[str, job_pb2.Job]]) -> None:
 
 
 def show_job(out: Output, service: str, job: job_pb2.Job) -> None:
-    """Prints all of a job."""
+    """Print all of a job."""
     stopping = ", asked to stop" if job.cancel_requested and job.status == job_pb2.JOB_STATUS_RUNNING else ""
     out.say(f"{job.task} in {job.queue} of {service}: {status_of(job.status)}{stopping}")
     lines = (
@@ -95,7 +95,7 @@ def show_job(out: Output, service: str, job: job_pb2.Job) -> None:
 
 
 def show_events(out: Output, events: Iterable[job_pb2.JobEvent]) -> None:
-    """Prints a job's journal."""
+    """Print a job's journal."""
     out.table(
         ("when", "try", "what", "details"),
         (
@@ -106,7 +106,7 @@ def show_events(out: Output, events: Iterable[job_pb2.JobEvent]) -> None:
 
 
 def show_queues(out: Output, queues: Mapping[str, Iterable[job_pb2.Queue]]) -> None:
-    """Prints a line for each queue."""
+    """Print a line for each queue."""
     out.table(
         ("service", "ready", "later", "locked", "running", "workers", "oldest", "/min", "queue"),
         (
@@ -128,7 +128,7 @@ def show_queues(out: Output, queues: Mapping[str, Iterable[job_pb2.Queue]]) -> N
 
 
 def show_locks(out: Output, locks: Mapping[str, Iterable[job_pb2.Lock]]) -> None:
-    """Prints a line for each key that is held."""
+    """Print a line for each key that is held."""
     out.table(
         ("job", "service", "held for", "waiting", "lock key"),
         (
@@ -140,7 +140,7 @@ def show_locks(out: Output, locks: Mapping[str, Iterable[job_pb2.Lock]]) -> None
 
 
 def show_schedules(out: Output, schedules: Iterable[tuple[str, schedule_pb2.Schedule]]) -> None:
-    """Prints a line for each schedule: its next slot, how long ago the last one was, and when they come."""
+    """Print a line for each schedule: its next slot, how long ago the last one was, and when they come."""
     room = _NAME_WIDTH if out.edge is not None else sys.maxsize
     out.table(
         ("service", "next", "last", "schedule", "when"),
@@ -158,7 +158,7 @@ def show_schedules(out: Output, schedules: Iterable[tuple[str, schedule_pb2.Sche
 
 
 def progress_words(job: job_pb2.Job) -> str:
-    """Returns how far a job has come; empty when it has not said."""
+    """Return how far a job has come; empty when it has not said."""
     if not job.HasField("progress"):
         return ""
     progress = job.progress
@@ -194,7 +194,7 @@ def _since(job: job_pb2.Job) -> Timestamp:
 
 
 def _age(age_s: float) -> str:
-    """The largest part of it alone, so that a column of them is narrow."""
+    """Return the largest part of it alone, so that a column of them is narrow."""
     for unit, seconds in _AGES:
         if age_s >= seconds:
             return f"{age_s // seconds:.0f} {unit}"

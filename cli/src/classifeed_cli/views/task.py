@@ -27,7 +27,7 @@ _GONE = (("removed", "removed"), ("made_manual", "kept by hand"))
 
 
 def source_of(task: task_pb2.Task) -> str:
-    """Returns what a task works on, in a word or two."""
+    """Return what a task works on, in a word or two."""
     if task.kind == task_pb2.TASK_KIND_DELETE:
         return "(feed removed)"
     if task.rerun_of:
@@ -37,7 +37,7 @@ def source_of(task: task_pb2.Task) -> str:
 
 
 def show_task(out: Output, task: task_pb2.Task) -> None:
-    """Prints a task."""
+    """Print a task."""
     numbers = task.statistics
     caution = caution_of(task)
     head = f"Task {task.task_id} of {task.seller_id}/{task.namespace}: {status_of(task)}"
@@ -89,13 +89,13 @@ def show_task(out: Output, task: task_pb2.Task) -> None:
 
 
 def show_unlisted(out: Output, unlisted: Mapping[str, int]) -> None:
-    """Prints how many issues of each code are counted and not listed."""
+    """Print how many issues of each code are counted and not listed."""
     for code, count in unlisted.items():
         out.say(f"… and {count:,} more with {code} that are not listed")
 
 
 def show_errors(out: Output, errors: Sequence[load_pb2.OfferError], titles: Mapping[int, str] | None = None) -> None:
-    """Prints what is wrong with offers, one block each: which and where, what, and what to change.
+    """Print what is wrong with offers, one block each: which and where, what, and what to change.
 
     Args:
         out: where to.

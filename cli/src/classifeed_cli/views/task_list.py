@@ -13,7 +13,7 @@ from classifeed_cli.views.task import source_of
 
 
 def show_tasks(out: Output, tasks: Sequence[task_pb2.Task]) -> None:
-    """Prints a line for each load, and below it the counts that are not zero, or the fault of the file."""
+    """Print a line for each load, and below it the counts that are not zero, or the fault of the file."""
     out.entries(
         ("task", "when", "status", "took", "file"),
         [

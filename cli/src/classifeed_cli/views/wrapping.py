@@ -13,22 +13,22 @@ _OBEYED = frozenset({"Cc", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def printable(text: str) -> str:
-    """The text with everything escaped that a terminal would obey: control characters and turns of direction."""
+    """Return the text with everything escaped that a terminal would obey: control characters and turns of direction."""
     return "".join(_escaped(each) if each != "\n" and _is_obeyed(each) else each for each in text)
 
 
 def one_line(text: str) -> str:
-    """The text as one printable line: runs of white space are one blank, and the rest is escaped."""
+    """Return the text as one printable line: runs of white space are one blank, and the rest is escaped."""
     return "".join(_escaped(each) if _is_obeyed(each) else each for each in re.sub(r"\s+", " ", text).strip())
 
 
 def cut(text: str, width: int) -> str:
-    """The text, or as much of its beginning as fits into so many cells, with a mark of what is missing."""
+    """Return the text, or as much of its beginning as fits into so many cells, with a mark of what is missing."""
     return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
 def wrapped(line: str, width: int, hang: int) -> list[str]:
-    """The line in lines of so many cells, those after the first indented by `hang`.
+    """Return the line in lines of so many cells, those after the first indented by `hang`.
 
     A link stays whole, so that it can be copied: one that is too long to be indented begins further left. Paths are
     parted behind a slash.
@@ -47,7 +47,7 @@ def wrapped(line: str, width: int, hang: int) -> list[str]:
 
 
 def with_short_links(text: str, width: int) -> str:
-    """The text, with the middle of each link left out that is wider than so many cells."""
+    """Return the text, with the middle of each link left out that is wider than so many cells."""
     return " ".join(_short(word, width) if _is_link(word) else word for word in text.split(" "))
 
 

@@ -19,7 +19,7 @@ class Clock(Protocol):
     """Now, for this process alone."""
 
     def now(self) -> datetime:
-        """The wall time in UTC; may step."""
+        """Return the wall time in UTC; may step."""
 
     def monotonic_s(self) -> float:
         """Seconds from some fixed point; never falls."""
@@ -32,7 +32,7 @@ class SystemClock:
     """The machine's clock."""
 
     def now(self) -> datetime:
-        """The wall time in UTC; may step."""
+        """Return the wall time in UTC; may step."""
         return datetime.now(UTC)
 
     def monotonic_s(self) -> float:
@@ -54,11 +54,11 @@ class FakeClock:
         self._order = itertools.count()
 
     def now(self) -> datetime:
-        """The start plus what was advanced."""
+        """Return the start plus what was advanced."""
         return self._start + timedelta(seconds=self._elapsed_s)
 
     def monotonic_s(self) -> float:
-        """The seconds advanced."""
+        """Return the seconds advanced."""
         return self._elapsed_s
 
     async def sleep(self, duration_s: float) -> None:

@@ -125,7 +125,7 @@ KINDS: Final[Mapping[type[DomainError], tuple[StatusCode, int]]] = {
 
 
 def kind_of(error: DomainError) -> tuple[StatusCode, int]:
-    """Returns the gRPC code and the HTTP status of an error, by its nearest class in the table."""
+    """Return the gRPC code and the HTTP status of an error, by its nearest class in the table."""
     for cls in type(error).__mro__:
         if cls in KINDS:
             return KINDS[cls]

@@ -8,13 +8,13 @@ import socket
 
 
 def random_id(prefix: str = "") -> str:
-    """A name nobody else has: 80 random bits in lower-case hex, after an optional prefix and a dash."""
+    """Return a name nobody else has: 80 random bits in lower-case hex, after an optional prefix and a dash."""
     value = secrets.token_hex(10)
     return f"{prefix}-{value}" if prefix else value
 
 
 def new_incident() -> str:
-    """What a fault is called in the log and in words to whom it hit: 48 random bits in lower-case hex."""
+    """Return what a fault is called in the log and in words to whom it hit: 48 random bits in lower-case hex."""
     return secrets.token_hex(6)
 
 

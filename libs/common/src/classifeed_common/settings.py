@@ -89,7 +89,7 @@ class ServiceSettings(LogFileSettings):
 
     @classmethod
     def service_name(cls) -> str:
-        """Returns the name of the service, from the prefix of its variables."""
+        """Return the name of the service, from the prefix of its variables."""
         prefix = cls.model_config.get("env_prefix") or ""
         return prefix.removeprefix("CLASSIFEED_").rstrip("_").lower() or "service"
 
@@ -116,7 +116,7 @@ class ServiceSettings(LogFileSettings):
         return frozenset(role.strip() for role in self.roles.split(",") if role.strip())
 
     def with_roles(self, roles: str) -> Self:
-        """Returns the same settings with other roles, for `--role`."""
+        """Return the same settings with other roles, for `--role`."""
         return self.model_copy(update={"roles": roles})
 
 
@@ -124,7 +124,7 @@ SettingsT = TypeVar("SettingsT", bound=ServiceSettings)
 
 
 def load_settings(cls: type[SettingsT]) -> SettingsT:
-    """Returns the settings that the environment gives.
+    """Return the settings that the environment gives.
 
     A wrong or missing value ends the process with exit code 2 and one line for each: variable, value, what is allowed.
     The value of a secret is never printed.
@@ -157,7 +157,7 @@ def _describe_fault(cls: type[ServiceSettings], fault: dict[str, Any]) -> str:
 
 
 def variable_of(cls: type[BaseSettings], field: str) -> str:
-    """Returns the environment variable of a field."""
+    """Return the environment variable of a field."""
     return f"{cls.model_config.get('env_prefix') or ''}{field}".upper()
 
 
@@ -166,7 +166,7 @@ def _is_secret(field: FieldInfo) -> bool:
 
 
 def describe_settings(cls: type[BaseSettings]) -> str:
-    """Returns the text of `--help-settings`: each variable with its default and what it means.
+    """Return the text of `--help-settings`: each variable with its default and what it means.
 
     Settings inside of settings have variables of their own.
     """

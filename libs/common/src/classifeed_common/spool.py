@@ -19,7 +19,7 @@ _UNLOCKED_AGE_S: Final = 60.0
 
 @contextmanager
 def run_folder(spool_dir: Path) -> Iterator[Path]:
-    """Gives a folder that is removed at the end, and that nobody sweeps meanwhile."""
+    """Give a folder that is removed at the end, and that nobody sweeps meanwhile."""
     spool_dir.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(prefix=_PREFIX, dir=spool_dir, ignore_cleanup_errors=True) as name,
@@ -31,7 +31,7 @@ def run_folder(spool_dir: Path) -> Iterator[Path]:
 
 
 def sweep_spool(spool_dir: Path) -> int:
-    """Removes the folders of processes that are gone, and returns how many. Several processes may sweep at once."""
+    """Remove the folders of processes that are gone, and return how many. Several processes may sweep at once."""
     removed = 0
     for folder in spool_dir.glob(f"{_PREFIX}*"):
         if _is_left(folder):

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 
 def find_zone(name: str) -> ZoneInfo:
-    """The zone of an IANA name.
+    """Return the zone of an IANA name.
 
     Raises:
         ValueError: there is none.

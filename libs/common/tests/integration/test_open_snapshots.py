@@ -57,7 +57,7 @@ async def db(database: Database) -> Database:
 
 @pytest.fixture
 async def open_snapshot(db: Database, database_dsn: str) -> AsyncIterator[None]:
-    """A transaction that has read something and goes on."""
+    """Yield a transaction that has read something and goes on."""
     connection = await psycopg.AsyncConnection.connect(database_dsn)
     async with connection:
         await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")

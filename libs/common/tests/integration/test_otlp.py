@@ -62,7 +62,7 @@ class Collector(TraceServiceServicer):
         return ExportTraceServiceResponse()
 
     def spans(self) -> list[tuple[dict[str, str], str]]:
-        """The attributes of its process and the name of each span."""
+        """Return the attributes of its process and the name of each span."""
         return [
             ({item.key: item.value.string_value for item in resource.resource.attributes}, span.name)
             for request in self.requests
@@ -74,7 +74,7 @@ class Collector(TraceServiceServicer):
 
 @pytest.fixture
 def collector() -> Iterator[tuple[Collector, dict[str, str]]]:
-    """A collector, and the variables by which it is found."""
+    """Yield a collector, and the variables by which it is found."""
     servicer = Collector()
     server = grpc.server(ThreadPoolExecutor(4))
     add_TraceServiceServicer_to_server(servicer, server)

@@ -63,7 +63,7 @@ def receiver() -> Receiver:
 
 @pytest.fixture
 async def proxy(receiver: Receiver, keys: KeyStore, tcp_proxy: MakeProxy) -> AsyncIterator[TcpProxy]:
-    """A proxy before a server on TCP that has both services."""
+    """Yield a proxy before a server on TCP that has both services."""
     methods = ("documents.v1.ReceiverService/PushStream", "offers.v1.OfferService/GetOffer")
     policy = Policy({f"/classifeed.{method}": frozenset({"offers"}) for method in methods})
     server = build_server(settings_for("receiver"), policy, keys=keys)

@@ -8,7 +8,7 @@ from classifeed_common.db import Tx
 
 
 async def server_time(tx: Tx) -> datetime:
-    """The database's time at this moment, not at the begin of the transaction."""
+    """Return the database's time at this moment, not at the begin of the transaction."""
     row = await (await tx.execute("SELECT clock_timestamp()")).fetchone()
     assert row is not None
     now: datetime = row[0]

@@ -110,7 +110,7 @@ class JobSettings(BaseSettings):
 
     @classmethod
     def load(cls) -> Self:
-        """The settings that the environment gives.
+        """Return the settings that the environment gives.
 
         A wrong value ends the process with exit code 2 and one line for each that names it.
         """

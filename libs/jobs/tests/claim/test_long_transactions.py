@@ -69,7 +69,7 @@ async def _pinned(bench: Bench) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _working(bench: Bench) -> AsyncIterator[Tx]:
-    """A connection as a worker has it, while a transaction is forgotten."""
+    """Give a connection as a worker has it, while a transaction is forgotten."""
     session = Session(bench.db)
     try:
         async with _pinned(bench), session.use() as connection:

@@ -27,7 +27,7 @@ def _text(second: int) -> str:
 def _record(
     found: ScanCursor, ranges: dict[str, Any], scanned_s: float = 0.0, *, filled: bool = True, **levels: int
 ) -> None:
-    """A claim that met one job of each priority; with p5=3 priority 5, up to second 3."""
+    """Record a claim that met one job of each priority; with p5=3 priority 5, up to second 3."""
     priorities = [int(name[1:]) for name in levels]
     sinces = [_at(second) for second in levels.values()]
     found.record(Scan(ranges, scanned_s, priorities, sinces, _at(30), len(priorities), filled))

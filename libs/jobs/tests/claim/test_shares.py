@@ -73,7 +73,7 @@ async def _fill(bench: Bench, priority: int = 100, **jobs: int) -> None:
 
 
 def _one_by_one(slots: int, waiting: Mapping[str, int], held: Mapping[str, int]) -> dict[str, int]:
-    """The rule itself: the key that holds the fewest slots gets one while it holds fewer than are free."""
+    """Return the rule itself: the key that holds the fewest slots gets one while it holds fewer than are free."""
     now = dict(held)
     left = dict(waiting)
     free = slots - sum(held.values())

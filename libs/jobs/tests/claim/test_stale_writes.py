@@ -114,7 +114,7 @@ class Crowd:
         self.journal["picked"] += len(response.claims)
 
     async def _lose(self) -> None:
-        """A process stands still past its lease; when it goes on it does not know what was taken from it."""
+        """Stop a process past its lease; when it goes on it does not know what was taken from it."""
         worker = self._rng.choice(_WORKERS)
         await self._connection.execute(_SILENCE, [worker])
         taken = {one.job_id for one in await Reaper(self._bench.db).reap()}
@@ -169,7 +169,7 @@ class Crowd:
         return job_id in self._jobs and self._jobs[job_id].lock_key is not None
 
     async def _beat_late(self) -> None:
-        """A process that goes on renews its row and asks for its claims: it prolongs and hears of those it holds."""
+        """Go on as a process that renews its row and asks for its claims: it prolongs and hears of those it holds."""
         worker = self._rng.choice(_WORKERS)
         others = await (await self._connection.execute(_RENEWED, [worker])).fetchall()
         lease = ProcessLease(worker, ["q"])

@@ -254,7 +254,7 @@ class JobMachine(RuleBasedStateMachine):
     @precondition(lambda self: self._overtaken())
     @rule(data=st.data(), outcome=st.sampled_from(_OUTCOMES))
     def end_overtaken(self, data: st.DataObject, outcome: str) -> None:
-        """The dangerous ones among the stale: another worker runs the job now."""
+        """Write the dangerous ones among the stale: another worker runs the job now."""
         claim = data.draw(st.sampled_from(self._overtaken()))
         self._end(claim.job_id, claim.claim_no, outcome)
 
@@ -369,7 +369,7 @@ class JobMachine(RuleBasedStateMachine):
 
     @rule(worker=st.sampled_from(_WORKERS))
     def lose_everything(self, worker: str) -> None:
-        """What the three steps do when nothing comes between them."""
+        """Do what the three steps do when nothing comes between them."""
         self.fall_silent(worker)
         self.reap()
         self.renew(worker)

@@ -20,7 +20,7 @@ from ..conftest import Bench, until
 
 
 async def _heard(bench: Bench, listener: Any) -> list[str]:
-    """What was notified so far: notifications come in the order of their commits, none behind the last word."""
+    """Return what was notified so far: notifications come in the order of their commits, none behind the last word."""
     await bench.execute("SELECT pg_notify('dl_jobs', 'the last word')")
     heard = []
     async for notification in listener.notifies(timeout=90):

@@ -20,7 +20,7 @@ SCHEDULES = Schedules()
 
 @pytest.fixture
 def hour_s() -> int:
-    """A period of about an hour, the next slot of which no test lives to see: slots are counted from 1970."""
+    """Return a period of about an hour, the next slot of which no test lives to see: slots are counted from 1970."""
     return next(period_s for period_s in range(3600, 7200) if period_s - time.time() % period_s > 1200)
 
 

@@ -110,7 +110,9 @@ def _nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
 async def _explain(
     connection: Any, statement: str, parameters: dict[str, Any], *, generic: bool
 ) -> list[dict[str, Any]]:
-    """The nodes of the plan that ran; the generic one as the worker's session has it, or one made for these values."""
+    """Return the nodes of the plan that ran; the generic one as the worker's session has it, or one made for these
+    values.
+    """
     if not generic:
         explained = sql.SQL("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + statement)
         rows = await (await connection.execute(explained, parameters)).fetchall()

@@ -30,7 +30,7 @@ _FUNCTIONS = (
 
 @pytest.fixture
 async def old(bench: Bench) -> Bench:
-    """A service of some age, in schema `test`: tables of its own, and a view over those of the jobs."""
+    """Return a service of some age, in schema `test`: tables of its own, and a view over those of the jobs."""
     await bench.execute("CREATE TABLE orders (number int)")
     await bench.execute("CREATE VIEW held AS SELECT lock_key FROM dl_job_locks")
     return bench
@@ -42,7 +42,7 @@ async def place(bench: Bench) -> int:
 
 @pytest.fixture
 async def placed(old: Bench) -> AsyncIterator[Bench]:
-    """The same with its job tables in schema `jobs`."""
+    """Yield the same with its job tables in schema `jobs`."""
     await place(old)
     database = Database(old.db.dsn, schema="test", further_schemas=["jobs"], application_name="placed")
     await database.open()

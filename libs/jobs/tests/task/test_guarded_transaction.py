@@ -20,7 +20,7 @@ def context(bench: Bench, claim: Claim) -> JobContext:
 
 @pytest.fixture
 async def runs(bench: Bench) -> tuple[JobContext, JobContext]:
-    """A run that was taken for dead, and the one that has the job now."""
+    """Return a run that was taken for dead, and the one that has the job now."""
     await bench.execute("CREATE TABLE effects (run text)")
     await bench.enqueue()
     claimant = Claimant(bench)

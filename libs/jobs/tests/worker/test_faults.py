@@ -64,7 +64,7 @@ async def processes(bench: Bench) -> AsyncIterator[Processes]:
 
 
 async def _zombie_has_no_say(bench: Bench, processes: Processes, has_effect: bool, *broken: str) -> None:
-    """A process is stopped past its lease; its job is taken over; it comes back while the second run is under way."""
+    """Stop a process past its lease; its job is taken over; it comes back while the second run is under way."""
 
     async def mark(claim_no: int, mark: str) -> None:
         await bench.execute("INSERT INTO marks (job_id, claim_no, mark) VALUES (%s, %s, %s)", job_id, claim_no, mark)
@@ -209,7 +209,7 @@ async def test_claims_that_ignore_lock_keys_fail_the_campaign(bench: Bench, proc
 
 @pytest.fixture
 async def durable_bench(bench: Bench) -> AsyncIterator[Bench]:
-    """Commits that outlive a killed server; the tests' server otherwise answers before it has written."""
+    """Commit that outlive a killed server; the tests' server otherwise answers before it has written."""
     dsn = make_conninfo(bench.db.dsn, options="-c synchronous_commit=on")
     db = Database(dsn, schema="test", application_name="durable")
     await db.open()

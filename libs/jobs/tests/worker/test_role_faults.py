@@ -27,7 +27,7 @@ Logs = list[Any]
 
 @pytest.fixture
 async def hasty(bench: Bench) -> AsyncIterator[Database]:
-    """Waits for no lock longer than 50 ms: a table that is locked is a fault that passes."""
+    """Wait for no lock longer than 50 ms: a table that is locked is a fault that passes."""
     db = Database(make_conninfo(bench.db.dsn, options="-c lock_timeout=50"), schema="test", application_name="hasty")
     await db.open()
     yield db
@@ -42,8 +42,8 @@ async def _reported(logs: Logs, event: str, level: str) -> None:
 
 
 async def _through_faults(bench: Bench, logs: Logs, table: str, event: str, begin: Callable[[], Awaitable[Any]]) -> Any:
-    """A fault that passes (the table is locked) and is told as a warning, then one that does not (the table is away),
-    told as an error."""
+    """Return a fault that passes (the table is locked) and is told as a warning, then one that does not (the table is
+    away), told as an error."""
     async with bench.db.dedicated_connection() as locking, locking.transaction():
         await locking.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
         begun = await begin()

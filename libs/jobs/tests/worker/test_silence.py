@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 async def proxied(bench: Bench, proxied_database: ProxiedDatabase) -> Bench:
-    """The same tables through the proxy; `bench` has them directly."""
+    """Return the same tables through the proxy; `bench` has them directly."""
     return Bench(await proxied_database())
 
 

@@ -18,7 +18,7 @@ _SEEN: ContextVar[str] = ContextVar("seen", default="nothing")
 
 
 async def run_all(handle: Callable[[str], Awaitable[None]], names: str, *, concurrency: int = 1) -> list[str]:
-    """Runs a job for each letter; returns their order of ending."""
+    """Run a job for each letter; returns their order of ending."""
     ended: list[str] = []
     all_ended = asyncio.Event()
 

@@ -50,7 +50,7 @@ async def _effect(ctx: JobContext) -> None:
 
 @registry.register("load")
 async def load(ctx: JobContext, args: dict[str, Any]) -> None:
-    """An interval under the lock key, and an effect that happens once because the checkpoint moves with it."""
+    """Write an interval under the lock key, and an effect that happens once as the checkpoint moves with it."""
     async with ctx.db.transaction() as tx:
         await ctx.guard(tx)
         await tx.execute(

@@ -49,7 +49,7 @@ _SERVICE = "api"
 
 
 def build(settings: ApiSettings) -> ServiceRunner:
-    """Returns the api, ready to run."""
+    """Return the api, ready to run."""
     set_default_zone(settings.time_zone)
     db = database_of(settings)
     blobs = blobs_of(settings)

@@ -246,7 +246,7 @@ async def start_api(
     socket_dir: Path,
     tmp_path: Path,
 ) -> AsyncIterator[StartApi]:
-    """Starts the api on this test's database: `await start_api(roles={"serve"}, min_interval_s=5)`; None: all roles."""
+    """Start the api on this test's database: `await start_api(roles={"serve"}, min_interval_s=5)`; None: all roles."""
     spool = tmp_path / "spool"
     spool.mkdir()
     secrets_file = tmp_path / "secrets"
@@ -288,7 +288,7 @@ async def start_api(
 
 @pytest.fixture
 async def api(start_api: StartApi) -> Api:
-    """The api without its pushers."""
+    """Return the api without its pushers."""
     return await start_api(roles={"serve"})
 
 
@@ -301,7 +301,7 @@ async def _running(run: Any, stop: asyncio.Event) -> AsyncIterator[None]:
 
 
 async def eventually(happened: Callable[[], object], limit_s: float = 120) -> None:
-    """Waits until it has happened."""
+    """Wait until it has happened."""
     async with asyncio.timeout(limit_s):
         while not happened():
             await asyncio.sleep(0.01)
@@ -317,7 +317,7 @@ Refusal = tuple[grpc.StatusCode, str, list[str]]
 
 @pytest.fixture
 def refusal() -> Callable[[Awaitable[object]], Awaitable[Refusal]]:
-    """Gives code, reason and fields of the error that a call ends in."""
+    """Give code, reason and fields of the error that a call ends in."""
 
     async def of(call: Awaitable[object]) -> Refusal:
         with pytest.raises(grpc.aio.AioRpcError) as caught:

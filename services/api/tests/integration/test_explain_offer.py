@@ -69,7 +69,7 @@ class World(TaskServiceServicer, FeedSourceServiceServicer, OfferServiceServicer
     def load(
         self, number: int, status: str = "SUCCEEDED", lines: dict[str, list[int]] | None = None, **more: Any
     ) -> None:
-        """Puts a load before those that are there; a file that lacks nothing else has the `lines` of offers."""
+        """Put a load before those that are there; a file that lacks nothing else has the `lines` of offers."""
         task = task_pb2.Task(
             **{
                 "name": f"{PARENT}/tasks/{number}",

@@ -76,7 +76,7 @@ async def create(api: Any, credentials: FeedCredentials | None) -> Feed:
 
 
 async def opened(api: Any) -> FeedCredentials | None:
-    """The credentials as the loader would get them now."""
+    """Return the credentials as the loader would get them now."""
     await api.stub.RunFeed(RunFeedRequest(name=NAME))
     sealed = api.loader.sources[NAME].sealed_credentials
     return FeedCredentials.FromString(api.sealer.unseal(sealed, "shop/default")) if sealed else None

@@ -100,13 +100,13 @@ class Suite:
         return True
 
     async def sources(self) -> dict[str, int]:
-        """The status of each feed as the loader has it."""
+        """Return the status of each feed as the loader has it."""
         async with await psycopg.AsyncConnection.connect(self.databases["loader"].dsn) as connection:
             rows = await connection.execute("SELECT namespace, status FROM loader.feed_loader_task")
             return dict(await rows.fetchall())
 
     async def made_for(self, namespace: str) -> list[str]:
-        """What the tasks of a namespace were made for, the oldest first; a file's digest, or DELETE."""
+        """Return what the tasks of a namespace were made for, the oldest first; a file's digest, or DELETE."""
         tasks = await self.tasks(namespace)
         return ["DELETE" if task.kind == task_pb2.TASK_KIND_DELETE else task.source_sha256 for task in tasks]
 

@@ -103,7 +103,7 @@ class NoTasks:
 
 
 async def store_and_die(settings: dict[str, str]) -> None:
-    """What the api does with an upload, up to the step at which it is killed."""
+    """Do what the api does with an upload, up to the step at which it is killed."""
     db = Database(settings["dsn"], schema="api", application_name="dying")
     await db.open()
     options = {name: settings[name] for name in ("endpoint", "access_key", "secret_key", "bucket")}

@@ -110,7 +110,7 @@ class Seller:
             return None
 
     async def _remove(self, key: NamespaceKey) -> object:
-        """Makes the feed, if there is none, and deletes it."""
+        """Make the feed, if there is none, and deletes it."""
         await self._create(key, SETTINGS, request_id=None, timeout_s=None)
         removed = await self._delete(key, 1, timeout_s=None)
         return removed.version

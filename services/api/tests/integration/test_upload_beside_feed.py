@@ -44,7 +44,7 @@ async def parts(sent: list[bytes] | None = None, **fields: Any) -> AsyncIterator
 
 
 async def any_format(asked: str, *, field: str) -> None:
-    """Takes every format, as while the processor cannot be asked."""
+    """Take every format, as while the processor cannot be asked."""
 
 
 async def create(api: Any) -> None:

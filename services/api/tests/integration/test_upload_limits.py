@@ -22,7 +22,7 @@ StartApi = Callable[..., Awaitable[Any]]
 
 
 async def open_upload(api: Any, seller_id: str = "shop", *, pieces: int = 0) -> Any:
-    """Opens an upload and leaves it so; returns the call."""
+    """Open an upload and leave it so; returns the call."""
     call = api.stub.UploadFeed()
     await call.write(UploadFeedRequest(spec=UploadSpec(seller_id=seller_id)))
     for _ in range(pieces):

@@ -78,7 +78,7 @@ async def told(db: Database) -> tuple[int, int]:
 
 
 async def make_task(db: Database) -> None:
-    """The processor has made the tasks of all that waits."""
+    """Have the processor make the tasks of all that waits."""
     async with db.transaction() as tx:
         for table in ("uploads", "feed_deletions"):
             await tx.execute(f"UPDATE {table} SET published_version = version")

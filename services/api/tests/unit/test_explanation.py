@@ -115,7 +115,7 @@ def found(seconds_ago: int = 24) -> Hit:
 
 
 def link(outcome: str = "FAILED", code: str = "HTTP_NOT_FOUND", failures: int = 1, *, is_paused: bool = False) -> Link:
-    """A feed whose newest fetch ended one minute ago, and whose next one is due in ten."""
+    """Return a feed whose newest fetch ended one minute ago, and whose next one is due in ten."""
     state = FeedSourceState(feed_version=3, failures=failures)
     if outcome:
         failed = outcome == "FAILED"

@@ -16,7 +16,7 @@ IDLE_S = 30.0
 
 
 async def read(monkeypatch: pytest.MonkeyPatch, pieces: list[tuple[float, int]], *, taking_s: float = 0) -> int:
-    """Returns the bytes read of pieces that come after so many seconds each; taking each takes `taking_s`."""
+    """Return the bytes read of pieces that come after so many seconds each; taking each takes `taking_s`."""
     loop, passed_s = asyncio.get_running_loop(), 0.0
     real = loop.time
     monkeypatch.setattr(loop, "time", lambda: real() + passed_s)

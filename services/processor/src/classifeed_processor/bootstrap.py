@@ -40,12 +40,12 @@ _SWITCH_S: Final = 0.0005
 
 
 async def prepare(settings: ProcessorSettings) -> None:
-    """Makes the topics that the processor reads and writes; idempotent."""
+    """Make the topics that the processor reads and write; idempotent."""
     await ensure_topics(settings.kafka_bootstrap, map(declared, (FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS)))
 
 
 def build(settings: ProcessorSettings) -> ServiceRunner:
-    """Returns the processor, nothing of it opened yet."""
+    """Return the processor, nothing of it opened yet."""
     set_default_zone(settings.time_zone)
     database = database_of(settings)
     blobs = blobs_of(settings)

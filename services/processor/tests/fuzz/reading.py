@@ -122,7 +122,7 @@ def _check_words(fault: FeedFault) -> None:
 
 
 def _check_text(text: str) -> None:
-    """What the database does not take."""
+    """Return what the database does not take."""
     if "\0" in text:
         raise Broken("a zero byte in a text")
     text.encode()

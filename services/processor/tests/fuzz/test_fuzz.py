@@ -25,7 +25,7 @@ class Found(Exception):
 
 
 def run_fuzzer(folder: Path, *options: str) -> str:
-    """Returns what the fuzzer says; raises with it when there was a fault, a crash or a hang."""
+    """Return what the fuzzer says; raises with it when there was a fault, a crash or a hang."""
     progress, log = folder / "progress", folder / "log"
     with log.open("wb") as output:
         command = [sys.executable, str(FUZZER), "--progress", str(progress), "--save", str(folder / "found"), *options]

@@ -191,7 +191,7 @@ class ScriptedOwner:
                 self.offers[record.external_id] = record.content_hash
 
     def runs(self) -> list[tuple[int, int]]:
-        """Runs in the order in which they were seen, each as its task and its place among the runs of that."""
+        """Run in the order in which they were seen, each as its task and its place among the runs of that."""
         runs = dict.fromkeys((request.task_id, request.run) for request in self.log)
         return [(task_id, self._order[task_id].index(run) + 1) for task_id, run in runs]
 

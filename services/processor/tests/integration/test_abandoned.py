@@ -79,7 +79,7 @@ async def test_fifth_unknown_fault_fails_the_task_with_an_incident_and_the_next_
 
 
 async def lose(processor):
-    """The only running or due job is claimed by a process that dies."""
+    """Claim the only running or due job by a process that dies."""
     async with processor.database.connection() as connection:
         await ProcessLease("gone", [QUEUE]).register(connection)
         answer = await claim_jobs(connection, worker_id="gone", queue=QUEUE, wanted=1, fresh_s=60)
@@ -166,7 +166,7 @@ async def test_deaths_count_anew_where_a_run_comes_further_and_at_one_place_they
 
 
 async def sent_after(processor, key, run: int) -> int:
-    """The batches that the run after a run has sent."""
+    """Return the batches that the run after a run has sent."""
     async with processor.database.connection() as connection:
         cursor = await connection.execute("SELECT count(*) FROM offer_batches WHERE run > %s", [run])
         [[batches]] = await cursor.fetchall()
@@ -197,7 +197,7 @@ async def test_canceled_job_cancels_its_task_before_and_while_it_runs(make_proce
 
 
 async def cancel_in_the_middle(processor, yml, offer, tmp_path):
-    """What was on its way is applied and counted, nothing is removed, and the next load is right."""
+    """See that what was on its way is applied and counted, nothing is removed, and the next load is right."""
     assert processor.owner.offers.keys() == {"b"}
     processor.owner.paused.set()
     long = await processor.put(yml(*(offer(f"c{n}") for n in range(56 * 100))), tmp_path)

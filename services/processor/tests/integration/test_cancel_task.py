@@ -64,7 +64,7 @@ class Tasks:
 
 
 async def move(tx: Any, key: TaskKey, run: int, status: task_pb2.TaskStatus) -> None:
-    """Moves a task that has begun; IN_PROGRESS: it has sent its end."""
+    """Move a task that has begun; IN_PROGRESS: it has sent its end."""
     if status == IN_PROGRESS:
         await tasks.note_sent(tx, key, run, batch_count=1, digest=b"d")
     elif status == HELD:

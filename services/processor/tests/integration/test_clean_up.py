@@ -30,7 +30,7 @@ async def database(migrated_database: Any) -> Database:
 
 
 async def insert(database: Database, number: int, namespace: str = "default", **fields: Any) -> None:
-    """A task with 3 issues and 3 batches; its number is also that of its fetch, unless it is a removal."""
+    """Make a task with 3 issues and 3 batches; its number is also that of its fetch, unless it is a removal."""
     values = {"kind": LOAD, "status": DONE, "feed_version": 1, **fields}
     is_load = values["kind"] == LOAD
     row = {**values, "number": number, "namespace": namespace, "fetch": number if is_load else None,
@@ -59,7 +59,7 @@ async def insert(database: Database, number: int, namespace: str = "default", **
 
 
 async def kept(database: Database, namespace: str = "default") -> list[int]:
-    """Returns the numbers of the tasks that are there; each has all its details, and there are no others."""
+    """Return the numbers of the tasks that are there; each has all its details, and there are no others."""
     async with database.transaction() as tx:
         at = (namespace,)
         rows = await (await tx.execute("SELECT task_id FROM tasks WHERE namespace = %s ORDER BY 1", at)).fetchall()

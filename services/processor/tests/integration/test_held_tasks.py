@@ -46,7 +46,7 @@ def decisions(runner) -> list[int]:
 
 @pytest.fixture
 async def held(runner):
-    """A task that is held as it would remove 30 offers."""
+    """Make a task that is held as it would remove 30 offers."""
     runner.owner.removals = 30
     key = await runner.upload("u1")
     task = await runner.run(key)

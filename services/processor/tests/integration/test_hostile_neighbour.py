@@ -65,7 +65,7 @@ class Pod:
 
 @pytest.fixture
 async def pod(make_processor, kafka, s3, tmp_path: Path) -> AsyncIterator[tuple[object, Pod, dict[str, str]]]:
-    """The database and an owner for each seller in this process, the processor as a process of its own."""
+    """Yield the database and an owner for each seller in this process, the processor as a process of its own."""
     processor = await make_processor()
     environment = {
         "DSN": processor.database.dsn,
@@ -143,7 +143,7 @@ async def test_neighbour_is_loaded_whatever_the_files_beside_it_do(pod, yml, off
 
 
 def bare_directory() -> bytes:
-    """A zip archive of 51 MB of directory records, and nothing else."""
+    """Return a zip archive of 51 MB of directory records, and nothing else."""
     entry = b"PK\1\2" + bytes(42)
     count = 51_000_000 // len(entry)
     size = count * len(entry)

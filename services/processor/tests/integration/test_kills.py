@@ -27,7 +27,7 @@ OFFERS = 3000
 
 @pytest.fixture
 async def processes(make_processor, kafka, s3, tmp_path: Path) -> AsyncIterator[tuple[object, Callable]]:
-    """The database and the owner in this process, processors as processes of their own."""
+    """Yield the database and the owner in this process, processors as processes of their own."""
     processor = await make_processor()
     database = processor.database
     owner = replace(processor.owner, requests=FEEDS_OFFER_REQUESTS, results=FEEDS_OFFER_RESULTS)
@@ -86,7 +86,7 @@ async def until(condition, limit_s: float = 150) -> None:
 
 
 async def lose_lease(processor, process: subprocess.Popen[bytes]) -> None:
-    """What waiting for the end of the lease does, without waiting; whoever starts then takes the jobs over."""
+    """Do what waiting for the end of the lease does, without waiting; whoever starts then takes the jobs over."""
     async with processor.database.transaction() as tx:
         lost = await tx.execute(
             "UPDATE dl_workers SET renewed_at = renewed_at - interval '1 day' WHERE worker_id LIKE %s",

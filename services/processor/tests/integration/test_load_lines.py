@@ -33,7 +33,7 @@ def lines() -> Iterator[Lines]:
 
 
 def told(lines: Lines, key: Any) -> list[str]:
-    """What happened to a load, in words and in order."""
+    """Return what happened to a load, in words and in order."""
     names = {"seller": key.seller_id, "namespace": key.namespace, "task": key.task_id}
     return [
         line["event"].removeprefix("feeds.load.") + (f" {line['status']}" if "status" in line else "")

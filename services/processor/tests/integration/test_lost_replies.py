@@ -34,7 +34,7 @@ async def begin(processor, yml, offer, tmp_path, offers: int = 1000):
 
 
 def check_whole(task, offers: int = 1000) -> None:
-    """The figures are those of the first replies, although some came only the second time."""
+    """See that the figures are those of the first replies, although some came only the second time."""
     statistics = task.statistics
     assert (task.status, statistics.total, statistics.added) == (SUCCEEDED, offers, offers * 99 // 100)
     assert (statistics.rejected_validation, statistics.errors, statistics.unchanged) == (

@@ -125,7 +125,7 @@ async def test_nobody_is_told_of_a_task_whose_file_is_not_kept_yet(service, uplo
 
 
 async def create_and_die(settings: dict[str, str]) -> None:
-    """What CreateTask does, up to the step at which its process is killed."""
+    """Do what CreateTask does, up to the step at which its process is killed."""
     database = Database(settings["dsn"], schema="processor", application_name="dying")
     await database.open()
     options = {name: settings[name] for name in ("endpoint", "access_key", "secret_key", "bucket")}

@@ -89,7 +89,7 @@ each_format = pytest.mark.parametrize("found", FORMATS, ids=lambda found: found.
 
 
 def with_entities(found: Format, subset: str, text: str) -> bytes:
-    """The sample of a format with a document type, and with a text in its last title."""
+    """Return the sample of a format with a document type, and with a text in its last title."""
     declaration, _, rest = found.read_file(found.sample).decode().partition("\n")
     title = f"<{found.names.title}>"
     root = min(found.roots).rpartition(" ")[2]

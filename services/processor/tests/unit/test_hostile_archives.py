@@ -52,7 +52,7 @@ def zip_file(
     offset: int = 0,
     packed_size: int | None = None,
 ) -> bytes:
-    """A zip archive of one file, each of whose fields may lie."""
+    """Return a zip archive of one file, each of whose fields may lie."""
     packed = deflated(content) if packed is None else packed
     crc, size = zlib.crc32(content), len(content)
     said = len(packed) if packed_size is None else packed_size
@@ -70,7 +70,7 @@ def zip_file(
 
 
 def zip64_file(entries: int = 1, size: int | None = None, disks: int = 1, offset: int | None = None) -> bytes:
-    """The same with sizes and ends of 64 bits."""
+    """Return the same with sizes and ends of 64 bits."""
     packed, name = deflated(FEED), b"feed.xml"
     crc = zlib.crc32(FEED)
     start = LOCAL.pack(b"PK\3\4", 45, 0, 8, 0, 0, crc, 0xFFFFFFFF, 0xFFFFFFFF, len(name), 0) + name + packed
@@ -118,7 +118,7 @@ TINY_MEMBER = gzip_header(0) + deflated(b" ") + gzip_tail(b" ")
 
 
 def named_zip(name: str) -> bytes:
-    """What the standard library writes with a method of its own."""
+    """Return what the standard library writes with a method of its own."""
     methods = {"bzip2": zipfile.ZIP_BZIP2, "lzma": zipfile.ZIP_LZMA}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", methods[name]) as archive:
@@ -127,7 +127,7 @@ def named_zip(name: str) -> bytes:
 
 
 def lzma_bomb() -> bytes:
-    """A file packed by LZMA that asks for a table of 1.5 GiB."""
+    """Return a file packed by LZMA that asks for a table of 1.5 GiB."""
     properties = bytes([93]) + struct.pack("<I", 3 << 29)
     packed = struct.pack("<2BH", 9, 20, 5) + properties + lzma.compress(FEED, lzma.FORMAT_ALONE)[13:]
     return zip_file(packed, method=14)

@@ -40,7 +40,9 @@ between = st.sampled_from(["", "\n", "  ", "<!-- <offer/> -->", "<ofer/>"])
 
 @st.composite
 def offers(draw: st.DrawFn) -> tuple[str, str]:
-    """The rest of a start tag, and what follows it up to the name in the end tag; the latter empty for an empty tag."""
+    """Return the rest of a start tag, and what follows it up to the name in the end tag; the latter empty for an
+    empty tag.
+    """
     start = draw(attributes) + draw(blank)
     if draw(st.booleans()):
         return start + "/>", ""
@@ -48,7 +50,7 @@ def offers(draw: st.DrawFn) -> tuple[str, str]:
 
 
 def written(parts: tuple[str, str, str], given_offers: list[tuple[tuple[str, str], str, str]], encoding: str):
-    """A file, and the range of each offer in it as the one who writes it knows it."""
+    """Return a file, and the range of each offer in it as the one who writes it knows it."""
     head, tag, tail = parts
     content = head.encode(encoding)
     ranges = []

@@ -18,7 +18,7 @@ from classifeed_cli.output import JsonOption, Output
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command."""
+    """Add the command."""
     app.command()(demo)
 
 

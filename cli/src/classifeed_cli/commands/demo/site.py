@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @contextmanager
 def serve_price_list(content: bytes) -> Iterator[str]:
-    """Gives the link of a price list that is served on loopback; nothing listens any more after the block."""
+    """Give the link of a price list that is served on loopback; nothing listens any more after the block."""
     etag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
 
     class Handler(BaseHTTPRequestHandler):

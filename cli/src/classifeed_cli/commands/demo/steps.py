@@ -134,7 +134,7 @@ STEPS: Final = (
 
 
 def _search(story: Story, namespace: str, queries: Sequence[str]) -> tuple[str, int]:
-    """The id of the first hit, and how many were shown of all queries."""
+    """Return the id of the first hit, and how many were shown of all queries."""
     asyncio.run(wait_settled(story.installation.http, SETTLE_TIMEOUT_S))
     ids: list[str] = []
     for query in queries:

@@ -45,7 +45,7 @@ def running_suite(out: Output, timeout_s: float) -> Iterator[tuple[Installation,
 
 @contextmanager
 def environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Sets variables for the processes that the block starts, and for them alone."""
+    """Set variables for the processes that the block starts, and for them alone."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:

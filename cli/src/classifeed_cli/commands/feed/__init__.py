@@ -8,7 +8,7 @@ from classifeed_cli.commands.feed import fetches, formats, links, upload
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the group."""
+    """Add the group."""
     group = typer.Typer(help="Hand in files, or links to them.", no_args_is_help=True)
     for module in (upload, links, fetches, formats):
         module.register(group)

@@ -21,7 +21,7 @@ from classifeed_client import feed_name
 
 
 def register(group: typer.Typer) -> None:
-    """Adds the commands."""
+    """Add the commands."""
     group.command()(run)
     group.command()(fetches)
 

@@ -39,7 +39,7 @@ _CREDENTIALS = "settings.source.credentials"
 
 
 def register(group: typer.Typer) -> None:
-    """Adds the commands."""
+    """Add the commands."""
     group.command()(add)
     group.command("list")(list_feeds)
     group.command("show", help="Print a feed: its settings, and how fetching goes.")(_answering(Client.get_feed))
@@ -201,7 +201,7 @@ def _find_feed(client: Client, name: str) -> feed_pb2.Feed | None:
 
 
 def _question(client: Client, seller: str, namespace: str, disposition: Disposition) -> str:
-    """What the command asks, with how many offers it is about where that can be told."""
+    """Return what the command asks, with how many offers it is about where that can be told."""
     becomes = (
         "are removed" if disposition is Disposition.DELETE else "are kept by hand, and no file changes them any more"
     )
@@ -216,7 +216,7 @@ def _question(client: Client, seller: str, namespace: str, disposition: Disposit
 
 
 def _answering(call: Callable[[Client, str], feed_pb2.Feed]) -> Callable[..., None]:
-    """Returns a command that makes one call about one feed, and prints the feed that it is answered with."""
+    """Return a command that makes one call about one feed, and print the feed that it is answered with."""
 
     def command(
         seller: SellerOption,

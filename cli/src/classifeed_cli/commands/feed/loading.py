@@ -58,7 +58,7 @@ def load_file(
     currency: str | None = None,
     timeout_s: float = 600,
 ) -> task_pb2.Task:
-    """Uploads a file and returns its task once it has ended or is held; shows on the way how far it is.
+    """Upload a file and return its task once it has ended or is held; shows on the way how far it is.
 
     Raises:
         CommandError: the time ran out, or Ctrl-C; the load goes on if the file was stored.
@@ -102,7 +102,7 @@ def load_file(
 def follow_task(
     client: Client, progress: LoadProgress, interruption: Interruption, name: str, deadline: Deadline
 ) -> task_pb2.Task:
-    """Returns a task once it has ended or is held.
+    """Return a task once it has ended or is held.
 
     Raises:
         CommandError: the time ran out; the task goes on.
@@ -132,7 +132,7 @@ def follow_task(
 
 
 def follow_load(client: Client, out: Output, name: str, timeout_s: float) -> task_pb2.Task:
-    """Returns a task once it has ended or is held; shows on the way how far it is.
+    """Return a task once it has ended or is held; shows on the way how far it is.
 
     Raises:
         CommandError: the time ran out, or Ctrl-C; the task goes on.
@@ -145,7 +145,7 @@ def follow_load(client: Client, out: Output, name: str, timeout_s: float) -> tas
 def fetch_feed(
     client: Client, out: Output, asked: feed_pb2.Fetch, timeout_s: float
 ) -> tuple[feed_pb2.Fetch, task_pb2.Task | None]:
-    """Returns a fetch once it has ended, with the task that loaded its file where there is a new one.
+    """Return a fetch once it has ended, with the task that loaded its file where there is a new one.
 
     Raises:
         CommandError: the time ran out, or Ctrl-C; fetch and load go on.
@@ -191,7 +191,9 @@ def fetch_first(
 
 
 def _find_fetch(client: Client, feed: feed_pb2.Feed, deadline: Deadline) -> feed_pb2.Fetch | None:
-    """The newest fetch by this version of a feed, as soon as there is one; a service that restarts is waited for."""
+    """Return the newest fetch by this version of a feed, as soon as there is one; a service that restarts is waited
+    for.
+    """
     while True:
         with suppress(Unreachable, DeadlineExceeded):
             for fetch in client.list_fetches(feed.name, page_size=1).fetches:
@@ -203,7 +205,7 @@ def _find_fetch(client: Client, feed: feed_pb2.Feed, deadline: Deadline) -> feed
 
 
 def follow_removal(client: Client, out: Output, feed: feed_pb2.Feed, timeout_s: float) -> task_pb2.Task:
-    """Returns the task that takes the offers of a removed feed away, once it has ended.
+    """Return the task that takes the offers of a removed feed away, once it has ended.
 
     Raises:
         CommandError: the time ran out, or Ctrl-C; the removal goes on.

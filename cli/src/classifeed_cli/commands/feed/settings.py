@@ -21,7 +21,7 @@ _HEADER = re.compile(r"([A-Za-z0-9-]{1,64}):[ \t]*(.*)")
 
 
 def _currency_code(text: str) -> str:
-    """Returns the code of a currency in capitals; empty for none.
+    """Return the code of a currency in capitals; empty for none.
 
     Raises:
         typer.BadParameter: it is not made of three letters.
@@ -97,7 +97,7 @@ def settings_of(
     user: str | None = None,
     headers: list[str] | None = None,
 ) -> tuple[feed_pb2.FeedSettings, list[str]]:
-    """Returns the settings that the options give, and the paths of what they give.
+    """Return the settings that the options give, and the paths of what they give.
 
     Raises:
         typer.BadParameter: a header is none, or there is nobody to ask for the password.

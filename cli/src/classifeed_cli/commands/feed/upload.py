@@ -18,7 +18,7 @@ from classifeed_client import feed_name
 
 
 def register(group: typer.Typer) -> None:
-    """Adds the command."""
+    """Add the command."""
     group.command()(upload)
 
 

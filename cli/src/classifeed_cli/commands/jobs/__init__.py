@@ -8,7 +8,7 @@ from classifeed_cli.commands.jobs import changing, queues, reading, schedules
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the group."""
+    """Add the group."""
     group = typer.Typer(help="Work in the background, of every service that has some.", no_args_is_help=True)
     for module in (changing, reading, queues, schedules):
         module.register(group)

@@ -23,7 +23,7 @@ from classifeed_cli.views.job import job_document, show_unreachable, status_of
 
 
 def register(group: typer.Typer) -> None:
-    """Adds the commands."""
+    """Add the commands."""
     for command in (trigger, cancel, retry):
         group.command()(command)
 

@@ -16,7 +16,7 @@ ServiceOption = Annotated[str, typer.Option("--service", help="Only this service
 
 
 def connect_jobs(data: Path | None, address: str | None) -> JobClient:
-    """A client of the job services of the installation that the options point to.
+    """Return a client of the job services of the installation that the options point to.
 
     Raises:
         CommandError: UNAVAILABLE, nothing runs there.

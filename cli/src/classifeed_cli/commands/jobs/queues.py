@@ -20,7 +20,7 @@ from classifeed_client import JobClient
 
 
 def register(group: typer.Typer) -> None:
-    """Adds the commands."""
+    """Add the commands."""
     for command in (queues, pause, resume, locks):
         group.command()(command)
 

@@ -18,7 +18,7 @@ from classifeed_cli.views.job import job_document, show_events, show_job, show_j
 
 
 def register(group: typer.Typer) -> None:
-    """Adds the commands."""
+    """Add the commands."""
     group.command()(status)
     group.command("list")(list_jobs)
 

@@ -20,7 +20,7 @@ NameArgument = Annotated[str, typer.Argument(help="Name of the schedule.")]
 
 
 def register(group: typer.Typer) -> None:
-    """Adds the group."""
+    """Add the group."""
     schedules = typer.Typer(help="What is enqueued when.", no_args_is_help=True)
     schedules.command("list")(list_schedules)
     for command in (pause, resume):

@@ -19,7 +19,7 @@ _RETRY_S: Final = 0.5
 
 
 def wait_for_job(out: Output, client: JobClient, service: str, job_id: str, timeout_s: float) -> job_pb2.Job:
-    """Returns the job once it has ended; a service that restarts is waited for.
+    """Return the job once it has ended; a service that restarts is waited for.
 
     Raises:
         CommandError: TIME_OUT, it has not ended in time; it goes on.
@@ -42,7 +42,7 @@ def wait_for_job(out: Output, client: JobClient, service: str, job_id: str, time
 
 
 def end_with(out: Output, service: str, job: job_pb2.Job) -> None:
-    """Prints an ended job; ends the command with exit code 1 unless it succeeded."""
+    """Print an ended job; ends the command with exit code 1 unless it succeeded."""
     show_job(out, service, job)
     out.document(job_document(service, job))
     if job.status != job_pb2.JOB_STATUS_SUCCEEDED:

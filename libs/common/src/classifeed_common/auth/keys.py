@@ -23,7 +23,7 @@ _CALLER = re.compile(r"^[a-z][a-z0-9_-]{0,63}$")
 
 
 def write_keys(directory: Path, callers: Iterable[str]) -> None:
-    """Makes a key for each caller that has none; folder 0700, files 0600. Idempotent: keys that exist stay.
+    """Make a key for each caller that has none; folder 0700, files 0600. Idempotent: keys that exist stay.
 
     Raises:
         ValueError: a caller's name could not be a file name.
@@ -41,7 +41,7 @@ def write_keys(directory: Path, callers: Iterable[str]) -> None:
 
 
 def rotate_key(directory: Path, caller: str, *, keep: int = 1) -> None:
-    """Gives a caller a new key; its `keep` newest old keys still verify, so that tickets under way stay valid.
+    """Give a caller a new key; its `keep` newest old keys still verify, so that tickets under way stay valid.
 
     Running processes see the change by themselves. Withdraw a leaked key with `keep=0`.
     """
@@ -54,7 +54,7 @@ def rotate_key(directory: Path, caller: str, *, keep: int = 1) -> None:
 
 
 def read_public_keys(directory: Path) -> list[dict[str, Any]]:
-    """Returns the entries of the JWKS file, oldest first; none when there is no file."""
+    """Return the entries of the JWKS file, oldest first; none when there is no file."""
     try:
         document = json.loads((directory / JWKS_FILE).read_text())
     except FileNotFoundError:
@@ -79,13 +79,13 @@ def read_private_key(directory: Path, caller: str) -> tuple[str, Ed25519PrivateK
 
 
 def key_id(public_x: str) -> str:
-    """Returns the RFC 7638 thumbprint of an Ed25519 key, given its `x`."""
+    """Return the RFC 7638 thumbprint of an Ed25519 key, given its `x`."""
     canonical = json.dumps({"crv": "Ed25519", "kty": "OKP", "x": public_x}, separators=(",", ":"))
     return _base64url(hashlib.sha256(canonical.encode()).digest())
 
 
 def public_x(key: Ed25519PrivateKey) -> str:
-    """Returns the public half as in a JWKS file."""
+    """Return the public half as in a JWKS file."""
     raw = key.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
     return _base64url(raw)
 

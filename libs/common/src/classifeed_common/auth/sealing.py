@@ -40,7 +40,7 @@ class Sealer:
 
     @classmethod
     def load(cls, path: Path) -> Sealer:
-        """Reads a file of keys: 64 hexadecimal digits a line, the newest first.
+        """Read a file of keys: 64 hexadecimal digits a line, the newest first.
 
         Raises:
             ValueError: the file holds something else, or nothing.
@@ -52,13 +52,13 @@ class Sealer:
             raise ValueError(f"{path} must hold one or more keys, 64 hexadecimal digits a line: {error}") from error
 
     def seal(self, plain: bytes, context: str) -> bytes:
-        """Returns `plain` sealed for `context`; another sealing of the same differs."""
+        """Return `plain` sealed for `context`; another sealing of the same differs."""
         key_id, key = self._keys[0]
         nonce = os.urandom(_NONCE_BYTES)
         return _VERSION + key_id + nonce + key.encrypt(nonce, plain, context.encode())
 
     def unseal(self, sealed: bytes, context: str) -> bytes:
-        """Returns what was sealed for `context`.
+        """Return what was sealed for `context`.
 
         Raises:
             Unsealable: it was not, or its key is gone.
@@ -77,7 +77,7 @@ class Sealer:
 
 
 def new_key_line() -> str:
-    """Returns a fresh key as a line for the file of keys."""
+    """Return a fresh key as a line for the file of keys."""
     return secrets.token_hex(_KEY_BYTES) + "\n"
 
 

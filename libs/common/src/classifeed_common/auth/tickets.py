@@ -72,7 +72,7 @@ class KeyStore:
         return self._directory
 
     def issue(self, caller: str, audience: str | tuple[str, ...], ttl_s: float = DEFAULT_TTL_S) -> str:
-        """Returns a ticket that is valid for at least half of `ttl_s`, as the string that goes behind `Bearer`.
+        """Return a ticket that is valid for at least half of `ttl_s`, as the string that goes behind `Bearer`.
 
         Services ask for one audience, so that whom they call cannot call others with it; several are for a person's
         tools, which are trusted with all of them.
@@ -99,7 +99,7 @@ class KeyStore:
         return token
 
     def verify(self, token: str, audience: str) -> Ticket:
-        """Returns what a ticket says, for the one it is made for.
+        """Return what a ticket says, for the one it is made for.
 
         Raises:
             Unauthenticated: signature, key, owner of the key, audience or time are wrong.

@@ -25,21 +25,21 @@ class BlobRefs:
     """
 
     async def add(self, tx: Tx, sha256: str, ref: str) -> None:
-        """Notes that `ref` needs the file; idempotent. Holds the file's row until the transaction ends."""
+        """Note that `ref` needs the file; idempotent. Holds the file's row until the transaction ends."""
         await tx.execute(SQL["touch_blob"], {"sha256": sha256})
         cursor = await tx.execute(SQL["insert_ref"], {"sha256": sha256, "ref": ref})
         if cursor.rowcount:
             await tx.execute(SQL["count_ref"], {"sha256": sha256, "change": 1})
 
     async def drop(self, tx: Tx, ref: str) -> None:
-        """Notes that `ref` needs none of its files any more; idempotent. They go after the grace time, if at all."""
+        """Note that `ref` needs none of its files any more; idempotent. They go after the grace time, if at all."""
         await tx.execute(SQL["lock_blobs_of"], {"ref": ref})
         cursor = await tx.execute(SQL["delete_refs"], {"ref": ref})
         for (sha256,) in await cursor.fetchall():
             await tx.execute(SQL["count_ref"], {"sha256": sha256, "change": -1})
 
     async def sweep(self, db: Database, store: BlobStore, *, grace_s: float = GRACE_S, limit: int = 100) -> int:
-        """Deletes files that nobody has needed for the grace time and returns how many; call again until 0.
+        """Delete files that nobody has needed for the grace time and return how many; call again until 0.
 
         One transaction a file, held while the file is deleted: that lock is what keeps a new reference waiting until
         the file is gone for good. A crash in between leaves a row without a file, and the next sweep deletes it again.

@@ -76,7 +76,7 @@ class BlobStore:
     """
 
     def __init__(self, *, endpoint: str, access_key: str, secret_key: str, bucket: str, owner: str = "") -> None:
-        """Prepares a store; nothing is sent before `open`.
+        """Prepare a store; nothing is sent before `open`.
 
         Args:
             endpoint: http(s)://host:port.
@@ -93,7 +93,7 @@ class BlobStore:
         )
 
     async def open(self) -> None:
-        """Makes the bucket unless it is there; idempotent.
+        """Make the bucket unless it is there; idempotent.
 
         Raises:
             Unavailable: the object store does not answer.
@@ -101,7 +101,7 @@ class BlobStore:
         await self._call(self._transfers, self._make_bucket)
 
     async def check(self) -> None:
-        """Returns when the object store answers.
+        """Return when the object store answers.
 
         Raises:
             Unavailable: it does not.
@@ -114,7 +114,7 @@ class BlobStore:
         self._short.close()
 
     async def put_file(self, path: Path, sha256: str) -> None:
-        """Stores a file under its hash, unless it is there; idempotent. The caller vouches for the hash.
+        """Store a file under its hash, unless it is there; idempotent. The caller vouches for the hash.
 
         Raises:
             Unavailable: the object store does not answer.
@@ -142,7 +142,7 @@ class BlobStore:
         return await self._call(self._transfers, self._list_own)
 
     async def fetch(self, sha256: str, target: Path) -> int:
-        """Writes the file with this hash to `target` and returns its size in bytes, once the hash was verified.
+        """Write the file with this hash to `target` and return its size in bytes, once the hash was verified.
 
         The own one is read before those of others.
 

@@ -63,7 +63,7 @@ class WatchedConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
     async def transaction(
         self, savepoint_name: str | None = None, force_rollback: bool = False
     ) -> AsyncIterator[psycopg.AsyncTransaction]:
-        """A block in a transaction, or in a savepoint of the one that is open; see psycopg and `after_commit`."""
+        """Give a block in a transaction, or in a savepoint of the one that is open; see psycopg and `after_commit`."""
         is_outermost = self.info.transaction_status == TransactionStatus.IDLE
         former = len(self._after_commit)
         try:

@@ -99,7 +99,7 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self, *, timeout_s: float | None = None) -> AsyncIterator[Tx]:
-        """A transaction, committed when the block ends and rolled back when it raises.
+        """Give a transaction, committed when the block ends and rolled back when it raises.
 
         READ COMMITTED. When the block ends without an error the changes are durable; when the commit itself raises,
         they may or may not be.
@@ -119,13 +119,13 @@ class Database:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Tx]:
-        """A pooled connection in autocommit, for single statements; keep it for a short time only."""
+        """Give a pooled connection in autocommit, for single statements; keep it for a short time only."""
         async with self._pool.connection() as connection:
             yield connection
 
     @asynccontextmanager
     async def dedicated_connection(self) -> AsyncIterator[Tx]:
-        """A connection of its own beside the pool, in autocommit: for LISTEN, session locks and long COPYs."""
+        """Give a connection of its own beside the pool, in autocommit: for LISTEN, session locks and long COPYs."""
         connection = await WatchedConnection.connect(self._session_dsn, autocommit=True, watch=self._watch)
         async with connection:
             yield connection

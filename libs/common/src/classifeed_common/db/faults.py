@@ -12,7 +12,8 @@ _UNTRANSLATABLE = "22P05"
 
 
 def is_passing_fault(error: BaseException) -> bool:
-    """True when doing the same transaction again later may succeed: server away, deadlock, time-out, no resources.
+    """Return true when doing the same transaction again later may succeed: server away, deadlock, time-out, no
+    resources.
 
     A wrong statement, a violated constraint or a wrong value stays wrong: False. Faults of anything else than the
     database are False too.
@@ -29,7 +30,9 @@ def is_passing_fault(error: BaseException) -> bool:
 
 
 def is_unstorable_text(error: BaseException) -> bool:
-    """True when a text was sent to the database that PostgreSQL keeps in no column: with a NUL, or half a surrogate."""
+    """Return true when a text was sent to the database that PostgreSQL keeps in no column: with a NUL, or half a
+    surrogate.
+    """
     if isinstance(error, UnicodeEncodeError):
         return error.reason == "surrogates not allowed"
     if not isinstance(error, psycopg.DataError):

@@ -30,7 +30,7 @@ class Queries(Mapping[str, str]):
 
 
 def load_queries(package: str, file: str = "queries.sql") -> Queries:
-    """The named statements of `file` inside `package`.
+    """Return the named statements of `file` inside `package`.
 
     A block begins with a line `-- name: foo` and ends at the next one; comment lines are for the reader and are not
     sent. Parameters are psycopg's `%(name)s`.
@@ -44,7 +44,7 @@ def load_queries(package: str, file: str = "queries.sql") -> Queries:
 
 
 def parse_queries(source: str, text: str) -> dict[str, str]:
-    """The statements of a text by name; see `load_queries`."""
+    """Return the statements of a text by name; see `load_queries`."""
     blocks: dict[str, list[str]] = {}
     block: list[str] | None = None
     for number, line in enumerate(text.splitlines(), start=1):

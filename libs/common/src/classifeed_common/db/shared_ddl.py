@@ -8,7 +8,7 @@ _FOLDER = files("classifeed_common.db").joinpath("ddl")
 
 
 def ddl(name: str, version: int) -> str:
-    """The SQL that makes (version 1) or changes (later versions) the tables of a shared mechanism.
+    """Return the SQL that makes (version 1) or changes (later versions) the tables of a shared mechanism.
 
     For `op.execute(ddl("leases", 1))` in a migration. A published version never changes; a change is a new file
     `ddl/<name>_v<version>.sql`, and every service that has the table calls it in a new migration.

@@ -58,7 +58,7 @@ class Unpooled:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Tx]:
-        """A connection in autocommit, closed at the end of the block.
+        """Give a connection in autocommit, closed at the end of the block.
 
         Raises:
             psycopg_pool.PoolTimeout: too many are in use.

@@ -26,7 +26,7 @@ _JVM = ("-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOu
 
 
 def java() -> Path:
-    """The Java program.
+    """Return the Java program.
 
     Raises:
         ServerError: the wheel is not installed.

@@ -43,13 +43,13 @@ def cache_dir() -> Path:
 
 @cache
 def pinned_jars() -> tuple[Jar, ...]:
-    """The jars of one Kafka release, as resolved when the release was chosen."""
+    """Return the jars of one Kafka release, as resolved when the release was chosen."""
     rows = (line.replace(":", " ").split() for line in _LOCK_FILE.read_text().splitlines() if line.strip())
     return tuple(Jar(group, artifact, version, sha256) for group, artifact, version, sha256 in rows)
 
 
 def kafka_class_path(folder: Path | None = None, progress: Callable[[str], None] | None = None) -> list[Path]:
-    """The jars of Kafka, fetched when they are not in the cache yet (45 MB, about 10 s).
+    """Return the jars of Kafka, fetched when they are not in the cache yet (45 MB, about 10 s).
 
     Idempotent and safe between processes: one fetches, others wait. A file is in its place only with the right hash.
 

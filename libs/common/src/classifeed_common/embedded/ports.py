@@ -16,7 +16,7 @@ RANGE_VARIABLE: Final = "CLASSIFEED_PORT_RANGE"
 
 
 def is_free(port: int, host: str = "127.0.0.1") -> bool:
-    """True when a server could bind `port` now."""
+    """Return true when a server could bind `port` now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -27,7 +27,7 @@ def is_free(port: int, host: str = "127.0.0.1") -> bool:
 
 
 def pick_free_port(taken: Collection[int] = ()) -> int:
-    """A loopback port that nobody listens on and that is not in `taken`.
+    """Return a loopback port that nobody listens on and that is not in `taken`.
 
     The port is not reserved: a server should bind it soon. Two processes that pick at the same time draw from
     17,000 ports at random, so a clash is rare and ends as a start error that names the port. CLASSIFEED_PORT_RANGE

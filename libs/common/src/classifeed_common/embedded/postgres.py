@@ -19,7 +19,7 @@ _SYSTEM_USER = "pgserver"  # the name that the wheel itself uses, so that both s
 
 
 def binaries() -> Path:
-    """The folder of `postgres`, `initdb` and the rest.
+    """Return the folder of `postgres`, `initdb` and the rest.
 
     Raises:
         ServerError: the wheel is not installed.

@@ -29,16 +29,18 @@ class ProcessIdentity:
 
     @classmethod
     def of(cls, pid: int) -> ProcessIdentity | None:
-        """The identity of a running process, None when there is no such process (or only its zombie)."""
+        """Return the identity of a running process, None when there is no such process (or only its zombie)."""
         started = _start_time(pid)
         return None if started is None else cls(pid, started)
 
     def is_running(self) -> bool:
-        """True while exactly this process lives; a zombie does not."""
+        """Return true while exactly this process lives; a zombie does not."""
         return _start_time(self.pid) == self.started
 
     def is_suspended(self) -> bool:
-        """True while this process is stopped by a signal (SIGSTOP) and not continued; False where nobody can tell."""
+        """Return true while this process is stopped by a signal (SIGSTOP) and not continued; False where nobody can
+        tell.
+        """
         return self.is_running() and _state(self.pid) == "T"
 
     def send(self, number: signal.Signals) -> bool:
@@ -77,7 +79,7 @@ def _state(pid: int) -> str:
 
 
 def _read_stat(pid: int) -> list[str]:
-    """What the kernel says of a process, from its state on; empty when there is none."""
+    """Return what the kernel says of a process, from its state on; empty when there is none."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -86,7 +88,7 @@ def _read_stat(pid: int) -> list[str]:
 
 
 def children_of(pid: int) -> list[ProcessIdentity]:
-    """The direct children of a process; empty where the system does not tell."""
+    """Return the direct children of a process; empty where the system does not tell."""
     try:
         listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except OSError:
@@ -151,7 +153,7 @@ def stop_process(process: subprocess.Popen[bytes], number: signal.Signals, timeo
 
 
 def tail(log: Path, lines: int = 20) -> str:
-    """The last lines of a log file; empty when there is none. Reads at most the last 16 KiB."""
+    """Return the last lines of a log file; empty when there is none. Reads at most the last 16 KiB."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - 16384))

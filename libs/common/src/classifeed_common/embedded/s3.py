@@ -15,7 +15,7 @@ from .server import EmbeddedServer
 
 
 def rclone() -> str:
-    """The rclone program: beside this interpreter, else on PATH.
+    """Return the rclone program: beside this interpreter, else on PATH.
 
     Raises:
         ServerError: the wheel is not installed.

@@ -31,7 +31,7 @@ class Head:
 
     @classmethod
     def of(cls, status: int, raw: list[tuple[bytes, bytes]]) -> Head:
-        """Returns the head out of what the wire brought."""
+        """Return the head out of what the wire brought."""
         headers: dict[str, str] = {}
         for name, value in raw:
             key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip()
@@ -57,7 +57,7 @@ class Head:
 
 
 def refusal(head: Head, link: Link, *, secrets_left_behind: bool) -> FetchFailed:
-    """Returns the words for an answer that is neither a file nor a redirect.
+    """Return the words for an answer that is neither a file nor a redirect.
 
     Args:
         head: the answer.

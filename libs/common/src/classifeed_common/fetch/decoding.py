@@ -20,25 +20,25 @@ class Decoder(Protocol):
     """Undoes one encoding of one body."""
 
     def pieces(self, raw: bytes) -> Iterator[bytes]:
-        """Gives what `raw`, the next part of the body, decodes to, in pieces of about 256 KiB at most.
+        """Give what `raw`, the next part of the body, decodes to, in pieces of about 256 KiB at most.
 
         Raises:
             FetchFailed: ENCODING_BROKEN.
         """
 
     def is_whole(self) -> bool:
-        """Returns whether the encoded stream is at its end."""
+        """Return whether the encoded stream is at its end."""
 
 
 class Plain:
     """No encoding."""
 
     def pieces(self, raw: bytes) -> Iterator[bytes]:
-        """Gives what came."""
+        """Give what came."""
         yield raw
 
     def is_whole(self) -> bool:
-        """Returns True: the length of the body alone tells its end."""
+        """Return True: the length of the body alone tells its end."""
         return True
 
 
@@ -51,12 +51,12 @@ class Gzip:
         self._is_over = False
 
     def pieces(self, raw: bytes) -> Iterator[bytes]:
-        """Gives the next pieces."""
+        """Give the next pieces."""
         for part in _parts(raw):
             yield from self._pieces_of_part(part)
 
     def is_whole(self) -> bool:
-        """Returns whether the last member is at its end."""
+        """Return whether the last member is at its end."""
         return self._stream.eof
 
     def _pieces_of_part(self, part: bytes) -> Iterator[bytes]:
@@ -82,7 +82,7 @@ class Deflate:
         self._has_begun = False
 
     def pieces(self, raw: bytes) -> Iterator[bytes]:
-        """Gives the next pieces."""
+        """Give the next pieces."""
         if not self._has_begun and raw:
             self._has_begun = True
             if raw[0] & 0x0F != zlib.DEFLATED:  # the first byte of a zlib wrapping names the method
@@ -91,7 +91,7 @@ class Deflate:
             yield from _inflate(self._stream, part)
 
     def is_whole(self) -> bool:
-        """Returns whether the stream is at its end."""
+        """Return whether the stream is at its end."""
         return self._stream.eof
 
 
@@ -102,7 +102,7 @@ class Brotli:
         self._stream = brotli.Decompressor()
 
     def pieces(self, raw: bytes) -> Iterator[bytes]:
-        """Gives the next pieces."""
+        """Give the next pieces."""
         data = raw
         while True:
             try:
@@ -115,7 +115,7 @@ class Brotli:
             yield piece
 
     def is_whole(self) -> bool:
-        """Returns whether the stream is at its end."""
+        """Return whether the stream is at its end."""
         return bool(self._stream.is_finished())
 
 
@@ -130,7 +130,7 @@ _DECODERS: Final[dict[str, type[Plain | Gzip | Deflate | Brotli]]] = {
 
 
 def decoder_for(content_encoding: str) -> Decoder:
-    """Returns a fresh decoder for the value of the header `Content-Encoding`; one encoding at a time.
+    """Return a fresh decoder for the value of the header `Content-Encoding`; one encoding at a time.
 
     Raises:
         FetchFailed: ENCODING_UNKNOWN.
@@ -147,7 +147,7 @@ def _parts(raw: bytes) -> Iterator[bytes]:
 
 
 def _inflate(stream: zlib._Decompress, data: bytes) -> Iterator[bytes]:
-    """Gives what `data` unfolds to, up to the end of the stream."""
+    """Give what `data` unfolds to, up to the end of the stream."""
     while not stream.eof:
         try:
             piece = stream.decompress(data, _PIECE_BYTES)

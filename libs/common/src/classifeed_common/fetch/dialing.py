@@ -35,7 +35,7 @@ class Proxy:
 
     @classmethod
     def parse(cls, url: str) -> Proxy:
-        """Returns the proxy that `http://user:password@host:port` names.
+        """Return the proxy that `http://user:password@host:port` names.
 
         Raises:
             ValueError: it names none; the message does not hold the password.
@@ -64,7 +64,7 @@ class Dialer:
     async def connection(
         self, link: Link, addresses: Sequence[Address], limits: FetchLimits
     ) -> AsyncIterator[httpcore.AsyncNetworkStream]:
-        """Connects to the first of the addresses that answers, secured for the name in the link; closes in any case.
+        """Connect to the first of the addresses that answers, secured for the name in the link; closes in any case.
 
         Raises:
             FetchFailed: CONNECT_*, TLS_*, PROXY_FAILED.
@@ -163,7 +163,7 @@ def _insecure(link: Link, error: BaseException) -> FetchFailed:
 
 
 def _causes(error: BaseException | None) -> list[BaseException]:
-    """Returns an error with all that led to it; the libraries below wrap one into the other, and several into one."""
+    """Return an error with all that led to it; the libraries below wrap one into the other, and several into one."""
     if error is None:
         return []
     inner = list(error.exceptions) if isinstance(error, BaseExceptionGroup) else []

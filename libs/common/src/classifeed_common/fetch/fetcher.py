@@ -75,7 +75,7 @@ class Fetcher:
         )
 
     async def fetch(self, request: FetchRequest, to: Path, limits: FetchLimits | None = None) -> Fetched | NotModified:
-        """Downloads a file to `to`, replacing what was there, or learns that the caller has it already.
+        """Download a file to `to`, replacing what was there, or learns that the caller has it already.
 
         May be called again at will. Unless it returns `Fetched`, `to` is as before; a process that is killed may leave
         a hidden file `.<name>.<random>.part` beside it. Waits for its turn with the host as long as it takes.
@@ -116,12 +116,12 @@ class Fetcher:
             raise
 
     async def close(self) -> None:
-        """Ends the look-ups of names. Downloads under way are the callers' to cancel."""
+        """End the look-ups of names. Downloads under way are the callers' to cancel."""
         self._guard.close()
 
     @asynccontextmanager
     async def _turn(self, link: Link, owner: str, limits: FetchLimits, clock: asyncio.Timeout) -> AsyncIterator[None]:
-        """Waits for the host's turn with the clock stopped: our own queue is not the server's fault."""
+        """Wait for the host's turn with the clock stopped: our own queue is not the server's fault."""
         loop = asyncio.get_running_loop()
         left_s = (clock.when() or 0) - loop.time()
         clock.reschedule(None)
@@ -167,7 +167,7 @@ class Fetcher:
 async def _send(
     stream: MeteredStream, link: Link, headers: list[tuple[bytes, bytes]], limits: FetchLimits
 ) -> httpcore.Response:
-    """Sends the request and returns the answer, its body unread."""
+    """Send the request and return the answer, its body unread."""
     url = httpcore.URL(
         scheme=link.scheme.encode(), host=link.host.encode(), port=link.port, target=link.target.encode()
     )
@@ -194,7 +194,7 @@ async def _store(
     progress: _Progress,
     link: Link,
 ) -> tuple[str, int]:
-    """Writes the body to `to` and returns its hash and its size as stored."""
+    """Write the body to `to` and return its hash and its size as stored."""
     storing = Storing(to, limits, decoder_for(head.headers.get("content-encoding", "")))
     try:
         await storing.open(head.announced_bytes)

@@ -36,7 +36,7 @@ class AddressGuard:
         self._resolver = resolver
 
     def check_url(self, url: str) -> Link:
-        """Returns the parts of a link; asks no resolver.
+        """Return the parts of a link; asks no resolver.
 
         Raises:
             FetchFailed: as `classifeed_common.fetch.check_url`.
@@ -44,7 +44,7 @@ class AddressGuard:
         return check_url(url, allow_loopback=self._allow_loopback)
 
     async def resolve(self, link: Link, *, owner: str = "") -> list[Address]:
-        """Returns where to connect to for a link, best first. Asks the resolver once, in the owner's share of threads.
+        """Return where to connect to for a link, best first. Asks the resolver once, in the owner's share of threads.
 
         Raises:
             FetchFailed: ADDRESS_REFUSED if any of the addresses is refused, DNS_NOT_FOUND, DNS_FAILED, URL_PORT.
@@ -60,7 +60,7 @@ class AddressGuard:
         return addresses
 
     def close(self) -> None:
-        """Ends the look-ups; does not wait for them."""
+        """End the look-ups; does not wait for them."""
         self._look_ups.close()
 
     def _is_allowed(self, address: Address) -> bool:

@@ -23,7 +23,7 @@ _OURS: Final = frozenset({
 
 
 def check_secrets(request: FetchRequest) -> None:
-    """Returns if the seller's headers and credentials can be sent.
+    """Return if the seller's headers and credentials can be sent.
 
     Raises:
         FetchFailed: REQUEST_INVALID; the reason names no value.
@@ -41,7 +41,7 @@ def check_secrets(request: FetchRequest) -> None:
 
 
 def headers_for(link: Link, request: FetchRequest, *, user_agent: str, with_secrets: bool) -> Headers:
-    """Returns the headers for one address on the way of a request that passed `check_secrets`.
+    """Return the headers for one address on the way of a request that passed `check_secrets`.
 
     Args:
         link: whom they are sent to.
@@ -61,17 +61,17 @@ def headers_for(link: Link, request: FetchRequest, *, user_agent: str, with_secr
 
 
 def is_conditional(request: FetchRequest) -> bool:
-    """Returns whether a request asks for a file only if it is another one."""
+    """Return whether a request asks for a file only if it is another one."""
     return any(_validators(request).values())
 
 
 def basic(user: str, password: str) -> str:
-    """Returns the value of an `Authorization` header (RFC 7617)."""
+    """Return the value of an `Authorization` header (RFC 7617)."""
     return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
 
 
 def sendable(value: str) -> str:
-    """Returns a validator as it can be kept and sent back: empty if it is not fit for a header."""
+    """Return a validator as it can be kept and sent back: empty if it is not fit for a header."""
     return value if _VALUE.fullmatch(value) else ""
 
 

@@ -33,7 +33,7 @@ class MeteredStream(httpcore.AsyncNetworkStream):
         self.is_at_end = False
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
-        """Returns what came; empty at the end.
+        """Return what came; empty at the end.
 
         Raises:
             FetchFailed: READ_TIMEOUT, TOO_SLOW, CONNECTION_LOST.
@@ -53,7 +53,7 @@ class MeteredStream(httpcore.AsyncNetworkStream):
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
-        """Sends bytes. A peer that takes none may have answered all the same: httpcore looks.
+        """Send bytes. A peer that takes none may have answered all the same: httpcore looks.
 
         Raises:
             FetchFailed: READ_TIMEOUT.
@@ -67,7 +67,7 @@ class MeteredStream(httpcore.AsyncNetworkStream):
             raise httpcore.WriteError(str(error)) from error
 
     async def aclose(self) -> None:
-        """Ends the connection without ado."""
+        """End the connection without ado."""
         await self._stream.aclose()
 
     async def start_tls(
@@ -77,7 +77,7 @@ class MeteredStream(httpcore.AsyncNetworkStream):
         raise NotImplementedError
 
     def get_extra_info(self, info: str) -> Any:
-        """Returns what the connection below knows."""
+        """Return what the connection below knows."""
         return self._stream.get_extra_info(info)
 
     def _check_rate(self, size_bytes: int, waited_s: float) -> None:

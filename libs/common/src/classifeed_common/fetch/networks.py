@@ -52,7 +52,7 @@ _ISATAP: Final = (0x0000_5EFE, 0x0200_5EFE)
 
 
 def parse_address(text: str) -> Address | None:
-    """Returns the address that a resolver or a URL names; None for what is none, or has a zone."""
+    """Return the address that a resolver or a URL names; None for what is none, or has a zone."""
     if "%" in text:
         return None
     try:
@@ -62,7 +62,7 @@ def parse_address(text: str) -> Address | None:
 
 
 def is_public(address: Address) -> bool:
-    """Returns whether an address leads to the outer internet, and nowhere else.
+    """Return whether an address leads to the outer internet, and nowhere else.
 
     An IPv4 address inside of an IPv6 address is judged as well: mapped and NAT64 addresses stand for it, so it alone
     decides; the other ways to embed one (compatible, 6to4, Teredo, local NAT64) are abandoned or private and always
@@ -80,7 +80,7 @@ def is_public(address: Address) -> bool:
 
 
 def is_loopback(address: Address) -> bool:
-    """Returns whether an address is in 127.0.0.0/8 or ::1, written as such."""
+    """Return whether an address is in 127.0.0.0/8 or ::1, written as such."""
     return address.is_loopback and not (isinstance(address, IPv6Address) and address.ipv4_mapped)
 
 

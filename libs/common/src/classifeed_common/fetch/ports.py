@@ -26,5 +26,5 @@ _NOT_WEB: Final = frozenset({
 
 
 def is_open_port(port: int) -> bool:
-    """Returns whether a feed may be fetched from this port of an outer address."""
+    """Return whether a feed may be fetched from this port of an outer address."""
     return port in _WEB or (_LOWEST_OPEN <= port <= _HIGHEST and port not in _NOT_WEB)

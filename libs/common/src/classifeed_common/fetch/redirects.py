@@ -33,7 +33,7 @@ class Redirects:
         return self._has_secrets and not self.with_secrets
 
     def follow(self, head: Head, guard: AddressGuard) -> None:
-        """Moves `link` to where the answer sends us.
+        """Move `link` to where the answer sends us.
 
         Raises:
             FetchFailed: REDIRECT_INVALID, one of the codes REDIRECT_*, or what `check_url` raises.
@@ -73,7 +73,7 @@ class Redirects:
 
 
 def _text_of(location: str) -> str:
-    """Returns the header as text: servers write UTF-8 into it."""
+    """Return the header as text: servers write UTF-8 into it."""
     raw = location.encode("latin-1")
     try:
         return raw.decode("utf-8")

@@ -13,7 +13,7 @@ _MANY: Final = re.compile(r"\+?\d{19,}", re.ASCII)
 
 
 def parse_retry_after(value: str, now: datetime) -> float | None:
-    """Returns the seconds that the header `Retry-After` asks for, 0 to 24 h; None where it says nothing sensible.
+    """Return the seconds that the header `Retry-After` asks for, 0 to 24 h; None where it says nothing sensible.
 
     Args:
         value: a number of seconds, or a date.

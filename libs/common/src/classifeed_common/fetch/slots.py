@@ -27,7 +27,7 @@ class HostSlots:
 
     @asynccontextmanager
     async def hold(self, host: str, size: int, owner: str = "") -> AsyncIterator[None]:
-        """Waits for one of the `size` slots of a host and holds it; another size has slots of its own.
+        """Wait for one of the `size` slots of a host and holds it; another size has slots of its own.
 
         An owner has one of them at a time, so that a slow download keeps others of its owner waiting, and nobody else
         as long as there are slots. Those without an owner share the slots among themselves.

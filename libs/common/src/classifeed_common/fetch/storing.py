@@ -50,7 +50,7 @@ class Storing:
         self.size_bytes = 0
 
     async def open(self, announced_bytes: int | None) -> None:
-        """Looks for room and makes the file.
+        """Look for room and make the file.
 
         Args:
             announced_bytes: length of the body, where the server names it.
@@ -63,7 +63,7 @@ class Storing:
         await self._in_thread(lambda: self._open(announced_bytes or 0))
 
     async def add(self, raw: bytes) -> None:
-        """Takes the next part of the body.
+        """Take the next part of the body.
 
         Raises:
             FetchFailed: TOO_LARGE, RATIO_TOO_HIGH, ENCODING_BROKEN, DISK_FULL, STORE_FAILED.
@@ -77,7 +77,7 @@ class Storing:
             await self._flush()
 
     async def finish(self) -> str:
-        """Puts the file in its place and returns its SHA-256 in hexadecimal digits.
+        """Put the file in its place and return its SHA-256 in hexadecimal digits.
 
         Raises:
             FetchFailed: TRUNCATED, and what `add` raises.
@@ -89,7 +89,7 @@ class Storing:
         return self._digest.hexdigest()
 
     async def close(self) -> None:
-        """Removes what was not finished. Goes to its end even when it is cancelled meanwhile."""
+        """Remove what was not finished. Goes to its end even when it is cancelled meanwhile."""
         self._is_closed = True
         tidying, cancelled = asyncio.ensure_future(self._tidy()), None
         while not tidying.done():

@@ -72,7 +72,7 @@ class Link:
 
 
 def check_url(url: str, *, allow_loopback: bool = False) -> Link:
-    """Returns the parts of a link that may be looked up; asks no resolver, so that a form can check its field.
+    """Return the parts of a link that may be looked up; asks no resolver, so that a form can check its field.
 
     Args:
         url: as somebody typed it, or as a redirect named it, absolute.
@@ -109,7 +109,7 @@ def check_url(url: str, *, allow_loopback: bool = False) -> Link:
 
 
 def check_port(port: int) -> None:
-    """Returns if feeds may be fetched from this port.
+    """Return if feeds may be fetched from this port.
 
     Raises:
         FetchFailed: URL_PORT.
@@ -119,7 +119,7 @@ def check_port(port: int) -> None:
 
 
 def is_loopback_name(name: str) -> bool:
-    """Returns whether a name stands for this machine (RFC 6761)."""
+    """Return whether a name stands for this machine (RFC 6761)."""
     return name == "localhost" or name.endswith(".localhost")
 
 
@@ -128,14 +128,14 @@ def _is_inner_name(name: str) -> bool:
 
 
 def _cut(rest: str) -> tuple[str, str]:
-    """Returns the authority, and path and query as they are sent, of what follows the two slashes."""
+    """Return the authority, and path and query as they are sent, of what follows the two slashes."""
     end = next((at for at, char in enumerate(rest) if char in _AFTER_HOST), len(rest))
     target = quote(rest[end:].partition("#")[0], safe=_SAFE)
     return rest[:end], target if target.startswith("/") else f"/{target}"
 
 
 def _split(text: str, default_port: int) -> tuple[str, int]:
-    """Returns host and port of an authority without user and password."""
+    """Return host and port of an authority without user and password."""
     if text.startswith("["):
         host, bracket, rest = text[1:].partition("]")
         if not bracket or (rest and not rest.startswith(":")):
@@ -161,7 +161,7 @@ def _literal_v6(text: str) -> str:
 
 
 def _name_of(text: str) -> str:
-    """Returns a host name in ASCII, or an IPv4 address in its one plain spelling."""
+    """Return a host name in ASCII, or an IPv4 address in its one plain spelling."""
     name = text.lower()
     if not text.isascii():
         try:

@@ -32,7 +32,7 @@ class State(Protocol):
     """What the runner says about itself."""
 
     def describe(self) -> dict[str, object]:
-        """Returns name, version, roles, the state of each dependency, and what roles cannot go on with."""
+        """Return name, version, roles, the state of each dependency, and what roles cannot go on with."""
 
     @property
     def blocked(self) -> Mapping[str, Mapping[str, str]]:
@@ -50,7 +50,7 @@ class State(Protocol):
 def build_app(
     state: State, backlogs: Mapping[str, BacklogSource], routes: Sequence[BaseRoute] = (), *, hosts: AllowedHosts
 ) -> Starlette:
-    """Returns the application, all its routes behind the guard against web pages.
+    """Return the application, all its routes behind the guard against web pages.
 
     Args:
         state: asked at each request.
@@ -99,7 +99,7 @@ def build_app(
 
 
 def require_open(request: Request) -> None:
-    """Passes while the service takes requests.
+    """Pass while the service takes requests.
 
     Raises:
         Unavailable: STARTING or DRAINING.

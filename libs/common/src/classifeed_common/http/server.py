@@ -27,7 +27,7 @@ class HttpServer:
         self._task = asyncio.create_task(self._server.serve(sockets=[self._socket]), name="http")
 
     async def stop(self) -> None:
-        """Stops accepting, lets requests end for up to 5 s, and returns."""
+        """Stop accepting, let requests end for up to 5 s, and return."""
         self._server.should_exit = True
         if self._task is not None:
             await self._task
@@ -42,7 +42,7 @@ class _QuietServer(uvicorn.Server):
 
 
 def bind(address: str) -> socket.socket:
-    """Returns a listening socket for host:port.
+    """Return a listening socket for host:port.
 
     Raises:
         OSError: the address is in use or not ours.
@@ -65,6 +65,6 @@ def bind(address: str) -> socket.socket:
 
 
 def address_of(listening: socket.socket) -> str:
-    """Returns host:port of a bound socket."""
+    """Return host:port of a bound socket."""
     host, port = listening.getsockname()[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -57,7 +57,7 @@ class Leases:
         self.ttl_s = ttl_s
 
     async def acquire(self, name: str) -> Lease | None:
-        """The lease, or None while another holder has it or a guarded transaction under it still runs.
+        """Return the lease, or None while another holder has it or a guarded transaction under it still runs.
 
         Does not wait. Not reentrant: a holder that has the lease gets None as well.
         """

@@ -54,7 +54,7 @@ class Outbox:
         self.arrival(shard).set()
 
     def arrival(self, shard: int) -> asyncio.Event:
-        """The event that `wake` sets; for the relay of that shard."""
+        """Return the event that `wake` sets; for the relay of that shard."""
         return self._arrivals.setdefault(shard, asyncio.Event())
 
 

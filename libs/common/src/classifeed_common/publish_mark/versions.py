@@ -9,7 +9,7 @@ FIRST_VERSION: Final = "(extract(epoch from clock_timestamp()) * 1000000)::bigin
 
 
 def next_version(column: str) -> str:
-    """SQL of the version after `column`: one more, or the database's clock in µs where that is greater.
+    """Return the SQL of the version after `column`: one more, or the database's clock in µs where that is greater.
 
     Args:
         column: the version's column, qualified where its name alone is ambiguous (`offers.version` in ON CONFLICT).

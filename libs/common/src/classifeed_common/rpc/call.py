@@ -51,7 +51,7 @@ _current: ContextVar[Call | None] = ContextVar("classifeed_call", default=None)
 
 
 def enter_call(method: str, *, caller: str, request_id: str, time_left_s: float | None) -> Call:
-    """Makes a call the current one of this task and of those it starts."""
+    """Make a call the current one of this task and of those it starts."""
     ends_at = None if time_left_s is None else time.monotonic() + time_left_s
     call = Call(method, caller, request_id, ends_at)
     _current.set(call)
@@ -59,12 +59,12 @@ def enter_call(method: str, *, caller: str, request_id: str, time_left_s: float 
 
 
 def current_call() -> Call | None:
-    """Returns the call that this task answers, or None outside of one."""
+    """Return the call that this task answers, or None outside of one."""
     return _current.get()
 
 
 def remaining_s() -> float | None:
-    """Returns the seconds that the caller will still wait (0 when it does not any more); None: no bound."""
+    """Return the seconds that the caller will still wait (0 when it does not any more); None: no bound."""
     call = _current.get()
     if call is None or call.ends_at is None:
         return None

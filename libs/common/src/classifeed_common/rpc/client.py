@@ -28,7 +28,7 @@ _REPEATABLE: Final = (MethodOptions.IDEMPOTENT, MethodOptions.NO_SIDE_EFFECTS)
 
 @cache
 def service_config() -> str:
-    """Returns the gRPC service config: unary calls whose proto says that they may be repeated are, on UNAVAILABLE."""
+    """Return the gRPC service config: unary calls whose proto says that they may be repeated are, on UNAVAILABLE."""
     names = []
     for full_method, method in list_methods():
         streaming = method.client_streaming or method.server_streaming
@@ -59,7 +59,7 @@ def open_channel(
     keys: KeyStore | None,
     default_timeout_s: float = DEFAULT_TIMEOUT_S,
 ) -> grpc.aio.Channel:
-    """Returns a channel; it connects by itself and again after a loss (at most 2 s apart). Close it at the end.
+    """Return a channel; it connects by itself and again after a loss (at most 2 s apart). Close it at the end.
 
     Args:
         target: host:port, or unix:path.
@@ -112,35 +112,35 @@ class SigningChannel(grpc.aio.Channel):
         await self._inner.close()
 
     async def close(self, grace: float | None = None) -> None:
-        """Ends the calls under way, after `grace` seconds."""
+        """End the calls under way, after `grace` seconds."""
         await self._inner.close(grace)
 
     def get_state(self, try_to_connect: bool = False) -> grpc.ChannelConnectivity:
-        """Returns the state of the connection."""
+        """Return the state of the connection."""
         return self._inner.get_state(try_to_connect)
 
     async def wait_for_state_change(self, last_observed_state: grpc.ChannelConnectivity) -> None:
-        """Waits until the state is another one."""
+        """Wait until the state is another one."""
         await self._inner.wait_for_state_change(last_observed_state)
 
     async def channel_ready(self) -> None:
-        """Waits until the channel is connected."""
+        """Wait until the channel is connected."""
         await self._inner.channel_ready()
 
     def unary_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:
-        """Returns the callable of a method; stubs call this."""
+        """Return the callable of a method; stubs call this."""
         return self._signed(self._inner.unary_unary(method, *args, **kwargs), method, self._default_timeout_s)
 
     def unary_stream(self, method: str, *args: Any, **kwargs: Any) -> Any:
-        """Returns the callable of a method; stubs call this."""
+        """Return the callable of a method; stubs call this."""
         return self._signed(self._inner.unary_stream(method, *args, **kwargs), method, None)
 
     def stream_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:
-        """Returns the callable of a method; stubs call this."""
+        """Return the callable of a method; stubs call this."""
         return self._signed(self._inner.stream_unary(method, *args, **kwargs), method, None)
 
     def stream_stream(self, method: str, *args: Any, **kwargs: Any) -> Any:
-        """Returns the callable of a method; stubs call this."""
+        """Return the callable of a method; stubs call this."""
         return self._signed(self._inner.stream_stream(method, *args, **kwargs), method, None)
 
     def _signed(self, start: Callable[..., Any], method: str, default_timeout_s: float | None) -> Callable[..., Any]:

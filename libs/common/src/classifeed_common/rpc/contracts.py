@@ -14,7 +14,7 @@ import classifeed
 
 @cache
 def list_services() -> tuple[ServiceDescriptor, ...]:
-    """Returns every service of the contracts, by full name. Imports all stubs once (some 20 ms)."""
+    """Return every service of the contracts, by full name. Imports all stubs once (some 20 ms)."""
     found: dict[str, ServiceDescriptor] = {}
     for root in classifeed.__path__:
         for file in sorted(Path(root).rglob("*_pb2.py")):
@@ -25,7 +25,7 @@ def list_services() -> tuple[ServiceDescriptor, ...]:
 
 
 def list_methods() -> Iterator[tuple[str, MethodDescriptor]]:
-    """Yields (full method as on the wire, descriptor) for every RPC of every service."""
+    """Yield (full method as on the wire, descriptor) for every RPC of every service."""
     for service in list_services():
         for method in service.methods:
             yield f"/{service.full_name}/{method.name}", method

@@ -27,7 +27,7 @@ _AWAY: Final = frozenset({"UPSTREAM_UNAVAILABLE", "UPSTREAM_DEADLINE_EXCEEDED"})
 
 
 def explain(error: Exception, where: str) -> DomainError:
-    """Returns the error for the caller; faults of ours are logged, under an id that the caller gets."""
+    """Return the error for the caller; faults of ours are logged, under an id that the caller gets."""
     if isinstance(error, DomainError):
         _log.info("call refused", reason=error.reason, where=where)
         return error

@@ -33,7 +33,7 @@ class Health(HealthServicer):
         return self._serving
 
     def set_serving(self, serving: bool) -> None:
-        """Changes what probes are told; without effect while draining."""
+        """Change what probes are told; without effect while draining."""
         if serving != self._serving and not (serving and self._draining):
             self._serving = serving
             self._changed.set()

@@ -60,7 +60,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         continuation: Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHandler[Any, Any] | None]],
         handler_call_details: grpc.HandlerCallDetails,
     ) -> grpc.RpcMethodHandler[Any, Any] | None:
-        """Returns the wrapped handler of the method."""
+        """Return the wrapped handler of the method."""
         method = handler_call_details.method
         handler = self._wrapped.get(method)
         if handler is None:
@@ -173,7 +173,7 @@ def _checked(received: Any, context: Context, *, streaming: bool) -> Any:
 
 
 def _set_code(context: Context) -> grpc.StatusCode | None:
-    """Returns the code that the servicer set by itself; grpc.aio gives None or a number, whatever its types say."""
+    """Return the code that the servicer set by itself; grpc.aio gives None or a number, whatever its types say."""
     code: object = context.code()
     if isinstance(code, grpc.StatusCode):
         return code

@@ -47,7 +47,7 @@ class Servicer:
 
     @classmethod
     def of(cls, add: Callable[[ServicerT, grpc.aio.Server], None], implementation: ServicerT) -> Servicer:
-        """Returns the servicer of a generated `add_<Service>Servicer_to_server` function and an implementation."""
+        """Return the servicer of a generated `add_<Service>Servicer_to_server` function and an implementation."""
         package = add.__module__.rpartition(".")[0]
         service = add.__name__.removeprefix("add_").removesuffix("Servicer_to_server")
         return cls(f"{package}.{service}", partial(add, implementation))
@@ -60,7 +60,7 @@ def build_server(
     keys: KeyStore | None = None,
     is_started: Callable[[], bool] = lambda: True,
 ) -> grpc.aio.Server:
-    """Returns a server with the interceptor of every service; the caller adds servicers and ports, and starts it.
+    """Return a server with the interceptor of every service; the caller adds servicers and ports, and start it.
 
     Args:
         settings: names the service (the tickets' audience) and its folder of keys.

@@ -38,7 +38,7 @@ _CLASSES: Final[Mapping[grpc.StatusCode, type[DomainError]]] = {code: cls for cl
 
 
 def to_status(error: DomainError) -> status_pb2.Status:
-    """Returns the status of an error, small enough for trailers; what does not fit is left out and counted."""
+    """Return the status of an error, small enough for trailers; what does not fit is left out and counted."""
     code, _ = kind_of(error)
     status = status_pb2.Status(code=code.value[0], message=_cut(error.message, _MESSAGE_BYTES))
     info = error_details_pb2.ErrorInfo(reason=error.reason, domain=DOMAIN)
@@ -66,7 +66,7 @@ def to_status(error: DomainError) -> status_pb2.Status:
 
 
 def from_rpc_error(error: grpc.aio.AioRpcError) -> DomainError:
-    """Returns the error that another service answered with, whole with reason, fields and time.
+    """Return the error that another service answered with, whole with reason, fields and time.
 
     A status that is not one of ours (a broken connection, a proxy) gets the reason UPSTREAM_<CODE>.
     """
@@ -99,7 +99,7 @@ async def response_of(call: Awaitable[ResponseT]) -> ResponseT:
 
 
 def from_upstream(error: grpc.aio.AioRpcError) -> DomainError:
-    """Returns what the caller of a service is told when a service behind it refused.
+    """Return what the caller of a service is told when a service behind it refused.
 
     What concerns the caller's request passes as it is. That *we* were refused (no ticket, no such method) is our fault,
     not the caller's, and becomes Internal.
@@ -115,7 +115,7 @@ def from_upstream(error: grpc.aio.AioRpcError) -> DomainError:
 
 
 def deadline_exceeded() -> DeadlineExceeded:
-    """Returns the error of a call whose time ran out inside the service."""
+    """Return the error of a call whose time ran out inside the service."""
     return DeadlineExceeded("DEADLINE_EXCEEDED", "The caller's time ran out before the answer was ready. Try again.")
 
 

@@ -30,7 +30,7 @@ def check_received(received: Received) -> Message:
 
 
 def check_request(request: Message) -> None:
-    """Passes a request that keeps the rules of its proto. About 2 µs for a small one.
+    """Pass a request that keeps the rules of its proto. About 2 µs for a small one.
 
     Raises:
         InvalidArgument: it breaks some; each is named by its path, such as `filters[0].field`.
@@ -49,7 +49,7 @@ def check_request(request: Message) -> None:
 
 
 async def check_requests(read: Callable[[], Awaitable[Any]]) -> AsyncIterator[Any]:
-    """Yields the messages of a stream, each checked before anybody sees it, and ends only where the caller ended it.
+    """Yield the messages of a stream, each checked before anybody sees it, and end only where the caller ended it.
 
     grpc.aio ends a *broken* stream (caller cancelled, killed, out of time) just like a finished one, and cancels the
     call a moment later: half an upload would look whole. So the end is believed after that moment.

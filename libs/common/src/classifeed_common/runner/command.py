@@ -45,7 +45,7 @@ def main(
     prepare: Callable[[SettingsT], Awaitable[None]] | None = None,
     argv: Sequence[str] | None = None,
 ) -> NoReturn:
-    """Runs the command line of a service and ends the process.
+    """Run the command line of a service and end the process.
 
     Exit codes: 0 ended in order; 1 failed while running (start it again); 2 cannot start as it is set up.
 
@@ -93,7 +93,7 @@ def main(
 
 
 def version_of(service: str) -> str:
-    """Returns the version of a service's distribution; 0 when it is not installed."""
+    """Return the version of a service's distribution; 0 when it is not installed."""
     try:
         return version(f"classifeed-{service}")
     except PackageNotFoundError:
@@ -181,7 +181,7 @@ async def _check(runner: ServiceRunner) -> int:
 
 
 def select_roles(known: Sequence[str], *, verb: str | None, asked: Sequence[str]) -> frozenset[str]:
-    """Returns the roles to run: those asked for, of those that the verb allows.
+    """Return the roles to run: those asked for, of those that the verb allows.
 
     Raises:
         ListenError: a role is asked for that the service does not have.

@@ -36,7 +36,7 @@ def is_loopback(address: str) -> bool:
 
 
 def require_keys(settings: ServiceSettings) -> None:
-    """Passes when callers are asked for tickets, or can only be on this machine.
+    """Pass when callers are asked for tickets, or can only be on this machine.
 
     Raises:
         ListenError: anybody could call.
@@ -64,7 +64,7 @@ def allowed_hosts(settings: ServiceSettings) -> AllowedHosts:
 
 
 def http_keys(settings: ServiceSettings, *, asked_by: str = "") -> KeyStore | None:
-    """Returns what checks the tickets of HTTP callers; None: only this machine can call, and nobody asked for tickets.
+    """Return what checks the tickets of HTTP callers; None: only this machine can call, and nobody asked for tickets.
 
     Args:
         asked_by: the setting that wants tickets on the loopback too; empty: none does.
@@ -81,7 +81,7 @@ def http_keys(settings: ServiceSettings, *, asked_by: str = "") -> KeyStore | No
 
 
 def write_run_file(path: Path, *, service: str, grpc: str, http: str, roles: Iterable[str]) -> None:
-    """Writes pid and addresses; a reader sees the whole file or none."""
+    """Write pid and addresses; a reader sees the whole file or none."""
     content = {"service": service, "pid": os.getpid(), "grpc": grpc, "http": http, "roles": sorted(roles)}
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
@@ -90,5 +90,5 @@ def write_run_file(path: Path, *, service: str, grpc: str, http: str, roles: Ite
 
 
 def say(line: str) -> None:
-    """Prints one line for whoever started the process."""
+    """Print one line for whoever started the process."""
     print(line, file=sys.stderr)  # noqa: T201 there may be no log yet, and this is for a person

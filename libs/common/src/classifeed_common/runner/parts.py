@@ -14,7 +14,7 @@ from classifeed_common.settings import ServiceSettings
 
 
 def database_of(settings: ServiceSettings) -> Database:
-    """Returns the service's database, at most `db_pool_max` connections."""
+    """Return the service's database, at most `db_pool_max` connections."""
     return Database(
         settings.dsn.get_secret_value(),
         schema=settings.db_schema,
@@ -28,7 +28,7 @@ def database_of(settings: ServiceSettings) -> Database:
 
 
 def blobs_of(settings: ServiceSettings) -> BlobStore:
-    """Returns the store of files, whose owner the service is."""
+    """Return the store of files, whose owner the service is."""
     return BlobStore(
         endpoint=settings.s3_endpoint,
         access_key=settings.s3_access_key,
@@ -39,13 +39,13 @@ def blobs_of(settings: ServiceSettings) -> BlobStore:
 
 
 def channel_to(audience: str, address: str, settings: ServiceSettings) -> grpc.aio.Channel:
-    """Returns a channel to another service; calls carry tickets where there is a folder of keys."""
+    """Return a channel to another service; calls carry tickets where there is a folder of keys."""
     keys = KeyStore(settings.keys_dir) if settings.keys_dir is not None else None
     return open_channel(address, caller=settings.service_name(), audience=audience, keys=keys)
 
 
 def check_table(database: Database, table: str) -> Callable[[], Awaitable[None]]:
-    """Returns a readiness check: the database answers, and its migrations have run (the table is there)."""
+    """Return a readiness check: the database answers, and its migrations have run (the table is there)."""
 
     async def check() -> None:
         async with database.connection() as connection:

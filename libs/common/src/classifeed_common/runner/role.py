@@ -38,7 +38,7 @@ class RoleEndedError(Exception):
 
 
 async def run_role(role: Role, stop: asyncio.Event) -> None:
-    """Runs a role to its end.
+    """Run a role to its end.
 
     Raises:
         RoleEndedError: it failed, or returned before `stop` was set: a loop that died in silence is never acceptable.

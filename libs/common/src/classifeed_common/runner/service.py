@@ -116,7 +116,7 @@ class ServiceRunner:
         return {name: items for name, items in found.items() if items}
 
     def describe(self) -> dict[str, object]:
-        """Returns the answer of /health; `degraded` is ready for calls, while a role cannot go on with something.
+        """Return the answer of /health; `degraded` is ready for calls, while a role cannot go on with something.
 
         `since` says when each of what is missing or blocked (`<role>: <what>`) was first seen so, in UTC.
         """
@@ -133,7 +133,7 @@ class ServiceRunner:
         }
 
     async def check(self) -> dict[str, str]:
-        """Opens everything, asks each dependency once, closes; returns what is missing, by name."""
+        """Open everything, ask each dependency once, close; returns what is missing, by name."""
         try:
             await self._on_start()
             await self._readiness.check()
@@ -142,7 +142,7 @@ class ServiceRunner:
             await self._on_stop()
 
     async def run(self, stop: asyncio.Event, selected: Collection[str] | None = None) -> int:
-        """Runs until `stop` is set or a role fails, drains, and returns the exit code: 0, or 1 after a failure.
+        """Run until `stop` is set or a role fails, drains, and return the exit code: 0, or 1 after a failure.
 
         Args:
             stop: ends the process in order: health says NOT_SERVING, then roles end what they have begun, then no
@@ -184,7 +184,7 @@ class ServiceRunner:
         return build_app(self, backlogs, routes, hosts=allowed_hosts(self.settings))
 
     async def _open(self, stop: asyncio.Event) -> bool:
-        """Opens what the service works with; False when it was asked to end meanwhile (a database can be slow)."""
+        """Open what the service works with; False when it was asked to end meanwhile (a database can be slow)."""
         opening = asyncio.create_task(self._on_start(), name="open")
         asked = asyncio.create_task(stop.wait(), name="stop")
         await asyncio.wait([opening, asked], return_when=asyncio.FIRST_COMPLETED)

@@ -29,7 +29,7 @@ class Watch:
         self._found: Mapping[str, str] = {}
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Looks until `stop` is set."""
+        """Look until `stop` is set."""
         while not stop.is_set():
             try:
                 found = await self._look()
@@ -44,5 +44,5 @@ class Watch:
             await wait_for_event(stop, self._period_s)
 
     def blocked(self) -> Mapping[str, str]:
-        """Returns what the last look found."""
+        """Return what the last look found."""
         return self._found

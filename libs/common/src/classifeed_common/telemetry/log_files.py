@@ -41,7 +41,7 @@ class RotatedFile(logging.Handler):
         self._is_failing = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Writes a record; never raises."""
+        """Write a record; never raises."""
         try:
             self._append(f"{self.format(record)}\n".encode("utf-8", "backslashreplace"))
             self._is_failing = False
@@ -52,7 +52,7 @@ class RotatedFile(logging.Handler):
             self._is_failing = True
 
     def close(self) -> None:
-        """Closes the file; a later record opens it again."""
+        """Close the file; a later record opens it again."""
         self._close_file()
         super().close()
 
@@ -68,7 +68,7 @@ class RotatedFile(logging.Handler):
         os.write(file, line)
 
     def _opened(self) -> int:
-        """The file that has the name now: another process may have put aside the one that was open."""
+        """Return the file that has the name now: another process may have put aside the one that was open."""
         if self._file is not None and not self._is_named(self._file):
             self._close_file()
         if self._file is None:

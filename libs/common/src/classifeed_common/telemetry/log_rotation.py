@@ -28,7 +28,7 @@ class Rotation:
 
     @classmethod
     def parse(cls, text: str) -> Rotation:
-        """Reads a size (KB, MB, GB, of 1024), a span (hours, days, weeks) or `midnight`, which is a day.
+        """Read a size (KB, MB, GB, of 1024), a span (hours, days, weeks) or `midnight`, which is a day.
 
         Raises:
             ValueError: it is none of them.

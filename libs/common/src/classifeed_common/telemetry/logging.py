@@ -34,7 +34,7 @@ def configure_logging(
     log_file: RotatedFile | None = None,
     audit_file: RotatedFile | None = None,
 ) -> None:
-    """Sends the logs of structlog and of the standard library (libraries speak there) to one stream in one form.
+    """Send the logs of structlog and of the standard library (libraries speak there) to one stream in one form.
 
     Call it once, at the start of the process, before the first gRPC server or channel: gRPC's core writes by itself and
     is told to keep to errors); a second call replaces the first.

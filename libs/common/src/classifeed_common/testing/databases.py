@@ -29,7 +29,7 @@ class DatabaseServer:
         self._templates: dict[tuple[str, str], str] = {}
 
     def create(self, template: str = "template0") -> str:
-        """The DSN of a new database that only the caller knows."""
+        """Return the DSN of a new database that only the caller knows."""
         name = f"t_{uuid.uuid4().hex[:16]}"
         with psycopg.connect(self._dsn, autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
@@ -37,7 +37,7 @@ class DatabaseServer:
         return make_conninfo(self._dsn, dbname=name)
 
     def create_migrated(self, package: str, schema: str) -> str:
-        """The DSN of a new database with the package's newest schema in it."""
+        """Return the DSN of a new database with the package's newest schema in it."""
         if (package, schema) not in self._templates:
             dsn = self.create()
             migrate(package, dsn, schema)
@@ -124,7 +124,7 @@ def _copy_closed(connection: psycopg.Connection, name: str, copy: str) -> None:
 
 @pytest.fixture(scope="session")
 def database_server(postgres: EmbeddedPostgres) -> Iterator[DatabaseServer]:
-    """The session's server, as a maker of databases."""
+    """Yield the session's server, as a maker of databases."""
     server = DatabaseServer(postgres.dsn)
     yield server
     with suppress(psycopg.OperationalError):  # a test may have stopped the server for good
@@ -133,7 +133,7 @@ def database_server(postgres: EmbeddedPostgres) -> Iterator[DatabaseServer]:
 
 @pytest.fixture
 def database_dsn(database_server: DatabaseServer) -> Iterator[str]:
-    """The DSN of a fresh, empty database; for tests that start processes or run migrations."""
+    """Yield the DSN of a fresh, empty database; for tests that start processes or run migrations."""
     dsn = database_server.create()
     yield dsn
     with suppress(psycopg.OperationalError):
@@ -142,7 +142,7 @@ def database_dsn(database_server: DatabaseServer) -> Iterator[str]:
 
 @pytest.fixture
 async def database(database_dsn: str) -> AsyncIterator[Database]:
-    """An open Database on a fresh database with an empty schema `test`."""
+    """Yield an open Database on a fresh database with an empty schema `test`."""
     with psycopg.connect(database_dsn, autocommit=True) as connection:
         connection.execute("CREATE SCHEMA test")
     database = Database(database_dsn, schema="test", application_name="test")
@@ -153,7 +153,9 @@ async def database(database_dsn: str) -> AsyncIterator[Database]:
 
 @pytest.fixture
 async def migrated_database(database_server: DatabaseServer) -> AsyncIterator[MigratedDatabase]:
-    """A factory: `await migrated_database("classifeed_offers", "offers")` is an open Database, freshly migrated."""
+    """Yield a factory: `await migrated_database("classifeed_offers", "offers")` is an open Database, freshly
+    migrated.
+    """
     async with AsyncExitStack() as stack:
 
         async def make(package: str, schema: str | None = None, *, max_size: int = 4) -> Database:

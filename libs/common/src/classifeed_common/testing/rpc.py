@@ -24,7 +24,7 @@ OpenChannel = Callable[..., grpc.aio.Channel]
 
 
 def settings_for(service: str) -> ServiceSettings:
-    """Returns settings of a service of this name, as a test needs them to build a server."""
+    """Return settings of a service of this name, as a test needs them to build a server."""
 
     class NamedSettings(ServiceSettings):
         model_config = SettingsConfigDict(env_prefix=f"CLASSIFEED_{service.upper()}_", frozen=True)
@@ -34,7 +34,7 @@ def settings_for(service: str) -> ServiceSettings:
 
 @pytest.fixture
 def socket_dir() -> Iterator[Path]:
-    """A folder whose name is short enough for unix sockets (108 bytes), unlike tmp_path."""
+    """Yield a folder whose name is short enough for unix sockets (108 bytes), unlike tmp_path."""
     folder = Path(tempfile.mkdtemp(prefix="cf-"))
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
@@ -50,7 +50,7 @@ def keys(tmp_path: Path) -> KeyStore:
 
 @pytest_asyncio.fixture
 async def rpc_server(keys: KeyStore, socket_dir: Path) -> AsyncIterator[StartServer]:
-    """Starts servers: `target = await rpc_server("api", Servicer.of(add_..., Implementation()), policy=None)`."""
+    """Start servers: `target = await rpc_server("api", Servicer.of(add_..., Implementation()), policy=None)`."""
     servers: list[grpc.aio.Server] = []
 
     async def start(service: str, *servicers: Servicer, policy: Policy | None = None) -> str:
@@ -70,7 +70,7 @@ async def rpc_server(keys: KeyStore, socket_dir: Path) -> AsyncIterator[StartSer
 
 @pytest_asyncio.fixture
 async def rpc_channel(keys: KeyStore) -> AsyncIterator[OpenChannel]:
-    """Opens channels with tickets: `rpc_channel(target, caller="operator", audience="api")`; closed at the end."""
+    """Open channels with tickets: `rpc_channel(target, caller="operator", audience="api")`; closed at the end."""
     channels: list[grpc.aio.Channel] = []
 
     def connect(

@@ -20,7 +20,7 @@ _START_LIMIT_S = 300  # a machine may be busy with something else
 
 @contextmanager
 def server_folder(name: str) -> Iterator[Path]:
-    """A short-named temporary folder, removed at the end."""
+    """Give a short-named temporary folder, removed at the end."""
     folder = Path(tempfile.mkdtemp(prefix=f"cf-{name}-"))
     try:
         yield folder
@@ -30,7 +30,7 @@ def server_folder(name: str) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[EmbeddedPostgres]:
-    """An embedded PostgreSQL for the whole session; `.dsn` is the superuser's. fsync is off."""
+    """Yield an embedded PostgreSQL for the whole session; `.dsn` is the superuser's. fsync is off."""
     with server_folder("pg") as folder:
         server = EmbeddedPostgres(folder / "data", password=secrets.token_urlsafe(16), fast=True)
         try:
@@ -41,7 +41,7 @@ def postgres() -> Iterator[EmbeddedPostgres]:
 
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[EmbeddedKafka]:
-    """An embedded Kafka for the whole session; `.bootstrap` is its address.
+    """Yield an embedded Kafka for the whole session; `.bootstrap` is its address.
 
     A fault test may `stop`, `kill` and `start` it, and leaves it running.
     """
@@ -55,7 +55,7 @@ def kafka() -> Iterator[EmbeddedKafka]:
 
 @pytest.fixture(scope="session")
 def s3() -> Iterator[EmbeddedS3]:
-    """An embedded S3 server for the whole session; `.endpoint`, `.access_key`, `.secret_key`."""
+    """Yield an embedded S3 server for the whole session; `.endpoint`, `.access_key`, `.secret_key`."""
     with server_folder("s3") as folder:
         server = EmbeddedS3(folder / "data", access_key="test", secret_key=secrets.token_urlsafe(16))
         try:

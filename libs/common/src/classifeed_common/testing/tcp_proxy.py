@@ -224,7 +224,7 @@ class MakeProxy(Protocol):
 
 @pytest.fixture
 def tcp_proxy() -> Iterator[MakeProxy]:
-    """A factory of proxies: `tcp_proxy("127.0.0.1", port)` is started, and stopped at the end of the test."""
+    """Yield a factory of proxies: `tcp_proxy("127.0.0.1", port)` is started, and stopped at the end of the test."""
     made: list[TcpProxy] = []
 
     def make(host: str, port: int, *, rewrite: Rewrite | None = None) -> TcpProxy:
@@ -239,7 +239,7 @@ def tcp_proxy() -> Iterator[MakeProxy]:
 
 @pytest.fixture
 def postgres_proxy(tcp_proxy: MakeProxy, database_dsn: str) -> TcpProxy:
-    """A proxy before the test's database; `postgres_proxy.dsn(database_dsn)` leads through it."""
+    """Return a proxy before the test's database; `postgres_proxy.dsn(database_dsn)` leads through it."""
     target = conninfo_to_dict(database_dsn)
     return tcp_proxy(str(target["host"]), int(target["port"] or 5432))
 
@@ -251,7 +251,7 @@ ProxiedDatabase = Callable[..., Awaitable[Database]]
 async def proxied_database(
     database: Database, database_dsn: str, postgres_proxy: TcpProxy
 ) -> AsyncIterator[ProxiedDatabase]:
-    """A factory: `await proxied_database(max_size=2)` is what `database` is, through `postgres_proxy`."""
+    """Yield a factory: `await proxied_database(max_size=2)` is what `database` is, through `postgres_proxy`."""
     opened: list[Database] = []
 
     async def make(**changes: object) -> Database:

@@ -24,19 +24,21 @@ class MakeTopic(Protocol):
 
 @pytest.fixture
 def topic_prefix() -> str:
-    """What the names of this test's topics and groups begin with."""
+    """Return what the names of this test's topics and groups begin with."""
     return f"t{uuid.uuid4().hex[:12]}."
 
 
 @pytest.fixture
 def unique_topic(topic_prefix: str) -> Callable[[str], str]:
-    """A factory of topic names that no other test has; nothing is made."""
+    """Return a factory of topic names that no other test has; nothing is made."""
     return lambda name: topic_prefix + name
 
 
 @pytest.fixture
 async def make_topic(kafka: EmbeddedKafka, topic_prefix: str) -> AsyncIterator[MakeTopic]:
-    """A factory of topics: `await make_topic(partitions=4)`; they and their dead letter topics go with the test."""
+    """Yield a factory of topics: `await make_topic(partitions=4)`; they and their dead letter topics go with the
+    test.
+    """
     cluster = Cluster(kafka.bootstrap, client_id="make-topic")
     made: list[str] = []
 

@@ -43,7 +43,7 @@ class SlowStore:
 
 @contextmanager
 def serve_store(complete_s: float) -> Iterator[tuple[SlowStore, str]]:
-    """A store, and the address at which it is served."""
+    """Give a store, and the address at which it is served."""
     store = SlowStore(complete_s)
 
     class Handler(BaseHTTPRequestHandler):

@@ -148,7 +148,7 @@ class PausingStore:
 
 
 async def naive_sweep(db: Database, store: PausingStore) -> None:
-    """Looks, forgets the row, and then deletes the file, each by itself."""
+    """Look, forgets the row, and then deletes the file, each by itself."""
     async with db.transaction() as tx:
         cursor = await tx.execute(SQL["lock_unreferenced"], {"grace_s": 0})
         row = await cursor.fetchone()

@@ -47,7 +47,7 @@ async def db(database: Database) -> Database:
 
 @pytest.fixture
 async def other_db(database_dsn: str, db: Database) -> AsyncIterator[Database]:
-    """The tables of another service."""
+    """Yield the tables of another service."""
     with psycopg.connect(database_dsn, autocommit=True) as connection:
         connection.execute("CREATE SCHEMA other")
     other = Database(database_dsn, schema="other", application_name="test")

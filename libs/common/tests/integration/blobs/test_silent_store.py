@@ -49,7 +49,7 @@ def made(folder: Path, size_bytes: int) -> tuple[Path, str]:
 
 
 async def unavailable(what: str, call: Callable[[], Awaitable[object]]) -> None:
-    """The call ends by itself, as one that may be tried again, within twice what is promised."""
+    """See that the call ends by itself, as one that may be tried again, within twice what is promised."""
     watch = Stopwatch(what)
     with pytest.raises(Unavailable) as caught:
         async with asyncio.timeout(40):

@@ -20,7 +20,7 @@ Serve = Callable[..., Awaitable[Web]]
 
 @pytest.fixture
 async def serve() -> AsyncIterator[Serve]:
-    """Starts servers; `await serve(handler)`."""
+    """Start servers; `await serve(handler)`."""
     servers: list[asyncio.Server] = []
     tasks: set[asyncio.Task[None]] = set()
 

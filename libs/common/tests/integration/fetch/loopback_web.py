@@ -24,7 +24,7 @@ class Asked:
             await self.writer.drain()
 
     async def left_alone(self) -> None:
-        """Returns when whoever asked has gone."""
+        """Return when whoever asked has gone."""
         await self.reader.read(-1)
 
     async def answer(self, body: bytes = b"", status: int = 200, **headers: str) -> None:
@@ -69,7 +69,7 @@ class Web:
 
 
 async def code_of(fetcher: Fetcher, request: FetchRequest | str, *args: object) -> FetchFailed:
-    """Returns how a download fails; a download that succeeds fails the test."""
+    """Return how a download fails; a download that succeeds fails the test."""
     request = FetchRequest(request) if isinstance(request, str) else request
     try:
         outcome = await fetcher.fetch(request, *args)  # type: ignore[arg-type]

@@ -33,7 +33,7 @@ class Ledger:
         self.db = db
 
     async def write(self, tx, records: Sequence[Record]) -> None:
-        """The effect of records, as a handler does it."""
+        """Write the effect of records, as a handler does."""
         async with tx.cursor() as cursor:
             await cursor.executemany(
                 "INSERT INTO effects (key, value) VALUES (%s, %s)",
@@ -66,7 +66,7 @@ class Ledger:
         )
 
     def holding(self, values: Sequence[str]) -> Callable[[], Awaitable[bool]]:
-        """The condition that all of `values` have taken effect."""
+        """Return the condition that all of `values` have taken effect."""
 
         async def condition() -> bool:
             return set(values) <= set(await self.values())
@@ -74,7 +74,7 @@ class Ledger:
         return condition
 
     async def positions(self, topic: str) -> dict[int, int]:
-        """The stored positions of a topic by partition."""
+        """Return the stored positions of a topic by partition."""
         async with self.db.connection() as connection:
             cursor = await connection.execute("SELECT partition, next FROM consumer_offsets WHERE topic = %s", (topic,))
             return dict(await cursor.fetchall())
@@ -162,7 +162,7 @@ class Running:
 
 @pytest.fixture
 def consumer(kafka: EmbeddedKafka, ledger: Ledger, topic_prefix: str) -> Callable[..., OrderedConsumer]:
-    """A factory of consumers that write the ledger, all of one group."""
+    """Return a factory of consumers that write the ledger, all of one group."""
 
     def make(topic: str, **changes: object) -> OrderedConsumer:
         settings = {

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.kafka
 
 
 def failing(ledger, bad: set[str], error: type[Exception] = ValueError):
-    """A handler that writes its records and then fails for as long as one of them is `bad`."""
+    """Write the records, and then fail for as long as one of them is `bad`."""
 
     async def handle(tx, records) -> None:
         await ledger.write(tx, records)

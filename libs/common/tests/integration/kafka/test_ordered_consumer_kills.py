@@ -131,7 +131,7 @@ async def consume(settings: dict[str, str]) -> None:
 
 @pytest.fixture
 async def start(kafka, ledger, make_topic):
-    """Starts a consuming process; all are killed at the end, by their ids."""
+    """Start a consuming process; all are killed at the end, by their ids."""
     processes: list[asyncio.subprocess.Process] = []
     topic = await make_topic()
 

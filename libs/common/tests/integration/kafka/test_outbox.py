@@ -44,7 +44,7 @@ def relay(db, producer, outbox):
 
 @pytest.fixture
 def read(kafka):
-    """The messages of partition 0 so far, as (key, value)."""
+    """Return the messages of partition 0 so far, as (key, value)."""
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "reads", "enable.partition.eof": True})
 
     async def read(topic: str) -> list:
@@ -122,7 +122,7 @@ async def test_order_within_and_between_puts(db, outbox, relay, read, make_topic
 
 
 async def watermark_relay(db: Database, producer, stop: asyncio.Event) -> None:
-    """The naive relay: remembers the last id it sent and reads what is above it."""
+    """Relay the naive way: remember the last id that was sent, and read what is above it."""
     last = 0
     while not stop.is_set():
         async with db.connection() as connection:

@@ -16,7 +16,7 @@ Check = Callable[[Database, Tx, Leases, Lease], Awaitable[None]]
 
 
 async def expire(db: Database, name: str) -> None:
-    """What waiting for the ttl does, without waiting."""
+    """Do what waiting for the ttl does, without waiting."""
     async with db.connection() as connection:
         await connection.execute("UPDATE leases SET expires_at = clock_timestamp() WHERE name = %s", [name])
 
@@ -158,7 +158,7 @@ async def guard(db: Database, tx: Tx, leases: Leases, lease: Lease) -> None:
 
 
 async def look_first(db: Database, tx: Tx, leases: Leases, lease: Lease) -> None:
-    """The naive way: look whether the lease is held, then write."""
+    """Write the naive way: see whether the lease is held, then write."""
     async with db.connection() as connection:
         found = await connection.execute(
             "SELECT 1 FROM leases WHERE name = %s AND holder = %s AND expires_at > clock_timestamp()",

@@ -169,7 +169,7 @@ CHILD = Path(__file__).with_name("lease_child.py")
 
 @contextmanager
 def child(dsn: str, holder: str, ttl_s: float) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that keeps its share of NAMES and writes under each lease's guard, again and again."""
+    """Give a process that keeps its share of NAMES and writes under each lease's guard, again and again."""
     process = subprocess.Popen([sys.executable, str(CHILD), dsn, holder, str(ttl_s)])
     try:
         yield process

@@ -26,7 +26,7 @@ class Way(Protocol):
     ) -> None: ...
 
     async def settle(self) -> None:
-        """What a new process does until nothing is left to do."""
+        """Do what a new process does until nothing is left to do."""
 
 
 class Mark:

@@ -60,7 +60,7 @@ class SchedulePage:
 
 
 def log_audit(entry: AuditEntry) -> None:
-    """The default audit hook: a line of the log, `job.audit`."""
+    """Write a line of the log, `job.audit`: the default audit hook."""
     _log.info(
         "job.audit",
         action=entry.action,
@@ -123,7 +123,7 @@ class JobAdmin:
         return responses
 
     async def get(self, job_id: UUID) -> Job:
-        """The job, live or done.
+        """Return the job, live or done.
 
         Raises:
             NotFound: JOB_NOT_FOUND.
@@ -198,13 +198,13 @@ class JobAdmin:
     async def list_jobs(
         self, which: JobFilter, *, status: str | None = None, after: UUID | None = None, limit: int = 100
     ) -> JobPage:
-        """A page of jobs, live and done, newest first."""
+        """Return a page of jobs, live and done, newest first."""
         async with self._db.transaction() as tx:
             jobs = await self._store.list_jobs(tx, **asdict(which), status=status, after=after, limit=limit + 1)
         return JobPage(jobs[:limit], jobs[limit - 1].job_id if len(jobs) > limit else None)
 
     async def list_events(self, job_id: UUID, *, after: int = 0, limit: int = 1000) -> list[JobEvent]:
-        """A page of the job's journal, oldest first.
+        """Return a page of the job's journal, oldest first.
 
         Raises:
             NotFound: JOB_NOT_FOUND.
@@ -214,12 +214,12 @@ class JobAdmin:
             return await self._store.list_events(tx, job_id, after=after, limit=limit)
 
     async def queues(self, *, queue: str | None = None, window_s: float = 60.0) -> list[QueueStats]:
-        """The figures of all queues, or of one; see `Queues.stats`."""
+        """Return the figures of all queues, or of one; see `Queues.stats`."""
         async with self._db.transaction() as tx:
             return await self._queues.stats(tx, queue=queue, window_s=window_s)
 
     async def queue(self, queue: str) -> QueueStats:
-        """The figures of one queue; any name is one, with or without jobs."""
+        """Return the figures of one queue; any name is one, with or without jobs."""
         [stats] = await self.queues(queue=queue)
         return stats
 
@@ -242,13 +242,13 @@ class JobAdmin:
         self._audit(AuditEntry("set_limits", by, queue=queue, detail=asdict(limits)))
 
     async def list_locks(self, *, after: HeldLock | None = None, limit: int = 100) -> list[HeldLock]:
-        """A page of the lock keys that are held, the longest held first: by which job, in which process, since when,
-        and how many jobs wait for it."""
+        """Return a page of the lock keys that are held, the longest held first: by which job, in which process, since
+        when, and how many jobs wait for it."""
         async with self._db.transaction() as tx:
             return await self._store.list_locks(tx, after=after, limit=limit)
 
     async def list_workers(self, *, after: str = "", limit: int = 100) -> list[WorkerProcess]:
-        """A page of the processes that work or worked lately."""
+        """Return a page of the processes that work or worked lately."""
         async with self._db.transaction() as tx:
             return await self._store.list_workers(tx, after=after, limit=limit)
 
@@ -261,7 +261,7 @@ class JobAdmin:
         return state
 
     async def get_schedule(self, name: str) -> ScheduleState:
-        """A schedule as it stands.
+        """Return a schedule as it stands.
 
         Raises:
             NotFound: SCHEDULE_NOT_FOUND.
@@ -306,7 +306,7 @@ class JobAdmin:
         return state
 
     async def list_schedules(self, *, after: str = "", limit: int = 100) -> SchedulePage:
-        """A page of schedules, in order of their names."""
+        """Return a page of schedules, in order of their names."""
         async with self._db.transaction() as tx:
             found = await self._schedules.list(tx, after=after, limit=limit + 1)
         return SchedulePage(found[:limit], found[limit - 1].schedule.name if len(found) > limit else None)

@@ -108,7 +108,8 @@ class Queues:
         await self._settle(tx, queue)
 
     async def stats(self, tx: Tx, *, queue: str | None = None, window_s: float = 60.0) -> list[QueueStats]:
-        """The figures of all queues that have live jobs, recent ends, settings or workers; or of one, whatever it has.
+        """Return the figures of all queues that have live jobs, recent ends, settings or workers; or of one, whatever
+        it has.
 
         Reads every live job, every end within the window and every failure of the hour: ask a few times a minute, not a
         second.

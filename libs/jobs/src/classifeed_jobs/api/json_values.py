@@ -10,7 +10,7 @@ MAX_INT_BITS: Final = 1024
 
 
 def find_fault(value: Any) -> str | None:
-    """Returns in words what cannot be kept in a JSON value, with its place; None: nothing."""
+    """Return in words what cannot be kept in a JSON value, with its place; None: nothing."""
     return _find(value, "", 0)
 
 

@@ -33,7 +33,7 @@ def _storable(value: Any) -> Any:
 
 
 def without_controls(value: str) -> str:
-    """Returns a name.
+    """Return a name.
 
     Raises:
         ValueError: it has control characters.
@@ -92,7 +92,7 @@ class RunRequest(BaseModel):
     )
 
     def run_values(self) -> dict[str, Any]:
-        """The values as the engine calls them."""
+        """Return the values as the engine calls them."""
         return {
             "queue": self.queue,
             "task": self.task,
@@ -120,7 +120,7 @@ class JobBody(RunRequest):
     consumer_group: Label | None = Field(default=None, description="Label: who it is for.")
 
     def to_request(self) -> JobRequest:
-        """The request as the engine takes it."""
+        """Return the request as the engine takes it."""
         return JobRequest(
             idempotency_key=self.idempotency_key,
             available_at=self.available_at,
@@ -140,7 +140,7 @@ class FilterBody(BaseModel):
     lock_key: Key | None = Field(default=None, description="Only jobs with this lock key.")
 
     def to_filter(self) -> JobFilter:
-        """The filter as the engine takes it."""
+        """Return the filter as the engine takes it."""
         return JobFilter(queue=self.queue, task=self.task, lock_key=self.lock_key)
 
 
@@ -156,7 +156,7 @@ class RetryBody(BaseModel):
     )
 
     def to_filter(self) -> JobFilter:
-        """The filter as the engine takes it."""
+        """Return the filter as the engine takes it."""
         return JobFilter(queue=self.queue, task=self.task)
 
 
@@ -180,7 +180,7 @@ class BatchBody(BaseModel):
 
 
 def checked(model: type[ModelT], values: Mapping[str, Any] | bytes) -> ModelT:
-    """Returns what was asked for, of JSON or of values.
+    """Return what was asked for, of JSON or of values.
 
     Raises:
         InvalidArgument: REQUEST_INVALID, with each field that is wrong.
@@ -193,7 +193,7 @@ def checked(model: type[ModelT], values: Mapping[str, Any] | bytes) -> ModelT:
 
 
 def checked_job_id(text: str) -> UUID:
-    """Returns the id of a job.
+    """Return the id of a job.
 
     Raises:
         InvalidArgument: REQUEST_INVALID, it is no UUID.
@@ -204,7 +204,7 @@ def checked_job_id(text: str) -> UUID:
 
 
 def checked_queue(text: str) -> str:
-    """Returns the name of a queue: any of 1 to 63 characters, none of them a control character.
+    """Return the name of a queue: any of 1 to 63 characters, none of them a control character.
 
     Raises:
         InvalidArgument: REQUEST_INVALID, it is none.
@@ -213,7 +213,7 @@ def checked_queue(text: str) -> str:
 
 
 def refusal(violations: list[FieldViolation]) -> InvalidArgument:
-    """The error of a request that is wrong in these fields."""
+    """Return the error of a request that is wrong in these fields."""
     first = violations[0]
     more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
     said = f"{first.field}: {first.description}" if first.field else first.description

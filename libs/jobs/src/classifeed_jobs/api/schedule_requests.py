@@ -58,7 +58,7 @@ class ScheduleBody(RunRequest):
         return every_sec
 
     def to_schedule(self, name: str) -> Schedule:
-        """The schedule as the engine takes it."""
+        """Return the schedule as the engine takes it."""
         policy = {"time_zone": self.time_zone, "missed": self.missed, "grace_s": self.grace_sec}
         given: dict[str, Any] = {field: value for field, value in policy.items() if value is not None}
         return Schedule(name=name, cron=self.cron, every_s=self.every_sec, **given, **self.run_values())
@@ -73,7 +73,7 @@ class _SchedulesAfter(BaseModel):
 
 
 def checked_schedule_name(text: str) -> str:
-    """Returns the name of a schedule: any of 1 to 200 characters, none of them a control character.
+    """Return the name of a schedule: any of 1 to 200 characters, none of them a control character.
 
     Raises:
         InvalidArgument: REQUEST_INVALID, it is none.
@@ -82,7 +82,7 @@ def checked_schedule_name(text: str) -> str:
 
 
 def checked_schedule_token(text: str) -> str:
-    """Returns the name of the schedule that a page begins after.
+    """Return the name of the schedule that a page begins after.
 
     Raises:
         InvalidArgument: REQUEST_INVALID, it is no token that a list gave.

@@ -47,7 +47,7 @@ class Claim(NamedTuple):
     def completion(
         self, outcome: str, message: str | None = None, *, result: Any = None, delay_s: float = 0.0
     ) -> Completion:
-        """This claim's end."""
+        """Return this claim's end."""
         return Completion(self.job_id, self.claim_no, outcome, message, result, delay_s, self.lock_key is not None)
 
 

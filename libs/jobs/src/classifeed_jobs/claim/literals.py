@@ -6,5 +6,7 @@ from collections.abc import Iterable
 
 
 def array(values: Iterable[str]) -> str:
-    """An array of plain words, numbers and times: the driver's own way costs a call in Python for each of them."""
+    """Return an array of plain words, numbers and times: the driver's own way costs a call in Python for each of
+    them.
+    """
     return "{" + ",".join(values) + "}"

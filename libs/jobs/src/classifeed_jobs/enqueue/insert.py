@@ -62,7 +62,7 @@ async def insert_jobs(
 
 
 def trace_of(request: JobRequest, current: dict[str, str]) -> Jsonb | None:
-    """What is stored as the trace of a request's job."""
+    """Return what is stored as the trace of a request's job."""
     context = request.trace_context or current
     return Jsonb(dict(context)) if context else None
 

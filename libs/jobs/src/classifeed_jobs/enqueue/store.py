@@ -291,7 +291,7 @@ class JobStore:
         return [row[0] for row in rows]
 
     async def get(self, tx: Tx, job_id: UUID) -> Job | None:
-        """The job, live or done; None when it is unknown or was dropped from the archive."""
+        """Return the job, live or done; None when it is unknown or was dropped from the archive."""
         rows = await fetch_named(tx, _GET, {"job_id": job_id})
         return Job(**rows[0]._asdict()) if rows else None
 
@@ -309,7 +309,7 @@ class JobStore:
         after: UUID | None = None,
         limit: int = 100,
     ) -> list[Job]:
-        """A page of jobs, live and done, newest first; the last job_id is `after` of the next page."""
+        """Return a page of jobs, live and done, newest first; the last job_id is `after` of the next page."""
         parameters = {
             "queue": queue,
             "status": status,
@@ -324,18 +324,20 @@ class JobStore:
         return [Job(**row._asdict()) for row in await fetch_named(tx, _LIST, parameters)]
 
     async def list_events(self, tx: Tx, job_id: UUID, *, after: int = 0, limit: int = 1000) -> list[JobEvent]:
-        """A page of the job's journal, oldest first; the last event_id is `after` of the next page."""
+        """Return a page of the job's journal, oldest first; the last event_id is `after` of the next page."""
         cursor = await tx.execute(_EVENTS, {"job_id": job_id, "after": after, "limit": limit})
         return [JobEvent(*row) for row in await cursor.fetchall()]
 
     async def list_locks(self, tx: Tx, *, after: HeldLock | None = None, limit: int = 100) -> list[HeldLock]:
-        """A page of the lock keys that are held, the longest held first; the last one is `after` of the next page."""
+        """Return a page of the lock keys that are held, the longest held first; the last one is `after` of the next
+        page.
+        """
         after_at, after_key = (after.acquired_at, after.lock_key) if after is not None else (None, "")
         cursor = await tx.execute(_LOCKS, {"after_at": after_at, "after_key": after_key, "limit": limit})
         return [HeldLock(*row) for row in await cursor.fetchall()]
 
     async def list_workers(self, tx: Tx, *, after: str = "", limit: int = 100) -> list[WorkerProcess]:
-        """A page of the processes that work or worked lately, in order of their ids."""
+        """Return a page of the processes that work or worked lately, in order of their ids."""
         cursor = await tx.execute(_WORKERS, {"after": after, "limit": limit})
         return [WorkerProcess(*row) for row in await cursor.fetchall()]
 

@@ -22,7 +22,7 @@ class Progress:
     detail: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """The form kept in the job's row."""
+        """Return the form kept in the job's row."""
         return {"processed": self.processed, "total": self.total, **self.detail}
 
 

@@ -80,7 +80,7 @@ class Task:
         return self.kind in {"function", "sync generator"}
 
     def parse_args(self, raw: Mapping[str, Any]) -> Any:
-        """The args as the handler wants them.
+        """Return the args as the handler wants them.
 
         Raises:
             InvalidArgs: they do not fit, with each wrong field.

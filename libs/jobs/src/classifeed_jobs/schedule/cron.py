@@ -69,7 +69,7 @@ class Cron:
         return cron
 
     def next_after(self, moment: datetime, zone: ZoneInfo) -> datetime:
-        """The first time in UTC, after `moment`, at which the expression is due on the clocks of `zone`."""
+        """Return the first time in UTC, after `moment`, at which the expression is due on the clocks of `zone`."""
         begin = moment.astimezone(zone).replace(tzinfo=None) - _WIDEST_SHIFT
         found: datetime | None = None
         for local in self._local_from(begin):
@@ -91,7 +91,7 @@ class Cron:
         return [first]
 
     def _local_from(self, begin: datetime) -> Iterator[datetime]:
-        """The times on the wall, from `begin` on."""
+        """Yield the times on the wall, from `begin` on."""
         for offset in range(_LONGEST_SEARCH_DAYS):
             day = begin.date() + timedelta(days=offset)
             if not self._has_day(day):
@@ -108,7 +108,7 @@ class Cron:
 
 
 def _field(expression: str, text: str, low: int, high: int, names: tuple[str, ...] = (), *, first: int = 0) -> set[int]:
-    """The values of one field: lists of `*`, `a`, `a-b`, each with `/step`."""
+    """Return the values of one field: lists of `*`, `a`, `a-b`, each with `/step`."""
     values: set[int] = set()
     for part in text.lower().split(","):
         span, _, step_text = part.partition("/")

@@ -129,7 +129,7 @@ class Scheduler:
 
 
 def _due_slots(state: ScheduleState, now: datetime) -> tuple[list[datetime], datetime]:
-    """The slots to make jobs for, oldest first, and the slot after them."""
+    """Return the slots to make jobs for, oldest first, and the slot after them."""
     schedule = state.schedule
     if schedule.missed == "run_all":
         slots = [state.next_slot]
@@ -142,7 +142,9 @@ def _due_slots(state: ScheduleState, now: datetime) -> tuple[list[datetime], dat
 
 
 def _newest_slot(state: ScheduleState, now: datetime) -> datetime:
-    """The last slot that has come, found without a walk over all that have come since the schedule was last seen to."""
+    """Return the last slot that has come, found without a walk over all that have come since the schedule was last
+    seen to.
+    """
     window = _FIRST_WINDOW
     while (begin := now - window) > state.next_slot:
         slot = state.schedule.next_after(begin)

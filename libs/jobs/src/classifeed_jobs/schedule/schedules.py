@@ -89,7 +89,7 @@ class Schedule:
             Cron.parse(self.cron)
 
     def next_after(self, moment: datetime) -> datetime:
-        """The first slot after a moment, in UTC.
+        """Return the first slot after a moment, in UTC.
 
         Raises:
             ValueError: this process cannot read the timing, which another one has put.
@@ -160,12 +160,12 @@ class Schedules:
         return True
 
     async def get(self, tx: Tx, name: str) -> ScheduleState | None:
-        """A schedule as it stands; None: there is none."""
+        """Return a schedule as it stands; None: there is none."""
         rows = await fetch_named(tx, _GET, {"name": name})
         return read_state(rows[0]) if rows else None
 
     async def list(self, tx: Tx, *, after: str = "", limit: int = 100) -> list[ScheduleState]:
-        """A page of schedules, in order of their names."""
+        """Return a page of schedules, in order of their names."""
         return [read_state(row) for row in await fetch_named(tx, _LIST, {"after": after, "limit": limit})]
 
 

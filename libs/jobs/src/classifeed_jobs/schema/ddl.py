@@ -10,7 +10,7 @@ VERSIONS: Final = (1, 2, 3, 4)
 
 
 def ddl(version: int) -> str:
-    """The SQL that makes (version 1) or changes (later versions) the job tables in the current schema.
+    """Return the SQL that makes (version 1) or changes (later versions) the job tables in the current schema.
 
     For `op.execute(ddl(1))` in a migration, then `op.execute(ddl(2))` in the same or a later one. A published version
     never changes; a change is a new file `ddl_<version>.sql`, and every service that has the tables calls it in a new

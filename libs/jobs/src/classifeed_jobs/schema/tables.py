@@ -25,7 +25,7 @@ def _key(name: str, kind: _Kind) -> Column[Any]:
 
 
 def _request_columns() -> list[Column[Any]]:
-    """What was asked for; alike in live and done jobs."""
+    """Return what was asked for; alike in live and done jobs."""
     return [
         _column("queue", Text),
         _column("task", Text),

@@ -66,7 +66,8 @@ class JobContext:
 
     @asynccontextmanager
     async def guarded_transaction(self) -> AsyncIterator[Tx]:
-        """A transaction on `db` that is tied to this claim, as by `guard`; what it must do is the body of the block.
+        """Give a transaction on `db` that is tied to this claim, as by `guard`; what it must do is the body of the
+        block.
 
         Raises:
             ClaimLost: the claim is not held any more; the block was not entered, and nothing is written.
@@ -101,7 +102,7 @@ class JobContext:
         return self.stop_reason is not None
 
     def raise_if_stopped(self) -> None:
-        """A safe point for coroutines and sync functions; generators of both kinds have one at each yield.
+        """Be a safe point for coroutines and sync functions; generators of both kinds have one at each yield.
 
         Raises:
             StopRequested: the run is to end; let it through.

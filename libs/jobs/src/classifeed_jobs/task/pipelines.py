@@ -13,7 +13,7 @@ class PipelineError(Exception):
 
 
 def load_pipelines(modules: Iterable[str]) -> Registry:
-    """The default registry, once these modules have registered their tasks in it. Idempotent.
+    """Return the default registry, once these modules have registered their tasks in it. Idempotent.
 
     Raises:
         PipelineError: a module is missing, or fails while it is imported (a name registered twice, wrong annotations).

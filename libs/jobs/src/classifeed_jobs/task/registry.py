@@ -33,7 +33,7 @@ class Registry(Mapping[str, Task]):
         on_failed: OnFailed | None = None,
         args: type[BaseModel] | None = None,
     ) -> Callable[[Handler], Handler]:
-        """Decorator: make `async def f(ctx, args)`, an async generator, a plain function or generator the handler of a
+        """Decorate `async def f(ctx, args)`, an async generator, a plain function or generator as the handler of a
         task.
 
         The annotation of `args` says how they are checked: a pydantic model, or dict; the option `args` says it instead

@@ -87,12 +87,12 @@ class Fetcher:
         self.wake()
 
     def released(self, queue: str) -> None:
-        """A run of the queue has ended; look again if there was more than could be taken."""
+        """Note that a run of the queue has ended; poll again if there was more than could be taken."""
         if queue in self._with_backlog:
             self._woken.set()
 
     def promoted(self, rank: Rank) -> None:
-        """A job was let in that may be older than what has been claimed already."""
+        """Note that a job was promoted that may be older than what has been claimed already."""
         if (cursor := self._cursors.get(rank.queue)) is not None:
             cursor.scan_cursor.promoted(rank.priority, rank.created_at)
 

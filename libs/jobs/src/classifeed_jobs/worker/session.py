@@ -46,7 +46,7 @@ class Session:
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[Tx]:
-        """The connection; dropped when the block raises or is cancelled in the middle of a statement."""
+        """Give the connection; dropped when the block raises or is cancelled in the middle of a statement."""
         async with self._connecting:
             connection = await self._connected()
         try:

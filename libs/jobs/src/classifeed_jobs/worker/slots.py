@@ -70,7 +70,7 @@ class ExecutionSlots:
             self._wait_timer = asyncio.get_running_loop().call_later(_MAX_WAIT_S, self._return_overdue)
 
     def ended(self) -> None:
-        """A claimed job is not this queue's any more."""
+        """Note that a claimed job is not this queue's any more."""
         self._claimed -= 1
 
     def clear(self) -> list[Run]:

@@ -13,7 +13,7 @@ class Formats(Protocol):
     """The processor, as this check needs it."""
 
     async def list_formats(self) -> Sequence[str] | Unknown:
-        """Returns the names of all formats; UNKNOWN when it cannot be asked."""
+        """Return the names of all formats; UNKNOWN when it cannot be asked."""
 
 
 class CheckFormat:
@@ -23,7 +23,7 @@ class CheckFormat:
         self._formats = formats
 
     async def __call__(self, asked: str, *, field: str) -> None:
-        """Returns if the format can be loaded, or is none in particular.
+        """Return if the format can be loaded, or is none in particular.
 
         Raises:
             InvalidArgument: it cannot; the error names `field` and the formats that can.

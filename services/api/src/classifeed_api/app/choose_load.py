@@ -35,12 +35,12 @@ class Choice(NamedTuple):
 
 
 def counting(tasks: Sequence[Task]) -> list[Task]:
-    """Returns the tasks that say something of offers: all but those that gave way or were stopped."""
+    """Return the tasks that say something of offers: all but those that gave way or were stopped."""
     return [task for task in tasks if task.status not in _PASSED_OVER]
 
 
 async def find_canceled(newest: Task | None, offer: Offer | Unknown | None, find: FindTask) -> Task | None:
-    """Returns the canceled load that changed the offer last; None where it was another one, or that cannot be told.
+    """Return the canceled load that changed the offer last; None where it was another one, or that cannot be told.
 
     A canceled load says nothing of the offers that it did not come to, so it is explained for those alone.
 
@@ -58,7 +58,7 @@ async def find_canceled(newest: Task | None, offer: Offer | Unknown | None, find
 async def choose_load(
     tasks: Sequence[Task], newest: Look, offer: Offer | Unknown | None, *, look: LookAt, find: FindTask
 ) -> Choice:
-    """Returns the newest load that has the offer, or the one that removed it, or else the newest.
+    """Return the newest load that has the offer, or the one that removed it, or else the newest.
 
     Args:
         tasks: of `counting`, the newest first.
@@ -92,7 +92,7 @@ async def choose_load(
 async def _first_with_it(
     tasks: Sequence[Task], look: LookAt, limit: int = _OLDER_LOOKS
 ) -> tuple[Look | None, list[int]]:
-    """Returns the first of the tasks whose file has the offer, and the numbers of those before it that do not."""
+    """Return the first of the tasks whose file has the offer, and the numbers of those before it that do not."""
     lacking: list[int] = []
     for task in tasks[:limit]:
         seen = await look(task)
@@ -112,5 +112,5 @@ def _lacks(newest: Look, *, is_removed: bool) -> bool:
 
 
 def _remover_of(offer: Offer | Unknown | None) -> int:
-    """The number of the task that removed the offer, 0 when none did."""
+    """Return the number of the task that removed the offer, 0 when none did."""
     return offer.last_task_id if isinstance(offer, Offer) and offer.status == OFFER_STATUS_REMOVED else 0

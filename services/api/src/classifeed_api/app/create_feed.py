@@ -38,7 +38,7 @@ class CreateFeed:
     async def __call__(
         self, key: NamespaceKey, asked: FeedSettings, *, request_id: str | None, timeout_s: float | None
     ) -> Feed:
-        """Returns the feed; the same request_id again answers the feed as it is by now.
+        """Return the feed; the same request_id again answers the feed as it is by now.
 
         Raises:
             InvalidArgument: the settings cannot be worked with.

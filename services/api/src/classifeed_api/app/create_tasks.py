@@ -22,10 +22,10 @@ class TaskMaker(Protocol):
     """The processor, as this use case needs it."""
 
     async def load_upload(self, upload: Upload) -> int:
-        """Returns the id of the task that loads the upload; idempotent by the upload's id."""
+        """Return the id of the task that loads the upload; idempotent by the upload's id."""
 
     async def delete_offers(self, deletion: FeedDeletion) -> int:
-        """Returns the id of the task that takes the offers of a removed feed away; idempotent by its version."""
+        """Return the id of the task that takes the offers of a removed feed away; idempotent by its version."""
 
 
 class CreateTasks:
@@ -40,7 +40,7 @@ class CreateTasks:
         self._processor = processor
 
     async def __call__(self, rows: Sequence[tuple[Any, ...]]) -> Sequence[bool]:
-        """Returns for each row whether its task is made. One that fails does not hold up other namespaces."""
+        """Return for each row whether its task is made. One that fails does not hold up other namespaces."""
         return await asyncio.gather(*(self._push_traced(row) for row in rows))
 
     async def _push_traced(self, row: tuple[Any, ...]) -> bool:

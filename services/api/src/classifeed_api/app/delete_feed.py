@@ -45,7 +45,7 @@ class DeleteFeed:
         self._on_deleted = on_deleted
 
     async def __call__(self, key: NamespaceKey, disposition: int, *, timeout_s: float | None) -> Feed:
-        """Returns the removed feed; one that is removed already as it is, with no further task.
+        """Return the removed feed; one that is removed already as it is, with no further task.
 
         Unless the processor says that its offers are there all the same: the removal failed or was canceled, or a load
         came that this database knows nothing of.

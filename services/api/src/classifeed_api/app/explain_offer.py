@@ -75,7 +75,7 @@ class ExplainOffer:
         self._clock = clock or SystemClock()
 
     async def __call__(self, name: OfferName) -> OfferExplanation:
-        """Returns the explanation of an offer, also of one that nobody has seen.
+        """Return the explanation of an offer, also of one that nobody has seen.
 
         What comes later on the way is asked later, so that no station seems behind one that waits for it.
 
@@ -128,7 +128,7 @@ class ExplainOffer:
         return await self._loads.look(task, name.external_id, reading_s=reading_s)
 
     async def _find_link(self, name: OfferName, wait_s: float) -> Link | Unknown | None:
-        """Returns the feed of the namespace with how fetching it goes; None when it has none."""
+        """Return the feed of the namespace with how fetching it goes; None when it has none."""
         key = NamespaceKey(name.seller_id, name.namespace)
         feed = await self._read("feed", lambda tx: feeds.get(tx, key), wait_s)
         if feed is UNKNOWN:
@@ -143,7 +143,7 @@ class ExplainOffer:
         return Link(state, is_paused=feed.status == FEED_STATUS_PAUSED)
 
     async def _find_source(self, load: Look | Unknown | None, time_left: _TimeLeft) -> Source:
-        """Returns the upload or the fetch that the file of a load came by."""
+        """Return the upload or the fetch that the file of a load came by."""
         if load is None or load is UNKNOWN:
             return None
         wait_s = min(self._timeout_s, time_left.share(_OTHER_SHARE))
@@ -156,7 +156,7 @@ class ExplainOffer:
         return await self._read("upload", lambda tx: uploads.get(tx, upload_id), wait_s)
 
     async def _read(self, what: str, read: Callable[[Tx], Awaitable[Row]], wait_s: float) -> Row | Unknown:
-        """Returns what is read of our own database, UNKNOWN while that has a fault that passes."""
+        """Return what is read of our own database, UNKNOWN while that has a fault that passes."""
         try:
             async with self._db.transaction(timeout_s=wait_s) as tx:
                 return await read(tx)
@@ -175,5 +175,5 @@ class _TimeLeft:
         self._ends_at = time.monotonic() + (_DEFAULT_S if left_s is None else left_s)
 
     def share(self, part: float) -> float:
-        """Returns a part of what is left, in seconds."""
+        """Return a part of what is left, in seconds."""
         return max(0.0, self._ends_at - time.monotonic()) * part

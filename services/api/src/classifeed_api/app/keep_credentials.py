@@ -21,7 +21,7 @@ class KeepCredentials:
         self._sealer = sealer
 
     def seal(self, key: NamespaceKey, wanted: FeedCredentials, *, kept: bytes = NO_CREDENTIALS) -> bytes:
-        """Returns the wanted credentials sealed; `kept` itself where those are the same, so that nothing changes.
+        """Return the wanted credentials sealed; `kept` itself where those are the same, so that nothing changes.
 
         Raises:
             FailedPrecondition: there is no key to seal them with.

@@ -22,7 +22,7 @@ class Sources(Protocol):
     """The loader, as this use case needs it."""
 
     async def put_sources(self, sources: Sequence[SourceRecord]) -> Sequence[int]:
-        """Returns the version known after the call for each source, in order.
+        """Return the version known after the call for each source, in order.
 
         Raises:
             InvalidArgument: some source is refused, and none was taken.
@@ -36,7 +36,7 @@ class PushSources:
         self._loader = loader
 
     async def __call__(self, rows: Sequence[tuple[Any, ...]]) -> Sequence[bool]:
-        """Returns for each due row whether the loader knows it, or a newer version. One refused holds up no other."""
+        """Return for each due row whether the loader knows it, or a newer version. One refused holds up no other."""
         taken: list[bool] = []
         for sources in _calls([source_of(feeds.feed_of(row[1:])) for row in rows]):
             taken += await self._put(sources)

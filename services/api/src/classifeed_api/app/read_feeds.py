@@ -29,7 +29,7 @@ class States(Protocol):
     """The loader, as this use case needs it."""
 
     async def get_states(self, names: Sequence[str]) -> Sequence[FeedSourceState]:
-        """Returns a state for each name, in order; raises soon when the loader cannot be asked."""
+        """Return a state for each name, in order; raises soon when the loader cannot be asked."""
 
 
 class ReadFeeds:
@@ -41,7 +41,7 @@ class ReadFeeds:
         self._join_loads = join_loads
 
     async def get(self, key: NamespaceKey, *, timeout_s: float | None) -> FeedWithState:
-        """Returns what fills a namespace, by link or by uploads alone; or its removed feed.
+        """Return what fills a namespace, by link or by uploads alone; or its removed feed.
 
         Raises:
             NotFound: nothing ever filled the namespace.
@@ -54,7 +54,7 @@ class ReadFeeds:
     async def list(
         self, seller_id: str, *, after: str, limit: int, timeout_s: float | None
     ) -> tuple[Sequence[FeedWithState], bool]:
-        """Returns what fills at most `limit` namespaces of a seller behind `after`, and whether there are more."""
+        """Return what fills at most `limit` namespaces of a seller behind `after`, and whether there are more."""
         async with self._db.transaction(timeout_s=timeout_s) as tx:
             found = await feeds.list_by_seller(tx, seller_id, after=after, limit=limit + 1)
         return await self._with_states(found[:limit]), len(found) > limit

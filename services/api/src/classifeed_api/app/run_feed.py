@@ -17,7 +17,7 @@ class Runner(Protocol):
     """The loader, as this use case needs it."""
 
     async def run_source(self, source: SourceRecord, *, force: bool, request_id: str) -> Fetch:
-        """Takes the source and returns the fetch that it queued; idempotent by request_id."""
+        """Take the source and return the fetch that it queued; idempotent by request_id."""
 
 
 class RunFeed:
@@ -30,7 +30,7 @@ class RunFeed:
     async def __call__(
         self, key: NamespaceKey, *, force: bool, request_id: str | None, timeout_s: float | None
     ) -> Fetch:
-        """Returns the fetch; the same request_id again answers the same one.
+        """Return the fetch; the same request_id again answers the same one.
 
         Raises:
             NotFound: nothing ever filled the namespace.

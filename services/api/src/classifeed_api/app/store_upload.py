@@ -30,7 +30,7 @@ class StoreUpload:
         self._on_stored = on_stored
 
     async def admit(self, key: NamespaceKey, *, request_id: str | None, force: bool) -> None:
-        """Returns if an upload to the namespace would be taken, before its bytes are.
+        """Return if an upload to the namespace would be taken, before its bytes are.
 
         Raises:
             FailedPrecondition: the namespace has a feed by link, and the upload is not forced.
@@ -40,7 +40,7 @@ class StoreUpload:
                 await _require_no_feed(tx, key)
 
     async def __call__(self, upload: NewUpload, path: Path) -> Upload:
-        """Returns the stored upload; idempotent by request_id.
+        """Return the stored upload; idempotent by request_id.
 
         Raises:
             InvalidArgument: the request_id was used for another file or another namespace.

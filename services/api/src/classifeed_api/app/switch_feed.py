@@ -19,7 +19,7 @@ class SwitchFeed:
         self._on_changed = on_changed
 
     async def __call__(self, key: NamespaceKey, status: int, *, timeout_s: float | None) -> Feed:
-        """Returns the feed with the status, ACTIVE or PAUSED; as it is where it had it.
+        """Return the feed with the status, ACTIVE or PAUSED; as it is where it had it.
 
         Raises:
             NotFound: nothing ever filled the namespace.

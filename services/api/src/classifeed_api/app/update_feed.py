@@ -41,7 +41,7 @@ class UpdateFeed:
     async def __call__(
         self, key: NamespaceKey, asked: FeedSettings, paths: Sequence[str], *, version: int, timeout_s: float | None
     ) -> Feed:
-        """Returns the feed with a new version, or as it is where nothing changes.
+        """Return the feed with a new version, or as it is where nothing changes.
 
         Args:
             key: whose feed.

@@ -26,7 +26,7 @@ class KnownSources(Protocol):
     """The loader, as this use case needs it."""
 
     async def get_states(self, names: Sequence[str]) -> Sequence[FeedSourceState]:
-        """Returns a state for each resource name, in order; one that is not known has feed_version 0."""
+        """Return a state for each resource name, in order; one that is not known has feed_version 0."""
 
     async def list_sources(self, after: str) -> Sequence[str]:
         """Return the resource names of the first namespaces behind one whose source is not removed."""

@@ -15,7 +15,7 @@ Answer = TypeVar("Answer")
 
 
 async def ask(call: Awaitable[Answer], what: str) -> Answer | Unknown | None:
-    """Returns the answer of a call, None when there is no such thing, and UNKNOWN when it could not be asked.
+    """Return the answer of a call, None when there is no such thing, and UNKNOWN when it could not be asked.
 
     Args:
         call: the call, with a deadline of its own.

@@ -37,7 +37,7 @@ class LoaderClient:
         self._states_timeout_s = states_timeout_s
 
     async def put_sources(self, sources: Sequence[SourceRecord]) -> Sequence[int]:
-        """Returns the version known after the call for each source, in order; idempotent.
+        """Return the version known after the call for each source, in order; idempotent.
 
         Raises:
             DomainError: as the loader answered.
@@ -49,7 +49,7 @@ class LoaderClient:
         return list(answer.feed_versions)
 
     async def run_source(self, source: SourceRecord, *, force: bool, request_id: str) -> Fetch:
-        """Returns the fetch that was queued; idempotent by request_id.
+        """Return the fetch that was queued; idempotent by request_id.
 
         Raises:
             Unavailable: the loader cannot be asked.
@@ -77,7 +77,7 @@ class LoaderClient:
         return (await self.stub.ListSources(request, timeout=self._states_timeout_s)).names
 
     async def get_states(self, names: Sequence[str]) -> Sequence[FeedSourceState]:
-        """Returns a state for each resource name, in order; one that is not known has feed_version 0.
+        """Return a state for each resource name, in order; one that is not known has feed_version 0.
 
         Raises:
             grpc.aio.AioRpcError: as the loader answered, or did not within the time.

@@ -35,19 +35,19 @@ class LoadsClient:
         self._timeout_s = timeout_s
 
     async def list_newest(self, parent: str) -> Sequence[Task] | Unknown:
-        """Returns the newest tasks of a namespace, the newest first."""
+        """Return the newest tasks of a namespace, the newest first."""
         request = ListTasksRequest(parent=parent, page_size=_NEWEST)
         answer = await ask(self._tasks.ListTasks(request, timeout=self._timeout_s), "tasks")
         return UNKNOWN if answer is None or answer is UNKNOWN else answer.tasks
 
     async def find(self, parent: str, task_id: int) -> Task | None:
-        """Returns a task; None when it is forgotten or cannot be asked for."""
+        """Return a task; None when it is forgotten or cannot be asked for."""
         request = GetTaskRequest(name=f"{parent}/tasks/{task_id}")
         answer = await ask(self._tasks.GetTask(request, timeout=self._timeout_s), "task")
         return None if answer is UNKNOWN else answer
 
     async def look(self, task: Task, external_id: str, *, reading_s: float) -> Look:
-        """Returns what is known of an offer in the file of a task.
+        """Return what is known of an offer in the file of a task.
 
         Args:
             task: the task.

@@ -23,5 +23,5 @@ class OffersClient:
         self._stub = OfferServiceStub(channel)
 
     async def find(self, name: OfferName, *, timeout_s: float) -> Offer | Unknown | None:
-        """Returns an offer, a removed one too; None when the namespace never had it."""
+        """Return an offer, a removed one too; None when the namespace never had it."""
         return await ask(self._stub.GetOffer(GetOfferRequest(name=str(name)), timeout=timeout_s), "offer")

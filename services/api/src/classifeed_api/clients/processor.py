@@ -34,7 +34,7 @@ class ProcessorClient:
         self.stub = TaskServiceStub(channel)
 
     async def load_upload(self, upload: Upload) -> int:
-        """Returns the id of the task that loads the upload; idempotent by the upload's id.
+        """Return the id of the task that loads the upload; idempotent by the upload's id.
 
         Raises:
             grpc.aio.AioRpcError: as the processor answered.
@@ -58,12 +58,12 @@ class ProcessorClient:
         return int(task.task_id)
 
     async def list_formats(self) -> Sequence[str] | Unknown:
-        """Returns the names of all formats; UNKNOWN when the processor cannot be asked within a short time."""
+        """Return the names of all formats; UNKNOWN when the processor cannot be asked within a short time."""
         answer = await ask(self.stub.ListFormats(ListFormatsRequest(), timeout=_timeout_s(_SHORT_S)), "formats")
         return UNKNOWN if answer is None or answer is UNKNOWN else [each.format for each in answer.formats]
 
     async def delete_offers(self, deletion: FeedDeletion) -> int:
-        """Returns the id of the task that takes a removed feed's offers away; idempotent by namespace and version.
+        """Return the id of the task that takes a removed feed's offers away; idempotent by namespace and version.
 
         Raises:
             grpc.aio.AioRpcError: as the processor answered.

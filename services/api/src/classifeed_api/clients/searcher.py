@@ -22,6 +22,6 @@ class SearcherClient:
         self._stub = SearchServiceStub(channel)
 
     async def find(self, name: OfferName, *, timeout_s: float) -> Hit | Unknown | None:
-        """Returns an offer as the search has it; None when it does not."""
+        """Return an offer as the search has it; None when it does not."""
         request = GetDocumentRequest(client=DOCUMENT_CLIENT, pk=name.document_pk)
         return await ask(self._stub.GetDocument(request, timeout=timeout_s), "document")

@@ -15,7 +15,7 @@ _MAX_BYTES: Final = 96 * 1024 - 64
 
 
 def credentials_asked(source: FeedSource, paths: Collection[str]) -> FeedCredentials | None:
-    """Returns the credentials that an update wants: None to keep those that there are, empty ones to remove them."""
+    """Return the credentials that an update wants: None to keep those that there are, empty ones to remove them."""
     named = "settings.source.credentials" in paths
     if not named and not {"settings", "settings.source"} & set(paths):
         return None
@@ -30,7 +30,7 @@ def is_empty(credentials: FeedCredentials) -> bool:
 
 
 def check_site(before: str, after: str, *, feed: str, field: str) -> None:
-    """Returns if kept credentials may go to a new link: its scheme, host and port are those of the one before.
+    """Return if kept credentials may go to a new link: its scheme, host and port are those of the one before.
 
     Args:
         before: the link that they were given for.
@@ -57,7 +57,7 @@ def check_site(before: str, after: str, *, feed: str, field: str) -> None:
 
 
 def check_credentials(credentials: FeedCredentials, *, field: str) -> None:
-    """Returns if credentials can be kept, and sent to a site.
+    """Return if credentials can be kept, and sent to a site.
 
     Raises:
         InvalidArgument: they cannot; the error names the path of each wrong part, below `field`, and no value.
@@ -72,7 +72,7 @@ def check_credentials(credentials: FeedCredentials, *, field: str) -> None:
 
 
 def _faults(credentials: FeedCredentials) -> Iterator[tuple[str, str]]:
-    """Yields the path and the words for each part that cannot be used."""
+    """Yield the path and the words for each part that cannot be used."""
     basic_auth = credentials.basic_auth
     if credentials.HasField("basic_auth"):
         yield from _refusal(".basic_auth", FetchRequest("", basic_auth=(basic_auth.username, basic_auth.password)))

@@ -41,7 +41,7 @@ class Limits:
 
 
 def check_mask(paths: Sequence[str]) -> None:
-    """Returns if a mask names settings, and nothing else.
+    """Return if a mask names settings, and nothing else.
 
     Raises:
         InvalidArgument: it names something else, or nothing.
@@ -64,7 +64,7 @@ def names(paths: Collection[str], path: str) -> bool:
 
 
 def complete(asked: FeedSettings) -> FeedSettings:
-    """Returns settings with what was left out filled in, and without credentials."""
+    """Return settings with what was left out filled in, and without credentials."""
     settings = FeedSettings()
     settings.CopyFrom(asked)
     settings.source.SetInParent()
@@ -78,7 +78,7 @@ def complete(asked: FeedSettings) -> FeedSettings:
 
 
 def change(old: FeedSettings, asked: FeedSettings, paths: Collection[str]) -> FeedSettings:
-    """Returns complete settings in which what the mask names is as asked for."""
+    """Return complete settings in which what the mask names is as asked for."""
     settings = FeedSettings()
     settings.CopyFrom(old)
     named = FieldMask(paths=[value for value in _VALUES if names(paths, f"settings.{value}")])
@@ -87,7 +87,7 @@ def change(old: FeedSettings, asked: FeedSettings, paths: Collection[str]) -> Fe
 
 
 def check_format(asked: str, known: Sequence[str], *, field: str) -> None:
-    """Returns if a format is among the known ones.
+    """Return if a format is among the known ones.
 
     Raises:
         InvalidArgument: it is not; the error names `field`.
@@ -103,7 +103,7 @@ def check_format(asked: str, known: Sequence[str], *, field: str) -> None:
 
 
 def check_currency(asked: str, *, field: str) -> None:
-    """Returns if this is the code of a currency, or empty.
+    """Return if this is the code of a currency, or empty.
 
     Raises:
         InvalidArgument: it is not; the error names `field`.
@@ -118,7 +118,7 @@ def check_currency(asked: str, *, field: str) -> None:
 
 
 def check_settings(settings: FeedSettings, paths: Collection[str], limits: Limits, *, field: str) -> None:
-    """Returns if what the mask names of complete settings can be worked with.
+    """Return if what the mask names of complete settings can be worked with.
 
     Raises:
         InvalidArgument: it cannot; the error names the path of each wrong value, below `field`.

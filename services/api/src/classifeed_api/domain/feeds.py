@@ -42,7 +42,7 @@ class Feed:
         return bool(self.settings.source.url)
 
     def require_link(self) -> None:
-        """Returns if there is something to fetch.
+        """Return if there is something to fetch.
 
         Raises:
             FailedPrecondition: the namespace is filled by uploads alone.
@@ -56,7 +56,7 @@ class Feed:
             )
 
     def require_there(self) -> None:
-        """Returns if the feed can be worked with.
+        """Return if the feed can be worked with.
 
         Raises:
             FailedPrecondition: it was deleted.
@@ -79,7 +79,7 @@ class FeedDeletion:
 
 
 def source_of(feed: Feed) -> SourceRecord:
-    """Returns a feed as the loader needs it."""
+    """Return a feed as the loader needs it."""
     settings = feed.settings
     return SourceRecord(
         seller_id=feed.key.seller_id,

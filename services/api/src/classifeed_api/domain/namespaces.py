@@ -26,7 +26,7 @@ class NamespaceKey(NamedTuple):
 
     @classmethod
     def parse(cls, name: str, *, field: str) -> Self:
-        """Returns the namespace of a resource name.
+        """Return the namespace of a resource name.
 
         Raises:
             InvalidArgument: it is none; the error names `field`.
@@ -42,7 +42,7 @@ class NamespaceKey(NamedTuple):
 
 
 def namespace_to_load(asked: str, *, field: str) -> str:
-    """Returns the namespace that a seller's file is to go to.
+    """Return the namespace that a seller's file is to go to.
 
     Raises:
         InvalidArgument: the namespace is one that sellers' files may not touch; the error names `field`.

@@ -101,7 +101,7 @@ def _tell_duplicates(look: Look, issues: Sequence[OfferError]) -> ExplanationSte
 
 
 def _recognised(facts: Facts) -> str:
-    """What the offer's category and place were read as, where the owner has it."""
+    """Return what the offer's category and place were read as, where the owner has it."""
     if facts.kept is None or facts.is_removed:
         return ""
     content = facts.kept.content

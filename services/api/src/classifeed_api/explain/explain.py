@@ -45,7 +45,7 @@ _FATE_WHERE_STOPPED: Final = {
 
 
 def explain(facts: Facts) -> OfferExplanation:
-    """Returns the explanation of an offer; every combination of facts has one, with words and all stations."""
+    """Return the explanation of an offer; every combination of facts has one, with words and all stations."""
     steps = walk(facts)
     fate = _fate_of(facts, steps)
     newer = tell_newer(facts)
@@ -128,7 +128,7 @@ def _fault(facts: Facts) -> str:
 
 
 def _earlier(facts: Facts) -> str:
-    """What is true of the offer from before the load that is explained."""
+    """Return what is true of the offer from before the load that is explained."""
     offer, hit = facts.kept, facts.found
     if facts.is_removed and offer is not None:
         return f"Load {offer.last_task_id} had removed the offer before."

@@ -6,7 +6,7 @@ from classifeed.feeds.v1.load_pb2 import HOLD_REASON_PRICES, HOLD_REASON_UNAVAIL
 
 
 def tell_hold(hold: LoadHold) -> str:
-    """Returns in words that fit after “it would” what a load is held for."""
+    """Return in words that fit after “it would” what a load is held for."""
     parts = []
     if hold.removals:
         parts.append(f"remove {hold.removals:,} of {hold.offers:,} offers")

@@ -107,24 +107,24 @@ def tell_batch(facts: Facts) -> ExplanationStep:
 
 
 def without_load(stage: ExplanationStage, facts: Facts) -> ExplanationStep:
-    """Returns the step of a station where no load can be told of."""
+    """Return the step of a station where no load can be told of."""
     if facts.load is UNKNOWN:
         return step(stage, UNASKED, "The loads of this namespace cannot be asked for right now.")
     return step(stage, SKIPPED, "No load of this namespace is remembered.")
 
 
 def sent_at(look: Look) -> Timestamp | None:
-    """Returns when the offer was sent, by when it had been found and checked; None when that is not known."""
+    """Return when the offer was sent, by when it had been found and checked; None when that is not known."""
     return None if look.location is UNKNOWN else look.location.send_time
 
 
 def _checked_at(look: Look) -> Timestamp | None:
-    """Returns by when the whole file had been checked: one moment for all of its offers."""
+    """Return by when the whole file had been checked: one moment for all of its offers."""
     return None if look.location is UNKNOWN else look.location.check_time
 
 
 def _words_of(task: Task) -> str:
-    """Returns what is said of a failed load, without the lists below it."""
+    """Return what is said of a failed load, without the lists below it."""
     return task.error_message.partition("\n")[0]
 
 

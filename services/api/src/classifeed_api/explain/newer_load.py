@@ -29,7 +29,7 @@ _NONE: Final = Note()
 
 
 def tell_newer(facts: Facts) -> Note:
-    """Returns what is to be said of the newest load, where an older one is explained."""
+    """Return what is to be said of the newest load, where an older one is explained."""
     task = facts.newer
     if task is None or task.mode == LOAD_MODE_PATCH:
         return _NONE

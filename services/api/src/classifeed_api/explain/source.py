@@ -64,7 +64,7 @@ def tell_source(facts: Facts) -> ExplanationStep:
 
 
 def tell_failing(facts: Facts) -> str:
-    """Returns what is to be said of a link that has failed since the newest load; empty where it has not."""
+    """Return what is to be said of a link that has failed since the newest load; empty where it has not."""
     if facts.look is None or facts.link is UNKNOWN or facts.link is None or not facts.link.state.failures:
         return ""
     state = facts.link.state
@@ -90,7 +90,7 @@ def _tell_no_load(facts: Facts) -> ExplanationStep:
 
 
 def _tell_link(link: Link) -> ExplanationStep | None:
-    """Returns why the link has brought no file, None where it has."""
+    """Return why the link has brought no file, None where it has."""
     fetch = link.state.last_fetch
     if fetch.outcome == FETCH_OUTCOME_FAILED:
         fault = FETCH_FAULTS.get(fetch.code)

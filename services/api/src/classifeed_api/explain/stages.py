@@ -42,7 +42,7 @@ _STATIONS: Final[tuple[tuple[ExplanationStage, Callable[[Facts], ExplanationStep
 
 
 def walk(facts: Facts) -> list[ExplanationStep]:
-    """Returns one step for each station, in their order.
+    """Return one step for each station, in their order.
 
     Behind one that stopped the offer all are skipped, but for the list of offers where that is why it was removed.
     Their times are of one way and never run back: what an earlier load has passed has none.

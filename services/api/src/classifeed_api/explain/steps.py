@@ -36,7 +36,7 @@ def step(
     column: int = 0,
     excerpt: str = "",
 ) -> ExplanationStep:
-    """Returns a step; a time that was never set counts as none."""
+    """Return a step; a time that was never set counts as none."""
     known = time if time is not None and is_set(time) else None
     return ExplanationStep(
         stage=stage,
@@ -57,38 +57,38 @@ def is_set(time: Timestamp) -> bool:
 
 
 def stamp(moment: datetime) -> Timestamp:
-    """Returns a time as the contract holds it."""
+    """Return a time as the contract holds it."""
     made = Timestamp()
     made.FromDatetime(moment)
     return made
 
 
 def stamp_of_version(version: int) -> Timestamp:
-    """Returns the moment that an offer's version stands for: microseconds since 1970."""
+    """Return the moment that an offer's version stands for: microseconds since 1970."""
     made = Timestamp()
     made.FromMicroseconds(version)
     return made
 
 
 def when(time: Timestamp) -> str:
-    """Returns a moment in words."""
+    """Return a moment in words."""
     return f"{time.ToDatetime(tzinfo=UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def lines_of(lines: Sequence[int]) -> str:
-    """Returns “line 6” or “lines 6, 9, 12 and 4 more”."""
+    """Return “line 6” or “lines 6, 9, 12 and 4 more”."""
     named = ", ".join(map(str, lines[:_NAMED_LINES]))
     more = f" and {len(lines) - _NAMED_LINES} more" if len(lines) > _NAMED_LINES else ""
     return f"line {named}" if len(lines) == 1 else f"lines {named}{more}"
 
 
 def loads_of(numbers: Sequence[int]) -> str:
-    """Returns “load 7” or “loads 7, 6”."""
+    """Return “load 7” or “loads 7, 6”."""
     return f"load {numbers[0]}" if len(numbers) == 1 else f"loads {', '.join(map(str, numbers))}"
 
 
 def found_state(facts: Facts) -> str:
-    """Returns which state of the offer the search has, in words that fit after “it finds”; empty when it has none."""
+    """Return which state of the offer the search has, in words that fit after “it finds”; empty when it has none."""
     hit, offer = facts.found, facts.kept
     if hit is None:
         return ""
@@ -99,5 +99,5 @@ def found_state(facts: Facts) -> str:
 
 
 def found_since(hit: Hit) -> str:
-    """Returns “, since …” where the index has noted it."""
+    """Return “, since …” where the index has noted it."""
     return f", since {when(hit.index_time)}" if hit.HasField("index_time") else ""

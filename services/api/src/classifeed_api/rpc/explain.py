@@ -12,7 +12,7 @@ class ExplainMethods(Methods):
     """Nobody alone knows the whole way of an offer: everyone on it is asked."""
 
     async def ExplainOffer(self, request: ExplainOfferRequest, context: Context) -> OfferExplanation:
-        """Runs the use case."""
+        """Run the use case."""
         try:
             name = OfferName.parse(request.name)
         except ValueError as error:

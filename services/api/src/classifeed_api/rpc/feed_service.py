@@ -20,6 +20,6 @@ class FeedService(UploadMethods, FeedMethods, FetchMethods, FormatMethods, TaskM
 
 
 def feed_servicer(parts: Parts) -> Servicer:
-    """Returns FeedService for the runner of the api."""
+    """Return FeedService for the runner of the api."""
     service = FeedService(parts)
     return replace(Servicer.of(add_FeedServiceServicer_to_server, service), drain=service.drain)

@@ -19,7 +19,7 @@ class FeedMethods(Methods):
     """Feeds are kept here; how fetching goes is asked of the loader."""
 
     async def CreateFeed(self, request: feed_service_pb2.CreateFeedRequest, context: Context) -> feed_pb2.Feed:
-        """Makes a feed."""
+        """Make a feed."""
         key = NamespaceKey(_seller_of(request.parent), namespace_to_load(request.namespace, field="namespace"))
         request_id = _request_id(request.request_id)
         cases = self._parts.feeds
@@ -48,7 +48,7 @@ class FeedMethods(Methods):
         )
 
     async def UpdateFeed(self, request: feed_service_pb2.UpdateFeedRequest, context: Context) -> feed_pb2.Feed:
-        """Changes what the mask names."""
+        """Change what the mask names."""
         feed = await self._parts.feeds.update(
             NamespaceKey.parse(request.feed.name, field="feed.name"),
             request.feed.settings,
@@ -67,7 +67,7 @@ class FeedMethods(Methods):
         return await self._switch(request.name, feed_pb2.FEED_STATUS_ACTIVE)
 
     async def DeleteFeed(self, request: feed_service_pb2.DeleteFeedRequest, context: Context) -> feed_pb2.Feed:
-        """Removes a feed; the task that takes its offers away follows by itself."""
+        """Remove a feed; the task that takes its offers away follows by itself."""
         key = NamespaceKey.parse(request.name, field="name")
         disposition = request.disposition or DISPOSITION_DELETE
         return _feed_message(await self._parts.feeds.delete(key, disposition, timeout_s=remaining_s()))
@@ -104,5 +104,5 @@ def _seller_of(parent: str) -> str:
 
 
 def _request_id(asked: str) -> str | None:
-    """The same UUID in another case is the same request."""
+    """Return the same UUID in another case is the same request."""
     return asked.lower() or None

@@ -37,7 +37,7 @@ class Spool:
         self.path.unlink(missing_ok=True)
 
     async def write(self, chunk: bytes) -> None:
-        """Appends a piece.
+        """Append a piece.
 
         Raises:
             ResourceExhausted: the file is larger than the limit, or the disk has no room for it.
@@ -63,6 +63,6 @@ class Spool:
         self._file.write(chunk)
 
     def finish(self) -> str:
-        """Returns the SHA-256 of the whole, hexadecimal; the file can be read from then on."""
+        """Return the SHA-256 of the whole, hexadecimal; the file can be read from then on."""
         self._file.flush()
         return self._hash.hexdigest()

@@ -37,7 +37,7 @@ class TaskMethods(Methods):
         self._draining = asyncio.Event()
 
     def drain(self) -> None:
-        """Ends the watches at once, so that nobody waits for them; whoever watched asks another replica."""
+        """End the watches at once, so that nobody waits for them; whoever watched asks another replica."""
         self._draining.set()
 
     async def GetTask(self, request: GetTaskRequest, context: Context) -> task_pb2.Task:
@@ -86,7 +86,7 @@ class TaskMethods(Methods):
             await self._unless_draining(asyncio.sleep(self._parts.settings.watch_interval_s))
 
     async def _unless_draining(self, awaited: Awaitable[Answer]) -> Answer:
-        """Returns what is awaited, and waits no longer than this process serves."""
+        """Return what is awaited, and wait no longer than this process serves."""
         answer, draining = asyncio.ensure_future(awaited), asyncio.ensure_future(self._draining.wait())
         try:
             await asyncio.wait([answer, draining], return_when=asyncio.FIRST_COMPLETED)

@@ -15,7 +15,7 @@ SQL = load_queries(__package__, "feeds.sql")
 
 
 async def get(tx: Tx, key: NamespaceKey) -> Feed | None:
-    """Returns the feed of a namespace, a removed one too."""
+    """Return the feed of a namespace, a removed one too."""
     cursor = await tx.execute(SQL["get_feed"], key._asdict())
     row = await cursor.fetchone()
     return feed_of(row) if row else None
@@ -82,7 +82,7 @@ async def holds_namespace(tx: Tx, key: NamespaceKey) -> bool:
 
 
 async def list_by_seller(tx: Tx, seller_id: str, *, after: str, limit: int) -> list[Feed]:
-    """Returns what fills the namespaces of a seller, by link or by uploads alone, by namespace; not what is removed."""
+    """Return what fills the namespaces of a seller, by link or by uploads alone, by namespace; not what is removed."""
     parameters = {"seller_id": seller_id, "after": after, "limit": limit}
     statuses = {"active": FEED_STATUS_ACTIVE, "removed": FEED_STATUS_REMOVED}
     cursor = await tx.execute(SQL["list_feeds"], {**parameters, **statuses})
@@ -92,7 +92,7 @@ async def list_by_seller(tx: Tx, seller_id: str, *, after: str, limit: int) -> l
 async def insert(
     tx: Tx, key: NamespaceKey, settings: FeedSettings, sealed_credentials: bytes, request_id: str | None
 ) -> Feed:
-    """Makes an active feed in a namespace that never had one."""
+    """Make an active feed in a namespace that never had one."""
     cursor = await tx.execute(
         SQL["insert_feed"],
         {
@@ -115,7 +115,7 @@ async def insert_removed(tx: Tx, key: NamespaceKey, version: int) -> Feed:
 
 
 async def update(tx: Tx, feed: Feed, *, at_least: int = 0) -> Feed:
-    """Keeps a changed feed and returns it with its new version, which is not below `at_least`."""
+    """Keep a changed feed and return it with its new version, which is not below `at_least`."""
     cursor = await tx.execute(
         SQL["update_feed"],
         {
@@ -146,7 +146,7 @@ class Published(NamedTuple):
 
 
 async def list_published(tx: Tx, after: Published | None, *, limit: int) -> list[Published]:
-    """Returns the first acknowledged feeds behind one, by seller and namespace."""
+    """Return the first acknowledged feeds behind one, by seller and namespace."""
     place = (
         {"seller_id": after.seller_id, "namespace": after.namespace} if after else {"seller_id": "", "namespace": ""}
     )
@@ -155,7 +155,7 @@ async def list_published(tx: Tx, after: Published | None, *, limit: int) -> list
 
 
 async def forget_published(tx: Tx, published: Sequence[Published]) -> int:
-    """Makes feeds due again that have not changed since, and returns how many."""
+    """Make feeds due again that have not changed since, and return how many."""
     return (await tx.execute(SQL["forget_published"], _columns_of(published))).rowcount
 
 
@@ -181,7 +181,7 @@ def _columns_of(published: Sequence[Published]) -> dict[str, list[Any]]:
 
 
 def feed_of(row: tuple[Any, ...]) -> Feed:
-    """Makes a feed of the nine columns that the queries select."""
+    """Make a feed of the nine columns that the queries select."""
     seller_id, namespace, version, status, settings, sealed_credentials, request_id, created_at, updated_at = row
     return Feed(
         NamespaceKey(seller_id, namespace),

@@ -23,12 +23,12 @@ Waiting: TypeAlias = Upload | FeedDeletion
 
 
 async def lock(tx: Tx, key: NamespaceKey) -> None:
-    """Keeps everybody else from changing the namespace's feed and its line until the transaction ends."""
+    """Keep everybody else from changing the namespace's feed and its line until the transaction ends."""
     await tx.execute(SQL["lock_namespace"], key._asdict())
 
 
 async def next_place(tx: Tx, key: NamespaceKey, *, above: int = 0) -> int:
-    """Returns a place behind all that waits, and above a version. The caller holds the lock."""
+    """Return a place behind all that waits, and above a version. The caller holds the lock."""
     cursor = await tx.execute(SQL["next_place"], {**key._asdict(), "above": above})
     [(place,)] = await cursor.fetchall()
     return int(place)
@@ -41,7 +41,7 @@ async def has_deletion_waiting(tx: Tx, key: NamespaceKey) -> bool:
 
 
 async def insert_deletion(tx: Tx, deletion: FeedDeletion) -> None:
-    """Puts the removal of a feed into the line, at the place that is its version; its task is of the current trace."""
+    """Put the removal of a feed into the line, at the place that is its version; its task is of the current trace."""
     parameters = {
         **deletion.key._asdict(),
         "version": deletion.version,
@@ -52,13 +52,13 @@ async def insert_deletion(tx: Tx, deletion: FeedDeletion) -> None:
 
 
 async def count(tx: Tx) -> int:
-    """Returns how many wait, in all lines."""
+    """Return how many wait, in all lines."""
     [(waiting,)] = await (await tx.execute(SQL["count_due"])).fetchall()
     return int(waiting)
 
 
 def waiting_of(row: tuple[Any, ...]) -> Waiting:
-    """Makes of a row of `select_due` what waits for a task."""
+    """Make of a row of `select_due` what waits for a task."""
     (
         _,
         upload_id,

@@ -15,7 +15,7 @@ SQL = load_queries(__package__, "uploads.sql")
 
 
 async def insert(tx: Tx, upload_id: UUID, upload: NewUpload) -> bool:
-    """Notes an upload that is not stored yet; False when its request_id was used before."""
+    """Note an upload that is not stored yet; False when its request_id was used before."""
     cursor = await tx.execute(
         SQL["insert_upload"],
         {
@@ -59,24 +59,24 @@ async def delete_unstored(tx: Tx, upload_id: UUID) -> bool:
 
 
 async def get(tx: Tx, upload_id: UUID) -> Upload | None:
-    """Returns an upload by its id."""
+    """Return an upload by its id."""
     cursor = await tx.execute(SQL["get_upload"], {"upload_id": upload_id})
     row = await cursor.fetchone()
     return upload_of(row) if row else None
 
 
 async def get_by_request(tx: Tx, seller_id: str, request_id: str) -> Upload | None:
-    """Returns the upload that a request_id made."""
+    """Return the upload that a request_id made."""
     cursor = await tx.execute(SQL["get_upload_by_request"], {"seller_id": seller_id, "request_id": request_id})
     row = await cursor.fetchone()
     return upload_of(row) if row else None
 
 
 async def set_task(tx: Tx, upload_id: UUID, task_id: int) -> None:
-    """Notes the task that loads the upload; the first one stays."""
+    """Note the task that loads the upload; the first one stays."""
     await tx.execute(SQL["set_task"], {"upload_id": upload_id, "task_id": task_id})
 
 
 def upload_of(row: tuple[Any, ...]) -> Upload:
-    """Makes an upload of the columns that the queries select."""
+    """Make an upload of the columns that the queries select."""
     return Upload(*row)

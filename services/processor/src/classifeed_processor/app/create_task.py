@@ -35,7 +35,7 @@ _REFS: Final = BlobRefs()
 
 
 async def create_task(db: Database, jobs: JobStore, request: CreateTaskRequest, *, timeout_s: float | None) -> TaskKey:
-    """Returns the task of an upload, a fetch or a removal: new, the one that was made before, or one that does as well.
+    """Return the task of an upload, a fetch or a removal: new, the one that was made before, or one that does as well.
 
     Idempotent by the upload's id, by source and number of the fetch, and by namespace and version of a removed feed.
     Task ids of a namespace grow in the order in which the tasks become visible. The task and its job exist together or
@@ -107,7 +107,7 @@ async def keep_source(blobs: BlobStore, request: CreateTaskRequest) -> None:
 
 
 async def _find_loaded(tx: Tx, wanted: WantedTask) -> TaskKey | None:
-    """Returns the newest task of the namespace where it makes a load of this fetched file needless.
+    """Return the newest task of the namespace where it makes a load of this fetched file needless.
 
     A file whose bytes wait for a decision is not loaded anew, whoever asks and by whatever settings: that would take
     the place of what is to be decided about.

@@ -20,7 +20,7 @@ async def finish_task(
     *,
     is_fetched: bool = False,
 ) -> None:
-    """Ends the task for good, unless it has ended, and lets the next one of its namespace begin.
+    """End the task for good, unless it has ended, and let the next one of its namespace begin.
 
     Args:
         fault: for FAILED: why.

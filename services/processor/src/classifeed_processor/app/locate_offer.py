@@ -40,7 +40,7 @@ class OfferLocator:
         self._turn = asyncio.Lock()
 
     async def locate(self, task: Task, external_id: str, *, timeout_s: float | None) -> OfferLocation:
-        """Returns where the offer stands in the file of the task, its batch in the newest run, and when that began.
+        """Return where the offer stands in the file of the task, its batch in the newest run, and when that began.
 
         Waits for its turn and then takes as long as the file's first pass; cancelled, it stops reading at once. A file
         that could not be loaded gives the places before its fault, and one that is no feed gives none.

@@ -35,7 +35,7 @@ _Step: TypeAlias = Callable[[], Awaitable[None]]
 
 
 async def process_feed(ctx: JobContext, parts: RunParts, key: TaskKey) -> None:
-    """Returns when the task has ended or is held.
+    """Return when the task has ended or is held.
 
     A fetched file that comes after a newer one of its feed, or after the feed's removal, ends SUPERSEDED and nothing of
     it is sent. A DELETE is a run without batches: its end alone has the owner deal with all that the feed has.
@@ -102,7 +102,7 @@ async def _is_outdated(tx: Tx, key: TaskKey, state: TaskState) -> bool:
 
 
 async def _send(ctx: JobContext, parts: RunParts, key: TaskKey, state: TaskState, run: int, sent: Sent) -> None:
-    """Sends a run, or what is missing of one that has stalled; an end of the task is written here."""
+    """Send a run, or what is missing of one that has stalled; an end of the task is written here."""
     try:
         if state.kind == task_pb2.TASK_KIND_DELETE:
             await send_nothing(ctx, key, run)
@@ -122,7 +122,7 @@ async def _send(ctx: JobContext, parts: RunParts, key: TaskKey, state: TaskState
 
 
 async def _await_turn_to_ask(tx: Tx, key: TaskKey, state: TaskState) -> None:
-    """Notes that the owner is asked now for what is awaited.
+    """Note that the owner is asked now for what is awaited.
 
     Raises:
         Snooze: it was asked lately; its reply makes the job due.

@@ -43,5 +43,5 @@ class ReadingThread:
         return self._pool.submit(contextvars.copy_context().run, work)
 
     async def call(self, work: Callable[[], T]) -> T:
-        """Returns what a call in the thread returns. Cancelled, the call still runs to its end."""
+        """Return what a call in the thread returns. Cancelled, the call still runs to its end."""
         return await asyncio.wrap_future(self.begin(work))

@@ -43,7 +43,7 @@ class Sender(Protocol):
     """What puts messages on a topic, as this use case needs it."""
 
     async def send(self, messages: Sequence[Message]) -> None:
-        """Returns when every message is acknowledged, in the order given."""
+        """Return when every message is acknowledged, in the order given."""
 
 
 class RunOvertaken(Exception):
@@ -100,7 +100,7 @@ class _Sending:
 
 
 async def send_run(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, state: TaskState, before: Sent) -> None:
-    """Sends all batches of a run and notes, once all are acknowledged, that they were sent. Of what was sent `before`,
+    """Send all batches of a run and notes, once all are acknowledged, that they were sent. Of what was sent `before`,
     only what has no answer is sent again: as the owner answers alike, the figures of the run stay right.
 
     Every effect is guarded by the job's claim. It may run again, as a higher run. Nothing is sent before the first pass
@@ -137,7 +137,7 @@ async def send_run(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, sta
 
 
 async def send_nothing(ctx: JobContext, key: TaskKey, run: int) -> None:
-    """Notes a run without batches as sent; what its end then says is that nothing of the feed is left.
+    """Note a run without batches as sent; what its end then say is that nothing of the feed is left.
 
     Guarded by the job's claim.
     """
@@ -247,7 +247,7 @@ def _take_chunk(batches: Iterator[SealedBatch], envelopes: _Envelopes, size: int
 async def _await_room(
     ctx: JobContext, parts: RunParts, key: TaskKey, run: int, batches: int, window: Callable[[], int]
 ) -> None:
-    """Returns when the window has room for so many batches. The database counts, whoever took the answers in."""
+    """Return when the window has room for so many batches. The database counts, whoever took the answers in."""
     least = -1
     stalled_at = 0.0
     while True:

@@ -54,7 +54,7 @@ Answer: TypeAlias = OfferBatchResult | TaskEndResult | RunCheckResult
 async def take_results(
     tx: Tx, jobs: JobStore, answers: Sequence[Answer], *, traces: Mapping[TaskKey, Context] = _NO_TRACES
 ) -> set[TaskKey]:
-    """Takes answers in, makes the jobs due that waited for them, and returns the tasks that they moved.
+    """Take answers in, make the jobs due that waited for them, and return the tasks that they moved.
 
     All in the caller's transaction. Each batch counts once, however often its answer comes; answers about older runs
     and ended tasks change nothing. `traces` are those that the tasks belong to.
@@ -142,7 +142,7 @@ class _Taking:
                 raise ValueError(f"the end of {key.name} has outcome {unknown}, which nothing is known of")
 
     async def take_check(self, answer: RunCheckResult) -> None:
-        """The owner has replied to all that was sent before the check; what is missing by now never comes."""
+        """Take it that the owner has replied to all that was sent before the check: what is missing now never comes."""
         task = self._of_run(answer, {_IN_PROGRESS})
         if task is None or task.phase != task_pb2.TASK_PHASE_PARSING or task.window != Window.STALLED:
             return
@@ -218,7 +218,9 @@ class _Taking:
         await results.touch_task(self._tx, key)
 
     def _of_run(self, answer: Answer, statuses: Set[task_pb2.TaskStatus]) -> LockedTask | None:
-        """The task of an answer about its run, while it has one of these statuses; None: the answer comes too late."""
+        """Return the task of an answer about its run, while it has one of these statuses; None: the answer comes too
+        late.
+        """
         task = self._found.get(key_of(answer))
         return task if task is not None and answer.run == task.run and task.status in statuses else None
 

@@ -21,7 +21,7 @@ class TaskSignals:
                 bell.set()
 
     async def wait(self, key: TaskKey, limit_s: float) -> None:
-        """Returns when the bell of the task rings, or has rung since the last wait, at the latest after `limit_s`."""
+        """Return when the bell of the task rings, or has rung since the last wait, at the latest after `limit_s`."""
         bell = self._bells.setdefault(key, asyncio.Event())
         try:
             async with asyncio.timeout(limit_s):
@@ -31,5 +31,5 @@ class TaskSignals:
         bell.clear()
 
     def forget(self, key: TaskKey) -> None:
-        """Drops the bell of a task that nobody waits for any more."""
+        """Drop the bell of a task that nobody waits for any more."""
         self._bells.pop(key, None)

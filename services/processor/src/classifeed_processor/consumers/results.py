@@ -52,7 +52,7 @@ class ResultHandler:
         self.moved: set[TaskKey] = set()
 
     async def handle(self, tx: Tx, records: Sequence[Record]) -> None:
-        """Takes the answers of a poll in, all in `tx`.
+        """Take the answers of a poll in, all in `tx`.
 
         Raises:
             Poison: a record is no answer.
@@ -76,7 +76,7 @@ class RingingPositions(TablePositions):
     async def effect(
         self, expected: Mapping[GroupPartition, Position], new: Mapping[GroupPartition, Position]
     ) -> AsyncIterator[Any]:
-        """Opens an effect; see TablePositions."""
+        """Open an effect; see TablePositions."""
         self._handler.moved.clear()
         async with super().effect(expected, new) as tx:
             yield tx
@@ -84,7 +84,7 @@ class RingingPositions(TablePositions):
 
 
 def decode_result(record: Record) -> Answer:
-    """Returns the answer that a record carries; the database takes its texts.
+    """Return the answer that a record carries; the database takes its texts.
 
     Raises:
         Poison: it carries none; the text says what it is.

@@ -57,7 +57,7 @@ class FeedFault(Exception):
         return self.tell(is_fetched=False)
 
     def tell(self, *, is_fetched: bool) -> str:
-        """Returns what happened, where, and what to do, in one text for the seller.
+        """Return what happened, where, and what to do, in one text for the seller.
 
         Args:
             is_fetched: whether the file came by a link, or else by an upload.

@@ -20,7 +20,7 @@ _SAMPLES: Final = 3
 
 
 def add_counts(statistics: FeedStatistics, counts: OfferCounts) -> None:
-    """Adds one answered batch. `total` is the sum of the outcomes before and after."""
+    """Add one answered batch. `total` is the sum of the outcomes before and after."""
     for outcome in OUTCOMES:
         count = getattr(counts, outcome)
         if count:
@@ -30,7 +30,7 @@ def add_counts(statistics: FeedStatistics, counts: OfferCounts) -> None:
 
 
 def add_changed(statistics: FeedStatistics, changed: int) -> None:
-    """Counts changes as updated that waited for the end of the run, and were skipped until then.
+    """Count changes as updated that waited for the end of the run, and were skipped until then.
 
     Of those whose answers were lost nothing is counted.
     """
@@ -40,7 +40,7 @@ def add_changed(statistics: FeedStatistics, changed: int) -> None:
 
 
 def add_issues(statistics: FeedStatistics, errors: Iterable[OfferError]) -> list[OfferError]:
-    """Adds the issues of one answered batch, by level, kind, code and field, the most frequent first.
+    """Add the issues of one answered batch, by level, kind, code and field, the most frequent first.
 
     Every issue is counted. Those that are returned are to be listed: of a run, the first LISTED_A_CODE of a code and
     LISTED_A_TASK in all. As a file names its fields itself, fields past COUNTED_FIELDS are counted as one of a code.
@@ -81,7 +81,7 @@ def add_issues(statistics: FeedStatistics, errors: Iterable[OfferError]) -> list
 
 
 def unlisted_of(statistics: FeedStatistics, *, level: int, kind: int, code: str) -> dict[str, int]:
-    """Returns how many issues are counted and not listed, by code; of this level, kind and code where they are set."""
+    """Return how many issues are counted and not listed, by code; of this level, kind and code where they are set."""
     unlisted: Counter[str] = Counter()
     for count in statistics.issues:
         if level in (0, count.level) and kind in (0, count.kind) and code in ("", count.code):
@@ -90,7 +90,7 @@ def unlisted_of(statistics: FeedStatistics, *, level: int, kind: int, code: str)
 
 
 def add_stage(statistics: FeedStatistics, stage: str, seconds: float) -> None:
-    """Adds the time that a stage took; of a stage that ran again, all of it."""
+    """Add the time that a stage took; of a stage that ran again, all of it."""
     entry = next((entry for entry in statistics.stages if entry.stage == stage), None)
     if entry is None:
         entry = statistics.stages.add(stage=stage)

@@ -51,7 +51,7 @@ class TaskKey(NamedTuple):
 
     @classmethod
     def parse(cls, name: str) -> TaskKey:
-        """Returns the task of a resource name.
+        """Return the task of a resource name.
 
         Raises:
             ValueError: it is not the name of a task.
@@ -70,7 +70,7 @@ class TaskKey(NamedTuple):
 
 
 def fetch_name(seller_id: str, namespace: str, result_id: int) -> str:
-    """Returns the resource name of a fetch."""
+    """Return the resource name of a fetch."""
     return f"sellers/{seller_id}/feeds/{namespace}/fetches/{result_id}"
 
 

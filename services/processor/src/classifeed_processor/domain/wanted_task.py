@@ -63,7 +63,7 @@ class WantedTask:
 
 
 def read_request(request: CreateTaskRequest) -> WantedTask:
-    """Returns what the request wants, what it leaves out filled in.
+    """Return what the request wants, what it leaves out filled in.
 
     Raises:
         InvalidArgument: it names nothing to do or several things, or says what does not go with it.

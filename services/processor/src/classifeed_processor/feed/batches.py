@@ -27,7 +27,7 @@ class RunAddress:
 
 
 def content_hash(record: OfferRecord) -> bytes:
-    """Returns 16 bytes that stay the same as long as the offer says the same."""
+    """Return 16 bytes that stay the same as long as the offer says the same."""
     data = record.content.SerializeToString(deterministic=True)
     return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).digest()
 
@@ -51,7 +51,7 @@ class SealedBatch:
 
 
 def seal(records: OfferBatch, address: RunAddress, batch_id: int) -> SealedBatch:
-    """Returns the batch of these records.
+    """Return the batch of these records.
 
     Args:
         records: A batch with its records and nothing else.
@@ -80,11 +80,11 @@ class RunDigest:
         self._digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
 
     def add(self, batch_digest: bytes) -> None:
-        """Takes the next batch's digest."""
+        """Take the next batch's digest."""
         self._digest.update(batch_digest)
 
     def value(self) -> bytes:
-        """Returns the digest so far."""
+        """Return the digest so far."""
         return self._digest.copy().digest()
 
 
@@ -102,6 +102,6 @@ class BatchFill:
         )
 
     def add(self, record: OfferRecord, source_bytes: int) -> None:
-        """Counts an offer in."""
+        """Count an offer in."""
         self.records += 1
         self.source_bytes += source_bytes + _ISSUE_BYTES * len(record.errors)

@@ -27,7 +27,7 @@ _SHOWN_BYTES = 4_096
 
 
 def scan_feed(source: SourceFile, spool_dir: Path) -> FeedScan:
-    """Returns what the first pass learned of the file.
+    """Return what the first pass learned of the file.
 
     Deterministic. Blocks for as long as the file takes to read; writes one file of positions into `spool_dir`.
 

@@ -37,7 +37,7 @@ class Place:
 
 
 def locate_offer(source: SourceFile, spool_dir: Path, external_id: str, limit: int = 20) -> list[Place]:
-    """Returns the places of the offers with this id, in the file's order.
+    """Return the places of the offers with this id, in the file's order.
 
     Ids are read as both passes of a load read them. A file that breaks off, or that could not be loaded, gives the
     places before its fault. Deterministic. Blocks for as long as the file takes to read, at the pace of the first pass;
@@ -76,7 +76,7 @@ class _WantedId:
         self.offers: list[tuple[int, int]] = []
 
     def add(self, external_id: str, ordinal: int, offset: int, /) -> None:
-        """Takes an id of the file."""
+        """Take an id of the file."""
         # At the offer after the last one that is wanted, so that its end is known.
         if len(self.offers) >= self._limit:
             raise _Enough
@@ -85,7 +85,7 @@ class _WantedId:
 
 
 def _read(source: SourceFile, opening: Opening, attempt: Attempt, wanted: _WantedId, positions_path: Path) -> bool:
-    """Reads as far as can be read; says whether another encoding should be tried."""
+    """Read as far as can be read; says whether another encoding should be tried."""
     positions = PositionWriter(positions_path)
     with contextlib.closing(positions), contextlib.suppress(_Enough, FeedFault):
         try:
@@ -96,7 +96,7 @@ def _read(source: SourceFile, opening: Opening, attempt: Attempt, wanted: _Wante
 
 
 def _ranges(offers: list[tuple[int, int]], positions_path: Path) -> list[tuple[int, int, int]]:
-    """Returns position, first byte and end of the excerpt of each offer; one that the file cuts off has no end."""
+    """Return position, first byte and end of the excerpt of each offer; one that the file cuts off has no end."""
     ranges = []
     complete = enumerate(read_positions(positions_path), 1) if offers else iter(())
     for ordinal, start in offers:
@@ -108,7 +108,7 @@ def _ranges(offers: list[tuple[int, int]], positions_path: Path) -> list[tuple[i
 def _describe(
     source: SourceFile, opening: Opening, attempt: Attempt, ranges: list[tuple[int, int, int]]
 ) -> list[Place]:
-    """Turns byte offsets into lines, columns and excerpts, reading up to the last of them once more."""
+    """Turn byte offsets into lines, columns and excerpts, reading up to the last of them once more."""
     places = []
     with open_content(source, opening) as stream, contextlib.suppress(FeedFault):
         window = SourceWindow(stream, attempt.encoding, opening.inserted)

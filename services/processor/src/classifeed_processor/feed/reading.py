@@ -56,7 +56,7 @@ class EncodingMismatch(Exception):
 
 
 def open_attempts(source: SourceFile) -> tuple[Opening, list[Attempt]]:
-    """Returns how the content begins, and the encodings to try, the likeliest first.
+    """Return how the content begins, and the encodings to try, the likeliest first.
 
     Raises:
         FeedFault: The content is no XML, or in an encoding that is not read.
@@ -105,7 +105,7 @@ class ContentReader:
         self._namespaces: set[str] = set()
 
     def read_through(self, source: SourceFile, opening: Opening, attempt: Attempt) -> int:
-        """Reads the content to its end and returns its size. Blocks on the disk.
+        """Read the content to its end and return its size. Blocks on the disk.
 
         Raises:
             FeedFault: The file cannot be loaded.

@@ -32,7 +32,7 @@ _DESTROYED_ID = re.compile(
 def read_batches(
     scan: FeedScan, address: RunAddress, *, default_currency: str = ""
 ) -> Generator[SealedBatch, None, None]:
-    """Yields the batches of a run, numbered from 1, each with its digest.
+    """Yield the batches of a run, numbered from 1, each with its digest.
 
     Deterministic: the same file gives the same records in the same batches, whatever the run. Blocks on the disk;
     memory is one batch and one piece of the file.
@@ -76,7 +76,7 @@ class _Reader:
         self._issues = IssueWriter(self._place, found.names)
 
     def offers(self) -> Iterator[tuple[etree._Element, int]]:
-        """Yields each offer with its size in bytes; the offer before is freed when the next is asked for."""
+        """Yield each offer with its size in bytes; the offer before is freed when the next is asked for."""
         scan = self._scan
         positions = read_positions(scan.positions)
         with open_content(scan.source, scan.opening) as stream:
@@ -101,7 +101,7 @@ class _Reader:
             raise disagreement(scan.offer_count, place.ordinal)
 
     def fill(self, record: OfferRecord, element: etree._Element) -> None:
-        """Fills the record of the offer at hand: duplicate, without id, too large, or mapped."""
+        """Fill the record of the offer at hand: duplicate, without id, too large, or mapped."""
         place = self._place
         external_id = self._shape.ids.read(element)
         record.ordinal = place.ordinal
@@ -156,6 +156,6 @@ class _Reader:
 
 
 def _text_bytes(offer: etree._Element) -> int:
-    """Returns how long the texts of an offer are with its entities resolved."""
+    """Return how long the texts of an offer are with its entities resolved."""
     texts = (text for each in offer.iter() for text in (each.text, each.tail, *each.attrib.values()))
     return sum(len(str(text).encode()) for text in texts if text)

@@ -28,11 +28,11 @@ class FormatFiles:
     """The methods of TaskService that speak of formats. They read nothing but the package itself."""
 
     async def ListFormats(self, request: ListFormatsRequest, context: Context) -> ListFormatsResponse:
-        """Returns every format, in the order in which they are told to people."""
+        """Return every format, in the order in which they are told to people."""
         return ListFormatsResponse(formats=[_to_proto(each) for each in FORMATS])
 
     async def GetFormatFile(self, request: GetFormatFileRequest, context: Context) -> FormatFile:
-        """Returns the sample or the schema of a format.
+        """Return the sample or the schema of a format.
 
         Raises:
             NotFound: there is no such format, or it has no such file.

@@ -62,7 +62,7 @@ class TaskService(FormatFiles, TaskServiceServicer):
         self._locator = locator
 
     async def CreateTask(self, request: CreateTaskRequest, context: Context) -> Task:
-        """Makes a task, or returns the one that the upload, fetch or removal has, or that makes a new one needless.
+        """Make a task, or return the one that the upload, fetch or removal has, or that makes a new one needless.
 
         Raises:
             InvalidArgument: the request is not for exactly one of the three.
@@ -93,7 +93,7 @@ class TaskService(FormatFiles, TaskServiceServicer):
         return await self._decide(request.name, HOLD_DECISION_REJECT)
 
     async def CancelTask(self, request: CancelTaskRequest, context: Context) -> Task:
-        """Ends a task before it has sent its end, and returns it.
+        """End a task before it has sent its end, and return it.
 
         Raises:
             NotFound: there is none.
@@ -104,7 +104,7 @@ class TaskService(FormatFiles, TaskServiceServicer):
         return await self._read_task(key)
 
     async def RerunTask(self, request: RerunTaskRequest, context: Context) -> Task:
-        """Makes a task that loads the file of an earlier one again, and returns it.
+        """Make a task that loads the file of an earlier one again, and return it.
 
         Raises:
             NotFound: there is no earlier one.
@@ -125,7 +125,7 @@ class TaskService(FormatFiles, TaskServiceServicer):
         return await self._read_task(key)
 
     async def GetTask(self, request: GetTaskRequest, context: Context) -> Task:
-        """Returns one task with its statistics.
+        """Return one task with its statistics.
 
         Raises:
             NotFound: there is none.
@@ -133,7 +133,7 @@ class TaskService(FormatFiles, TaskServiceServicer):
         return await self._read_task(_task_key("name", request.name))
 
     async def ListTasks(self, request: ListTasksRequest, context: Context) -> ListTasksResponse:
-        """Returns a page of a namespace's tasks, the newest first."""
+        """Return a page of a namespace's tasks, the newest first."""
         try:
             seller_id, namespace = parse_namespace(request.parent)
         except ValueError as error:
@@ -146,7 +146,7 @@ class TaskService(FormatFiles, TaskServiceServicer):
         return ListTasksResponse(tasks=tasks[:limit], next_page_token=token)
 
     async def ListOfferErrors(self, request: ListOfferErrorsRequest, context: Context) -> ListOfferErrorsResponse:
-        """Returns a page of a task's issues, errors before warnings, each in the order of the file.
+        """Return a page of a task's issues, errors before warnings, each in the order of the file.
 
         Raises:
             NotFound: there is no such task.
@@ -181,7 +181,7 @@ class TaskService(FormatFiles, TaskServiceServicer):
         )
 
     async def FindTasks(self, request: FindTasksRequest, context: Context) -> FindTasksResponse:
-        """Returns those of the tasks that there are, and how they stand where that is asked for."""
+        """Return those of the tasks that there are, and how they stand where that is asked for."""
         keys = [_task_key("names", name) for name in request.names]
         async with self._db.transaction(timeout_s=remaining_s()) as tx:
             if request.with_tasks:
@@ -191,7 +191,7 @@ class TaskService(FormatFiles, TaskServiceServicer):
         return FindTasksResponse(names=[key.name for key in found])
 
     async def LocateOffer(self, request: LocateOfferRequest, context: Context) -> OfferLocation:
-        """Finds an offer in the file of a task, by reading the file; one file at a time, the others wait.
+        """Find an offer in the file of a task, by reading the file; one file at a time, the others wait.
 
         Raises:
             NotFound: there is no such task.
@@ -233,7 +233,7 @@ def _write_token(*values: object) -> str:
 
 
 def _read_token(token: str, default: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Returns the values that a page token carries; `default` for none, and as the pattern of their types."""
+    """Return the values that a page token carries; `default` for none, and as the pattern of their types."""
     if not token:
         return default
     try:

@@ -35,7 +35,7 @@ def alembic_config(package: str) -> Config:
 
 
 def phase_of(revision: Script) -> Literal["pre", "post"]:
-    """The phase that a revision file names.
+    """Return the phase that a revision file names.
 
     Raises:
         MigrationError: it names neither pre nor post.
@@ -49,7 +49,7 @@ def phase_of(revision: Script) -> Literal["pre", "post"]:
 
 
 def pending_revisions(scripts: ScriptDirectory, current: str | None) -> list[Script]:
-    """The revisions not yet applied, oldest first.
+    """Return the revisions not yet applied, oldest first.
 
     Raises:
         MigrationError: the history has several heads, or the database is at a revision unknown here.
@@ -72,7 +72,7 @@ def pending_revisions(scripts: ScriptDirectory, current: str | None) -> list[Scr
 
 
 def target_of(pending: Sequence[Script], phase: Phase, *, empty: bool) -> str | None:
-    """The revision to upgrade to, or None when there is nothing to do.
+    """Return the revision to upgrade to, or None when there is nothing to do.
 
     In an empty database no older version can run, so there `pre` goes all the way.
 

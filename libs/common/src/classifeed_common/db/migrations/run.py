@@ -95,7 +95,7 @@ def check_drift(
     *,
     schema_translate_map: Mapping[str, str | None] | None = None,
 ) -> list[str]:
-    """What differs between the migrated schema and the models, one line each; [] when they agree.
+    """Return what differs between the migrated schema and the models, one line each; [] when they agree.
 
     Compares tables, columns with types and nullability, indexes, unique and foreign keys; neither check constraints
     nor the predicates of partial indexes. `package` only names the models in the lines.
@@ -141,7 +141,7 @@ def _create_schema(dsn: str, schema: str) -> None:
 
 @contextmanager
 def _connect(dsn: str, schema: str, further_schemas: Sequence[str] = ()) -> Iterator[sqlalchemy.Connection]:
-    """A SQLAlchemy connection whose default schema is `schema`, so that reflection sees that schema only."""
+    """Give a SQLAlchemy connection whose default schema is `schema`, so that reflection sees that schema only."""
     timeouts = {"lock_timeout": f"{LOCK_TIMEOUT_S}s", "statement_timeout": f"{STATEMENT_TIMEOUT_S}s"}
 
     def connect() -> psycopg.Connection[Any]:

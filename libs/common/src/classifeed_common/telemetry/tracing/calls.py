@@ -20,18 +20,18 @@ class CallSpan:
         self._span = span
 
     def fail(self, reason: str) -> None:
-        """Marks the call as failed, with the reason of its error."""
+        """Mark the call as failed, with the reason of its error."""
         self._span.set_status(Status(StatusCode.ERROR, reason))
 
     def end(self, code: str) -> None:
-        """Ends the span with the status code's name."""
+        """End the span with the status code's name."""
         self._span.set_attribute("rpc.response.status_code", code)
         self._span.end()
 
 
 @contextmanager
 def server_span(method: str, metadata: Mapping[str, Any]) -> Iterator[CallSpan]:
-    """Starts the span of a call being answered, as a child of its caller's, and makes it this task's current one.
+    """Start the span of a call being answered, as a child of its caller's, and make it this task's current one.
 
     It is not detached at the end: the task ends with its call, and a cancelled stream is closed from elsewhere.
     """
@@ -42,7 +42,7 @@ def server_span(method: str, metadata: Mapping[str, Any]) -> Iterator[CallSpan]:
 
 
 def client_span(method: str, carrier: MutableMapping[str, str]) -> CallSpan:
-    """Starts the span of a call being made and puts its context into the metadata; the caller ends it."""
+    """Start the span of a call being made and put its context into the metadata; the caller ends it."""
     span = _tracer.start_span(method, kind=SpanKind.CLIENT, attributes=_attributes(method))
     propagate.inject(carrier, context=trace.set_span_in_context(span))
     return CallSpan(span)

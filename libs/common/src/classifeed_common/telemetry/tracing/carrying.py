@@ -80,7 +80,7 @@ def describe_span(context: Context | None = None, **values: str | int) -> None:
 
 
 def trace_ids() -> tuple[str, str] | None:
-    """Returns (trace id, span id) in hexadecimal, or None outside of a trace."""
+    """Return (trace id, span id) in hexadecimal, or None outside of a trace."""
     found = trace.get_current_span().get_span_context()
     if not found.is_valid:
         return None

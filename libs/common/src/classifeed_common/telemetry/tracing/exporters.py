@@ -33,7 +33,7 @@ class FileSpanExporter(SpanExporter):
         self._path = path
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Writes a batch with one write, so that processes can share the file."""
+        """Write a batch with one write, so that processes can share the file."""
         lines = "".join(span.to_json(indent=None) + "\n" for span in spans)
         try:
             with self._path.open("a", encoding="utf-8") as file:

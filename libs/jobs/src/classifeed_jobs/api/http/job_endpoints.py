@@ -34,20 +34,20 @@ async def cancel_job(hosted: ApiServices, asked: ApiRequest) -> responses.Cancel
 
 
 async def retry_job(hosted: ApiServices, asked: ApiRequest) -> responses.JobStatus:
-    """Puts a failed or canceled job back into its queue."""
+    """Put a failed or canceled job back into its queue."""
     job = await hosted.admin.retry(checked_job_id(asked.path["job_id"]), by=asked.by)
     return responses.JobStatus.model_validate(job)
 
 
 async def retry_jobs(hosted: ApiServices, asked: ApiRequest) -> responses.RetriedJobs:
-    """Puts all failed jobs that fit back into their queue."""
+    """Put all failed jobs that fit back into their queue."""
     body: RetryBody = asked.body
     retried = await hosted.admin.retry_failed(body.to_filter(), since=body.failed_since, by=asked.by)
     return responses.RetriedJobs(retried=retried)
 
 
 async def list_jobs(hosted: ApiServices, asked: ApiRequest) -> responses.JobList:
-    """Lists jobs, the newest first."""
+    """List jobs, the newest first."""
     query: JobsQuery = asked.query
     try:
         after = checked_job_id(query.page_token) if query.page_token is not None else None
@@ -61,7 +61,7 @@ async def list_jobs(hosted: ApiServices, asked: ApiRequest) -> responses.JobList
 
 
 async def list_job_events(hosted: ApiServices, asked: ApiRequest) -> responses.EventList:
-    """Lists what happened to a job, in order."""
+    """List what happened to a job, in order."""
     query: EventsQuery = asked.query
     events = await hosted.admin.list_events(
         checked_job_id(asked.path["job_id"]), after=query.page_token or 0, limit=query.page_size + 1
@@ -74,12 +74,12 @@ async def list_job_events(hosted: ApiServices, asked: ApiRequest) -> responses.E
 
 
 async def list_queues(hosted: ApiServices, _: ApiRequest) -> responses.QueueList:
-    """Lists the queues by name, with how they do."""
+    """List the queues by name, with how they do."""
     return responses.QueueList(queues=[_queue(stats) for stats in await hosted.admin.queues()])
 
 
 async def pause_queue(hosted: ApiServices, asked: ApiRequest) -> responses.QueueView:
-    """Starts no more jobs of a queue; those that run go on."""
+    """Start no more jobs of a queue; those that run go on."""
     queue = checked_queue(asked.path["queue"])
     await hosted.admin.pause_queue(queue, by=asked.by)
     return _queue(await hosted.admin.queue(queue))
@@ -93,7 +93,7 @@ async def resume_queue(hosted: ApiServices, asked: ApiRequest) -> responses.Queu
 
 
 async def list_locks(hosted: ApiServices, _: ApiRequest) -> responses.LockList:
-    """Lists who holds which lock key, since when."""
+    """List who holds which lock key, since when."""
     locks = await hosted.admin.list_locks(limit=MAX_LOCKS)
     return responses.LockList(locks=[responses.LockView.model_validate(lock) for lock in locks])
 

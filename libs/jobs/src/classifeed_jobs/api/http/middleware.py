@@ -81,7 +81,7 @@ class ApiMiddleware:
         return response
 
     def _admit(self, rpc: str, request: Request) -> str:
-        """Returns who asks, once it is clear that they may."""
+        """Return who asks, once it is clear that they may."""
         if self._keys is None:
             return f"anonymous@{_client(request)}"
         scheme, _, token = request.headers.get("authorization", "").partition(" ")

@@ -35,7 +35,7 @@ _TRIGGERS: Final = frozenset({"TriggerJob", "TriggerJobs"})
 
 
 def openapi_document(operations: Sequence[Operation], *, title: str, version: str, is_guarded: bool) -> dict[str, Any]:
-    """Returns the document.
+    """Return the document.
 
     Args:
         is_guarded: whether callers are asked for tickets.

@@ -32,7 +32,7 @@ def job_routes(
     policy: Policy,
     max_open_per_caller: int = MAX_OPEN_PER_CALLER,
 ) -> list[BaseRoute]:
-    """Returns the routes for the jobs of a service; its `/health` takes the place of the standard one.
+    """Return the routes for the jobs of a service; its `/health` takes the place of the standard one.
 
     Args:
         db: the service's database.

@@ -9,7 +9,7 @@ from classifeed_jobs.schedule.schedules import ScheduleState
 
 
 async def list_schedules(hosted: ApiServices, asked: ApiRequest) -> responses.ScheduleList:
-    """Lists the schedules by name."""
+    """List the schedules by name."""
     query: SchedulesQuery = asked.query
     page = await hosted.admin.list_schedules(after=query.page_token or "", limit=query.page_size)
     return responses.ScheduleList(
@@ -23,17 +23,17 @@ async def get_schedule(hosted: ApiServices, asked: ApiRequest) -> responses.Sche
 
 
 async def put_schedule(hosted: ApiServices, asked: ApiRequest) -> responses.ScheduleView:
-    """Makes or replaces a schedule. As long as its timing stays, no slot is skipped or run again; a pause stays too."""
+    """Make or replaces a schedule. As long as its timing stays, no slot is skipped or run again; a pause stays too."""
     return _schedule(await hosted.admin.put_schedule(asked.body.to_schedule(_name(asked)), by=asked.by))
 
 
 async def delete_schedule(hosted: ApiServices, asked: ApiRequest) -> responses.ScheduleView:
-    """Removes a schedule, and answers it as it was; its jobs stay."""
+    """Remove a schedule, and return it as it was; its jobs stay."""
     return _schedule(await hosted.admin.remove_schedule(_name(asked), by=asked.by))
 
 
 async def pause_schedule(hosted: ApiServices, asked: ApiRequest) -> responses.ScheduleView:
-    """Makes no jobs of a schedule until it is resumed; its slots meanwhile do not count as missed."""
+    """Make no jobs of a schedule until it is resumed; its slots meanwhile do not count as missed."""
     return _schedule(await hosted.admin.pause_schedule(_name(asked), by=asked.by))
 
 

@@ -19,7 +19,7 @@ class JobService(JobMethods, QueueMethods, ScheduleMethods):
 
 
 def job_servicer(db: Database, store: JobStore, *, max_open_per_caller: int = MAX_OPEN_PER_CALLER) -> Servicer:
-    """Returns JobService for the runner of a service.
+    """Return JobService for the runner of a service.
 
     Args:
         db: the service's database.

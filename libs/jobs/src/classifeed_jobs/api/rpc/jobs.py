@@ -46,7 +46,7 @@ class JobMethods(Methods):
         self._draining = asyncio.Event()
 
     def drain(self) -> None:
-        """Ends the watches, so that nobody waits for them; whoever watched asks another replica."""
+        """End the watches, so that nobody waits for them; whoever watched asks another replica."""
         self._draining.set()
 
     async def TriggerJob(self, request: TriggerJobRequest, context: Context) -> TriggerJobResponse:
@@ -62,7 +62,7 @@ class JobMethods(Methods):
         return TriggerJobsResponse(jobs=[messages.trigger_answer(each) for each in enqueued])
 
     async def GetJob(self, request: GetJobRequest, context: Context) -> job_pb2.Job:
-        """Returns a job.
+        """Return a job.
 
         Raises:
             NotFound: JOB_NOT_FOUND.
@@ -70,7 +70,7 @@ class JobMethods(Methods):
         return messages.job_message(await self._admin.get(checked_job_id(request.job_id)))
 
     async def ListJobs(self, request: ListJobsRequest, context: Context) -> ListJobsResponse:
-        """Returns a page of jobs, the newest first."""
+        """Return a page of jobs, the newest first."""
         page = await self._admin.list_jobs(
             _filter(request),
             status=messages.status_name(request.status),
@@ -83,7 +83,7 @@ class JobMethods(Methods):
         )
 
     async def WatchJob(self, request: WatchJobRequest, context: Context) -> AsyncIterator[job_pb2.Job]:
-        """Sends the job at once, then at each change, four times a second at most, until it has ended.
+        """Send the job at once, then at each change, four times a second at most, until it has ended.
 
         Raises:
             NotFound: JOB_NOT_FOUND.
@@ -129,7 +129,7 @@ class JobMethods(Methods):
         return RetryJobsResponse(retried=retried)
 
     async def ListJobEvents(self, request: ListJobEventsRequest, context: Context) -> ListJobEventsResponse:
-        """Returns the journal of a job.
+        """Return the journal of a job.
 
         Raises:
             NotFound: JOB_NOT_FOUND.

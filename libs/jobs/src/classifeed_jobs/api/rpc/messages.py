@@ -20,19 +20,19 @@ _COUNTS: Final = ("processed", "total")
 
 
 def status_number(status: str | None) -> job_pb2.JobStatus:
-    """Returns the number of a status; of None: unspecified."""
+    """Return the number of a status; of None: unspecified."""
     return cast(job_pb2.JobStatus, job_pb2.JobStatus.Value(f"JOB_STATUS_{(status or 'unspecified').upper()}"))
 
 
 def status_name(number: job_pb2.JobStatus) -> str | None:
-    """Returns the engine's name of a status; of unspecified: None."""
+    """Return the engine's name of a status; of unspecified: None."""
     if number == job_pb2.JOB_STATUS_UNSPECIFIED:
         return None
     return job_pb2.JobStatus.Name(number).removeprefix("JOB_STATUS_").lower()
 
 
 def schedule_of(request: TriggerJobRequest) -> dict[str, Any]:
-    """Returns the values of an AskedJob; what is not set is left out."""
+    """Return the values of an AskedJob; what is not set is left out."""
     values = run_request(request)
     values |= {name: getattr(request, name) for name in _OPTIONAL_TEXTS if getattr(request, name)}
     if request.HasField("available_time"):
@@ -41,14 +41,14 @@ def schedule_of(request: TriggerJobRequest) -> dict[str, Any]:
 
 
 def trigger_answer(enqueued: EnqueuedJob) -> TriggerJobResponse:
-    """Returns the answer for an enqueued job."""
+    """Return the answer for an enqueued job."""
     return TriggerJobResponse(
         job_id=str(enqueued.job_id), status=status_number(enqueued.status), differs=enqueued.differs
     )
 
 
 def job_message(job: Job) -> job_pb2.Job:
-    """Returns a job."""
+    """Return a job."""
     return job_pb2.Job(
         job_id=str(job.job_id),
         queue=job.queue,
@@ -82,7 +82,7 @@ def job_message(job: Job) -> job_pb2.Job:
 
 
 def without_heartbeat(job: job_pb2.Job) -> bytes:
-    """Returns what a watcher is to hear of: that a worker lives is no change."""
+    """Return what a watcher is to hear of: that a worker lives is no change."""
     looks = job_pb2.Job()
     looks.CopyFrom(job)
     looks.ClearField("heartbeat_time")
@@ -90,7 +90,7 @@ def without_heartbeat(job: job_pb2.Job) -> bytes:
 
 
 def event_message(job_id: UUID, event: JobEvent) -> job_pb2.JobEvent:
-    """Returns a line of a job's journal."""
+    """Return a line of a job's journal."""
     return job_pb2.JobEvent(
         job_id=str(job_id),
         event_id=event.event_id,
@@ -104,7 +104,7 @@ def event_message(job_id: UUID, event: JobEvent) -> job_pb2.JobEvent:
 
 
 def queue_message(stats: QueueStats) -> job_pb2.Queue:
-    """Returns a queue, of its figures over the last minute."""
+    """Return a queue, of its figures over the last minute."""
     limits = stats.limits
     ended_per_s = stats.succeeded_per_s + stats.failed_per_s + stats.canceled_per_s
     return job_pb2.Queue(
@@ -125,7 +125,7 @@ def queue_message(stats: QueueStats) -> job_pb2.Queue:
 
 
 def lock_message(lock: HeldLock) -> job_pb2.Lock:
-    """Returns a held key."""
+    """Return a held key."""
     return job_pb2.Lock(
         lock_key=lock.lock_key,
         job_id=str(lock.job_id),

@@ -21,6 +21,6 @@ class Methods(JobServiceServicer):
 
 
 def caller_name() -> str:
-    """Returns who asks."""
+    """Return who asks."""
     call = current_call()
     return call.caller if call is not None else "-"

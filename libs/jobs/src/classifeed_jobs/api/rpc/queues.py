@@ -20,11 +20,11 @@ class QueueMethods(Methods):
     """How queues do, and who holds which lock key."""
 
     async def ListQueues(self, request: ListQueuesRequest, context: Context) -> ListQueuesResponse:
-        """Returns the queues by name."""
+        """Return the queues by name."""
         return ListQueuesResponse(queues=[messages.queue_message(stats) for stats in await self._admin.queues()])
 
     async def PauseQueue(self, request: PauseQueueRequest, context: Context) -> job_pb2.Queue:
-        """Starts no more jobs of a queue."""
+        """Start no more jobs of a queue."""
         queue = checked_queue(request.queue)
         await self._admin.pause_queue(queue, by=caller_name())
         return messages.queue_message(await self._admin.queue(queue))
@@ -36,6 +36,6 @@ class QueueMethods(Methods):
         return messages.queue_message(await self._admin.queue(queue))
 
     async def GetLocks(self, request: GetLocksRequest, context: Context) -> GetLocksResponse:
-        """Returns who holds which lock key, the longest held first."""
+        """Return who holds which lock key, the longest held first."""
         locks = await self._admin.list_locks(limit=MAX_LOCKS)
         return GetLocksResponse(locks=[messages.lock_message(lock) for lock in locks])

@@ -13,7 +13,7 @@ _PREFIX = "MISSED_SLOTS_"
 
 
 def schedule_of(request: PutScheduleRequest) -> dict[str, Any]:
-    """Returns the values of an AskedSchedule; what is not set is left out."""
+    """Return the values of an AskedSchedule; what is not set is left out."""
     values = run_request(request)
     if (timing := request.WhichOneof("timing")) is not None:
         values[timing] = getattr(request, timing)
@@ -27,7 +27,7 @@ def schedule_of(request: PutScheduleRequest) -> dict[str, Any]:
 
 
 def schedule_message(state: ScheduleState) -> schedule_pb2.Schedule:
-    """Returns a schedule as it stands."""
+    """Return a schedule as it stands."""
     schedule = state.schedule
     missed = schedule_pb2.MissedSlots.Value(f"{_PREFIX}{schedule.missed.upper()}")
     return schedule_pb2.Schedule(

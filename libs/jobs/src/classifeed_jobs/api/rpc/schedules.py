@@ -26,7 +26,7 @@ class ScheduleMethods(Methods):
     """What is enqueued when."""
 
     async def ListSchedules(self, request: ListSchedulesRequest, context: Context) -> ListSchedulesResponse:
-        """Returns a page of schedules by name."""
+        """Return a page of schedules by name."""
         page = await self._admin.list_schedules(
             after=checked_schedule_token(request.page_token) if request.page_token else "",
             limit=request.page_size or _DEFAULT_PAGE,
@@ -36,7 +36,7 @@ class ScheduleMethods(Methods):
         )
 
     async def GetSchedule(self, request: GetScheduleRequest, context: Context) -> schedule_pb2.Schedule:
-        """Returns a schedule.
+        """Return a schedule.
 
         Raises:
             NotFound: SCHEDULE_NOT_FOUND.
@@ -44,12 +44,12 @@ class ScheduleMethods(Methods):
         return schedule_message(await self._admin.get_schedule(checked_schedule_name(request.name)))
 
     async def PutSchedule(self, request: PutScheduleRequest, context: Context) -> schedule_pb2.Schedule:
-        """Makes or replaces a schedule."""
+        """Make or replaces a schedule."""
         schedule = checked(ScheduleBody, schedule_of(request)).to_schedule(checked_schedule_name(request.name))
         return schedule_message(await self._admin.put_schedule(schedule, by=caller_name()))
 
     async def DeleteSchedule(self, request: DeleteScheduleRequest, context: Context) -> schedule_pb2.Schedule:
-        """Removes a schedule, and returns it as it was.
+        """Remove a schedule, and return it as it was.
 
         Raises:
             NotFound: SCHEDULE_NOT_FOUND.
@@ -58,7 +58,7 @@ class ScheduleMethods(Methods):
         return schedule_message(await self._admin.remove_schedule(name, by=caller_name()))
 
     async def PauseSchedule(self, request: PauseScheduleRequest, context: Context) -> schedule_pb2.Schedule:
-        """Makes no jobs of a schedule until it is resumed.
+        """Make no jobs of a schedule until it is resumed.
 
         Raises:
             NotFound: SCHEDULE_NOT_FOUND.

@@ -18,7 +18,7 @@ _EXACT: Final = 2**53
 
 
 def run_request(request: Any) -> dict[str, Any]:
-    """Returns the values of an AskedRun, from a request that has its fields; what is not set is left out."""
+    """Return the values of an AskedRun, from a request that has its fields; what is not set is left out."""
     values: dict[str, Any] = {"queue": request.queue, "task": request.task, "lock_key": request.lock_key}
     if request.partition_key:
         values["partition_key"] = request.partition_key
@@ -32,7 +32,7 @@ def run_request(request: Any) -> dict[str, Any]:
 
 
 def time_of(timestamp: Timestamp, field: str) -> datetime:
-    """Returns a time.
+    """Return a time.
 
     Raises:
         InvalidArgument: it is outside of what a Timestamp may hold.
@@ -44,7 +44,7 @@ def time_of(timestamp: Timestamp, field: str) -> datetime:
 
 
 def timestamp_of(time: datetime | None) -> Timestamp | None:
-    """Returns a time as a message; of None: None."""
+    """Return a time as a message; of None: None."""
     if time is None:
         return None
     timestamp = Timestamp()
@@ -53,12 +53,12 @@ def timestamp_of(time: datetime | None) -> Timestamp | None:
 
 
 def struct_of(values: Mapping[str, Any]) -> Struct:
-    """Returns a JSON object as a message."""
+    """Return a JSON object as a message."""
     return json_format.ParseDict(dict(values), Struct())
 
 
 def _whole(value: Any) -> Any:
-    """A Struct has no whole numbers: what is one stays one, so that args are the same over HTTP and gRPC."""
+    """Return a Struct has no whole numbers: what is one stays one, so that args are the same over HTTP and gRPC."""
     if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT:
         return int(value)
     if isinstance(value, list):

@@ -38,7 +38,7 @@ class BareAmpersands:
         self.count = 0
 
     def look(self, begin: bytes, stream: ByteStream) -> None:
-        """Reads to the end of the stream, or until enough are counted.
+        """Read to the end of the stream, or until enough are counted.
 
         Args:
             begin: What was read before, from the first bare & on.
@@ -57,7 +57,7 @@ class BareAmpersands:
                 return
 
     def describe(self) -> list[str]:
-        """Returns a line with all places; none where there is only the one that the fault itself names."""
+        """Return a line with all places; none where there is only the one that the fault itself names."""
         if self.count <= 1:
             return []
         count = f"at least {self.count:,}" if self.count >= COUNTED else f"{self.count:,}"

@@ -77,7 +77,7 @@ class _Reason:
 
 
 def explain(stream: ByteStream, encoding: str, skipped_lines: int) -> FeedFault:
-    """Returns the fault of a file that the first pass found not well-formed.
+    """Return the fault of a file that the first pass found not well-formed.
 
     Reads the stream up to the fault, and to its end where the fault may stand in many places; deterministic.
 
@@ -174,7 +174,7 @@ def _invalid_token(recent: bytes, at: int, encoding: str) -> _Reason:
 
 
 def _around(recent: bytes, at: int, encoding: str) -> str:
-    """Returns the characters around a byte that begins one, as far as they stand on its line."""
+    """Return the characters around a byte that begins one, as far as they stand on its line."""
     before = recent[max(at - 4 * _AROUND_CHARS, 0) : at].rpartition(b"\n")[2].decode(encoding, "replace")
     behind = recent[at : at + 4 * _AROUND_CHARS].partition(b"\n")[0].decode(encoding, "replace")
     return (before[-_AROUND_CHARS:].rpartition(">")[2] + behind[:_AROUND_CHARS].partition("<")[0]).strip()

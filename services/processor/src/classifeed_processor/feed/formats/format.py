@@ -21,7 +21,7 @@ class OfferMapping(Protocol):
     """The second pass of one format."""
 
     def fill(self, record: OfferRecord, offer: etree._Element, issues: IssueWriter) -> None:
-        """Fills `record.content` and, for a patch, `record.named_fields`; writes down what is wrong."""
+        """Fill `record.content` and, for a patch, `record.named_fields`; writes down what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,5 +57,5 @@ class Format:
     schema: str = ""
 
     def read_file(self, name: str) -> bytes:
-        """Returns a file of the format's package."""
+        """Return a file of the format's package."""
         return files(self.package).joinpath(name).read_bytes()

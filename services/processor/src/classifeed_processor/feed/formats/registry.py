@@ -16,12 +16,12 @@ _BY_ROOT: Final = {root: each for each in FORMATS for root in each.roots}
 
 
 def find_format(root: str) -> Format | None:
-    """Returns the format whose files have this root element (named as expat names it), or None."""
+    """Return the format whose files have this root element (named as expat names it), or None."""
     return _BY_ROOT.get(root)
 
 
 def format_named(name: str) -> Format:
-    """Returns the format of this name.
+    """Return the format of this name.
 
     Raises:
         KeyError: There is none.

@@ -41,7 +41,7 @@ _NATIVE_CODECS = frozenset(codecs.lookup(name).name for name in _ONE_BYTE)
 
 
 def sniff(prefix: bytes) -> Opening:
-    """Returns how to read the file that begins with `prefix`.
+    """Return how to read the file that begins with `prefix`.
 
     Args:
         prefix: The first `PREFIX_BYTES` bytes of the unpacked content, or all of it.
@@ -83,7 +83,7 @@ def sniff(prefix: bytes) -> Opening:
 
 
 def _missing_declaration(text: bytes) -> Insertion | None:
-    """Returns the declaration of the prefix g: for the root of product data that uses it and does not declare it."""
+    """Return the declaration of the prefix g: for the root of product data that uses it and does not declare it."""
     root = _PRODUCT_ROOT.match(text)
     if root is None or b"<g:" not in text or _DECLARES_PREFIX.search(text) is not None:
         return None
@@ -112,12 +112,12 @@ def _wide_encoding(prefix: bytes) -> tuple[str, bytes, int]:
 
 
 def unknown_encoding(name: str) -> FeedFault:
-    """Returns the fault of a file that declares an encoding of this name."""
+    """Return the fault of a file that declares an encoding of this name."""
     return FeedFault("ENCODING_UNKNOWN", f"The file declares the encoding {shown(name)}, which is not read", line=1)
 
 
 def _declared_encoding(text: bytes) -> str:
-    """Returns the name that the XML declaration gives; empty when it gives none."""
+    """Return the name that the XML declaration gives; empty when it gives none."""
     if _DECLARATION.match(text) is None:
         return ""
     end = text.find(b"?>", 0, _DECLARATION_BYTES)
@@ -129,7 +129,7 @@ def _declared_encoding(text: bytes) -> str:
 
 
 def _check_declared(name: str) -> str:
-    """Returns the encoding to force on both parsers, so that they do not each read the name in their own way."""
+    """Return the encoding to force on both parsers, so that they do not each read the name in their own way."""
     if not name:
         return "utf-8"
     try:

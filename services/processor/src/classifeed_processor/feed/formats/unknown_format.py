@@ -28,7 +28,7 @@ _JSON_START = (b"{", b"[")
 
 
 def unknown_format(start: bytes, what: str = "", advice: str = "") -> FeedFault:
-    """Returns the fault for content that no plug-in reads, with its first 200 bytes and what is known.
+    """Return the fault for content that no plug-in reads, with its first 200 bytes and what is known.
 
     Args:
         start: The content's first bytes.
@@ -44,7 +44,7 @@ def unknown_format(start: bytes, what: str = "", advice: str = "") -> FeedFault:
 
 
 def unknown_xml(root: str, start: bytes) -> FeedFault:
-    """Returns the fault for XML that no plug-in reads.
+    """Return the fault for XML that no plug-in reads.
 
     Args:
         root: Name of its root, without its namespace.
@@ -56,13 +56,13 @@ def unknown_xml(root: str, start: bytes) -> FeedFault:
 
 
 def show_bytes(data: bytes) -> str:
-    """Returns the first 200 bytes as one printable line in quotes; a dot stands for each byte that is no text."""
+    """Return the first 200 bytes as one printable line in quotes; a dot stands for each byte that is no text."""
     text = _decode(data[:_SHOWN_BYTES], "replace").replace("\ufffd", ".")
     return "“" + "".join(c if c.isprintable() else " " for c in text).strip() + "”"
 
 
 def _guess(start: bytes) -> str:
-    """Returns what content seems to be that is no XML."""
+    """Return what content seems to be that is no XML."""
     for magic, name in _OTHER:
         if start.startswith(magic):
             return name

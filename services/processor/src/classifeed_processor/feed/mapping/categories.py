@@ -25,7 +25,7 @@ class CategoryPaths:
         return bool(self._categories)
 
     def find(self, category_id: str) -> tuple[str, ...] | None:
-        """Returns the names from the root on, or None when the shop has no such category."""
+        """Return the names from the root on, or None when the shop has no such category."""
         path = self._paths.get(category_id)
         if path is None and category_id in self._categories:
             path = self._paths[category_id] = self._walk(category_id)
@@ -47,7 +47,7 @@ class CategoryPaths:
 
 
 def split_path(text: str) -> list[str]:
-    """Returns the names of a path from the root on.
+    """Return the names of a path from the root on.
 
     They stand with > between them, or one of the signs that shops write instead of it; a slash is one between blanks
     only, as it is a part of many names.

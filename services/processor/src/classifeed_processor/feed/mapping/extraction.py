@@ -25,7 +25,7 @@ class GatheredOffer:
         self.barcodes: list[str] = []
 
     def note(self, meaning: str, text: str) -> None:
-        """Takes a text, unless one of its meaning is there; blanks say nothing."""
+        """Take a text, unless one of its meaning is there; blanks say nothing."""
         if meaning not in self.texts and (text := text.strip()):
             self.texts[meaning] = text
 
@@ -53,7 +53,7 @@ class TagTable:
     special_meanings: Mapping[str, str] = field(default_factory=dict)
 
     def gather(self, children: Iterable[etree._Element]) -> GatheredOffer:
-        """Returns the texts of an offer that has these elements straight under it."""
+        """Return the texts of an offer that has these elements straight under it."""
         gathered = GatheredOffer()
         texts = gathered.texts
         meaning_of, take_of, pictures = self.single.get, self.special.get, self.picture
@@ -71,7 +71,7 @@ class TagTable:
         return gathered
 
     def elements(self, children: Iterable[etree._Element]) -> dict[str, etree._Element]:
-        """Returns the element in which an offer says each thing, by meaning; slow, for messages."""
+        """Return the element in which an offer says each thing, by meaning; slow, for messages."""
         found: dict[str, etree._Element] = {}
         for child in children:
             tag = child.tag
@@ -84,18 +84,18 @@ class TagTable:
         return found
 
     def pictures(self, children: Iterable[etree._Element]) -> list[etree._Element]:
-        """Returns the elements of `GatheredOffer.pictures`; slow, for messages."""
+        """Return the elements of `GatheredOffer.pictures`; slow, for messages."""
         return [child for child in children if child.tag in self.picture]
 
 
 def take_barcode(gathered: GatheredOffer, element: etree._Element) -> None:
-    """Takes the text of an element as a barcode."""
+    """Take the text of an element as a barcode."""
     if text := (element.text or "").strip():
         gathered.barcodes.append(text)
 
 
 def take_named_param(gathered: GatheredOffer, element: etree._Element) -> None:
-    """Takes the text of an element as an attribute of the offer, with its name and its unit out of XML attributes."""
+    """Take the text of an element as an attribute of the offer, with its name and its unit out of XML attributes."""
     text = (element.text or "").strip()
     if text and (name := element.get("name")):
         gathered.params.append((name.strip(), text, (element.get("unit") or "").strip()))

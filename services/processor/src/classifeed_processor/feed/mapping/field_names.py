@@ -44,7 +44,7 @@ class FieldNames:
     picture: str
 
     def words(self) -> dict[str, str]:
-        """Returns what fills the placeholders of `ISSUES` that stand for the format's own names."""
+        """Return what fills the placeholders of `ISSUES` that stand for the format's own names."""
         tags = ("offer", "title", "description", "price", "currency", "category", "categories", "picture")
         return {f"{name}_tag": f"<{getattr(self, name)}>" for name in tags} | {
             name: getattr(self, name)

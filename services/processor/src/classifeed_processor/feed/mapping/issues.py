@@ -53,13 +53,13 @@ class _Words:
 
     @classmethod
     def of(cls, meaning: IssueCode, names: Mapping[str, str]) -> _Words:
-        """Returns the words with the format's names filled in."""
+        """Return the words with the format's names filled in."""
         message, expected = _fill(meaning.message, names), _fill(meaning.expected, names)
         return cls(meaning, message, expected, meaning.suggestion.format_map(names))
 
 
 def _fill(text: str, names: Mapping[str, str]) -> str:
-    """Returns a format string with some of its names filled in, and the others left in it."""
+    """Return a format string with some of its names filled in, and the others left in it."""
     return _PLACE.sub(lambda place: names[place[1]].replace("{", "{{") if place[1] in names else place[0], text)
 
 
@@ -111,7 +111,7 @@ class IssueWriter:
         self._told: Counter[str] = Counter()
 
     def begin(self, record: OfferRecord, external_id: str) -> None:
-        """Turns to the next record. `external_id` is what its issues are listed under."""
+        """Turn to the next record. `external_id` is what its issues are listed under."""
         self._record = record
         self._external_id = external_id
         self._found = {}
@@ -126,7 +126,7 @@ class IssueWriter:
         value: str = "",
         **details: object,
     ) -> None:
-        """Notes one issue; of several with one code and field the first is told, and the others are counted.
+        """Note one issue; of several with one code and field the first is told, and the others are counted.
 
         Args:
             code: A key of `ISSUES`.
@@ -147,7 +147,7 @@ class IssueWriter:
             self._left_out += 1
 
     def close(self) -> None:
-        """Appends to the record what was noted, and the count of what was left out."""
+        """Append to the record what was noted, and the count of what was left out."""
         if not self._found:
             return
         if self._left_out:
@@ -166,7 +166,7 @@ class IssueWriter:
         self._found = {}
 
     def _find_places(self, issues: Collection[_Found]) -> dict[_Found, _Place]:
-        """Returns where each of these issues of the offer stands, found in one pass over its source."""
+        """Return where each of these issues of the offer stands, found in one pass over its source."""
         place = self._place
         source = place.window.piece(place.start, place.end)
         encoding = place.window.encoding
@@ -187,7 +187,7 @@ class IssueWriter:
         return places
 
     def _count(self, key: tuple[str, str], count: int, common: bytes) -> None:
-        """Appends an issue that is counted only: nobody lists so many of one code, so it has no words and no place.
+        """Append an issue that is counted only: nobody lists so many of one code, so it has no words and no place.
 
         Args:
             key: Code and field.
@@ -243,13 +243,13 @@ class IssueWriter:
 
 @lru_cache(maxsize=1_024)
 def _serialize_kind(code: str, field: str) -> bytes:
-    """Returns what all issues of one code and field have in common."""
+    """Return what all issues of one code and field have in common."""
     meaning = ISSUES[code]
     return OfferError(level=meaning.level, kind=meaning.kind, code=code, field=field).SerializeToString()
 
 
 def _find_elements(wanted: set[etree._Element]) -> dict[etree._Element, tuple[int, int]]:
-    """Returns of each of these children of one element its index, and the how manyth of its name it is, from 1."""
+    """Return of each of these children of one element its index, and the how manyth of its name it is, from 1."""
     found: dict[etree._Element, tuple[int, int]] = {}
     counts: dict[str, int] = {}
     parent = next(iter(wanted)).getparent() if wanted else None
@@ -264,7 +264,7 @@ def _find_elements(wanted: set[etree._Element]) -> dict[etree._Element, tuple[in
 
 
 def source_name(element: etree._Element) -> str:
-    """Returns the name of an element as it stands in the file, with its prefix."""
+    """Return the name of an element as it stands in the file, with its prefix."""
     tag = str(element.tag)
     if not tag.startswith("{"):
         return tag
@@ -273,12 +273,12 @@ def source_name(element: etree._Element) -> str:
 
 
 def excerpt_of(text: str) -> str:
-    """Returns the beginning of a piece of the source in one line."""
+    """Return the beginning of a piece of the source in one line."""
     return _clip(" ".join(text.split()), EXCERPT_CHARS)
 
 
 def _clip(text: str, limit: int, place: int = 0) -> str:
-    """Returns at most `limit` characters: the beginning, or those around a place that the beginning does not show."""
+    """Return at most `limit` characters: the beginning, or those around a place that the beginning does not show."""
     if len(text) <= limit:
         return text
     if place < limit - 1:

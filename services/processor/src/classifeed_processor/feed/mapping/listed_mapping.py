@@ -12,7 +12,7 @@ class ListedMapping(TableMapping):
     """Maps the offers of one file whose head lists categories."""
 
     def put_category(self, content: OfferContent) -> None:
-        """Puts a category in that the offer names by an id out of the file's own list, or else by a text."""
+        """Put a category in that the offer names by an id out of the file's own list, or else by a text."""
         category_id, text = self.texts.get("category"), self.texts.get("category_text", "")
         if category_id is None and text and (text.isdigit() or self.categories.find(text) is not None):
             category_id, text = text, ""
@@ -29,7 +29,7 @@ class ListedMapping(TableMapping):
             self.issues.add("CATEGORY_MISSING", field=self.names.category)
 
     def put_price(self, content: OfferContent) -> None:
-        """Puts amounts in that stand apart from their currency."""
+        """Put amounts in that stand apart from their currency."""
         texts = self.texts
         has_price, has_old = "price" in texts, "old_price" in texts
         if not has_price and not self.patch and not any(element.tag == self.names.price for element in self.skip):
@@ -47,7 +47,7 @@ class ListedMapping(TableMapping):
             self._put_old_price(content, old_price.micros, currency, price)
 
     def _read_amount(self, meaning: str, code: str) -> Money | None:
-        """Returns an amount with the ISO code beside it, which must be that of the offer where it names one."""
+        """Return an amount with the ISO code beside it, which must be that of the offer where it names one."""
         text = self.texts[meaning]
         money = read_money(text)
         if money is not None and money.currency:

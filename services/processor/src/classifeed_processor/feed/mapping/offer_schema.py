@@ -42,11 +42,11 @@ class OfferSchema:
         return frozenset(str(element.get("name")) for element in _choice(self._parse()).iterfind(f"{_XS}element"))
 
     def unknown_tags(self, child_tags: Iterable[str]) -> list[str]:
-        """Returns, in order, the tags without a namespace that the schema does not list."""
+        """Return, in order, the tags without a namespace that the schema does not list."""
         return sorted(tag for tag in child_tags if " " not in tag and tag not in self.known_tags)
 
     def compile(self, child_tags: Iterable[str]) -> etree.XMLSchema:
-        """Returns the schema for a file whose offers have these tags straight under them.
+        """Return the schema for a file whose offers have these tags straight under them.
 
         Unlisted ones are added as anything at all: after an element that a schema does not expect, libxml2 stops
         looking at the rest of the offer, and a wrong price behind an unknown tag would pass.
@@ -92,7 +92,7 @@ class OfferValidator:
     def refuse(
         self, offer: etree._Element, children: Iterable[etree._Element], issues: IssueWriter
     ) -> frozenset[etree._Element]:
-        """Writes down what is wrong with an offer of these children; returns those that must count as absent."""
+        """Write down what is wrong with an offer of these children; returns those that must count as absent."""
         return NOTHING if self._validate(offer) else self._report(children, issues)
 
     def _report(self, children: Iterable[etree._Element], issues: IssueWriter) -> frozenset[etree._Element]:
@@ -125,13 +125,13 @@ class OfferValidator:
 
 @lru_cache(maxsize=1_024)
 def _child_at(path: str) -> tuple[str, int] | None:
-    """Returns the name of the offer's child that a path of libxml2 leads to, and the how manyth of its name it is."""
+    """Return the name of the offer's child that a path of libxml2 leads to, and the how manyth of its name it is."""
     match = _SCHEMA_PATH.match(path)
     return None if match is None else (match["tag"], int(match["nth"] or 1))
 
 
 def _value(element: etree._Element) -> str:
-    """Returns what an element says: its text, or else its attributes'."""
+    """Return what an element says: its text, or else its attributes'."""
     return inner_text(element).strip() or ", ".join(str(value) for value in element.attrib.values())
 
 

@@ -37,7 +37,7 @@ _cached_currency = lru_cache(maxsize=1024)(read_currency)
 
 
 def currency_code(text: str) -> str | None:
-    """Returns the ISO code that a code or a sign of a currency means, or None."""
+    """Return the ISO code that a code or a sign of a currency means, or None."""
     return _cached_currency(text) if len(text) <= _MAX_CURRENCY_CHARS else None
 
 
@@ -94,31 +94,31 @@ class TableMapping:
         self.assumed_currency, self._assumed_from = self._assume_currency(options.default_currency)
 
     def refuse(self) -> frozenset[etree._Element]:
-        """Returns the elements of the offer that must count as absent, noted by then."""
+        """Return the elements of the offer that must count as absent, noted by then."""
         return NOTHING
 
     def check(self, gathered: GatheredOffer) -> None:
-        """Takes out of what was gathered what cannot be used, and writes it down."""
+        """Take out of what was gathered what cannot be used, and write it down."""
 
     def find_title(self) -> str:
-        """Returns the title; empty when the offer has none."""
+        """Return the title; empty when the offer has none."""
         title = self.texts.get("title", "")
         return title if says_something(title) else ""
 
     def put_price(self, content: OfferContent) -> None:
-        """Puts price and old price in."""
+        """Put price and old price in."""
         raise NotImplementedError
 
     def put_category(self, content: OfferContent) -> None:
-        """Puts the category in."""
+        """Put the category in."""
         raise NotImplementedError
 
     def find_availability(self) -> str | None:
-        """Returns what says whether the offer can be had; None when nothing does."""
+        """Return what says whether the offer can be had; None when nothing does."""
         return self.texts.get("available")
 
     def fill(self, record: OfferRecord, offer: etree._Element, issues: IssueWriter) -> None:
-        """Fills `record.content` and, for a patch, `record.named_fields`; notes what is wrong."""
+        """Fill `record.content` and, for a patch, `record.named_fields`; notes what is wrong."""
         self.offer, self.issues, self.cleared, self._elements = offer, issues, [], None
         # Kept in a list, so that lxml makes the object of an element, and the text of its name, once.
         children = self.children = list(offer)
@@ -155,13 +155,13 @@ class TableMapping:
             record.named_fields.extend(self.cleared)
 
     def add_issue(self, code: str, meaning: str, *, field: str = "", value: str = "", **details: object) -> None:
-        """Notes what is wrong with the element of this meaning."""
+        """Note what is wrong with the element of this meaning."""
         if self._elements is None:  # the same for all issues of the offer
             self._elements = self.table.elements(self.children)
         self.issues.add(code, field=field, element=self._elements.get(meaning), value=value, **details)
 
     def set_price(self, content: OfferContent, micros: int, currency: str, value: str) -> None:
-        """Puts the price in, unless it is zero."""
+        """Put the price in, unless it is zero."""
         if micros == 0:
             # Many shops write 0 for "on request"; a zero that is searched and sorted by would mislead.
             self.add_issue("PRICE_ZERO", "price", value=value, instead="the offer is shown without one")
@@ -170,12 +170,12 @@ class TableMapping:
             content.price.currency_code = currency
 
     def set_old_price(self, content: OfferContent, micros: int, currency: str) -> None:
-        """Puts the price before a discount in."""
+        """Put the price before a discount in."""
         content.old_price.amount_micros = micros
         content.old_price.currency_code = currency
 
     def find_currency(self, *, needed: bool, beside: str = "") -> str:
-        """Returns the currency that the offer names, or else the one that is assumed; empty when there is none.
+        """Return the currency that the offer names, or else the one that is assumed; empty when there is none.
 
         Args:
             needed: Whether there is a price for it.
@@ -196,7 +196,7 @@ class TableMapping:
         return self.assumed_currency
 
     def note_no_currency(self, meaning: str = "", value: str = "") -> None:
-        """Notes that an amount has no currency: the one that is taken, or that there is none to take.
+        """Note that an amount has no currency: the one that is taken, or that there is none to take.
 
         Args:
             meaning: Meaning of the element of the amount, where the currency should stand in it.
@@ -210,7 +210,7 @@ class TableMapping:
             self.issues.add(code, field=self.names.currency, value=value, currency=currency, source=source)
 
     def _assume_currency(self, default: str) -> tuple[str, str]:
-        """Returns the currency of amounts for which the offer names none, and where it is from, in words."""
+        """Return the currency of amounts for which the offer names none, and where it is from, in words."""
         if self.head.main_currency:
             return self.head.main_currency, "the main currency of the file"
         if default:
@@ -220,7 +220,7 @@ class TableMapping:
         return "", ""
 
     def _put_availability(self, content: OfferContent, gathered: GatheredOffer) -> bool:
-        """Puts in whether the offer can be had, and returns whether it says so; what says nothing means yes."""
+        """Put in whether the offer can be had, and return whether it says so; what says nothing means yes."""
         text = self.find_availability()
         content.available = True
         if not text:
@@ -237,11 +237,11 @@ class TableMapping:
         return True
 
     def note_availability(self, text: str) -> None:
-        """Notes that what says whether the offer can be had could not be read."""
+        """Note that what says whether the offer can be had could not be read."""
         self.note_unread("available", text, self.availability_words)
 
     def note_unread(self, meaning: str, value: str, expected: str) -> None:
-        """Notes that a value was left out, as it does not fit its field."""
+        """Note that a value was left out, as it does not fit its field."""
         self.add_issue("FIELD_INVALID", meaning, value=value, expected=expected)
 
     def _unescape(self, texts: dict[str, str]) -> None:
@@ -316,7 +316,7 @@ def _is_one_link(text: str) -> bool:
 
 
 def _stated_fields(content: OfferContent, *, available: bool) -> list[str]:
-    """Returns the names of the fields that the file states; `available` has a value in any case."""
+    """Return the names of the fields that the file states; `available` has a value in any case."""
     names = [field for field in _STATED_MESSAGES if content.HasField(field)]
     names += [field for field in _STATED_VALUES if getattr(content, field)]
     return [*names, "available"] if available else names

@@ -16,7 +16,7 @@ _HOST: Final = re.compile(r"(?:https?://|//|www\.)[^\s/?#]+[/?#]", re.I)
 
 
 def absolute_link(text: str) -> str:
-    """Returns a link that begins with its scheme, or an empty string when the text is none.
+    """Return a link that begins with its scheme, or an empty string when the text is none.
 
     Shops leave the scheme out in two ways that leave no doubt: //host/path and www.host/path.
     """
@@ -43,13 +43,13 @@ def escaped_link(text: str) -> str:
 
 
 def space_within(text: str) -> int:
-    """Returns where a blank first stands in what would be a link without its blanks; -1 where it is no such thing."""
+    """Return where a blank first stands in what would be a link without its blanks; -1 where it is no such thing."""
     blank = _BLANK.search(text)
     return blank.start() if blank and absolute_link(_BLANK.sub("", text)) else -1
 
 
 def point(latitude: str, longitude: str) -> tuple[float, float] | None:
-    """Returns a point in degrees, or None when the texts are not one."""
+    """Return a point in degrees, or None when the texts are not one."""
     try:
         lat, lon = float(latitude.replace(",", ".")), float(longitude.replace(",", "."))
     except ValueError:
@@ -59,6 +59,6 @@ def point(latitude: str, longitude: str) -> tuple[float, float] | None:
 
 
 def split_pictures(text: str) -> list[str]:
-    """Returns the links of one element, in which some shops put all of them, with bars, commas or blanks between."""
+    """Return the links of one element, in which some shops put all of them, with bars, commas or blanks between."""
     # A comma and a blank are parts of many links; before another link they are none.
     return [part.strip() for part in _BETWEEN_LINKS.split(text) if part.strip()]

@@ -23,11 +23,11 @@ class IdHashes:
         self._hashes = array("q")
 
     def add(self, external_id: str, _ordinal: int, _offset: int, /) -> None:
-        """Takes one id, wherever it stands."""
+        """Take one id, wherever it stands."""
         self._hashes.append(hash(external_id))
 
     def finish(self) -> DuplicateIds:
-        """Returns what the second pass asks. The collection is spent after it."""
+        """Return what the second pass asks. The collection is spent after it."""
         hashes = np.frombuffer(self._hashes, dtype="i8")
         hashes.sort()
         is_repeated = hashes[1:] == hashes[:-1]
@@ -66,7 +66,7 @@ class DuplicateIds:
         self._collisions.clear()
 
     def find_first(self, external_id: str, ordinal: int, line: int) -> FirstPlace | None:
-        """Returns where the id stood first, or None when this is the first place (which is noted)."""
+        """Return where the id stood first, or None when this is the first place (which is noted)."""
         if not self._candidates:
             return None
         value = hash(external_id)

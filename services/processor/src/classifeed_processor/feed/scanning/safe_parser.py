@@ -14,7 +14,7 @@ from classifeed_processor.feed.source.source import ByteStream
 
 
 def iterate_offers(stream: ByteStream, shape: OfferShape, encoding: str) -> Iterator[etree._Element]:
-    """Yields each offer when it is complete, in the file's order, and frees it when the next one is asked for.
+    """Yield each offer when it is complete, in the file's order, and frees it when the next one is asked for.
 
     Memory is one offer and what stands between two of them; the head of the file goes with the first one.
 
@@ -63,7 +63,7 @@ def _drop_before(element: etree._Element) -> None:
 
 
 def check_with_libxml2(stream: ByteStream, shape: OfferShape, encoding: str, skipped_lines: int) -> int:
-    """Reads the whole content as the second pass will, keeps nothing, and returns how many offers it has.
+    """Read the whole content as the second pass will, keep nothing, and return how many offers it has.
 
     Raises:
         FeedFault: MALFORMED_XML, where libxml2 is stricter than expat.
@@ -75,12 +75,12 @@ def check_with_libxml2(stream: ByteStream, shape: OfferShape, encoding: str, ski
 
 
 def disagreement(first: int, second: int) -> FeedFault:
-    """Returns the fault of a file that the parsers of the two passes do not read alike, so that neither is believed."""
+    """Return the fault of a file that the parsers of the two passes do not read alike, so that neither is believed."""
     return FeedFault("UNSAFE_XML", f"One XML parser finds {first:,} offers in the file, and another one {second:,}")
 
 
 def syntax_fault(error: etree.XMLSyntaxError, skipped_lines: int) -> FeedFault:
-    """Returns what libxml2 said as a fault of the file."""
+    """Return what libxml2 said as a fault of the file."""
     line, column = error.position
     words, fix = str(error.msg).partition(", line ")[0], ""
     if entity := entity_of_libxml2(words):

@@ -44,13 +44,13 @@ class ShopHead:
     categories: dict[str, Category] = field(default_factory=dict)
 
     def add_category(self, category_id: str, name: str, parent_id: str) -> None:
-        """Takes a category; the first one with an id counts."""
+        """Take a category; the first one with an id counts."""
         if category_id := category_id.strip():
             category = Category(" ".join(unescape_once(name).split())[:_MAX_NAME_CHARS], parent_id.strip())
             self.categories.setdefault(category_id, category)
 
     def orphans(self) -> list[str]:
-        """Returns, in order, the ids of categories whose parent is not listed."""
+        """Return, in order, the ids of categories whose parent is not listed."""
         known = self.categories
         return [each for each, category in known.items() if category.parent_id and category.parent_id not in known]
 
@@ -108,7 +108,7 @@ class IdSink(Protocol):
     """Takes the ids of a file as the first pass comes by them."""
 
     def add(self, external_id: str, ordinal: int, offset: int, /) -> None:
-        """Takes a usable id: that of the offer at this position, from 1, which begins at this byte of the content."""
+        """Take a usable id: that of the offer at this position, from 1, which begins at this byte of the content."""
 
 
 class FormatScan(Protocol):
@@ -138,7 +138,7 @@ class FormatScan(Protocol):
         namespaces: frozenset[str],
         source: ParsedBytes,
     ) -> None:
-        """Sets the parser's handlers. Called inside the root's start tag.
+        """Set the parser's handlers. Called inside the root's start tag.
 
         Args:
             parser: The parser, with the root open.
@@ -156,7 +156,7 @@ class FormatScan(Protocol):
         """Whether the file updates prices and stock and describes nothing."""
 
     def finish(self, skipped_lines: int, /) -> list[str]:
-        """Checks that the file had the parts it needs, and returns warnings for the whole file.
+        """Check that the file had the parts it needs, and return warnings for the whole file.
 
         Args:
             skipped_lines: Line breaks before the content, to be added to every line number.

@@ -27,7 +27,7 @@ class IdRule:
     ranks: Mapping[str, int] = field(default_factory=dict)
 
     def read(self, offer: etree._Element) -> str:
-        """Returns the id without blanks around it; empty when the offer has none."""
+        """Return the id without blanks around it; empty when the offer has none."""
         if self.attribute:
             return (offer.get(self.attribute) or "").strip()
         best, best_rank = "", len(self.ranks)
@@ -67,16 +67,16 @@ class OfferShape:
 
 
 def lxml_name(name: str) -> str:
-    """Returns an element's name as lxml writes it."""
+    """Return an element's name as lxml writes it."""
     namespace, _, local = name.rpartition(" ")
     return f"{{{namespace}}}{local}" if namespace else local
 
 
 def expat_name(name: str) -> str:
-    """Returns an element's name as expat writes it."""
+    """Return an element's name as expat writes it."""
     return name[1:].replace("}", " ", 1) if name.startswith("{") else name
 
 
 def inner_text(element: etree._Element) -> str:
-    """Returns all text inside an element, without its markup."""
+    """Return all text inside an element, without its markup."""
     return "".join(str(text) for text in element.itertext()) if len(element) else element.text or ""

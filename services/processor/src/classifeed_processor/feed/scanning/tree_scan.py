@@ -56,22 +56,22 @@ class TreeScan:
         self._id_rank = 0
 
     def open_root(self, attributes: dict[str, str], namespaces: frozenset[str], /) -> None:
-        """Looks at the root's attributes and at the namespaces declared there.
+        """Look at the root's attributes and at the namespaces declared there.
 
         Raises:
             FeedFault: STRUCTURE_WRONG.
         """
 
     def head_elements(self) -> Mapping[tuple[str, ...], HeadElement]:
-        """Returns what takes attributes and text of which elements outside of offers, by their path under the root."""
+        """Return what takes attributes and text of which elements outside of offers, by their path under the root."""
         return {}
 
     def unknown_tags(self) -> Iterable[str]:
-        """Returns the tags of offers that the format does not know, as expat writes them, in order."""
+        """Return the tags of offers that the format does not know, as expat writes them, in order."""
         return ()
 
     def show_tag(self, tag: str) -> str:
-        """Returns a tag of `unknown_tags` as it is shown to people."""
+        """Return a tag of `unknown_tags` as it is shown to people."""
         return tag.rpartition(" ")[2]
 
     def is_stray(self, _name: str, /) -> bool:
@@ -79,7 +79,7 @@ class TreeScan:
         return True
 
     def head_warnings(self) -> list[str]:
-        """Returns what the seller should know of the head. Called at the end of a file that has offers."""
+        """Return what the seller should know of the head. Called at the end of a file that has offers."""
         return []
 
     def attach(
@@ -90,7 +90,7 @@ class TreeScan:
         namespaces: frozenset[str],
         source: ParsedBytes,
     ) -> None:
-        """Sets the handlers; the root is open already."""
+        """Set the handlers; the root is open already."""
         self._source = source
         self._root = root
         self.open_root(attributes, namespaces)
@@ -99,7 +99,7 @@ class TreeScan:
         parser.StartElementHandler, parser.EndElementHandler = self._outside
 
     def finish(self, skipped_lines: int) -> list[str]:
-        """Checks the containers and what is in them, and returns warnings for the file as a whole.
+        """Check the containers and what is in them, and return warnings for the file as a whole.
 
         Args:
             skipped_lines: Line breaks before the content.
@@ -286,7 +286,7 @@ class _Text:
 
 
 def too_deep(parser: expat.XMLParserType, max_depth: int) -> FeedFault:
-    """Returns the fault for elements nested beyond the limit, at the parser's place."""
+    """Return the fault for elements nested beyond the limit, at the parser's place."""
     return FeedFault("UNSAFE_XML", f"Elements are nested more than {max_depth} deep", line=parser.CurrentLineNumber)
 
 

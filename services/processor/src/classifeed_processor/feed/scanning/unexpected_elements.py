@@ -29,7 +29,7 @@ class StrayTags:
         self._others = 0
 
     def add(self, name: str, find_line: Callable[[], int]) -> None:
-        """Counts an element. Asks for its line where it is the first one with its name."""
+        """Count an element. Asks for its line where it is the first one with its name."""
         tag = self._tags.get(name)
         if tag is None:
             if len(self._tags) == _SHOWN_TAGS:
@@ -39,11 +39,11 @@ class StrayTags:
         tag.count += 1
 
     def first(self) -> tuple[str, int] | None:
-        """Returns name and line of the first one; None when there is none."""
+        """Return name and line of the first one; None when there is none."""
         return next(((name, tag.line) for name, tag in self._tags.items()), None)
 
     def warning(self, show: Callable[[str], str], skipped_lines: int) -> str:
-        """Returns the words for all of them.
+        """Return the words for all of them.
 
         Args:
             show: Returns a name as it is shown to people.

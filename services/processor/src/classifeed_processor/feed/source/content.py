@@ -14,7 +14,7 @@ CHUNK_BYTES = 256 << 10
 
 @contextlib.contextmanager
 def open_content(source: SourceFile, opening: Opening) -> Iterator[ByteStream]:
-    """Gives the content from its first `<`, in an encoding of one byte for each ASCII character.
+    """Give the content from its first `<`, in an encoding of one byte for each ASCII character.
 
     Both passes read through here, so that a byte offset means the same in both.
     """
@@ -34,7 +34,7 @@ class _Unfolded:
         self._decoder = codecs.getincrementaldecoder(codec)("replace")
 
     def read(self, size: int, /) -> bytes:
-        """Returns some bytes, not always `size`; empty at the end."""
+        """Return some bytes, not always `size`; empty at the end."""
         while data := self._stream.read(size):
             if text := self._decoder.decode(data):
                 return text.encode("utf-8", "replace")
@@ -50,7 +50,7 @@ class _Completed:
         self._read = 0
 
     def read(self, size: int, /) -> bytes:
-        """Returns some bytes, not always `size`; empty at the end."""
+        """Return some bytes, not always `size`; empty at the end."""
         data = self._stream.read(size)
         at = self._inserted.offset - self._read
         self._read += len(data)

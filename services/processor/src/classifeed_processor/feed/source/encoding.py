@@ -26,7 +26,7 @@ class Utf8Measure:
 
 
 def measure_utf8(stream: ByteStream, until: int) -> Utf8Measure:
-    """Reads the content up to byte `until`, or a little further, and says whether it is UTF-8."""
+    """Read the content up to byte `until`, or a little further, and say whether it is UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")("strict")
     offset = multibyte = 0
     while offset <= until:

@@ -19,7 +19,7 @@ class PositionWriter:
         self._end = 0
 
     def add(self, start: int, end: int) -> None:
-        """Notes one offer. Ranges grow and do not overlap."""
+        """Note one offer. Ranges grow and do not overlap."""
         self._pending.append(start - self._end)
         self._pending.append(end - start)
         self._end = end
@@ -27,7 +27,7 @@ class PositionWriter:
             self._flush()
 
     def close(self) -> None:
-        """Ends the file; may be called again."""
+        """End the file; may be called again."""
         if not self._file.closed:
             self._flush()
             self._file.close()
@@ -38,7 +38,7 @@ class PositionWriter:
 
 
 def read_positions(path: Path) -> Iterator[tuple[int, int]]:
-    """Yields the byte range (start, end) of each offer in the file's order."""
+    """Yield the byte range (start, end) of each offer in the file's order."""
     end = 0
     with path.open("rb") as file:
         while data := file.read(8 * _ROWS):

@@ -31,7 +31,7 @@ class SourceWindow:
         self._column_offset = 0
 
     def read(self, size: int, /) -> bytes:
-        """Returns the next bytes of the stream, as the parser asks for them."""
+        """Return the next bytes of the stream, as the parser asks for them."""
         data = self._stream.read(size)
         cut = min(max(self._floor - self._base, 0), len(self._bytes))
         if cut:
@@ -45,13 +45,13 @@ class SourceWindow:
         self._floor = offset
 
     def line(self, offset: int) -> int:
-        """Returns the line, from 1, of a byte offset inside the window. Offsets asked for may only grow."""
+        """Return the line, from 1, of a byte offset inside the window. Offsets asked for may only grow."""
         self._line += self._bytes.count(b"\n", self._line_offset - self._base, offset - self._base)
         self._line_offset = offset
         return self._line
 
     def column(self, offset: int) -> int:
-        """Returns the column, in characters from 1, of a byte offset inside the window. Offsets asked for may only
+        """Return the column, in characters from 1, of a byte offset inside the window. Offsets asked for may only
         grow.
         """
         start, index = self._column_offset - self._base, offset - self._base
@@ -63,20 +63,20 @@ class SourceWindow:
         return self._column + 1
 
     def piece(self, start: int, end: int) -> bytes:
-        """Returns the source bytes of a range inside the window."""
+        """Return the source bytes of a range inside the window."""
         return self._bytes[start - self._base : end - self._base]
 
     def text(self, data: bytes) -> str:
-        """Returns source bytes as characters."""
+        """Return source bytes as characters."""
         return data.decode(self.encoding, "replace")
 
     def _base_line_and_column(self, offset: int) -> None:
-        """Counts up to an offset before which the bytes go."""
+        """Count up to an offset before which the bytes go."""
         self.line(max(self._line_offset, offset))
         self.column(max(self._column_offset, offset))
 
     def _length(self, start: int, end: int) -> int:
-        """Returns the characters of a range of the window that the file itself has."""
+        """Return the characters of a range of the window that the file itself has."""
         data = self._bytes[start:end]
         inserted = self._inserted
         if inserted is not None and start + self._base <= inserted.offset < end + self._base:

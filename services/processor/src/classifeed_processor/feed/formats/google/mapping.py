@@ -28,7 +28,7 @@ class RssMapping(TableMapping):
     availability_words = "in_stock, out_of_stock, preorder or backorder"
 
     def check(self, gathered: GatheredOffer) -> None:
-        """Takes out what is too long or no number."""
+        """Take out what is too long or no number."""
         texts = gathered.texts
         for meaning, limit in _MOST_CHARS.items():
             if len(texts.get(meaning, "")) > limit:
@@ -49,7 +49,7 @@ class RssMapping(TableMapping):
             gathered.params.append(("google_product_category", texts["google_category"], ""))
 
     def put_price(self, content: OfferContent) -> None:
-        """Puts the sale price in where there is one, with the price as the old one, and the price otherwise."""
+        """Put the sale price in where there is one, with the price as the old one, and the price otherwise."""
         main = "price" if "price" in self.texts or "sale_price" not in self.texts else "sale_price"
         if main not in self.texts:
             if not self.patch:
@@ -69,7 +69,7 @@ class RssMapping(TableMapping):
         self.set_price(content, price.micros, currency, self.texts[main])
 
     def put_category(self, content: OfferContent) -> None:
-        """Puts the shop's own path in, or else Google's; Google's number is the category's id."""
+        """Put the shop's own path in, or else Google's; Google's number is the category's id."""
         google = self.texts.get("google_category", "")
         if google.isdigit():
             content.category_id = google
@@ -94,7 +94,7 @@ class RssMapping(TableMapping):
         return True
 
     def _currency(self, price: Money, meaning: str, sale: Money | None) -> str:
-        """Returns the currency of the price, which the sale price may name instead of it."""
+        """Return the currency of the price, which the sale price may name instead of it."""
         named = price.currency or (sale.currency if sale is not None else "")
         if not named:
             # In a patch an offer that exists keeps its currency.

@@ -39,7 +39,7 @@ class _ProductScan(TreeScan):
     family: str
 
     def open_root(self, _attributes: dict[str, str], namespaces: frozenset[str], /) -> None:
-        """Looks for Google's namespace."""
+        """Look for Google's namespace."""
         self._declared = not namespaces.isdisjoint(GOOGLE)
 
     def is_stray(self, name: str, /) -> bool:
@@ -47,7 +47,7 @@ class _ProductScan(TreeScan):
         return name.rpartition(" ")[0] in _OURS and name not in _OF_THE_SHOP
 
     def finish(self, skipped_lines: int) -> list[str]:
-        """Checks that the file speaks Google's product data, and then as for any format.
+        """Check that the file speaks Google's product data, and then as for any format.
 
         Raises:
             FeedFault: STRUCTURE_WRONG.
@@ -70,11 +70,11 @@ class _ProductScan(TreeScan):
         return ours.issuperset(_OF_A_PRODUCT)
 
     def unknown_tags(self) -> Iterable[str]:
-        """Returns the tags in Google's namespaces and without one that mean nothing to us."""
+        """Return the tags in Google's namespaces and without one that mean nothing to us."""
         return sorted(tag for tag in self.child_tags if tag.rpartition(" ")[0] in _OURS and tag not in KNOWN_TAGS)
 
     def show_tag(self, tag: str) -> str:
-        """Returns a tag with the usual prefix."""
+        """Return a tag with the usual prefix."""
         namespace, _, local = tag.rpartition(" ")
         return f"g:{local}" if namespace in GOOGLE else local
 

@@ -69,7 +69,7 @@ _MEASURE: Final = re.compile(r"([0-9]+(?:[.,][0-9]+)?)\s*([A-Za-zА-Яа-я]{1,1
 
 
 def every_name(locals_: Iterable[str], namespaces: Iterable[str] = _NAMESPACES) -> frozenset[str]:
-    """Returns the names, as expat writes them, of elements with these local names in each of the namespaces."""
+    """Return the names, as expat writes them, of elements with these local names in each of the namespaces."""
     spaces = tuple(namespaces)
     return frozenset(f"{space} {local}" if space else local for local in locals_ for space in spaces)
 

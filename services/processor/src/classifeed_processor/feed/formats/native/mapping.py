@@ -28,11 +28,11 @@ class NativeMapping(ListedMapping):
         self._validator = OfferValidator(SCHEMA, scan.child_tags, WORDS)
 
     def refuse(self) -> frozenset[etree._Element]:
-        """Returns the elements that the schema refuses."""
+        """Return the elements that the schema refuses."""
         return self._validator.refuse(self.offer, self.children, self.issues)
 
     def put_category(self, content: OfferContent) -> None:
-        """Puts the category in by its path, or else by its id."""
+        """Put the category in by its path, or else by its id."""
         if "category_path" not in self.texts:
             super().put_category(content)
             return

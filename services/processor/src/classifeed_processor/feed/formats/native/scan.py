@@ -28,7 +28,7 @@ class NativeScan(TreeScan):
     describing_tags = DESCRIBING_TAGS
 
     def open_root(self, attributes: dict[str, str], _namespaces: frozenset[str], /) -> None:
-        """Checks the version.
+        """Check the version.
 
         Raises:
             FeedFault: STRUCTURE_WRONG.
@@ -39,11 +39,11 @@ class NativeScan(TreeScan):
             raise FeedFault("STRUCTURE_WRONG", f'{said}; known is version="{VERSION}"')
 
     def head_elements(self) -> Mapping[tuple[str, ...], HeadElement]:
-        """Reads the seller's categories."""
+        """Read the seller's categories."""
         return {("categories", "category"): self._add_category}
 
     def unknown_tags(self) -> Iterable[str]:
-        """Returns the tags that the schema does not list."""
+        """Return the tags that the schema does not list."""
         return SCHEMA.unknown_tags(self.child_tags)
 
     def head_warnings(self) -> list[str]:

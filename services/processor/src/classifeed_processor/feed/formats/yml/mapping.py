@@ -28,16 +28,16 @@ class YmlMapping(ListedMapping):
         self._validator = OfferValidator(SCHEMA, scan.child_tags, WORDS)
 
     def refuse(self) -> frozenset[etree._Element]:
-        """Returns the elements that the schema refuses."""
+        """Return the elements that the schema refuses."""
         return self._validator.refuse(self.offer, self.children, self.issues)
 
     def check(self, gathered: GatheredOffer) -> None:
-        """Takes the stock of all outlets together where the offer names none as a whole."""
+        """Take the stock of all outlets together where the offer names none as a whole."""
         if "stock_in_outlets" in gathered.texts:
             gathered.texts.setdefault("stock", gathered.texts["stock_in_outlets"])
 
     def find_title(self) -> str:
-        """Returns the name, or else one made of prefix, vendor and model; of a patch, what it states only."""
+        """Return the name, or else one made of prefix, vendor and model; of a patch, what it states only."""
         texts = self.texts
         model = texts.get("model", "")
         if (title := super().find_title()) or self.patch or not says_something(model):
@@ -45,11 +45,11 @@ class YmlMapping(ListedMapping):
         return join_title(texts.get("type_prefix", ""), texts.get("vendor", ""), model)
 
     def find_availability(self) -> str | None:
-        """Returns the flag of the offer; an empty attribute says nothing."""
+        """Return the flag of the offer; an empty attribute says nothing."""
         return self.offer.get("available") or self.texts.get("available")
 
     def note_availability(self, text: str) -> None:
-        """Notes that the flag of the offer, or its element where there is no flag, could not be read."""
+        """Note that the flag of the offer, or its element where there is no flag, could not be read."""
         if self.offer.get("available"):
             self.issues.add("FIELD_INVALID", field="available", value=text, expected=self.availability_words)
         else:

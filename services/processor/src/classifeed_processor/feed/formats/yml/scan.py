@@ -25,14 +25,14 @@ class YmlScan(TreeScan):
     describing_tags = DESCRIBING_TAGS
 
     def head_elements(self) -> Mapping[tuple[str, ...], HeadElement]:
-        """Reads the shop's currencies and categories."""
+        """Read the shop's currencies and categories."""
         return {
             ("shop", "currencies", "currency"): self._add_currency,
             ("shop", "categories", "category"): self._add_category,
         }
 
     def unknown_tags(self) -> Iterable[str]:
-        """Returns the tags that the schema does not list."""
+        """Return the tags that the schema does not list."""
         return SCHEMA.unknown_tags(self.child_tags)
 
     def head_warnings(self) -> list[str]:
@@ -42,7 +42,7 @@ class YmlScan(TreeScan):
         return ["The shop lists no <categories>, so the categories of its offers cannot be checked or named."]
 
     def finish(self, skipped_lines: int) -> list[str]:
-        """Takes a currency as the main one where the shop lists no other, and then as for any format."""
+        """Take a currency as the main one where the shop lists no other, and then as for any format."""
         if not self.head.main_currency and len(self.head.currencies) == 1:
             (self.head.main_currency,) = self.head.currencies
         return super().finish(skipped_lines)
