@@ -95,9 +95,9 @@ class Bench:
             waits, commits = found["waits"], found["commits"]
             commit = statistics.median(commits)
             for name, value, goal in (("p50", statistics.median(waits), 1.5), ("p99", own.p99(waits), 4.0)):
-                said = f"{value * 1e3:.2f} ms; one commit p50 {commit * 1e3:.2f}, p99 {own.p99(commits) * 1e3:.2f}"
+                message = f"{value * 1e3:.2f} ms; one commit p50 {commit * 1e3:.2f}, p99 {own.p99(commits) * 1e3:.2f}"
                 self.report.at_most(
-                    f"wake {name} / commit, {engine}", value / commit, goal if engine == "ours" else None, said
+                    f"wake {name} / commit, {engine}", value / commit, goal if engine == "ours" else None, message
                 )
 
     def enqueue(self) -> None:
@@ -120,9 +120,9 @@ class Bench:
         """Throughput while somebody's transaction stays open."""
         for engine, goal in (("ours", 0.9), ("pgqueuer", None)):
             found = self.side(engine, "pin", _PIN_S, 1000)
-            said = f"{found['clean_s']:.0f} -> {found['pinned_s']:.0f} jobs/s, {found['jobs']:,} jobs"
+            message = f"{found['clean_s']:.0f} -> {found['pinned_s']:.0f} jobs/s, {found['jobs']:,} jobs"
             self.report.at_least(
-                f"xmin pinned {_PIN_S} s / clean, {engine}", found["pinned_s"] / found["clean_s"], goal, said
+                f"xmin pinned {_PIN_S} s / clean, {engine}", found["pinned_s"] / found["clean_s"], goal, message
             )
 
     def crowd(self) -> None:
@@ -130,8 +130,8 @@ class Bench:
         found = asyncio.run(own.measure_claims(self.database(), _DONE, _DELAYED))
         empty, full = own.p99(found["empty"]), own.p99(found["full"])
         medians = (statistics.median(found["empty"]) * 1e3, statistics.median(found["full"]) * 1e3)
-        said = f"p99 {empty * 1e3:.1f} -> {full * 1e3:.1f} ms, p50 {medians[0]:.2f} -> {medians[1]:.2f}"
-        self.report.at_most(f"claim p99, {_DONE:,} done and {_DELAYED:,} delayed / empty", full / empty, 1.5, said)
+        message = f"p99 {empty * 1e3:.1f} -> {full * 1e3:.1f} ms, p50 {medians[0]:.2f} -> {medians[1]:.2f}"
+        self.report.at_most(f"claim p99, {_DONE:,} done and {_DELAYED:,} delayed / empty", full / empty, 1.5, message)
         self.report.at_most("worker ready over them, s", found["ready_s"], 1.0)
         rates = asyncio.run(own.measure_lock_keys(self.database(), 10_000, _REPEATS))
         self.report.ratio("10,000 lock keys / none", rates["keys"], rates["none"], 0.85)

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from bench.jobs.engines.ours import Engine
-from classifeed_jobs import JobRequest, JobStore, Reaper, Registry, Waker
+from classifeed_jobs import JobRequest, JobStore, Notifier, Reaper, Registry
 from classifeed_jobs.claim.fetch import QueueCursor, claim_jobs
 from classifeed_jobs.worker.process_lease import ProcessLease
 from classifeed_jobs.worker.session import Session
@@ -34,8 +34,8 @@ async def measure_enqueue(dsn: str, repeats: int) -> dict[str, Any]:
     """Enqueues a second, one job a transaction, by eight producers: nobody told, by the waker, by the triggers."""
     engine = Engine()
     await engine.open(dsn)
-    waker = Waker(engine.db)
-    woken = JobStore(waker=waker)
+    notifier = Notifier(engine.db)
+    woken = JobStore(notifier=notifier)
 
     async def told_nobody() -> None:
         async with engine.db.transaction() as tx:
@@ -43,7 +43,7 @@ async def measure_enqueue(dsn: str, repeats: int) -> dict[str, Any]:
             await engine.store.enqueue(tx, "bench", "noop", {})
 
     async def by_waker() -> None:
-        async with waker.transaction() as tx:
+        async with notifier.transaction() as tx:
             await woken.enqueue(tx, "bench", "noop", {})
 
     async def by_trigger() -> None:
@@ -57,7 +57,7 @@ async def measure_enqueue(dsn: str, repeats: int) -> dict[str, Any]:
         for _ in range(repeats):
             for name, enqueue in (("nobody", told_nobody), ("waker", by_waker), ("trigger", by_trigger)):
                 rates[name].append(await _rate(enqueue))
-    await waker.settled()
+    await notifier.settled()
     await engine.close()
     return rates
 

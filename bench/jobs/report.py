@@ -22,31 +22,31 @@ class Report:
     def __init__(self) -> None:
         self.rows: list[dict[str, Any]] = []
 
-    def show(self, name: str, said: str) -> None:
+    def show(self, name: str, message: str) -> None:
         """Add a figure without a goal."""
-        self._put(name, said, None, None)
+        self._put(name, message, None, None)
 
     def ratio(self, name: str, values: Sequence[float], others: Sequence[float], goal: float | None) -> None:
         """Add rates beside others of the same rounds: the median of the ratios pair by pair."""
         ratios = [value / other for value, other in zip(values, others, strict=True)]
-        said = f"({min(ratios):.2f}–{max(ratios):.2f}); {shown(values)} / {shown(others)}"
-        self.at_least(name, statistics.median(ratios), goal, said)
+        message = f"({min(ratios):.2f}–{max(ratios):.2f}); {shown(values)} / {shown(others)}"
+        self.at_least(name, statistics.median(ratios), goal, message)
 
-    def at_least(self, name: str, value: float, goal: float | None, said: str = "") -> None:
+    def at_least(self, name: str, value: float, goal: float | None, message: str = "") -> None:
         """Add a figure that should be as large as its goal."""
         self._put(
-            name, f"{value:.2f} {said}", f"≥ {goal:g}" if goal is not None else None, goal is None or value >= goal
+            name, f"{value:.2f} {message}", f"≥ {goal:g}" if goal is not None else None, goal is None or value >= goal
         )
 
-    def at_most(self, name: str, value: float, goal: float | None, said: str = "") -> None:
+    def at_most(self, name: str, value: float, goal: float | None, message: str = "") -> None:
         """Add a figure that should be no larger than its goal."""
         self._put(
-            name, f"{value:.2f} {said}", f"≤ {goal:g}" if goal is not None else None, goal is None or value <= goal
+            name, f"{value:.2f} {message}", f"≤ {goal:g}" if goal is not None else None, goal is None or value <= goal
         )
 
-    def _put(self, name: str, said: str, goal: str | None, is_met: bool | None) -> None:
+    def _put(self, name: str, message: str, goal: str | None, is_met: bool | None) -> None:
         verdict = "" if goal is None else f"{goal}: {'met' if is_met else 'missed'}"
-        print(f"{name:<60} {said.strip():<64} {verdict}", flush=True)
+        print(f"{name:<60} {message.strip():<64} {verdict}", flush=True)
         self.rows.append(
-            {"name": name, "figure": said.strip(), "goal": goal, "met": is_met if goal is not None else None}
+            {"name": name, "figure": message.strip(), "goal": goal, "met": is_met if goal is not None else None}
         )

@@ -18,8 +18,8 @@ Condition = Callable[[], Awaitable[bool]]
 class Bench:
     """A database with job tables, and what the tests do with them."""
 
-    def __init__(self, db: Database) -> None:
-        self.db = db
+    def __init__(self, database: Database) -> None:
+        self.db = database
         self.store = JobStore()
         self.registry = Registry()
 

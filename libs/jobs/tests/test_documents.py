@@ -77,7 +77,7 @@ async def troubled(bench: Bench) -> dict[str, Any]:
     return {"failed": failed, "held": held, "nobody": nobody, "later": later}
 
 
-async def _answers(bench: Bench, job_id: Any) -> list[list[tuple[Any, ...]]]:
+async def _responses(bench: Bench, job_id: Any) -> list[list[tuple[Any, ...]]]:
     queries = _blocks(_HOW_TO, "sql")
     assert len(queries) >= 10
     parameters = {"job_id": job_id}
@@ -98,7 +98,7 @@ async def test_queries_of_the_how_to_name_the_trouble(bench: Bench, troubled: di
     listener = Worker(bench.db, bench.store, bench.registry, queues={"another": 1})
     async with running(listener):
         await until(somebody_listens)
-        responses = await _answers(bench, troubled["failed"])
+        responses = await _responses(bench, troubled["failed"])
     status, journal, queued, ended, scheduled, keys, failed, slow, old, dead, runs, sizes, listeners, triggers = (
         responses
     )

@@ -16,55 +16,55 @@ class _Clock:
 
 def test_costly_things_are_done_for_a_twentieth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = _Clock(monkeypatch)
-    pace = DutyCycle()
-    assert pace.is_due
+    duty_cycle = DutyCycle()
+    assert duty_cycle.is_due
     spent = times = 0.0
     while clock.now < 1100:
-        if pace.is_due:
-            with pace.timed():
+        if duty_cycle.is_due:
+            with duty_cycle.timed():
                 clock.now += 0.5
             spent += 0.5
             times += 1
         clock.now += 0.01
-    assert pace.is_long
+    assert duty_cycle.is_long
     assert 4 <= spent <= 5.5
     assert times >= 8
 
 
 def test_the_share_may_be_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     _Clock(monkeypatch)
-    pace = DutyCycle(0.01)
-    pace.took(0.5)
-    assert pace.due_in_s == pytest.approx(50)
+    duty_cycle = DutyCycle(0.01)
+    duty_cycle.took(0.5)
+    assert duty_cycle.due_in_s == pytest.approx(50)
 
 
 def test_it_is_put_off_no_longer_than_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     _Clock(monkeypatch)
-    pace = DutyCycle(longest_s=30.0)
-    pace.took(1000.0)
-    assert pace.due_in_s == pytest.approx(30)
+    duty_cycle = DutyCycle(longest_s=30.0)
+    duty_cycle.took(1000.0)
+    assert duty_cycle.due_in_s == pytest.approx(30)
 
 
 def test_cheap_things_are_hardly_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = _Clock(monkeypatch)
-    pace = DutyCycle()
-    pace.took(0.0005)
-    assert not pace.is_long
-    assert pace.due_in_s == pytest.approx(0.01)
+    duty_cycle = DutyCycle()
+    duty_cycle.took(0.0005)
+    assert not duty_cycle.is_long
+    assert duty_cycle.due_in_s == pytest.approx(0.01)
     clock.now += 0.011
-    assert pace.is_due
-    assert pace.due_in_s == 0
+    assert duty_cycle.is_due
+    assert duty_cycle.due_in_s == 0
 
 
 def test_what_fails_has_cost_its_time_too(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = _Clock(monkeypatch)
-    pace = DutyCycle()
+    duty_cycle = DutyCycle()
 
     def fail() -> None:
-        with pace.timed():
+        with duty_cycle.timed():
             clock.now += 5
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         fail()
-    assert pace.due_in_s == pytest.approx(100)
+    assert duty_cycle.due_in_s == pytest.approx(100)

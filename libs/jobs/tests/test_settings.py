@@ -51,7 +51,7 @@ def test_dsn_wins_over_its_parts(env: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "message"),
     [
         ("DL_HEARTBEAT_SEC", "soon", "DL_HEARTBEAT_SEC='soon' is refused: input should be a valid number"),
         ("DL_REAPER_PERIOD_SEC", "0", "DL_REAPER_PERIOD_SEC='0' is refused: input should be greater than 0"),
@@ -64,7 +64,7 @@ def test_dsn_wins_over_its_parts(env: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_wrong_value_ends_the_start_with_a_line_that_names_it(
-    env: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, value: str, said: str
+    env: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, value: str, message: str
 ) -> None:
     env.setenv(name, value)
     with pytest.raises(SystemExit) as ended:
@@ -72,7 +72,7 @@ def test_wrong_value_ends_the_start_with_a_line_that_names_it(
     lines = capsys.readouterr().err.splitlines()
     assert ended.value.code == 2
     assert len(lines) == 1
-    assert said in lines[0]
+    assert message in lines[0]
 
 
 def test_module_that_cannot_be_loaded_is_named() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from classifeed_jobs.admin.admin import MAX_OPEN_PER_CALLER, AuditEntry, JobAdmin, JobPage, SchedulePage
 from classifeed_jobs.admin.queues import QueueLimits, Queues, QueueStats
-from classifeed_jobs.enqueue.notifier import Waker
+from classifeed_jobs.enqueue.notifier import Notifier
 from classifeed_jobs.enqueue.store import JobStore
 from classifeed_jobs.maintenance.cleaning import Begin, CleanStep, CleanUp, until_nothing_is_left
 from classifeed_jobs.maintenance.reaper import Reaper
@@ -66,6 +66,7 @@ __all__ = [
     "JobSettings",
     "JobStore",
     "Linear",
+    "Notifier",
     "PipelineError",
     "Progress",
     "QueueLimits",
@@ -85,7 +86,6 @@ __all__ = [
     "Snooze",
     "StopRequested",
     "Task",
-    "Waker",
     "Worker",
     "WorkerProcess",
     "add_jobs",

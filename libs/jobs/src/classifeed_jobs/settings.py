@@ -171,14 +171,14 @@ def _read_workers(text: str) -> dict[str, int]:
 
 def _refuse(cls: type[JobSettings], error: ValidationError) -> NoReturn:
     for fault in error.errors(include_url=False):
-        said = fault["msg"].removeprefix("Value error, ")
+        message = fault["msg"].removeprefix("Value error, ")
         if not fault["loc"]:
-            line = said
+            line = message
         else:
             name = str(fault["loc"][0])
             known = cls.model_fields.get(name)
             shown = "***" if known is None or "Secret" in str(known.annotation) else repr(fault["input"])
             meant = f" ({known.description})" if known is not None else ""
-            line = f"{name.upper()}={shown} is refused: {said[:1].lower()}{said[1:]}{meant}"
+            line = f"{name.upper()}={shown} is refused: {message[:1].lower()}{message[1:]}{meant}"
         print(line, file=sys.stderr)  # noqa: T201 - the process ends before there is a log
     sys.exit(2)

@@ -150,8 +150,8 @@ async def test_bulk_retry_takes_what_failed_since_a_time_slice_by_slice(
     await operated.end(*await operated.claim(20), outcome="failed")
     assert await operated.admin.retry_failed(JobFilter(queue="q"), since=since, by="anna") == 20
     assert [(await bench.job(job_id)).status for job_id in early] == ["failed"] * 3
-    said = "SELECT job_id, payload FROM dl_job_events WHERE kind = 'retry_requested' ORDER BY job_id"
-    assert await bench.execute(said) == [(job_id, {"by": "anna"}) for job_id in sorted(late)]
+    message = "SELECT job_id, payload FROM dl_job_events WHERE kind = 'retry_requested' ORDER BY job_id"
+    assert await bench.execute(message) == [(job_id, {"by": "anna"}) for job_id in sorted(late)]
     statements = "SELECT count(DISTINCT xmin::text) FROM dl_job_events WHERE kind = 'retry_requested'"
     assert await bench.value(statements) == 3, "one for 7, 7 and 6 jobs"
     assert operated.audit[-1].detail == {"jobs": 20, "which": {"queue": "q", "since": since.isoformat()}}

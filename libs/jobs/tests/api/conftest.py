@@ -57,37 +57,37 @@ class ApiServices:
     runner: ServiceRunner
     stop: asyncio.Event
     task: asyncio.Task[int]
-    asked: dict[str, Any] = field(default_factory=lambda: {"queue": "q", "task": "noop", "lock_key": "k"})
+    request: dict[str, Any] = field(default_factory=lambda: {"queue": "q", "task": "noop", "lock_key": "k"})
 
     async def trigger(self, **values: Any) -> dict[str, Any]:
-        response = await self.http.post("/api/v1/jobs/trigger", json=self.asked | values)
+        response = await self.http.post("/api/v1/jobs/trigger", json=self.request | values)
         assert response.status_code == 200, response.text
-        said: dict[str, Any] = response.json()
-        return said
+        message: dict[str, Any] = response.json()
+        return message
 
     async def status(self, job_id: str) -> dict[str, Any]:
         response = await self.http.get(f"/api/v1/jobs/{job_id}/status")
         assert response.status_code == 200, response.text
-        said: dict[str, Any] = response.json()
-        return said
+        message: dict[str, Any] = response.json()
+        return message
 
     async def cancel(self, job_id: str) -> dict[str, Any]:
         response = await self.http.post(f"/api/v1/jobs/{job_id}/cancel")
         assert response.status_code == 200, response.text
-        said: dict[str, Any] = response.json()
-        return said
+        message: dict[str, Any] = response.json()
+        return message
 
     async def ended(self, job_id: str, *, within_s: float = 90.0) -> dict[str, Any]:
-        return await self.until(job_id, lambda said: said["status"] in ENDED, within_s=within_s)
+        return await self.until(job_id, lambda message: message["status"] in ENDED, within_s=within_s)
 
     async def until(
         self, job_id: str, condition: Callable[[dict[str, Any]], bool], *, within_s: float = 90.0
     ) -> dict[str, Any]:
         deadline = time.monotonic() + within_s
-        while not condition(said := await self.status(job_id)):
-            assert time.monotonic() < deadline, said
+        while not condition(message := await self.status(job_id)):
+            assert time.monotonic() < deadline, message
             await asyncio.sleep(0.02)
-        return said
+        return message
 
     async def kinds(self, job_id: str) -> list[str]:
         return [event["kind"] for event in (await self.http.get(f"/api/v1/jobs/{job_id}/events")).json()["events"]]
@@ -98,7 +98,7 @@ Host = Callable[..., Any]
 
 @pytest.fixture
 def host(bench: Bench) -> Host:
-    """Hosts the jobs of the bench: `async with host(work={"q": 4}) as hosted`; without `work` nobody claims."""
+    """Hosts the jobs of the bench: `async with host(work={"q": 4}) as services`; without `work` nobody claims."""
 
     @asynccontextmanager
     async def hosting(
@@ -151,13 +151,13 @@ def host(bench: Bench) -> Host:
 
 
 @pytest.fixture
-async def hosted(host: Host) -> AsyncIterator[ApiServices]:
+async def services(host: Host) -> AsyncIterator[ApiServices]:
     """Jobs that nobody claims."""
     async with host() as made:
         yield made
 
 
 @pytest.fixture
-async def stub(hosted: ApiServices) -> AsyncIterator[Any]:
-    async with grpc.aio.insecure_channel(hosted.grpc_address) as channel:
+async def stub(services: ApiServices) -> AsyncIterator[Any]:
+    async with grpc.aio.insecure_channel(services.grpc_address) as channel:
         yield JobServiceStub(channel)

@@ -33,26 +33,26 @@ def assert_problem(response: httpx.Response, status: int, reason: str) -> dict[s
     return problem
 
 
-async def test_health_and_info_answer_without_the_database(hosted) -> None:
-    await hosted.bench.db.close()
+async def test_health_and_info_answer_without_the_database(services) -> None:
+    await services.bench.db.close()
     took_s = []
     for _ in range(40):
         started = time.perf_counter()
-        response = await hosted.http.get("/health")
+        response = await services.http.get("/health")
         took_s.append(time.perf_counter() - started)
         assert (response.status_code, response.json()) == (200, {"status": "healthy"})
     assert min(took_s) < 1, "nothing is waited for"
-    said = (await hosted.http.get("/info")).json()
-    assert said == {"service": "loader", "version": "1.2.3", "environment": "test"}
-    assert (await hosted.http.get("/health/ready")).json()["version"] == "1.2.3"
-    assert "requests_total" in (await hosted.http.get("/metrics")).text
+    message = (await services.http.get("/info")).json()
+    assert message == {"service": "loader", "version": "1.2.3", "environment": "test"}
+    assert (await services.http.get("/health/ready")).json()["version"] == "1.2.3"
+    assert "requests_total" in (await services.http.get("/metrics")).text
 
 
 async def test_a_body_that_does_not_come_is_waited_for_no_longer_than_its_limit(
-    hosted, monkeypatch: pytest.MonkeyPatch
+    services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(door, "_BODY_LIMIT_S", 0.2)
-    url = httpx.URL(str(hosted.http.base_url))
+    url = httpx.URL(str(services.http.base_url))
     reader, writer = await asyncio.open_connection(url.host, url.port)
     head = "POST /api/v1/jobs/trigger HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     writer.write(f"{head}Content-Length: 100\r\n\r\n{{".encode())
@@ -62,8 +62,8 @@ async def test_a_body_that_does_not_come_is_waited_for_no_longer_than_its_limit(
     assert b"BODY_INCOMPLETE" in response
 
 
-async def test_a_new_job_is_queued_with_what_was_asked(hosted) -> None:
-    said = await hosted.trigger(
+async def test_a_new_job_is_queued_with_what_was_asked(services) -> None:
+    message = await services.trigger(
         args={"n": 1, "deep": {"list": [1, "Ж", None, 2.5]}},
         idempotency_key="i",
         partition_key="p",
@@ -74,37 +74,37 @@ async def test_a_new_job_is_queued_with_what_was_asked(hosted) -> None:
         producer="cron",
         consumer_group="g",
     )
-    assert set(said) == {"job_id", "status"}
-    assert said["status"] == "queued"
-    [job] = (await hosted.http.get("/api/v1/jobs")).json()["jobs"]
+    assert set(message) == {"job_id", "status"}
+    assert message["status"] == "queued"
+    [job] = (await services.http.get("/api/v1/jobs")).json()["jobs"]
     expected = {
-        "job_id": said["job_id"], "queue": "q", "task": "noop", "lock_key": "k", "idempotency_key": "i",
+        "job_id": message["job_id"], "queue": "q", "task": "noop", "lock_key": "k", "idempotency_key": "i",
         "args": {"n": 1, "deep": {"list": [1, "Ж", None, 2.5]}}, "partition_key": "p", "priority": -7,
         "available_at": "2031-01-02T03:04:05.000000Z", "max_attempts": None, "lease_ttl_sec": 77,
         "producer": "cron", "consumer_group": "g", "attempt": 0, "status": "queued",
     }  # fmt: skip
     assert {name: job[name] for name in expected} == expected
     assert job["created_at"].endswith("Z")
-    status = await hosted.status(said["job_id"])
+    status = await services.status(message["job_id"])
     assert status == {
-        "job_id": said["job_id"], "status": "queued", "attempt": 0, "started_at": None, "finished_at": None,
+        "job_id": message["job_id"], "status": "queued", "attempt": 0, "started_at": None, "finished_at": None,
         "heartbeat_at": None, "error": None, "progress": None,
     }  # fmt: skip
-    defaults = await hosted.trigger(priority=None, args=None)
-    [job] = (await hosted.http.get("/api/v1/jobs?page_size=1")).json()["jobs"]
+    defaults = await services.trigger(priority=None, args=None)
+    [job] = (await services.http.get("/api/v1/jobs?page_size=1")).json()["jobs"]
     assert (job["job_id"], job["priority"], job["max_attempts"], job["lease_ttl_sec"], job["args"]) == (
         defaults["job_id"], 100, 5, 60, {},
     )  # fmt: skip
 
 
-async def test_a_used_idempotency_key_answers_its_job_and_what_differs(hosted) -> None:
-    first = await hosted.trigger(idempotency_key="once", args={"a": 1})
-    assert await hosted.trigger(idempotency_key="once", args={"a": 1}) == first
-    other = await hosted.trigger(idempotency_key="once", queue="q2", task="t2", lock_key="k2", args={"a": 2})
+async def test_a_used_idempotency_key_answers_its_job_and_what_differs(services) -> None:
+    first = await services.trigger(idempotency_key="once", args={"a": 1})
+    assert await services.trigger(idempotency_key="once", args={"a": 1}) == first
+    other = await services.trigger(idempotency_key="once", queue="q2", task="t2", lock_key="k2", args={"a": 2})
     assert other == {**first, "differs": ["queue", "task", "args", "lock_key"]}
-    await hosted.cancel(first["job_id"])
-    assert await hosted.trigger(idempotency_key="once", args={"a": 1}, priority=5) == {**first, "status": "canceled"}
-    assert len((await hosted.http.get("/api/v1/jobs")).json()["jobs"]) == 1
+    await services.cancel(first["job_id"])
+    assert await services.trigger(idempotency_key="once", args={"a": 1}, priority=5) == {**first, "status": "canceled"}
+    assert len((await services.http.get("/api/v1/jobs")).json()["jobs"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -130,15 +130,15 @@ async def test_a_used_idempotency_key_answers_its_job_and_what_differs(hosted) -
         ({"lock-key": "k"}, "lock-key"),
     ],
 )
-async def test_wrong_values_are_400_and_named(hosted, values: dict[str, Any], field: str) -> None:
-    response = await hosted.http.post("/api/v1/jobs/trigger", json=hosted.asked | values)
+async def test_wrong_values_are_400_and_named(services, values: dict[str, Any], field: str) -> None:
+    response = await services.http.post("/api/v1/jobs/trigger", json=services.request | values)
     problem = assert_problem(response, 400, "REQUEST_INVALID")
     assert [each["field"] for each in problem["violations"]] == [field]
-    assert (await hosted.http.get("/api/v1/jobs")).json() == {"jobs": [], "next_page_token": None}
+    assert (await services.http.get("/api/v1/jobs")).json() == {"jobs": [], "next_page_token": None}
 
 
-async def test_required_fields_are_queue_task_and_lock_key(hosted) -> None:
-    problem = assert_problem(await hosted.http.post("/api/v1/jobs/trigger", json={}), 400, "REQUEST_INVALID")
+async def test_required_fields_are_queue_task_and_lock_key(services) -> None:
+    problem = assert_problem(await services.http.post("/api/v1/jobs/trigger", json={}), 400, "REQUEST_INVALID")
     assert [each["field"] for each in problem["violations"]] == ["queue", "task", "lock_key"]
 
 
@@ -157,40 +157,40 @@ async def test_required_fields_are_queue_task_and_lock_key(hosted) -> None:
         b'{"queue": "q", "task": "t", "lock_key": "k", "args": {"a": ' + b"[" * 5000 + b"]" * 5000 + b"}}",
     ],
 )
-async def test_no_body_is_a_fault_of_ours(hosted, body: bytes) -> None:
-    assert_problem(await hosted.http.post("/api/v1/jobs/trigger", content=body), 400, "REQUEST_INVALID")
+async def test_no_body_is_a_fault_of_ours(services, body: bytes) -> None:
+    assert_problem(await services.http.post("/api/v1/jobs/trigger", content=body), 400, "REQUEST_INVALID")
 
 
-async def test_a_body_that_is_too_large_is_400(hosted) -> None:
-    body = json.dumps(hosted.asked | {"args": {"a": "x" * (1 << 20)}})
-    assert_problem(await hosted.http.post("/api/v1/jobs/trigger", content=body), 400, "BODY_TOO_LARGE")
+async def test_a_body_that_is_too_large_is_400(services) -> None:
+    body = json.dumps(services.request | {"args": {"a": "x" * (1 << 20)}})
+    assert_problem(await services.http.post("/api/v1/jobs/trigger", content=body), 400, "BODY_TOO_LARGE")
 
 
 @pytest.mark.parametrize(
     ("method", "verb"), [("GET", "status"), ("GET", "events"), ("POST", "cancel"), ("POST", "retry")]
 )
-async def test_unknown_jobs_are_404_and_malformed_ids_400(hosted, method: str, verb: str) -> None:
-    response = await hosted.http.request(method, f"/api/v1/jobs/{UNKNOWN}/{verb}")
+async def test_unknown_jobs_are_404_and_malformed_ids_400(services, method: str, verb: str) -> None:
+    response = await services.http.request(method, f"/api/v1/jobs/{UNKNOWN}/{verb}")
     assert assert_problem(response, 404, "JOB_NOT_FOUND")["metadata"] == {"job_id": UNKNOWN}
     for wrong in ("17", UNKNOWN + "0", UNKNOWN.replace("-", ""), "%00", "x"):
-        response = await hosted.http.request(method, f"/api/v1/jobs/{wrong}/{verb}")
+        response = await services.http.request(method, f"/api/v1/jobs/{wrong}/{verb}")
         assert assert_problem(response, 400, "REQUEST_INVALID")["violations"][0]["field"] == "job_id"
 
 
-async def test_unknown_paths_and_methods_are_problems_too(hosted) -> None:
-    assert_problem(await hosted.http.get("/api/v2/jobs"), 404, "NOT_FOUND")
-    response = await hosted.http.get("/api/v1/jobs/trigger")
+async def test_unknown_paths_and_methods_are_problems_too(services) -> None:
+    assert_problem(await services.http.get("/api/v2/jobs"), 404, "NOT_FOUND")
+    response = await services.http.get("/api/v1/jobs/trigger")
     assert_problem(response, 405, "METHOD_NOT_ALLOWED")
     assert response.headers["allow"] == "POST"
 
 
-async def test_faults_of_ours_are_500_and_told_in_the_log(hosted, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_faults_of_ours_are_500_and_told_in_the_log(services, monkeypatch: pytest.MonkeyPatch) -> None:
     async def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("secret cause")
 
-    monkeypatch.setattr(hosted.bench.store, "get", broken)
+    monkeypatch.setattr(services.bench.store, "get", broken)
     with capture_logs() as lines:
-        response = await hosted.http.get(f"/api/v1/jobs/{UNKNOWN}/status")
+        response = await services.http.get(f"/api/v1/jobs/{UNKNOWN}/status")
     problem = assert_problem(response, 500, "INTERNAL")
     assert "secret" not in response.text
     assert problem["metadata"]["incident"]
@@ -198,21 +198,21 @@ async def test_faults_of_ours_are_500_and_told_in_the_log(hosted, monkeypatch: p
     assert (line["status"], line["error"], line["path"]) == (500, "RuntimeError", f"/api/v1/jobs/{UNKNOWN}/status")
 
 
-async def test_lists_go_in_pages_the_newest_first_by_every_filter(hosted) -> None:
+async def test_lists_go_in_pages_the_newest_first_by_every_filter(services) -> None:
     ids = [
-        (await hosted.trigger(queue=f"q{n % 2}", task=f"t{n % 3}", lock_key=f"k{n % 2}"))["job_id"] for n in range(7)
+        (await services.trigger(queue=f"q{n % 2}", task=f"t{n % 3}", lock_key=f"k{n % 2}"))["job_id"] for n in range(7)
     ]
-    await hosted.cancel(ids[0])
+    await services.cancel(ids[0])
     seen: list[str] = []
     token = ""
     while token is not None:
-        page = (await hosted.http.get("/api/v1/jobs", params={"page_size": 3, "page_token": token})).json()
+        page = (await services.http.get("/api/v1/jobs", params={"page_size": 3, "page_token": token})).json()
         seen += [job["job_id"] for job in page["jobs"]]
         token = page["next_page_token"]
     assert seen == ids[::-1]
 
     async def found(**query: Any) -> list[str]:
-        response = await hosted.http.get("/api/v1/jobs", params=query)
+        response = await services.http.get("/api/v1/jobs", params=query)
         assert response.status_code == 200, response.text
         return [job["job_id"] for job in response.json()["jobs"]]
 
@@ -221,54 +221,54 @@ async def test_lists_go_in_pages_the_newest_first_by_every_filter(hosted) -> Non
     assert await found(task="t1") == [ids[4], ids[1]]
     assert await found(lock_key="k1", status="queued", queue="", task="") == ids[5::-2]
     for wrong in ({"status": "done"}, {"page_size": 0}, {"page_size": 1001}, {"page_token": "7"}, {"colour": "red"}):
-        assert_problem(await hosted.http.get("/api/v1/jobs", params=wrong), 400, "REQUEST_INVALID")
+        assert_problem(await services.http.get("/api/v1/jobs", params=wrong), 400, "REQUEST_INVALID")
 
 
-async def test_the_journal_goes_in_pages(hosted) -> None:
-    job_id = (await hosted.trigger())["job_id"]
-    await hosted.cancel(job_id)
+async def test_the_journal_goes_in_pages(services) -> None:
+    job_id = (await services.trigger())["job_id"]
+    await services.cancel(job_id)
     url = f"/api/v1/jobs/{job_id}/events"
-    page = (await hosted.http.get(url, params={"page_size": 1})).json()
+    page = (await services.http.get(url, params={"page_size": 1})).json()
     assert [event["kind"] for event in page["events"]] == ["queued"]
     assert page["events"][0]["payload"] == {"by": "anonymous@127.0.0.1"}
-    rest = (await hosted.http.get(url, params={"page_token": page["next_page_token"]})).json()
+    rest = (await services.http.get(url, params={"page_token": page["next_page_token"]})).json()
     assert ([event["kind"] for event in rest["events"]], rest["next_page_token"]) == (["canceled"], None)
 
 
-async def test_a_batch_is_all_or_none(hosted) -> None:
+async def test_a_batch_is_all_or_none(services) -> None:
     async def send(*jobs: dict[str, Any]) -> httpx.Response:
-        response: httpx.Response = await hosted.http.post("/api/v1/jobs:batch", json={"jobs": jobs})
+        response: httpx.Response = await services.http.post("/api/v1/jobs:batch", json={"jobs": jobs})
         return response
 
-    one = hosted.asked | {"idempotency_key": "a"}
-    response = await send(one, hosted.asked | {"lock_key": "k2"})
+    one = services.request | {"idempotency_key": "a"}
+    response = await send(one, services.request | {"lock_key": "k2"})
     first, second = response.json()["jobs"]
     assert first["status"] == second["status"] == "queued"
-    again = (await send(one | {"args": {"x": 1}}, hosted.asked)).json()["jobs"]
+    again = (await send(one | {"args": {"x": 1}}, services.request)).json()["jobs"]
     assert (again[0]["job_id"], again[0]["differs"]) == (first["job_id"], ["args"])
-    problem = assert_problem(await send(hosted.asked, hosted.asked | {"task": ""}), 400, "REQUEST_INVALID")
+    problem = assert_problem(await send(services.request, services.request | {"task": ""}), 400, "REQUEST_INVALID")
     assert problem["violations"][0]["field"] == "jobs[1].task"
     assert_problem(await send(one | {"idempotency_key": "b"}, one | {"idempotency_key": "b"}), 400, "REQUEST_INVALID")
     assert_problem(await send(), 400, "REQUEST_INVALID")
-    assert_problem(await send(*[hosted.asked] * 1001), 400, "REQUEST_INVALID")
-    assert await hosted.bench.value("SELECT count(*) FROM dl_jobs") == 3
-    assert len((await send(*[hosted.asked] * 1000)).json()["jobs"]) == 1000
+    assert_problem(await send(*[services.request] * 1001), 400, "REQUEST_INVALID")
+    assert await services.bench.value("SELECT count(*) FROM dl_jobs") == 3
+    assert len((await send(*[services.request] * 1000)).json()["jobs"]) == 1000
 
 
-async def test_queues_are_paused_and_resumed_by_any_name(hosted) -> None:
+async def test_queues_are_paused_and_resumed_by_any_name(services) -> None:
     for queue in ("q", "Ночная очередь", "a/b", "load.cbr"):
-        paused = (await hosted.http.post(f"/api/v1/queues/{queue}/pause")).json()
+        paused = (await services.http.post(f"/api/v1/queues/{queue}/pause")).json()
         assert (paused["queue"], paused["paused"], paused["paused_by"]) == (queue, True, "anonymous@127.0.0.1")
-    await hosted.trigger()
-    await hosted.trigger(available_at="2031-01-01T00:00:00Z")
-    listed = {queue["queue"]: queue for queue in (await hosted.http.get("/api/v1/queues")).json()["queues"]}
+    await services.trigger()
+    await services.trigger(available_at="2031-01-01T00:00:00Z")
+    listed = {queue["queue"]: queue for queue in (await services.http.get("/api/v1/queues")).json()["queues"]}
     assert set(listed) == {"q", "Ночная очередь", "a/b", "load.cbr"}
     shown = listed["q"]
     assert (shown["depth"], shown["ready"], shown["delayed"], shown["running"], shown["workers"]) == (2, 1, 1, 0, 0)
     assert shown["oldest_age_s"] >= 0
-    resumed = (await hosted.http.post("/api/v1/queues/a/b/resume")).json()
+    resumed = (await services.http.post("/api/v1/queues/a/b/resume")).json()
     assert (resumed["queue"], resumed["paused"], resumed["depth"]) == ("a/b", False, 0)
-    assert_problem(await hosted.http.post(f"/api/v1/queues/{'q' * 64}/pause"), 400, "REQUEST_INVALID")
+    assert_problem(await services.http.post(f"/api/v1/queues/{'q' * 64}/pause"), 400, "REQUEST_INVALID")
 
 
 async def test_locks_say_who_holds_what_and_how_many_wait(host, bench) -> None:
@@ -278,12 +278,12 @@ async def test_locks_say_who_holds_what_and_how_many_wait(host, bench) -> None:
     async def hold(ctx: Any, args: dict[str, Any]) -> None:
         await go.wait()
 
-    async with host(work={"q": 4}) as hosted:
-        ids = [(await hosted.trigger(task="hold", lock_key="bank"))["job_id"] for _ in range(3)]
-        await hosted.until(ids[0], lambda said: said["status"] == "running")
+    async with host(work={"q": 4}) as services:
+        ids = [(await services.trigger(task="hold", lock_key="bank"))["job_id"] for _ in range(3)]
+        await services.until(ids[0], lambda message: message["status"] == "running")
 
         async def locks() -> list[dict[str, Any]]:
-            found: list[dict[str, Any]] = (await hosted.http.get("/api/v1/locks")).json()["locks"]
+            found: list[dict[str, Any]] = (await services.http.get("/api/v1/locks")).json()["locks"]
             return found
 
         async with asyncio.timeout(90):
@@ -293,7 +293,7 @@ async def test_locks_say_who_holds_what_and_how_many_wait(host, bench) -> None:
         assert found[0]["acquired_at"].endswith("Z")
         go.set()
         for job_id in ids:
-            assert (await hosted.ended(job_id))["status"] == "succeeded"
+            assert (await services.ended(job_id))["status"] == "succeeded"
         assert await locks() == []
 
 
@@ -305,25 +305,25 @@ async def test_only_what_failed_is_tried_again(host, bench) -> None:
         if faults:
             raise faults.pop()
 
-    async with host(work={"q": 1}) as hosted:
-        job_id = (await hosted.trigger(task="once"))["job_id"]
-        failed = await hosted.ended(job_id)
+    async with host(work={"q": 1}) as services:
+        job_id = (await services.trigger(task="once"))["job_id"]
+        failed = await services.ended(job_id)
         assert (failed["status"], failed["error"], failed["attempt"]) == ("failed", "no disk", 1)
-        response = await hosted.http.post(f"/api/v1/jobs/{job_id}/retry")
+        response = await services.http.post(f"/api/v1/jobs/{job_id}/retry")
         assert (response.json()["job_id"], response.json()["status"]) == (job_id, "queued")
-        assert (await hosted.ended(job_id))["status"] == "succeeded"
-        assert_problem(await hosted.http.post(f"/api/v1/jobs/{job_id}/retry"), 412, "JOB_NOT_FAILED")
+        assert (await services.ended(job_id))["status"] == "succeeded"
+        assert_problem(await services.http.post(f"/api/v1/jobs/{job_id}/retry"), 412, "JOB_NOT_FAILED")
 
 
 async def test_failed_jobs_are_tried_again_all_since_a_time(host, bench, outage) -> None:
-    async with host(work={"q": 4}) as hosted:
+    async with host(work={"q": 4}) as services:
 
-        async def retry(**asked: Any) -> httpx.Response:
-            response: httpx.Response = await hosted.http.post("/api/v1/jobs:retry", json=asked)
+        async def retry(**request: Any) -> httpx.Response:
+            response: httpx.Response = await services.http.post("/api/v1/jobs:retry", json=request)
             return response
 
-        early, *late = [(await hosted.trigger(task="t", lock_key=f"k{n}"))["job_id"] for n in range(3)]
-        ends = {job_id: (await hosted.ended(job_id))["finished_at"] for job_id in (early, *late)}
+        early, *late = [(await services.trigger(task="t", lock_key=f"k{n}"))["job_id"] for n in range(3)]
+        ends = {job_id: (await services.ended(job_id))["finished_at"] for job_id in (early, *late)}
         outage.is_over = True
         await bench.execute(
             "UPDATE dl_jobs_done SET finished_at = finished_at - interval '1 hour' WHERE job_id = %s", early
@@ -333,23 +333,23 @@ async def test_failed_jobs_are_tried_again_all_since_a_time(host, bench, outage)
             "retried": 2
         }
         for job_id in late:
-            assert (await hosted.ended(job_id))["status"] == "succeeded"
-        assert (await hosted.status(early))["status"] == "failed"
+            assert (await services.ended(job_id))["status"] == "succeeded"
+        assert (await services.status(early))["status"] == "failed"
         assert (await retry(queue="q")).json() == {"retried": 1}
-        assert (await hosted.ended(early))["status"] == "succeeded"
+        assert (await services.ended(early))["status"] == "succeeded"
         problem = assert_problem(await retry(task="t"), 400, "REQUEST_INVALID")  # never all queues by a slip
         assert problem["violations"][0]["field"] == "queue"
         assert_problem(await retry(queue="q", failed_since="yesterday"), 400, "REQUEST_INVALID")
 
 
 async def test_the_audit_log_has_the_start_and_end_of_every_request_and_who_did_what(host, keys: KeyStore) -> None:
-    async with host(keys=keys, is_guarded=True) as hosted:
-        hosted.http.headers["authorization"] = f"Bearer {keys.issue('operator', 'loader')}"
+    async with host(keys=keys, is_guarded=True) as services:
+        services.http.headers["authorization"] = f"Bearer {keys.issue('operator', 'loader')}"
         with capture_logs() as lines:
-            job_id = (await hosted.trigger())["job_id"]
-            await hosted.cancel(job_id)
-            await hosted.http.get(f"/api/v1/jobs/{UNKNOWN}/status", headers={"x-request-id": "r-1"})
-            await hosted.http.get("/health")
+            job_id = (await services.trigger())["job_id"]
+            await services.cancel(job_id)
+            await services.http.get(f"/api/v1/jobs/{UNKNOWN}/status", headers={"x-request-id": "r-1"})
+            await services.http.get("/health")
     audited = [line for line in lines if line["event"].startswith(("api.request", "job.audit"))]
     assert [line["event"] for line in audited] == [
         "api.request.started", "job.audit", "api.request.ended",
@@ -366,8 +366,8 @@ async def test_the_audit_log_has_the_start_and_end_of_every_request_and_who_did_
 
 
 async def test_with_authentication_on_only_operators_may_and_health_and_info_stay_open(host, keys: KeyStore) -> None:
-    async with host(keys=keys, is_guarded=True) as hosted:
-        job = {**hosted.asked}
+    async with host(keys=keys, is_guarded=True) as services:
+        job = {**services.request}
         for headers, status, reason in (
             ({}, 401, "TICKET_MISSING"),
             ({"authorization": "Basic YTpi"}, 401, "TICKET_MISSING"),
@@ -375,13 +375,13 @@ async def test_with_authentication_on_only_operators_may_and_health_and_info_sta
             ({"authorization": f"Bearer {keys.issue('operator', 'offers')}"}, 401, "TICKET_FOR_ANOTHER"),
             ({"authorization": f"Bearer {keys.issue('api', 'loader')}"}, 403, "CALLER_NOT_ALLOWED"),
         ):
-            assert_problem(await hosted.http.post("/api/v1/jobs/trigger", json=job, headers=headers), status, reason)
-            assert_problem(await hosted.http.get("/openapi.json", headers=headers), status, reason)
-        assert await hosted.bench.value("SELECT count(*) FROM dl_jobs") == 0
-        assert (await hosted.http.get("/health")).status_code == (await hosted.http.get("/info")).status_code == 200
-        hosted.http.headers["authorization"] = f"bearer {keys.issue('operator', 'loader')}"
-        await hosted.trigger()
-        document = (await hosted.http.get("/openapi.json")).json()
+            assert_problem(await services.http.post("/api/v1/jobs/trigger", json=job, headers=headers), status, reason)
+            assert_problem(await services.http.get("/openapi.json", headers=headers), status, reason)
+        assert await services.bench.value("SELECT count(*) FROM dl_jobs") == 0
+        assert (await services.http.get("/health")).status_code == (await services.http.get("/info")).status_code == 200
+        services.http.headers["authorization"] = f"bearer {keys.issue('operator', 'loader')}"
+        await services.trigger()
+        document = (await services.http.get("/openapi.json")).json()
         assert document["components"]["securitySchemes"]["ticket"]["scheme"] == "bearer"
         assert document["paths"]["/api/v1/locks"]["get"]["security"] == [{"ticket": []}]
         assert "security" not in document["paths"]["/health"]["get"]
@@ -397,35 +397,35 @@ _FROM_PAGES = {
 
 
 @pytest.mark.parametrize("page", _FROM_PAGES)
-async def test_a_web_page_changes_nothing(hosted, page: str) -> None:
+async def test_a_web_page_changes_nothing(services, page: str) -> None:
     headers, status, reason = _FROM_PAGES[page]
-    body = json.dumps(hosted.asked)
+    body = json.dumps(services.request)
     for path in ("/api/v1/jobs/trigger", "/api/v1/queues/q/pause"):
-        assert_problem(await hosted.http.post(path, content=body, headers=headers), status, reason)
-    assert await hosted.bench.value("SELECT count(*) FROM dl_jobs") == 0
-    assert await hosted.bench.value("SELECT count(*) FROM dl_queues") == 0
+        assert_problem(await services.http.post(path, content=body, headers=headers), status, reason)
+    assert await services.bench.value("SELECT count(*) FROM dl_jobs") == 0
+    assert await services.bench.value("SELECT count(*) FROM dl_queues") == 0
 
 
 async def test_a_caller_has_so_many_open_jobs_and_no_more(host) -> None:
-    async with host(max_open_per_caller=3) as hosted:
-        first = await hosted.trigger(idempotency_key="a")
-        batch = {"jobs": [hosted.asked | {"idempotency_key": each} for each in "abcd"]}
-        response = await hosted.http.post("/api/v1/jobs:batch", json=batch)
+    async with host(max_open_per_caller=3) as services:
+        first = await services.trigger(idempotency_key="a")
+        batch = {"jobs": [services.request | {"idempotency_key": each} for each in "abcd"]}
+        response = await services.http.post("/api/v1/jobs:batch", json=batch)
         problem = assert_problem(response, 429, "JOBS_OPEN_LIMIT")
         assert (problem["metadata"], response.headers["retry-after"]) == ({"open": "1", "limit": "3"}, "10")
-        assert await hosted.bench.value("SELECT count(*) FROM dl_jobs") == 1, "all or none"
+        assert await services.bench.value("SELECT count(*) FROM dl_jobs") == 1, "all or none"
         batch["jobs"].pop()
-        assert (await hosted.http.post("/api/v1/jobs:batch", json=batch)).status_code == 200
+        assert (await services.http.post("/api/v1/jobs:batch", json=batch)).status_code == 200
         written = "SELECT last_value FROM dl_job_events_event_id_seq"
-        before = await hosted.bench.value(written)
-        assert_problem(await hosted.http.post("/api/v1/jobs/trigger", json=hosted.asked), 429, "JOBS_OPEN_LIMIT")
-        assert await hosted.bench.value(written) == before, "a flood that is refused writes nothing"
-        assert await hosted.trigger(idempotency_key="a") == first, "what was taken is answered all the same"
-        async with grpc.aio.insecure_channel(hosted.grpc_address) as channel:
+        before = await services.bench.value(written)
+        assert_problem(await services.http.post("/api/v1/jobs/trigger", json=services.request), 429, "JOBS_OPEN_LIMIT")
+        assert await services.bench.value(written) == before, "a flood that is refused writes nothing"
+        assert await services.trigger(idempotency_key="a") == first, "what was taken is answered all the same"
+        async with grpc.aio.insecure_channel(services.grpc_address) as channel:
             other = TriggerJobRequest(queue="q", task="noop", lock_key="k")
             await JobServiceStub(channel).TriggerJob(other)  # another caller
-        await hosted.cancel(first["job_id"])
-        await hosted.trigger()
+        await services.cancel(first["job_id"])
+        await services.trigger()
 
 
 # What OpenAPI 3.1 asks of a document, as far as this one goes.
@@ -474,8 +474,8 @@ def references(part: Any) -> set[str]:
     return set().union(*map(references, part)) if isinstance(part, list) else set()
 
 
-async def test_the_openapi_document_is_valid_and_true(hosted) -> None:
-    document = (await hosted.http.get("/openapi.json")).json()
+async def test_the_openapi_document_is_valid_and_true(services) -> None:
+    document = (await services.http.get("/openapi.json")).json()
     Draft202012Validator(_OPENAPI).validate(document)
     schemas = document["components"]["schemas"]
     for schema in schemas.values():
@@ -494,39 +494,39 @@ async def test_the_openapi_document_is_valid_and_true(hosted) -> None:
         assert media == response.headers["content-type"]
         Draft202012Validator(content["schema"] | {"components": document["components"]}).validate(response.json())
 
-    body = hosted.asked | {"idempotency_key": "i", "available_at": "2031-01-01T00:00:00Z", "args": {"a": [1]}}
+    body = services.request | {"idempotency_key": "i", "available_at": "2031-01-01T00:00:00Z", "args": {"a": [1]}}
     asked_schema = document["paths"]["/api/v1/jobs/trigger"]["post"]["requestBody"]["content"]["application/json"]
-    asked = Draft202012Validator(asked_schema["schema"] | {"components": document["components"]})
-    asked.validate(body)
-    assert not asked.is_valid(body | {"priority": "high"})
+    request = Draft202012Validator(asked_schema["schema"] | {"components": document["components"]})
+    request.validate(body)
+    assert not request.is_valid(body | {"priority": "high"})
     for _ in range(2):
-        response = await hosted.http.post("/api/v1/jobs/trigger", json=body)
+        response = await services.http.post("/api/v1/jobs/trigger", json=body)
         check("/api/v1/jobs/trigger", "post", response)
         body["args"] = {}
     job = "/api/v1/jobs/{job_id}"
     job_id = response.json()["job_id"]
-    check("/api/v1/jobs/trigger", "post", await hosted.http.post("/api/v1/jobs/trigger", json={}))
-    check("/api/v1/jobs:batch", "post", await hosted.http.post("/api/v1/jobs:batch", json={"jobs": [body]}))
-    check("/api/v1/queues/{queue}/pause", "post", await hosted.http.post("/api/v1/queues/q/pause"))
-    check("/api/v1/queues/{queue}/resume", "post", await hosted.http.post("/api/v1/queues/q/resume"))
+    check("/api/v1/jobs/trigger", "post", await services.http.post("/api/v1/jobs/trigger", json={}))
+    check("/api/v1/jobs:batch", "post", await services.http.post("/api/v1/jobs:batch", json={"jobs": [body]}))
+    check("/api/v1/queues/{queue}/pause", "post", await services.http.post("/api/v1/queues/q/pause"))
+    check("/api/v1/queues/{queue}/resume", "post", await services.http.post("/api/v1/queues/q/resume"))
     for asked_retry in ({"queue": "q", "failed_since": "2026-11-01T00:00:00Z"}, {"task": "noop"}):
-        check("/api/v1/jobs:retry", "post", await hosted.http.post("/api/v1/jobs:retry", json=asked_retry))
+        check("/api/v1/jobs:retry", "post", await services.http.post("/api/v1/jobs:retry", json=asked_retry))
     for path in ("/api/v1/jobs", "/api/v1/queues", "/api/v1/locks", "/health", "/info"):
-        check(path, "get", await hosted.http.get(path))
+        check(path, "get", await services.http.get(path))
     schedule = "/api/v1/schedules/{name}"
     daily = {"queue": "q", "task": "noop", "lock_key": "k", "cron": "30 3 * * *"}
     for name, body in (("s", daily), ("s", daily | {"cron": "x"}), ("s" * 201, daily)):
-        check(schedule, "put", await hosted.http.put(f"/api/v1/schedules/{name}", json=body))
+        check(schedule, "put", await services.http.put(f"/api/v1/schedules/{name}", json=body))
     assert "404" not in document["paths"][schedule]["put"]["responses"]
-    check("/api/v1/schedules", "get", await hosted.http.get("/api/v1/schedules"))
+    check("/api/v1/schedules", "get", await services.http.get("/api/v1/schedules"))
     for name in ("s", "none", "%07"):
-        check(schedule, "get", await hosted.http.get(f"/api/v1/schedules/{name}"))
+        check(schedule, "get", await services.http.get(f"/api/v1/schedules/{name}"))
         for verb in ("pause", "resume"):
-            check(f"{schedule}/{verb}", "post", await hosted.http.post(f"/api/v1/schedules/{name}/{verb}"))
-        check(schedule, "delete", await hosted.http.delete(f"/api/v1/schedules/{name}"))
+            check(f"{schedule}/{verb}", "post", await services.http.post(f"/api/v1/schedules/{name}/{verb}"))
+        check(schedule, "delete", await services.http.delete(f"/api/v1/schedules/{name}"))
     for each in (job_id, UNKNOWN, "x"):
-        check(f"{job}/status", "get", await hosted.http.get(f"/api/v1/jobs/{each}/status"))
-        check(f"{job}/cancel", "post", await hosted.http.post(f"/api/v1/jobs/{each}/cancel"))
-        check(f"{job}/events", "get", await hosted.http.get(f"/api/v1/jobs/{each}/events"))
-        check(f"{job}/retry", "post", await hosted.http.post(f"/api/v1/jobs/{each}/retry"))
-    check(f"{job}/retry", "post", await hosted.http.post(f"/api/v1/jobs/{job_id}/retry"))
+        check(f"{job}/status", "get", await services.http.get(f"/api/v1/jobs/{each}/status"))
+        check(f"{job}/cancel", "post", await services.http.post(f"/api/v1/jobs/{each}/cancel"))
+        check(f"{job}/events", "get", await services.http.get(f"/api/v1/jobs/{each}/events"))
+        check(f"{job}/retry", "post", await services.http.post(f"/api/v1/jobs/{each}/retry"))
+    check(f"{job}/retry", "post", await services.http.post(f"/api/v1/jobs/{job_id}/retry"))

@@ -32,7 +32,7 @@ def struct(values: dict[str, Any]) -> Struct:
     return json_format.ParseDict(values, Struct())
 
 
-def asked(**values: Any) -> pb.TriggerJobRequest:
+def request(**values: Any) -> pb.TriggerJobRequest:
     return pb.TriggerJobRequest(**({"queue": "q", "task": "noop", "lock_key": "k"} | values))
 
 
@@ -42,23 +42,23 @@ async def refused(call: Any) -> grpc.aio.AioRpcError:
     return raised.value
 
 
-async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(hosted) -> None:
+async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(services) -> None:
     channels = []
 
     def connect(target: str, **_: Any) -> grpc.aio.Channel:
         channels.append(grpc.aio.insecure_channel(target))
         return channels[-1]
 
-    await check_that_nul_is_refused(connect, hosted.grpc_address, "loader", "classifeed.jobs.v1.JobService")
+    await check_that_nul_is_refused(connect, services.grpc_address, "loader", "classifeed.jobs.v1.JobService")
     for channel in channels:
         await channel.close()
 
 
-async def test_a_job_is_told_in_full(hosted, stub) -> None:
+async def test_a_job_is_told_in_full(services, stub) -> None:
     moment = Timestamp()
     moment.FromDatetime(datetime(2031, 1, 2, tzinfo=UTC))
-    said = await stub.TriggerJob(
-        asked(
+    message = await stub.TriggerJob(
+        request(
             args=struct({"n": 3, "half": 0.5, "deep": [{"a": None}]}),
             idempotency_key="i",
             partition_key="p",
@@ -70,8 +70,8 @@ async def test_a_job_is_told_in_full(hosted, stub) -> None:
             consumer_group="g",
         )
     )
-    assert (said.status, list(said.differs)) == (job_pb2.JOB_STATUS_QUEUED, [])
-    job = await stub.GetJob(pb.GetJobRequest(job_id=said.job_id))
+    assert (message.status, list(message.differs)) == (job_pb2.JOB_STATUS_QUEUED, [])
+    job = await stub.GetJob(pb.GetJobRequest(job_id=message.job_id))
     assert (job.queue, job.task, job.lock_key, job.idempotency_key, job.partition_key) == ("q", "noop", "k", "i", "p")
     assert (job.priority, job.max_attempts, job.lease_ttl_sec, job.producer, job.consumer_group) == (0, 2, 9, "x", "g")
     assert (job.available_time, job.attempt, job.HasField("start_time"), job.HasField("progress")) == (
@@ -80,10 +80,10 @@ async def test_a_job_is_told_in_full(hosted, stub) -> None:
     assert job.args == struct({"n": 3, "half": 0.5, "deep": [{"a": None}]})
     # Whole numbers stay whole, so that the same job over HTTP is the same.
     over_http = {"args": {"n": 3, "half": 0.5, "deep": [{"a": None}]}, "idempotency_key": "i"}
-    assert "differs" not in await hosted.trigger(**over_http)
-    again = await stub.TriggerJob(asked(task="other", idempotency_key="i"))
-    assert (again.job_id, list(again.differs)) == (said.job_id, ["task", "args"])
-    unset = await stub.TriggerJob(asked())
+    assert "differs" not in await services.trigger(**over_http)
+    again = await stub.TriggerJob(request(task="other", idempotency_key="i"))
+    assert (again.job_id, list(again.differs)) == (message.job_id, ["task", "args"])
+    unset = await stub.TriggerJob(request())
     job = await stub.GetJob(pb.GetJobRequest(job_id=unset.job_id))
     assert (job.priority, job.max_attempts, job.lease_ttl_sec, job.idempotency_key) == (100, 5, 60, "")
 
@@ -103,22 +103,24 @@ async def test_a_job_is_told_in_full(hosted, stub) -> None:
         {"available_time": Timestamp(seconds=253402300799)},
     ],
 )
-async def test_wrong_requests_are_refused(hosted, stub, wrong: dict[str, Any]) -> None:
-    assert (await refused(stub.TriggerJob(asked(**wrong)))).code() is INVALID
-    assert (await refused(stub.TriggerJobs(pb.TriggerJobsRequest(jobs=[asked(), asked(**wrong)])))).code() is INVALID
-    assert await hosted.bench.value("SELECT count(*) FROM dl_jobs") == 0
+async def test_wrong_requests_are_refused(services, stub, wrong: dict[str, Any]) -> None:
+    assert (await refused(stub.TriggerJob(request(**wrong)))).code() is INVALID
+    assert (
+        await refused(stub.TriggerJobs(pb.TriggerJobsRequest(jobs=[request(), request(**wrong)])))
+    ).code() is INVALID
+    assert await services.bench.value("SELECT count(*) FROM dl_jobs") == 0
 
 
 async def test_numbers_that_json_does_not_have_are_refused(stub) -> None:
     args = Struct()
     args.fields["a"].number_value = float("nan")
-    assert (await refused(stub.TriggerJob(asked(args=args)))).code() is INVALID
+    assert (await refused(stub.TriggerJob(request(args=args)))).code() is INVALID
 
 
 async def test_batches_pages_journals_and_cancels(stub) -> None:
-    batch = await stub.TriggerJobs(pb.TriggerJobsRequest(jobs=[asked(lock_key=f"k{n}") for n in range(5)]))
+    batch = await stub.TriggerJobs(pb.TriggerJobsRequest(jobs=[request(lock_key=f"k{n}") for n in range(5)]))
     ids = [job.job_id for job in batch.jobs]
-    twice = pb.TriggerJobsRequest(jobs=[asked(idempotency_key="i")] * 2)
+    twice = pb.TriggerJobsRequest(jobs=[request(idempotency_key="i")] * 2)
     assert (await refused(stub.TriggerJobs(twice))).code() is INVALID
     canceled = await stub.CancelJob(pb.CancelJobRequest(job_id=ids[0]))
     assert (canceled.status, canceled.cancel_requested) == (job_pb2.JOB_STATUS_CANCELED, True)
@@ -135,24 +137,24 @@ async def test_batches_pages_journals_and_cancels(stub) -> None:
     assert [event.kind for event in events] == ["queued", "canceled"]
     assert events[1].event_id > events[0].event_id
     assert events[0].job_id == ids[0]
-    for call, request in (
+    for call, message in (
         (stub.GetJob, pb.GetJobRequest), (stub.CancelJob, pb.CancelJobRequest), (stub.RetryJob, pb.RetryJobRequest),
         (stub.ListJobEvents, pb.ListJobEventsRequest),
     ):  # fmt: skip
-        assert (await refused(call(request(job_id=str(uuid4()))))).code() is grpc.StatusCode.NOT_FOUND
-        assert (await refused(call(request(job_id="17")))).code() is INVALID
+        assert (await refused(call(message(job_id=str(uuid4()))))).code() is grpc.StatusCode.NOT_FOUND
+        assert (await refused(call(message(job_id="17")))).code() is INVALID
 
 
 async def test_failed_jobs_go_back_singly_and_all_since_a_time(host, bench, outage) -> None:
-    async with host(work={"q": 4}) as hosted, grpc.aio.insecure_channel(hosted.grpc_address) as channel:
+    async with host(work={"q": 4}) as services, grpc.aio.insecure_channel(services.grpc_address) as channel:
         stub: Any = JobServiceStub(channel)
-        early = (await hosted.trigger(task="t", lock_key="a"))["job_id"]
-        await hosted.ended(early)
+        early = (await services.trigger(task="t", lock_key="a"))["job_id"]
+        await services.ended(early)
         since = Timestamp()
         since.FromDatetime(await bench.value("SELECT clock_timestamp()"))
-        late = [(await hosted.trigger(task="t", lock_key=f"k{n}"))["job_id"] for n in range(3)]
+        late = [(await services.trigger(task="t", lock_key=f"k{n}"))["job_id"] for n in range(3)]
         for job_id in late:
-            assert (await hosted.ended(job_id))["status"] == "failed"
+            assert (await services.ended(job_id))["status"] == "failed"
         [queue] = (await stub.ListQueues(pb.ListQueuesRequest())).queues
         assert (queue.queue, queue.ended_last_minute, queue.failed_last_hour, queue.paused) == ("q", 4, 4, False)
         outage.is_over = True
@@ -160,12 +162,12 @@ async def test_failed_jobs_go_back_singly_and_all_since_a_time(host, bench, outa
         assert other.retried == 0
         assert (await stub.RetryJobs(pb.RetryJobsRequest(queue="q", task="t", failed_since=since))).retried == 3
         for job_id in late:
-            assert (await hosted.ended(job_id))["status"] == "succeeded"
+            assert (await services.ended(job_id))["status"] == "succeeded"
         job = await stub.GetJob(pb.GetJobRequest(job_id=late[0]))
         assert json_format.MessageToDict(job.result) == {"rows": [1, 2.5, None]}
-        assert (await hosted.status(early))["status"] == "failed"
+        assert (await services.status(early))["status"] == "failed"
         assert (await stub.RetryJobs(pb.RetryJobsRequest(queue="q"))).retried == 1
-        await hosted.ended(early)
+        await services.ended(early)
         again = stub.RetryJob(pb.RetryJobRequest(job_id=early))
         assert (await refused(again)).code() is grpc.StatusCode.FAILED_PRECONDITION
 
@@ -174,7 +176,7 @@ async def test_queues_and_their_limits(bench, stub) -> None:
     async with bench.db.transaction() as tx:
         limits = QueueLimits(max_running=3, max_running_per_partition=2, rate_per_s=1.5)
         await Queues().set_limits(tx, "q", limits)
-    await stub.TriggerJob(asked())
+    await stub.TriggerJob(request())
     paused = await stub.PauseQueue(pb.PauseQueueRequest(queue="q"))
     assert (paused.paused, paused.ready, paused.concurrency_limit, paused.partition_limit, paused.rate_limit) == (
         True, 1, 3, 2, 1.5,
@@ -193,7 +195,7 @@ async def test_queues_are_listed_by_one_query(stub, monkeypatch: pytest.MonkeyPa
         return await stats(self, tx, **options)
 
     monkeypatch.setattr(Queues, "stats", counted)
-    await stub.TriggerJob(asked())
+    await stub.TriggerJob(request())
     [queue] = (await stub.ListQueues(pb.ListQueuesRequest())).queues
     assert (queue.queue, queue.ready, queue.workers, len(queries)) == ("q", 1, 0, 1)
 
@@ -214,13 +216,13 @@ async def test_queues_are_listed_by_one_query(stub, monkeypatch: pytest.MonkeyPa
         ("", False),
     ],
 )
-async def test_names_of_queues_are_the_same_over_both_faces(hosted, stub, name: str, is_one: bool) -> None:
-    response = await hosted.http.post("/api/v1/jobs/trigger", json=hosted.asked | {"queue": name})
+async def test_names_of_queues_are_the_same_over_both_faces(services, stub, name: str, is_one: bool) -> None:
+    response = await services.http.post("/api/v1/jobs/trigger", json=services.request | {"queue": name})
     assert response.status_code == (200 if is_one else 400), response.text
-    in_path = await hosted.http.post(f"/api/v1/queues/{quote(name, safe='')}/pause")
+    in_path = await services.http.post(f"/api/v1/queues/{quote(name, safe='')}/pause")
     assert in_path.status_code == (200 if is_one else 400), in_path.text
     calls = (
-        stub.TriggerJob(asked(queue=name)),
+        stub.TriggerJob(request(queue=name)),
         stub.PauseQueue(pb.PauseQueueRequest(queue=name)),
         stub.ResumeQueue(pb.ResumeQueueRequest(queue=name)),
         stub.RetryJobs(pb.RetryJobsRequest(queue=name)),
@@ -233,7 +235,7 @@ async def test_names_of_queues_are_the_same_over_both_faces(hosted, stub, name: 
             error = await refused(call)
             assert error.code() is INVALID
             assert [violation.field for violation in from_rpc_error(error).violations] == ["queue"]
-    found = (await hosted.http.get("/api/v1/jobs")).json()["jobs"]
+    found = (await services.http.get("/api/v1/jobs")).json()["jobs"]
     assert [job["queue"] for job in found] == [name] * 2 * is_one
 
 
@@ -241,21 +243,21 @@ async def test_watching_sends_changes_but_no_heartbeats_and_ends_with_the_job(ho
     steps = asyncio.Queue[Progress | None]()
 
     @bench.registry.register("steps")
-    async def walk(ctx: Any, args: dict[str, Any]) -> Any:
+    async def scan(ctx: Any, args: dict[str, Any]) -> Any:
         while (step := await steps.get()) is not None:
             yield step
 
     async with (
-        host(work={"q": 1}, heartbeat_s=0.05) as hosted,
-        grpc.aio.insecure_channel(hosted.grpc_address) as channel,
+        host(work={"q": 1}, heartbeat_s=0.05) as services,
+        grpc.aio.insecure_channel(services.grpc_address) as channel,
     ):
         stub: Any = JobServiceStub(channel)
         missing = stub.WatchJob(pb.WatchJobRequest(job_id=str(uuid4())))
         with pytest.raises(grpc.aio.AioRpcError) as raised:
             await missing.read()
         assert raised.value.code() is grpc.StatusCode.NOT_FOUND
-        job_id = (await hosted.trigger(task="steps"))["job_id"]
-        await hosted.until(job_id, lambda said: said["status"] == "running")
+        job_id = (await services.trigger(task="steps"))["job_id"]
+        await services.until(job_id, lambda message: message["status"] == "running")
         stream = stub.WatchJob(pb.WatchJobRequest(job_id=job_id))
         seen = [await stream.read()]
         await steps.put(Progress(3, 10, {"file": "a.csv"}))
@@ -265,10 +267,10 @@ async def test_watching_sends_changes_but_no_heartbeats_and_ends_with_the_job(ho
         assert seen[1].heartbeat_time.ToNanoseconds() > 0
         locks = (await stub.GetLocks(pb.GetLocksRequest())).locks
         assert [(lock.lock_key, lock.job_id, lock.worker_id) for lock in locks] == [("k", job_id, seen[1].worker_id)]
-        beaten = (await hosted.status(job_id))["heartbeat_at"]
+        beaten = (await services.status(job_id))["heartbeat_at"]
         for _ in range(3):  # some heartbeats go by, and the looks of the watch
-            await hosted.until(job_id, lambda said, beaten=beaten: said["heartbeat_at"] > beaten)
-            beaten = (await hosted.status(job_id))["heartbeat_at"]
+            await services.until(job_id, lambda message, beaten=beaten: message["heartbeat_at"] > beaten)
+            beaten = (await services.status(job_id))["heartbeat_at"]
             await asyncio.sleep(0.2)
         await steps.put(None)
         rest = [await stream.read()]
@@ -279,30 +281,30 @@ async def test_watching_sends_changes_but_no_heartbeats_and_ends_with_the_job(ho
 
 
 async def test_a_watch_holds_up_no_drain(host, bench) -> None:
-    async with host() as hosted, grpc.aio.insecure_channel(hosted.grpc_address) as channel:
+    async with host() as services, grpc.aio.insecure_channel(services.grpc_address) as channel:
         stub: Any = JobServiceStub(channel)
-        job_id = (await hosted.trigger())["job_id"]
+        job_id = (await services.trigger())["job_id"]
         stream = stub.WatchJob(pb.WatchJobRequest(job_id=job_id))
         await stream.read()
         started = time.monotonic()
-        hosted.stop.set()
+        services.stop.set()
         with pytest.raises(grpc.aio.AioRpcError) as raised:
             await stream.read()
         assert raised.value.code() is grpc.StatusCode.UNAVAILABLE
-        assert await hosted.task == 0
+        assert await services.task == 0
         assert time.monotonic() - started < 30, "long before the grace of 30 s is over"
 
 
 async def test_who_asked_is_kept(host, keys: KeyStore) -> None:
-    async with host(keys=keys) as hosted:
-        channel = open_channel(hosted.grpc_address, caller="operator", audience="loader", keys=keys)
+    async with host(keys=keys) as services:
+        channel = open_channel(services.grpc_address, caller="operator", audience="loader", keys=keys)
         stub: Any = JobServiceStub(channel)
-        job_id = (await stub.TriggerJob(asked())).job_id
+        job_id = (await stub.TriggerJob(request())).job_id
         await stub.CancelJob(pb.CancelJobRequest(job_id=job_id))
         events = (await stub.ListJobEvents(pb.ListJobEventsRequest(job_id=job_id))).events
         assert [(event.kind, dict(event.payload)) for event in events] == [
             ("queued", {"by": "operator"}), ("canceled", {"by": "operator"}),
         ]  # fmt: skip
         await channel.close()
-        other: Any = JobServiceStub(open_channel(hosted.grpc_address, caller="api", audience="loader", keys=keys))
-        assert (await refused(other.TriggerJob(asked()))).code() is grpc.StatusCode.PERMISSION_DENIED
+        other: Any = JobServiceStub(open_channel(services.grpc_address, caller="api", audience="loader", keys=keys))
+        assert (await refused(other.TriggerJob(request()))).code() is grpc.StatusCode.PERMISSION_DENIED

@@ -23,11 +23,11 @@ URL = "/api/v1/schedules"
 LEAP = {"queue": "q", "task": "noop", "lock_key": "k", "cron": "30 3 29 2 *", "time_zone": "Europe/Moscow"}
 
 
-async def put(hosted: Any, name: str, **values: Any) -> dict[str, Any]:
-    response = await hosted.http.put(f"{URL}/{name}", json=LEAP | values)
+async def put(services: Any, name: str, **values: Any) -> dict[str, Any]:
+    response = await services.http.put(f"{URL}/{name}", json=LEAP | values)
     assert response.status_code == 200, response.text
-    said: dict[str, Any] = response.json()
-    return said
+    message: dict[str, Any] = response.json()
+    return message
 
 
 async def refused(call: Any) -> grpc.aio.AioRpcError:
@@ -36,10 +36,10 @@ async def refused(call: Any) -> grpc.aio.AioRpcError:
     return raised.value
 
 
-async def test_what_is_put_is_told_in_full_and_run_by_a_scheduler(hosted) -> None:
-    bench = hosted.bench
-    said = await put(
-        hosted,
+async def test_what_is_put_is_told_in_full_and_run_by_a_scheduler(services) -> None:
+    bench = services.bench
+    message = await put(
+        services,
         "nightly",
         args={"n": 1, "deep": [None, "Ж"]},
         partition_key="p",
@@ -54,50 +54,50 @@ async def test_what_is_put_is_told_in_full_and_run_by_a_scheduler(hosted) -> Non
         "max_attempts": None, "lease_ttl_sec": 77, "every_sec": None, "missed": "run_all", "grace_sec": 5,
         "paused": False, "paused_at": None, "paused_by": None, "last_slot": None, "last_job_id": None,
     }  # fmt: skip
-    assert {name: said[name] for name in expected} == expected
-    assert set(said) == {*expected, "next_slot"}
-    next_slot = datetime.fromisoformat(said["next_slot"])
-    assert said["next_slot"].endswith("-02-29T00:30:00.000000Z"), "half past three in Moscow"
+    assert {name: message[name] for name in expected} == expected
+    assert set(message) == {*expected, "next_slot"}
+    next_slot = datetime.fromisoformat(message["next_slot"])
+    assert message["next_slot"].endswith("-02-29T00:30:00.000000Z"), "half past three in Moscow"
     assert next_slot > datetime.now(UTC)
     missed = next_slot.replace(year=next_slot.year - 4)
     await bench.execute("UPDATE dl_schedules SET next_slot = %s", missed)
     assert await Scheduler(bench.db, bench.store).make_due() == 1
-    later = (await hosted.http.get(f"{URL}/nightly")).json()
-    [job] = (await hosted.http.get("/api/v1/jobs")).json()["jobs"]
-    assert (later["last_job_id"], later["next_slot"]) == (job["job_id"], said["next_slot"])
+    later = (await services.http.get(f"{URL}/nightly")).json()
+    [job] = (await services.http.get("/api/v1/jobs")).json()["jobs"]
+    assert (later["last_job_id"], later["next_slot"]) == (job["job_id"], message["next_slot"])
     assert datetime.fromisoformat(later["last_slot"]) == missed
     assert (job["args"], job["lock_key"], job["priority"], job["max_attempts"], job["lease_ttl_sec"]) == (
         {"n": 1, "deep": [None, "Ж"]}, "k", -7, None, 77,
     )  # fmt: skip
 
 
-async def test_what_is_left_out_is_as_the_engine_has_it(hosted, stub) -> None:
+async def test_what_is_left_out_is_as_the_engine_has_it(services, stub) -> None:
     plain = {"queue": "q", "task": "noop", "lock_key": "k", "every_sec": 60}
     own = Schedule("s", "q", "noop", every_s=60)
-    over_http = (await hosted.http.put(f"{URL}/s", json=plain | {"time_zone": None, "missed": None})).json()
+    over_http = (await services.http.put(f"{URL}/s", json=plain | {"time_zone": None, "missed": None})).json()
     shown = (over_http["time_zone"], over_http["missed"], over_http["grace_sec"], over_http["args"])
     assert shown == (own.time_zone, "run_once", 60, {})
     assert (over_http["priority"], over_http["max_attempts"], over_http["lease_ttl_sec"]) == (100, 5, None)
-    asked = json_format.ParseDict({**plain, "name": "s"}, pb.PutScheduleRequest())
-    await stub.PutSchedule(asked)
-    assert (await hosted.http.get(f"{URL}/s")).json() == over_http
+    request = json_format.ParseDict({**plain, "name": "s"}, pb.PutScheduleRequest())
+    await stub.PutSchedule(request)
+    assert (await services.http.get(f"{URL}/s")).json() == over_http
 
 
-async def test_both_faces_tell_the_same_of_a_schedule(hosted, stub) -> None:
-    asked = {
+async def test_both_faces_tell_the_same_of_a_schedule(services, stub) -> None:
+    request = {
         **LEAP, "name": "s", "args": {"n": 3, "half": 0.5}, "partition_key": "p", "priority": 0, "max_attempts": 2,
         "lease_ttl_sec": 9, "missed": "MISSED_SLOTS_SKIP", "grace_sec": 0,
     }  # fmt: skip
-    message = await stub.PutSchedule(json_format.ParseDict(asked, pb.PutScheduleRequest()))
-    told = json_format.MessageToDict(message, preserving_proto_field_name=True)
-    assert {name: told.get(name, 0) for name in asked} == asked
-    over_http = (await hosted.http.get(f"{URL}/s")).json()
+    message = await stub.PutSchedule(json_format.ParseDict(request, pb.PutScheduleRequest()))
+    reported = json_format.MessageToDict(message, preserving_proto_field_name=True)
+    assert {name: reported.get(name, 0) for name in request} == request
+    over_http = (await services.http.get(f"{URL}/s")).json()
     assert (over_http["args"], over_http["missed"], over_http["grace_sec"]) == ({"n": 3, "half": 0.5}, "skip", 0)
     assert message.next_slot_time.ToDatetime(UTC) == datetime.fromisoformat(over_http["next_slot"])
     assert await stub.GetSchedule(pb.GetScheduleRequest(name="s")) == message
     paused = await stub.PauseSchedule(pb.PauseScheduleRequest(name="s"))
     assert (paused.paused, paused.HasField("pause_time"), paused.HasField("next_slot_time")) == (True, True, False)
-    over_http = (await hosted.http.get(f"{URL}/s")).json()
+    over_http = (await services.http.get(f"{URL}/s")).json()
     assert (over_http["paused"], over_http["paused_by"], over_http["next_slot"]) == (True, paused.paused_by, None)
     assert not (await stub.ResumeSchedule(pb.ResumeScheduleRequest(name="s"))).paused
     assert await stub.DeleteSchedule(pb.DeleteScheduleRequest(name="s")) == message
@@ -128,53 +128,53 @@ async def test_both_faces_tell_the_same_of_a_schedule(hosted, stub) -> None:
         ({"lease_ttl_sec": 86_401}, "lease_ttl_sec"),
     ],
 )
-async def test_wrong_values_are_refused_and_named_by_both(hosted, stub, values: dict[str, Any], field: str) -> None:
-    response = await hosted.http.put(f"{URL}/s", json=LEAP | values)
+async def test_wrong_values_are_refused_and_named_by_both(services, stub, values: dict[str, Any], field: str) -> None:
+    response = await services.http.put(f"{URL}/s", json=LEAP | values)
     assert (response.status_code, response.json()["reason"]) == (400, "REQUEST_INVALID"), response.text
     assert [each["field"] for each in response.json()["violations"]] == [field]
-    asked = {name: value for name, value in {**LEAP, "name": "s", **values}.items() if value is not None}
-    error = await refused(stub.PutSchedule(json_format.ParseDict(asked, pb.PutScheduleRequest())))
+    request = {name: value for name, value in {**LEAP, "name": "s", **values}.items() if value is not None}
+    error = await refused(stub.PutSchedule(json_format.ParseDict(request, pb.PutScheduleRequest())))
     assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
     assert {violation.field for violation in from_rpc_error(error).violations} == {field}
-    assert (await hosted.http.get(URL)).json() == {"schedules": [], "next_page_token": None}
+    assert (await services.http.get(URL)).json() == {"schedules": [], "next_page_token": None}
 
 
-async def test_a_schedule_has_one_timing(hosted, stub) -> None:
+async def test_a_schedule_has_one_timing(services, stub) -> None:
     plain = {"queue": "q", "task": "noop", "lock_key": "k"}
     for timing in ({}, {"cron": "@daily", "every_sec": 60}):
-        response = await hosted.http.put(f"{URL}/s", json=plain | timing)
+        response = await services.http.put(f"{URL}/s", json=plain | timing)
         assert response.status_code == 400
         assert [each["field"] for each in response.json()["violations"]] == ["every_sec"]
     error = await refused(stub.PutSchedule(pb.PutScheduleRequest(name="s", **plain)))
     assert [violation.field for violation in from_rpc_error(error).violations] == ["timing"]
     for wrong in ({"every_sec": "60"}, {"missed": "sometimes"}, {"name": "t"}, {"time-zone": "UTC"}):
         [named] = wrong
-        response = await hosted.http.put(f"{URL}/s", json=LEAP | wrong)
+        response = await services.http.put(f"{URL}/s", json=LEAP | wrong)
         assert named in [each["field"] for each in response.json()["violations"]]
 
 
-async def test_put_again_keeps_the_slot_and_the_pause(hosted) -> None:
-    first = await put(hosted, "s")
-    await hosted.http.post(f"{URL}/s/pause")
-    again = await put(hosted, "s", args={"a": 1})
+async def test_put_again_keeps_the_slot_and_the_pause(services) -> None:
+    first = await put(services, "s")
+    await services.http.post(f"{URL}/s/pause")
+    again = await put(services, "s", args={"a": 1})
     assert (again["args"], again["paused"], again["next_slot"]) == ({"a": 1}, True, None)
-    resumed = (await hosted.http.post(f"{URL}/s/resume")).json()
+    resumed = (await services.http.post(f"{URL}/s/resume")).json()
     assert (resumed["paused"], resumed["next_slot"]) == (False, first["next_slot"])
-    assert (await put(hosted, "s", cron="31 3 29 2 *"))["next_slot"] != first["next_slot"]
+    assert (await put(services, "s", cron="31 3 29 2 *"))["next_slot"] != first["next_slot"]
 
 
-async def test_names_are_any_and_unknown_ones_are_404(hosted, stub) -> None:
+async def test_names_are_any_and_unknown_ones_are_404(services, stub) -> None:
     for name in ("nightly", "Ночной обмен", "a/b", "a/pause"):
-        assert (await put(hosted, name))["name"] == name
-        assert (await hosted.http.post(f"{URL}/{name}/pause")).json()["name"] == name
-        assert (await hosted.http.get(f"{URL}/{name}")).json()["paused"]
-        assert (await hosted.http.delete(f"{URL}/{name}")).json()["name"] == name
+        assert (await put(services, name))["name"] == name
+        assert (await services.http.post(f"{URL}/{name}/pause")).json()["name"] == name
+        assert (await services.http.get(f"{URL}/{name}")).json()["paused"]
+        assert (await services.http.delete(f"{URL}/{name}")).json()["name"] == name
     for method, verb in (("GET", ""), ("DELETE", ""), ("POST", "/pause"), ("POST", "/resume")):
-        response = await hosted.http.request(method, f"{URL}/nightly{verb}")
+        response = await services.http.request(method, f"{URL}/nightly{verb}")
         assert (response.status_code, response.json()["reason"]) == (404, "SCHEDULE_NOT_FOUND")
         assert response.json()["metadata"] == {"schedule": "nightly"}
         for wrong in ("s" * 201, "%00", "a%07b"):
-            response = await hosted.http.request(method, f"{URL}/{wrong}{verb}")
+            response = await services.http.request(method, f"{URL}/{wrong}{verb}")
             assert (response.status_code, response.json()["violations"][0]["field"]) == (400, "name")
     for call, request in (
         (stub.GetSchedule, pb.GetScheduleRequest), (stub.DeleteSchedule, pb.DeleteScheduleRequest),
@@ -185,14 +185,14 @@ async def test_names_are_any_and_unknown_ones_are_404(hosted, stub) -> None:
         assert (await refused(call(request(name="a\0")))).code() is grpc.StatusCode.INVALID_ARGUMENT
 
 
-async def test_lists_go_in_pages_by_name(hosted, stub) -> None:
-    async with hosted.bench.db.transaction() as tx:
+async def test_lists_go_in_pages_by_name(services, stub) -> None:
+    async with services.bench.db.transaction() as tx:
         for n in range(5):
             await Schedules().put(tx, Schedule(f"s{n}", "q", "noop", every_s=3600))
     names: list[str] = []
     token: str | None = ""
     while token is not None:
-        page = (await hosted.http.get(URL, params={"page_size": 2, "page_token": token})).json()
+        page = (await services.http.get(URL, params={"page_size": 2, "page_token": token})).json()
         names += [each["name"] for each in page["schedules"]]
         token = page["next_page_token"]
     assert names == [f"s{n}" for n in range(5)]
@@ -201,25 +201,25 @@ async def test_lists_go_in_pages_by_name(hosted, stub) -> None:
     assert [each.name for each in (*first.schedules, *rest.schedules)] == names
     assert rest.next_page_token == ""
     assert rest.schedules[0].WhichOneof("timing") == "every_sec"
-    assert (await hosted.http.get(URL, params={"page_size": 0})).status_code == 400
+    assert (await services.http.get(URL, params={"page_size": 0})).status_code == 400
     wrong = await refused(stub.ListSchedules(pb.ListSchedulesRequest(page_token="\0")))
     assert [violation.field for violation in from_rpc_error(wrong).violations] == ["page_token"]
 
 
 async def test_who_did_what_is_kept_and_only_operators_may(host, keys: KeyStore) -> None:
-    async with host(keys=keys, is_guarded=True) as hosted:
-        refusal = await hosted.http.put(f"{URL}/s", json=LEAP)
+    async with host(keys=keys, is_guarded=True) as services:
+        refusal = await services.http.put(f"{URL}/s", json=LEAP)
         assert refusal.json()["reason"] == "TICKET_MISSING"
-        hosted.http.headers["authorization"] = f"Bearer {keys.issue('api', 'loader')}"
-        refusal = await hosted.http.put(f"{URL}/s", json=LEAP)
+        services.http.headers["authorization"] = f"Bearer {keys.issue('api', 'loader')}"
+        refusal = await services.http.put(f"{URL}/s", json=LEAP)
         assert refusal.json()["reason"] == "CALLER_NOT_ALLOWED"
-        hosted.http.headers["authorization"] = f"Bearer {keys.issue('operator', 'loader')}"
+        services.http.headers["authorization"] = f"Bearer {keys.issue('operator', 'loader')}"
         with capture_logs() as lines:
-            await put(hosted, "s")
-            paused = (await hosted.http.post(f"{URL}/s/pause")).json()
-            await hosted.http.post(f"{URL}/s/resume")
-            await hosted.http.delete(f"{URL}/s")
-            await hosted.http.delete(f"{URL}/s")
+            await put(services, "s")
+            paused = (await services.http.post(f"{URL}/s/pause")).json()
+            await services.http.post(f"{URL}/s/resume")
+            await services.http.delete(f"{URL}/s")
+            await services.http.delete(f"{URL}/s")
     assert paused["paused_by"] == "operator"
     audited = [line for line in lines if line["event"] == "job.audit"]
     assert [line["action"] for line in audited] == [

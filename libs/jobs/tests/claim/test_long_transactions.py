@@ -34,7 +34,7 @@ _ROUNDS = 20
 
 
 @pytest.fixture
-def walks_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def scans_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pacing, "_LONG_S", -1.0)
 
 
@@ -92,8 +92,8 @@ async def _fill(bench: Bench, count: int, *, age_s: float = 60.0, key: str | Non
 
 
 async def _claim(connection: Tx, cursor: QueueCursor, wanted: int = _BATCH) -> list[Claim]:
-    asked: dict[str, Any] = {"worker_id": "w1", "queue": "q", "fresh_s": 600}
-    return (await claim_jobs(connection, wanted=wanted, cursor=cursor, **asked)).claims
+    request: dict[str, Any] = {"worker_id": "w1", "queue": "q", "fresh_s": 600}
+    return (await claim_jobs(connection, wanted=wanted, cursor=cursor, **request)).claims
 
 
 async def _end(connection: Tx, claims: list[Claim], outcome: str = "succeeded", delay_s: float = 0.0) -> None:
@@ -176,13 +176,13 @@ async def test_what_lies_behind_a_floor_is_found_by_the_next_whole_look(
             claims = await _claim(connection, cursor, 5)
         await _end(connection, claims[:2], "retry")  # as old as they were
         await _fill(bench, 2, age_s=3600, key="late")  # as of a transaction that took long
-        asked: dict[str, Any] = {"worker_id": "w1", "queue": "q", "fresh_s": 600, "wanted": 20, "cursor": cursor}
-        blind = await claim_jobs(connection, **asked)
+        request: dict[str, Any] = {"worker_id": "w1", "queue": "q", "fresh_s": 600, "wanted": 20, "cursor": cursor}
+        blind = await claim_jobs(connection, **request)
         assert blind.claims == []
         assert blind.retry_in_s is not None
         assert blind.retry_in_s > 0
         clock.pass_time()
-        whole = await claim_jobs(connection, **asked)
+        whole = await claim_jobs(connection, **request)
         assert len(whole.claims) == 4
         assert {claim.job_id for claim in claims[:2]} < {claim.job_id for claim in whole.claims}
 
@@ -214,8 +214,8 @@ async def test_a_walk_is_measured_up_to_the_last_job_or_to_the_end(
             " $$ SELECT statement_timestamp() + nextval('ticks') * interval '1 second' $$"
         )
         await connection.execute("SELECT set_config('search_path', current_schema() || ', pg_catalog', false)")
-        asked = {"worker": "w1", "queue": "q", "fresh_s": 600, "is_permitted": False, "look": look, "wanted": look}
-        row = await (await connection.execute(statement, asked)).fetchone()
+        request = {"worker": "w1", "queue": "q", "fresh_s": 600, "is_permitted": False, "look": look, "wanted": look}
+        row = await (await connection.execute(statement, request)).fetchone()
         assert row is not None
         scanned_s = row[0]
     # A look at the clock for the lease row, two for each job, one at the end; none for what is written.
@@ -239,9 +239,9 @@ async def test_no_job_is_left_behind_whatever_happens_in_which_order(bench: Benc
                     made += count
                 case 2 | 3:
                     worker_id = rng.choice(["w1", "w2"])
-                    asked: dict[str, Any] = {"worker_id": worker_id, "queue": "q", "fresh_s": 600}
+                    request: dict[str, Any] = {"worker_id": worker_id, "queue": "q", "fresh_s": 600}
                     response = await claim_jobs(
-                        connection, wanted=rng.randrange(1, 30), cursor=turns[worker_id], **asked
+                        connection, wanted=rng.randrange(1, 30), cursor=turns[worker_id], **request
                     )
                     held += response.claims
                 case 4:
@@ -261,7 +261,7 @@ async def test_no_job_is_left_behind_whatever_happens_in_which_order(bench: Benc
     assert await bench.value("SELECT count(*) FROM dl_jobs_done WHERE status = 'succeeded'") == made
 
 
-async def test_a_worker_ends_jobs_of_every_kind(bench: Bench, walks_are_long: None) -> None:
+async def test_a_worker_ends_jobs_of_every_kind(bench: Bench, scans_are_long: None) -> None:
     _register_tasks(bench)
     async with _pinned(bench), bench.working(concurrency=4, claim_backoff_s=3600.0):
         ids = []

@@ -28,7 +28,7 @@ class Process:
         self._bench = bench
         self._slots = slots
         self._worker_id = worker_id
-        self._turn = QueueCursor()
+        self._cursor = QueueCursor()
         self.held = HeldSlots()
         self.claims: list[Claim] = []
 
@@ -44,7 +44,7 @@ class Process:
                 queue="q",
                 wanted=free,
                 fresh_s=60,
-                cursor=self._turn,
+                cursor=self._cursor,
                 slots=FreeSlots(free, self.held.by_key),
             )
         assert response is not None

@@ -138,13 +138,13 @@ class Crowd:
         held = self._held()[:_HELD_BATCH]
         completions = [Completion(job_id, no, self._rng.choice(_OUTCOMES)) for job_id, no, _ in (*late, *held)]
         self._rng.shuffle(completions)
-        asked = {(completion.job_id, completion.claim_no): completion.outcome for completion in completions}
-        expected = {(job_id, no): asked[job_id, no] for job_id, no, _ in held}
+        request = {(completion.job_id, completion.claim_no): completion.outcome for completion in completions}
+        expected = {(job_id, no): request[job_id, no] for job_id, no, _ in held}
         heard = await self._end(completions)
         assert dict(heard) == expected, "a stale end was heard"
         assert len(heard) == len(held), "an end was heard twice"
         for job_id, no, worker in held:
-            outcome = asked[job_id, no]
+            outcome = request[job_id, no]
             self.journal[outcome] += 1
             self._jobs[job_id].worker = None
             self._jobs[job_id].lost.append((no, worker))

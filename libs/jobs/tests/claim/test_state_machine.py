@@ -185,11 +185,11 @@ class JobMachine(RuleBasedStateMachine):
 
         async def take() -> list[Claim]:
             await DelayedJobs(["q"]).promote(self.db)
-            asked: dict[str, Any] = {"worker_id": worker, "queue": "q", "wanted": wanted, "fresh_s": 600}
-            response = await claim_jobs(self.db, **asked)
+            request: dict[str, Any] = {"worker_id": worker, "queue": "q", "wanted": wanted, "fresh_s": 600}
+            response = await claim_jobs(self.db, **request)
             if self.is_paused or self.max_running is not None:
                 assert response.claims == []
-                within = await claim_within_limits(self.db, **asked, cursor=QueueCursor())
+                within = await claim_within_limits(self.db, **request, cursor=QueueCursor())
                 assert within is not None
                 response = within
             elif worker in self.silent:

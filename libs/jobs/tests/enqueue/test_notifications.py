@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from classifeed_jobs import JobContext, JobRequest, JobStore, Reaper, Waker
+from classifeed_jobs import JobContext, JobRequest, JobStore, Notifier, Reaper
 from classifeed_jobs.claim.claim import Completion
 from classifeed_jobs.claim.finish import complete_claims
 from classifeed_jobs.worker.completions import Completions
@@ -43,15 +43,15 @@ async def test_idle_worker_starts_a_job_promptly(bench: Bench) -> None:
 
 
 async def test_burst_of_commits_wakes_by_few_notifies_after_them(bench: Bench) -> None:
-    waker = Waker(bench.db)
-    store = JobStore(waker=waker)
+    notifier = Notifier(bench.db)
+    store = JobStore(notifier=notifier)
     async with bench.db.dedicated_connection() as listener:
         await listener.execute("LISTEN dl_jobs")
         began = time.monotonic()
         for _ in range(60):
-            async with waker.transaction() as tx:
+            async with notifier.transaction() as tx:
                 await store.enqueue(tx, "q", "noop", {})
-        await waker.settled()
+        await notifier.settled()
         took_s = time.monotonic() - began
         heard = await _heard(bench, listener)
         assert 1 <= len(heard) <= took_s / 0.005 + 2
@@ -63,26 +63,26 @@ async def test_burst_of_commits_wakes_by_few_notifies_after_them(bench: Bench) -
 
 
 async def test_first_wake_leaves_at_once_and_those_just_after_it_as_one(bench: Bench) -> None:
-    waker = Waker(bench.db)
+    notifier = Notifier(bench.db)
     async with bench.db.dedicated_connection() as listener:
         await listener.execute("LISTEN dl_jobs")
-        waker.wake(["a"])
+        notifier.wake(["a"])
         for _ in range(100):
-            waker.wake(["a", "b"])
-        await waker.settled()
+            notifier.wake(["a", "b"])
+        await notifier.settled()
         assert sorted(await _heard(bench, listener)) in (["a", "b"], ["a", "a", "b"])
 
 
 async def test_rolled_back_enqueue_wakes_nobody(bench: Bench) -> None:
-    waker = Waker(bench.db)
-    store = JobStore(waker=waker)
+    notifier = Notifier(bench.db)
+    store = JobStore(notifier=notifier)
     async with bench.db.dedicated_connection() as listener:
         await listener.execute("LISTEN dl_jobs")
         with suppress(LookupError):
-            async with waker.transaction() as tx:
+            async with notifier.transaction() as tx:
                 await store.enqueue(tx, "q", "noop", {})
                 raise LookupError
-        await waker.settled()
+        await notifier.settled()
         assert await _heard(bench, listener) == []
 
 
@@ -90,11 +90,11 @@ async def test_worker_hears_of_what_is_enqueued_under_a_waker(bench: Bench) -> N
     @bench.registry.register("noop")
     async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
 
-    waker = Waker(bench.db)
-    store = JobStore(waker=waker)
+    notifier = Notifier(bench.db)
+    store = JobStore(notifier=notifier)
     async with bench.working(claim_backoff_s=3600.0):
         await bench.ended(await bench.enqueue())
-        async with waker.transaction() as tx:
+        async with notifier.transaction() as tx:
             await store.enqueue(tx, "q", "noop", {})
             await store.copy_many(tx, [JobRequest("q", "noop") for _ in range(3)])
         rows = await bench.execute("SELECT job_id FROM dl_jobs_all")
@@ -136,8 +136,8 @@ async def test_held_key_is_told_once_a_while(bench: Bench) -> None:
             await until(parked)
             release.set()
             await bench.ended(*ids)
-    told = [(line["queue"], line["lock_key"]) for line in logs if line["event"] == "worker.claim.backoff"]
-    assert sorted(told) == [("q", "a"), ("q", "b")]
+    reported = [(line["queue"], line["lock_key"]) for line in logs if line["event"] == "worker.claim.backoff"]
+    assert sorted(reported) == [("q", "a"), ("q", "b")]
 
 
 async def test_refused_end_and_lost_job_are_told(bench: Bench) -> None:
@@ -146,7 +146,7 @@ async def test_refused_end_and_lost_job_are_told(bench: Bench) -> None:
     await bench.execute("UPDATE dl_workers SET renewed_at = now() - interval '1 hour'")
     with capture_logs() as logs:
         await Reaper(bench.db).reap()
-        completions = Completions(bench.db, Waker(bench.db), {}, caught_up=lambda: None, promoted=lambda _: None)
+        completions = Completions(bench.db, Notifier(bench.db), {}, caught_up=lambda: None, promoted=lambda _: None)
         writing = asyncio.create_task(completions.run())
         completions.put(Completion(claim.job_id, claim.claim_no, "succeeded"))
         await completions.drained()

@@ -247,8 +247,8 @@ def test_job_that_lives_long_alone_has_others_beside_it_then(monkeypatch: pytest
 class Outage:
     """A database that can be away for the reaper alone."""
 
-    def __init__(self, db: Any) -> None:
-        self._db = db
+    def __init__(self, database: Any) -> None:
+        self._db = database
         self.is_away = False
 
     def __getattr__(self, name: str) -> Any:
@@ -283,12 +283,12 @@ async def test_after_a_standstill_living_processes_come_back_before_anything_is_
             await until(is_expired)
             outage.is_away = False
             if grace_s:
-                looked = reaper._looked_at
+                looked = reaper._polled_at
 
-                async def has_looked() -> bool:
-                    return reaper._looked_at != looked
+                async def has_polled() -> bool:
+                    return reaper._polled_at != looked
 
-                await until(has_looked)
+                await until(has_polled)
                 await lease.renew(connection)
                 assert (await bench.job(job_id)).claim_no == claim.claim_no
                 assert "heartbeat_lost" not in await bench.kinds(job_id)
@@ -304,6 +304,6 @@ async def test_gap_in_the_databases_time_is_a_standstill_too(bench: Bench) -> No
     reaper = Reaper(bench.db, reaper_period_s=0.1, grace_s=60.0)
     assert await reaper._held_s() == 0
     assert await reaper._held_s() == 0
-    reaper._looked_at = await bench.value("SELECT clock_timestamp() - interval '10 seconds'")
+    reaper._polled_at = await bench.value("SELECT clock_timestamp() - interval '10 seconds'")
     assert 50 < await reaper._held_s() <= 60
     assert 50 < await reaper._held_s() <= 60, "until it is over"

@@ -61,12 +61,12 @@ async def main(dsn: str, naive: str = "") -> None:
         from classifeed_jobs.worker import worker as module
 
         module.Isolation = NoIsolation  # type: ignore[misc]
-    db = Database(dsn, schema="test", application_name="worker")
-    await db.open()
+    database = Database(dsn, schema="test", application_name="worker")
+    await database.open()
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    await Worker(db, JobStore(), registry, queues={"q": 4}, heartbeat_s=0.5, drain_grace_s=2.0).run(stop)
-    await db.close()
+    await Worker(database, JobStore(), registry, queues={"q": 4}, heartbeat_s=0.5, drain_grace_s=2.0).run(stop)
+    await database.close()
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ def test_next_slot_lies_ahead_and_nothing_lies_between(expression: str, zone: st
 
 
 @pytest.mark.parametrize(
-    ("expression", "said"),
+    ("expression", "message"),
     [
         ("* * * *", "has 4 fields"),
         ("60 * * * *", "does not lie in 0-59"),
@@ -102,8 +102,8 @@ def test_next_slot_lies_ahead_and_nothing_lies_between(expression: str, zone: st
         ("0 0 30 2 *", "never due"),
     ],
 )
-def test_what_is_no_cron_is_refused_in_words(expression: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_what_is_no_cron_is_refused_in_words(expression: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         Cron.parse(expression)
 
 
@@ -125,7 +125,7 @@ def test_intervals_are_the_same_for_all_processes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({}, "either cron or every_s"),
         ({"cron": "* * * * *", "every_s": 3}, "either cron or every_s"),
@@ -134,6 +134,6 @@ def test_intervals_are_the_same_for_all_processes() -> None:
         ({"every_s": 1, "missed": "later"}, "skip, run_once or run_all"),
     ],
 )
-def test_schedule_that_cannot_be_is_refused_in_words(options: dict[str, object], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_schedule_that_cannot_be_is_refused_in_words(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         Schedule("s", "q", "t", **options)  # type: ignore[arg-type]

@@ -116,11 +116,11 @@ async def test_scheduler_without_schedules_finds_the_first_one_put(bench: Bench,
 
     scheduler = Counting(bench.db, bench.store, period_s=0.05)
 
-    async def has_looked_in_vain() -> bool:
+    async def has_polled_in_vain() -> bool:
         return scheduler.looks >= 2
 
     async with running(scheduler):
-        await until(has_looked_in_vain)
+        await until(has_polled_in_vain)
         await _put(bench, every_s=hour_s)
         await _stay_away(bench, 1)
 
@@ -143,18 +143,18 @@ async def test_resume_of_nothing_changes_nothing(bench: Bench, hour_s: int) -> N
 async def test_years_of_missed_minutes_cost_no_walk(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     await _put(bench, cron="* * * * *", time_zone="Europe/Moscow")
     await _stay_away(bench, 24 * 365 * 5)
-    asked = 0
+    request = 0
     next_after = Schedule.next_after
 
     def counted(schedule: Schedule, moment: datetime) -> datetime:
-        nonlocal asked
-        asked += 1
+        nonlocal request
+        request += 1
         return next_after(schedule, moment)
 
     monkeypatch.setattr(Schedule, "next_after", counted)
     since = await bench.value("SELECT clock_timestamp()")
     await Scheduler(bench.db, bench.store).make_due()
-    assert asked < 100
+    assert request < 100
     (slot,) = await _slots(bench)
     state = await _state(bench)
     assert state.next_slot == slot + timedelta(minutes=1)

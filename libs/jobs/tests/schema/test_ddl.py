@@ -85,7 +85,7 @@ def test_unknown_version_is_refused() -> None:
         ddl(99)
 
 
-def _asked(worker_id: str, *, look: int, wanted: int) -> dict[str, Any]:
+def _parameters(worker_id: str, *, look: int, wanted: int) -> dict[str, Any]:
     return {
         "worker": worker_id,
         "queue": "q",
@@ -96,7 +96,7 @@ def _asked(worker_id: str, *, look: int, wanted: int) -> dict[str, Any]:
     }
 
 
-def _floors() -> dict[str, Any]:
+def _ranges() -> dict[str, Any]:
     scan_cursor = ScanCursor()
     scan_cursor.record(Scan({}, 60.0, [50, 100], [datetime(2026, 1, 1, tzinfo=UTC)] * 2, None, 2, is_filled=True))
     scan_cursor.promoted(100, datetime(2025, 1, 1, tzinfo=UTC))
@@ -147,14 +147,14 @@ async def test_no_hot_statement_scans_a_table(bench: Bench) -> None:
             "max_faults": [5] * count,
             "notify": "on",
         }
-        claim = _asked("w1", look=100, wanted=20)
+        claim = _parameters("w1", look=100, wanted=20)
         fairly = {"above": claiming._ABOVE_ALL, "after_partition": "t 500", "per_partition": 3, "queue": "lanes"}
         shared = {"free": 100, "held_keys": ["t 501", "t 7"], "held": [100, 3], "unpartitioned_held": 2}
         by_worker = {
             "claim": (claiming._CLAIM, claim, 4000),
             "claim_plain": (claiming._CLAIM_PLAIN, claim, 4000),
-            "claim_from_floors": (claiming._CLAIM_FROM_CURSOR, claim | _floors(), 4000),
-            "claim_plain_from_floors": (claiming._CLAIM_PLAIN_FROM_CURSOR, claim | _floors(), 4000),
+            "claim_from_floors": (claiming._CLAIM_FROM_CURSOR, claim | _ranges(), 4000),
+            "claim_plain_from_floors": (claiming._CLAIM_PLAIN_FROM_CURSOR, claim | _ranges(), 4000),
             "claim_fairly": (claiming._CLAIM_FAIRLY, claim | fairly | UNLIMITED, 5000),
             "claim_shared": (claiming._CLAIM_FAIRLY, claim | fairly | shared, 5000),
             "promote_due": (due._PROMOTE_DUE, {"queues": ["q"], "limit": 1000, "since": "-infinity"}, 50),
@@ -254,7 +254,7 @@ async def test_no_batch_is_compared_each_with_each_whatever_the_statistics_say(
             "notify": "off",
         }
         progress = {"job_ids": ids, "claim_nos": [1] * count, "progress": ["{}"] * count}
-        keyed = _asked("w", look=count, wanted=count)
+        keyed = _parameters("w", look=count, wanted=count)
         batches = {
             "finish": (claims._FINISH, ends | {"outcomes": ["succeeded"] * count}),
             "end": (claims._END, ends | {"outcomes": ["succeeded", "retry"] * (count // 2)}),
@@ -263,7 +263,7 @@ async def test_no_batch_is_compared_each_with_each_whatever_the_statistics_say(
         async with connection.transaction(force_rollback=True):
             await connection.execute("UPDATE dl_jobs SET lock_key = 'hot'")
             for statement in (claiming._CLAIM, claiming._CLAIM_FROM_CURSOR):
-                nodes = await _explain(connection, statement, keyed | _floors(), generic=True)
+                nodes = await _explain(connection, statement, keyed | _ranges(), generic=True)
                 assert _comparisons(nodes) <= 10 * count, statement
         await connection.execute("UPDATE dl_jobs SET status = 'running', claimed_by = 'w', attempt = 1, claim_no = 1")
         for name, (statement, parameters) in batches.items():

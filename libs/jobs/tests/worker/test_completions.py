@@ -57,10 +57,10 @@ async def test_nothing_more_is_claimed_while_too_many_ends_wait_to_be_written(
         await other.execute("LOCK TABLE dl_jobs_done IN ACCESS EXCLUSIVE MODE")  # ends wait for it, claims do not
         async with bench.working(concurrency=10) as worker:
 
-            async def is_told_to_stop() -> bool:
+            async def is_stopping() -> bool:
                 return worker._completions.is_behind or ran == len(ids)
 
-            await until(is_told_to_stop)
+            await until(is_stopping)
             claimed = [await _claimed_after_a_look(bench, ids) for _ in range(2)]  # one may be under way
             assert claimed[0] == claimed[1] <= 20 + 2 * 10
             await other.execute("ROLLBACK")

@@ -286,12 +286,12 @@ async def test_fault_that_nobody_foresaw_ends_a_job_without_attempt_limit_at_the
             assert await orders.bench.ended(job_id) == ["failed"]
     job = await orders.bench.job(job_id)
     assert (job.reason, job.attempt, job.unknown_faults) == ("UNKNOWN_FAULTS", 5, 5)
-    told = [line for line in logs if line["event"] == "worker.run.unknown_fault"]
-    assert len({line["incident"] for line in told}) == 5
-    assert all(line["exc_info"] and line["job_id"] == str(job_id) for line in told)
-    assert job.error.startswith(f"incident {told[-1]['incident']}: OverflowError: can't convert")
+    reported = [line for line in logs if line["event"] == "worker.run.unknown_fault"]
+    assert len({line["incident"] for line in reported}) == 5
+    assert all(line["exc_info"] and line["job_id"] == str(job_id) for line in reported)
+    assert job.error.startswith(f"incident {reported[-1]['incident']}: OverflowError: can't convert")
     (heard,) = orders.heard
-    assert (heard.reason, heard.incident) == ("UNKNOWN_FAULTS", told[-1]["incident"])
+    assert (heard.reason, heard.incident) == ("UNKNOWN_FAULTS", reported[-1]["incident"])
     assert await orders.state(1) == "failed UNKNOWN_FAULTS"
 
 

@@ -211,10 +211,10 @@ async def test_claims_that_ignore_lock_keys_fail_the_campaign(bench: Bench, proc
 async def durable_bench(bench: Bench) -> AsyncIterator[Bench]:
     """Commit that outlive a killed server; the tests' server otherwise answers before it has written."""
     dsn = make_conninfo(bench.db.dsn, options="-c synchronous_commit=on")
-    db = Database(dsn, schema="test", application_name="durable")
-    await db.open()
-    yield Bench(db)
-    await db.close()
+    database = Database(dsn, schema="test", application_name="durable")
+    await database.open()
+    yield Bench(database)
+    await database.close()
 
 
 @pytest.mark.slow

@@ -37,11 +37,11 @@ async def test_wake_during_a_look_is_not_lost(bench: Bench) -> None:
     )
     running = asyncio.create_task(claimer.run())
 
-    async def looked_again() -> bool:
+    async def polled_again() -> bool:
         return looks >= 3
 
     try:
-        await until(looked_again)
+        await until(polled_again)
     finally:
         claimer.close()
         await running

@@ -11,7 +11,7 @@ from psycopg.conninfo import make_conninfo
 from structlog.testing import capture_logs
 
 from classifeed_common.db import Database
-from classifeed_jobs import Fixed, JobAdmin, JobContext, JobRequest, JobStore, Progress, Reaper, Waker, Worker
+from classifeed_jobs import Fixed, JobContext, JobRequest, JobStore, Notifier, Progress, Reaper, Worker
 from classifeed_jobs.claim.claim import Completion
 from classifeed_jobs.claim.fetch import claim_jobs
 from classifeed_jobs.claim.finish import complete_claims
@@ -143,8 +143,8 @@ async def test_drain_that_cannot_leave_is_told_and_ends(bench: Bench) -> None:
                 await locking.execute("LOCK TABLE dl_workers IN SHARE MODE")
                 stop.set()
                 await working
-        (told,) = [line for line in logs if line["event"] == "worker.drain.incomplete"]
-        assert told["worker_id"] == worker.worker_id
+        (reported,) = [line for line in logs if line["event"] == "worker.drain.incomplete"]
+        assert reported["worker_id"] == worker.worker_id
     finally:
         await hasty.close()
 
@@ -221,9 +221,9 @@ async def test_progress_reported_while_the_last_one_is_written_is_not_forgotten(
         assert await bench.ended(job_id) == ["succeeded"]
 
 
-@pytest.mark.parametrize(("bound", "told"), [(1, ["a", "b", "a"]), (1000, ["a", "b"])])
+@pytest.mark.parametrize(("bound", "reported"), [(1, ["a", "b", "a"]), (1000, ["a", "b"])])
 async def test_memory_of_held_keys_is_bounded(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, bound: int, told: list[str]
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, bound: int, reported: list[str]
 ) -> None:
     monkeypatch.setattr("classifeed_jobs.worker.fetcher._SAMPLED_KEYS", bound)
     release = asyncio.Event()
@@ -232,7 +232,7 @@ async def test_memory_of_held_keys_is_bounded(
     async def wait(ctx: JobContext, args: dict[str, Any]) -> None:
         await release.wait()
 
-    async def is_parked(job_id: Any) -> bool:
+    async def is_blocked(job_id: Any) -> bool:
         sql = "SELECT waits_for IS NOT DISTINCT FROM 'key' OR status = 'running' FROM dl_jobs WHERE job_id = %s"
         return bool(await bench.value(sql, job_id))
 
@@ -241,10 +241,10 @@ async def test_memory_of_held_keys_is_bounded(
             ids = []
             for key in ("a", "a", "b", "b", "a"):
                 ids.append(await bench.enqueue("wait", lock_key=key))
-                await until(lambda: is_parked(ids[-1]))
+                await until(lambda: is_blocked(ids[-1]))
             release.set()
             await bench.ended(*ids)
-    assert [line["lock_key"] for line in logs if line["event"] == "worker.claim.backoff"][:3] == told
+    assert [line["lock_key"] for line in logs if line["event"] == "worker.claim.backoff"][:3] == reported
 
 
 async def test_reaper_gives_back_more_than_one_slice_at_one_look(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,30 +259,6 @@ async def test_reaper_gives_back_more_than_one_slice_at_one_look(bench: Bench, m
         assert await bench.ended(*ids) == ["failed"] * 8
 
 
-async def test_watch_shows_nothing_twice(bench: Bench) -> None:
-    class Counting(JobStore):
-        asked = 0
-
-        async def get(self, tx: Any, job_id: Any) -> Any:
-            self.asked += 1
-            return await super().get(tx, job_id)
-
-    store = Counting()
-    job_id = await bench.enqueue()
-
-    async def watch() -> list[str]:
-        return [job.status async for job in JobAdmin(bench.db, store).watch(job_id, period_s=0.01)]
-
-    async def has_looked_often() -> bool:
-        return store.asked >= 4
-
-    watching = asyncio.create_task(watch())
-    await until(has_looked_often)
-    async with bench.db.transaction() as tx:
-        await bench.store.cancel(tx, job_id)
-    assert await watching == ["queued", "canceled"]
-
-
 async def test_requests_that_are_none_or_have_one_key_twice(bench: Bench) -> None:
     twice = [JobRequest("q", "noop", idempotency_key="k"), JobRequest("q", "other", idempotency_key="k")]
     async with bench.db.transaction() as tx:
@@ -292,9 +268,9 @@ async def test_requests_that_are_none_or_have_one_key_twice(bench: Bench) -> Non
     assert await bench.value("SELECT count(*) FROM dl_jobs") == 0
 
 
-async def test_retry_in_a_wakers_transaction_wakes_after_it(bench: Bench) -> None:
-    waker = Waker(bench.db)
-    store = JobStore(waker=waker)
+async def test_retry_in_a_notifiers_transaction_wakes_after_it(bench: Bench) -> None:
+    notifier = Notifier(bench.db)
+    store = JobStore(notifier=notifier)
     job_id = await bench.enqueue()
     async with bench.db.connection() as connection:
         await ProcessLease("w1", ["q"]).register(connection)
@@ -303,9 +279,9 @@ async def test_retry_in_a_wakers_transaction_wakes_after_it(bench: Bench) -> Non
         await complete_claims(tx, [Completion(job_id, claim.claim_no, "failed")])
     async with bench.db.dedicated_connection() as listener:
         await listener.execute("LISTEN dl_jobs")
-        async with waker.transaction() as tx:
+        async with notifier.transaction() as tx:
             assert await store.retry(tx, job_id, by="anna")
-        await waker.settled()
+        await notifier.settled()
         heard = [notification.payload async for notification in listener.notifies(timeout=60, stop_after=1)]
     assert heard == ["q"]
 

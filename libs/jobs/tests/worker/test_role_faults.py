@@ -11,7 +11,7 @@ from psycopg.conninfo import make_conninfo
 from structlog.testing import capture_logs
 
 from classifeed_common.db import Database
-from classifeed_jobs import JobContext, Reaper, Retention, Schedule, Scheduler, Schedules, Waker, Worker
+from classifeed_jobs import JobContext, Notifier, Reaper, Retention, Schedule, Scheduler, Schedules, Worker
 from classifeed_jobs.claim.claim import Claim, Completion
 from classifeed_jobs.claim.fetch import claim_jobs
 from classifeed_jobs.maintenance.housekeeping import Housekeeping
@@ -28,17 +28,19 @@ Logs = list[Any]
 @pytest.fixture
 async def hasty(bench: Bench) -> AsyncIterator[Database]:
     """Wait for no lock longer than 50 ms: a table that is locked is a fault that passes."""
-    db = Database(make_conninfo(bench.db.dsn, options="-c lock_timeout=50"), schema="test", application_name="hasty")
-    await db.open()
-    yield db
-    await db.close()
+    database = Database(
+        make_conninfo(bench.db.dsn, options="-c lock_timeout=50"), schema="test", application_name="hasty"
+    )
+    await database.open()
+    yield database
+    await database.close()
 
 
 async def _reported(logs: Logs, event: str, level: str) -> None:
-    async def is_told() -> bool:
+    async def is_reported() -> bool:
         return any((line["event"], line["log_level"]) == (event, level) for line in logs)
 
-    await until(is_told)
+    await until(is_reported)
 
 
 async def _through_faults(bench: Bench, logs: Logs, table: str, event: str, begin: Callable[[], Awaitable[Any]]) -> Any:
@@ -155,7 +157,7 @@ async def test_heartbeat_that_fails_is_tried_again_long_before_the_next_one(benc
     session, lease = Session(hasty), ProcessLease("w1", ["q"])
     async with bench.db.connection() as connection:
         await lease.register(connection)
-    completions = Completions(bench.db, Waker(bench.db), {}, caught_up=lambda: None, promoted=lambda _: None)
+    completions = Completions(bench.db, Notifier(bench.db), {}, caught_up=lambda: None, promoted=lambda _: None)
     heartbeat = Heartbeat(session, lease, {}, completions, heartbeat_s=36000.0)
     renewed = "SELECT renewed_at FROM dl_workers"
     before = await bench.value(renewed)
@@ -175,8 +177,8 @@ async def test_heartbeat_that_fails_is_tried_again_long_before_the_next_one(benc
     assert {line["retry_in_s"] for line in logs} == {0.5}
 
 
-async def _write(db: Database, bench: Bench, *completions: Completion) -> None:
-    writer = Completions(db, Waker(bench.db), {}, caught_up=lambda: None, promoted=lambda _: None)
+async def _write(database: Database, bench: Bench, *completions: Completion) -> None:
+    writer = Completions(database, Notifier(bench.db), {}, caught_up=lambda: None, promoted=lambda _: None)
     writing = asyncio.create_task(writer.run())
     for completion in completions:
         writer.put(completion)
@@ -234,12 +236,12 @@ async def test_end_that_cannot_be_stored_fails_its_job_and_spoils_no_other(bench
     error = (await bench.job(bad)).error
     assert error is not None
     assert error.startswith("the outcome 'succeeded' could not be written: ")
-    (told,) = [line for line in logs if line["log_level"] == "error"]
-    assert (told["event"], told["job_id"]) == ("worker.complete.failed", str(bad))
+    (reported,) = [line for line in logs if line["log_level"] == "error"]
+    assert (reported["event"], reported["job_id"]) == ("worker.complete.failed", str(bad))
 
 
 async def test_wake_that_fails_is_told_and_the_next_one_leaves(bench: Bench, hasty: Database) -> None:
-    waker = Waker(hasty)
+    notifier = Notifier(hasty)
     async with bench.db.dedicated_connection() as listener:
         await listener.execute("LISTEN dl_jobs")
         await bench.execute(
@@ -248,8 +250,8 @@ async def test_wake_that_fails_is_told_and_the_next_one_leaves(bench: Bench, has
         )
         with capture_logs() as logs:
             for queue in ("first", "second"):
-                waker.wake({queue})
-                await waker.settled()
+                notifier.wake({queue})
+                await notifier.settled()
         heard = [notification.payload async for notification in listener.notifies(timeout=60, stop_after=1)]
     assert [(line["event"], line["queues"]) for line in logs] == [("waker.failed", ["first"])]
     assert heard == ["second"]

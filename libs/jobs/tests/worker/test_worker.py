@@ -164,7 +164,7 @@ async def test_unknown_task_and_wrong_args_fail_at_once_in_words(bench: Bench) -
 
 async def test_result_that_cannot_be_stored_fails_in_words(bench: Bench) -> None:
     @bench.registry.register("odd")
-    async def odd(ctx: JobContext, args: dict[str, Any]) -> Any:
+    async def irregular(ctx: JobContext, args: dict[str, Any]) -> Any:
         return "\0" if args["nul"] else object()
 
     async with bench.working():

@@ -97,13 +97,13 @@ async def main(dsn: str, broken: str | None = None) -> None:
     if broken:
         break_part(broken)
     assert completions.complete_claims is claims.complete_claims
-    db = Database(dsn, schema="test", application_name="worker")
-    await db.open()
+    database = Database(dsn, schema="test", application_name="worker")
+    await database.open()
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    worker = Worker(db, JobStore(), registry, queues={"q": 8}, heartbeat_s=0.5, drain_grace_s=5.0)
+    worker = Worker(database, JobStore(), registry, queues={"q": 8}, heartbeat_s=0.5, drain_grace_s=5.0)
     await worker.run(stop)
-    await db.close()
+    await database.close()
 
 
 if __name__ == "__main__":

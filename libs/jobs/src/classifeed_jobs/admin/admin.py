@@ -77,7 +77,7 @@ class JobAdmin:
     Errors are domain errors with a stable reason: JOB_NOT_FOUND, JOB_NOT_FAILED, JOBS_OPEN_LIMIT, SCHEDULE_NOT_FOUND.
 
     Args:
-        db: the service's database.
+        database: the service's database.
         store: its job store.
         audit: called after each change; must not raise.
         max_open_per_caller: jobs that one caller may have triggered and that have not ended.
@@ -85,13 +85,13 @@ class JobAdmin:
 
     def __init__(
         self,
-        db: Database,
+        database: Database,
         store: JobStore,
         *,
         audit: Callable[[AuditEntry], None] = log_audit,
         max_open_per_caller: int = MAX_OPEN_PER_CALLER,
     ) -> None:
-        self._db = db
+        self._db = database
         self._store = store
         self._max_open_per_caller = max_open_per_caller
         self._queues = Queues()
@@ -177,8 +177,8 @@ class JobAdmin:
         """
         async with self._db.transaction() as tx:
             until = await server_time(tx)
-        asked = asdict(which) | {"error": error, "since": since.isoformat() if since is not None else None}
-        given = {name: value for name, value in asked.items() if value is not None}
+        request = asdict(which) | {"error": error, "since": since.isoformat() if since is not None else None}
+        given = {name: value for name, value in request.items() if value is not None}
         count = 0
         after: UUID | None = None
         try:

@@ -216,9 +216,9 @@ def refusal(violations: list[FieldViolation]) -> InvalidArgument:
     """Return the error of a request that is wrong in these fields."""
     first = violations[0]
     more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
-    said = f"{first.field}: {first.description}" if first.field else first.description
+    message = f"{first.field}: {first.description}" if first.field else first.description
     return InvalidArgument(
-        "REQUEST_INVALID", f"{said}{more}. Correct the request and send it again.", violations=violations
+        "REQUEST_INVALID", f"{message}{more}. Correct the request and send it again.", violations=violations
     )
 
 

@@ -35,9 +35,9 @@ class DelayedJobs:
         poll again; None: there are no others.
         """
         is_full_scan = self._duty_cycle.is_due
-        asked = {"queues": self._queues, "since": _EVER if is_full_scan else self._since}
-        rows = await (await connection.execute(_PROMOTE_DUE, asked | {"limit": _LIMIT})).fetchall()
-        row = await (await connection.execute(_NEXT_DUE, asked)).fetchone()
+        request = {"queues": self._queues, "since": _EVER if is_full_scan else self._since}
+        rows = await (await connection.execute(_PROMOTE_DUE, request | {"limit": _LIMIT})).fetchall()
+        row = await (await connection.execute(_NEXT_DUE, request)).fetchone()
         assert row is not None  # of an aggregate
         next_s, scanned_s, since = row
         if is_full_scan:

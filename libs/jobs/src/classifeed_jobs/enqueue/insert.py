@@ -86,10 +86,10 @@ async def _find_taken(tx: Tx, request: JobRequest) -> EnqueuedJob:
             "transaction; run it again, in READ COMMITTED"
         )
     job_id, taken_by, status = row
-    asked = request_hash(request)
+    hashed = request_hash(request)
     differs = tuple(
         name
-        for place, name in enumerate(_HASHED_FIELDS)
-        if asked[place * _PIECE : (place + 1) * _PIECE] != taken_by[place * _PIECE : (place + 1) * _PIECE]
+        for index, name in enumerate(_HASHED_FIELDS)
+        if hashed[index * _PIECE : (index + 1) * _PIECE] != taken_by[index * _PIECE : (index + 1) * _PIECE]
     )
     return EnqueuedJob(job_id, created=False, differs=differs, status=status)

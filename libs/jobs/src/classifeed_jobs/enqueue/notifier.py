@@ -19,7 +19,7 @@ _log = structlog.get_logger("classifeed_jobs.enqueue.notifier")
 _SPACING_S: Final = 0.005
 
 
-class Waker:
+class Notifier:
     """Wakes workers from a short transaction of its own.
 
     A NOTIFY takes a lock of the whole server until its transaction commits: producers that notify in theirs commit one
@@ -27,11 +27,11 @@ class Waker:
     A process that dies between commit and wake leaves its jobs to the workers' next look (DL_CLAIM_BACKOFF_SEC).
 
     Args:
-        db: the database of the jobs.
+        database: the database of the jobs.
     """
 
-    def __init__(self, db: Database) -> None:
-        self._db = db
+    def __init__(self, database: Database) -> None:
+        self._db = database
         self._flags: WeakKeyDictionary[Tx, set[str]] = WeakKeyDictionary()
         self._due: set[str] = set()
         self._next_s = 0.0

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_jobs.enqueue.copy import copy_jobs
 from classifeed_jobs.enqueue.insert import insert_jobs
-from classifeed_jobs.enqueue.notifier import Waker
+from classifeed_jobs.enqueue.notifier import Notifier
 from classifeed_jobs.model.failure_hooks import call_hooks
 from classifeed_jobs.model.job import EnqueuedJob, HeldLock, Job, JobEvent, JobFilter, JobRequest, WorkerProcess
 from classifeed_jobs.model.task import FailedJob, Task
@@ -46,7 +46,7 @@ class JobStore:
     Args:
         default_lease_ttl_s: lease of jobs that do not bring their own.
         key_ttl_s: how long an idempotency key is remembered, from its first use.
-        waker: wakes workers for the transactions that come from it; None: every enqueue does so by itself.
+        notifier: wakes workers for the transactions that come from it; None: every enqueue does so by itself.
         tasks: those of the workers, whose hooks hear of jobs that are canceled before they run; None: none has one.
     """
 
@@ -55,12 +55,12 @@ class JobStore:
         *,
         default_lease_ttl_s: int = 60,
         key_ttl_s: float = 30 * 86400.0,
-        waker: Waker | None = None,
+        notifier: Notifier | None = None,
         tasks: Mapping[str, Task] | None = None,
     ) -> None:
         self._default_lease_ttl_s = default_lease_ttl_s
         self._key_ttl_s = key_ttl_s
-        self._waker = waker
+        self._notifier = notifier
         self.tasks: Mapping[str, Task] = tasks if tasks is not None else {}
 
     async def enqueue(
@@ -145,8 +145,8 @@ class JobStore:
             raise ValueError("two requests of one enqueue_many have the same idempotency key: send each key once")
         if not requests:
             return []
-        if self._waker is not None:
-            self._waker.flag(tx, {request.queue for request in requests})
+        if self._notifier is not None:
+            self._notifier.flag(tx, {request.queue for request in requests})
         return await insert_jobs(
             tx,
             requests,
@@ -174,7 +174,7 @@ class JobStore:
         before = await (await tx.execute(_QUIETEN)).fetchone()
         counts = await copy_jobs(tx, requests, default_lease_ttl_s=self._default_lease_ttl_s)
         await tx.execute(_UNQUIETEN, {"notify": before[0] if before is not None else ""})
-        if self._waker is None or not self._waker.flag(tx, counts):
+        if self._notifier is None or not self._notifier.flag(tx, counts):
             await notify_queues(tx, list(counts))
         return sum(counts.values())
 
@@ -190,8 +190,8 @@ class JobStore:
         Raises:
             HookFailed: the hook did not do its part; roll back.
         """
-        said = {"reason": reason, "by": by}
-        payload = Jsonb({name: text for name, text in said.items() if text}) if reason or by else None
+        message = {"reason": reason, "by": by}
+        payload = Jsonb({name: text for name, text in message.items() if text}) if reason or by else None
         cursor = await tx.execute(_CANCEL, {"job_id": job_id, "payload": payload})
         row = await cursor.fetchone()
         if row is not None and row[1]:
@@ -212,7 +212,7 @@ class JobStore:
             return
         rows = await (await tx.execute(_MAKE_DUE, {"job_ids": list(job_ids)})).fetchall()
         queues = {queue for queue, waits_for in rows if waits_for is not None}
-        if queues and (self._waker is None or not self._waker.flag(tx, queues)):
+        if queues and (self._notifier is None or not self._notifier.flag(tx, queues)):
             await notify_queues(tx, list(queues))
 
     async def retry(self, tx: Tx, job_id: UUID, *, by: str | None = None) -> bool:
@@ -286,8 +286,8 @@ class JobStore:
             "note": Jsonb({"by": by}) if by else None,
         }
         rows = await (await tx.execute(_RETRY, parameters)).fetchall()
-        if self._waker is not None:
-            self._waker.flag(tx, {row[1] for row in rows})
+        if self._notifier is not None:
+            self._notifier.flag(tx, {row[1] for row in rows})
         return [row[0] for row in rows]
 
     async def get(self, tx: Tx, job_id: UUID) -> Job | None:

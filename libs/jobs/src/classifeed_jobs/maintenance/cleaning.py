@@ -66,9 +66,9 @@ class CleanUp:
 
         return registry
 
-    async def run(self, db: Database, at: datetime) -> int:
+    async def run(self, database: Database, at: datetime) -> int:
         """Clean up as if it were `at`, without a job; returns how many rows went."""
-        return max([removed async for removed in self._slices(db.transaction, at)], default=0)
+        return max([removed async for removed in self._slices(database.transaction, at)], default=0)
 
     async def _slices(self, begin: Begin, at: datetime) -> AsyncIterator[int]:
         removed = 0

@@ -42,7 +42,7 @@ class _Chore:
     do: Callable[[], Awaitable[None]]
     period_s: float
     next_s: float = 0.0
-    pace: DutyCycle = field(default_factory=lambda: DutyCycle(longest_s=0.0))  # puts off nothing
+    duty_cycle: DutyCycle = field(default_factory=lambda: DutyCycle(longest_s=0.0))  # puts off nothing
 
 
 @dataclass(slots=True)
@@ -57,23 +57,23 @@ class Housekeeping:
     Any number of processes may do so at once; each chore is done by whoever comes first, or again to no harm.
 
     Args:
-        db: the service's database; its role should own the tables (VACUUM, partitions).
+        database: the service's database; its role should own the tables (VACUUM, partitions).
         retention: how long done jobs and the journal are kept; None: for ever.
         forget_workers_s: rows of processes that have been silent for so long and hold nothing are removed.
     """
 
-    def __init__(self, db: Database, *, retention: Retention | None, forget_workers_s: float) -> None:
-        self._db = db
+    def __init__(self, database: Database, *, retention: Retention | None, forget_workers_s: float) -> None:
+        self._db = database
         self._forget_workers_s = forget_workers_s
         self._vacuumed = {table: _Vacuumed() for table in _HOT_TABLES}
         self._chores = [
             _Chore("vacuum", self.vacuum, _VACUUM_PERIOD_S),
             # These walk over dead rows too, which may be very many while nobody can vacuum.
-            _Chore("forget", self.forget, _FORGET_PERIOD_S, pace=DutyCycle()),
-            _Chore("figures", self.show_figures, _FIGURES_PERIOD_S, pace=DutyCycle()),
+            _Chore("forget", self.forget, _FORGET_PERIOD_S, duty_cycle=DutyCycle()),
+            _Chore("figures", self.show_figures, _FIGURES_PERIOD_S, duty_cycle=DutyCycle()),
         ]
         if retention is not None:
-            self._chores.append(_Chore("archive", Archive(db, retention).tend, _ARCHIVE_PERIOD_S))
+            self._chores.append(_Chore("archive", Archive(database, retention).tend, _ARCHIVE_PERIOD_S))
 
     async def run(self) -> None:
         """Do the chores until cancelled. Faults are logged, and the chore is tried again a little later."""
@@ -82,9 +82,9 @@ class Housekeeping:
                 if time.monotonic() < chore.next_s:
                     continue
                 try:
-                    with chore.pace.timed():
+                    with chore.duty_cycle.timed():
                         await chore.do()
-                    chore.next_s = time.monotonic() + max(chore.period_s, chore.pace.due_in_s)
+                    chore.next_s = time.monotonic() + max(chore.period_s, chore.duty_cycle.due_in_s)
                 except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
                     wait_s = min(_FAULT_WAIT_S, chore.period_s)
                     log_fault(_log, "reaper.chore.failed", error, retry_in_s=wait_s, chore=chore.name)

@@ -48,7 +48,7 @@ class Reaper:
     stood still, the others get `grace_s` to come back before anything is taken from them.
 
     Args:
-        db: the service's database.
+        database: the service's database.
         tasks: those of the service's workers, whose hooks hear of jobs that end here. A job that would end and whose
             task has a hook that is not known here stays lost for a reaper that knows it, for an hour.
         reaper_period_s: the longest time between two looks (DL_REAPER_PERIOD_SEC); the earliest expiry comes before it.
@@ -59,7 +59,7 @@ class Reaper:
 
     def __init__(
         self,
-        db: Database,
+        database: Database,
         tasks: Mapping[str, Task] | None = None,
         *,
         reaper_period_s: float = 10.0,
@@ -67,18 +67,18 @@ class Reaper:
         forget_workers_s: float = 3600.0,
         retention: Retention | None = _RETENTION,
     ) -> None:
-        self._db = db
+        self._db = database
         self._tasks = tasks if tasks is not None else {}
         self._hook_tasks = hook_tasks(self._tasks)
         self._reaper_period_s = reaper_period_s
         self._grace = timedelta(seconds=grace_s)
-        self._looked_at: datetime | None = None
+        self._polled_at: datetime | None = None
         self._was_blind = False
         self._holds_until: datetime | None = None
         self._vain_looks = 0
         self._reaping = DutyCycle()
         self._foreseeing = DutyCycle()
-        self._housekeeping = Housekeeping(db, retention=retention, forget_workers_s=forget_workers_s)
+        self._housekeeping = Housekeeping(database, retention=retention, forget_workers_s=forget_workers_s)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Reap until `stop` is set. Faults of the database are retried at the period."""
@@ -154,10 +154,10 @@ class Reaper:
         async with self._db.transaction() as tx:
             now = await server_time(tx)
         late = timedelta(seconds=self._reaper_period_s + _LATE_S)
-        if self._was_blind or (self._looked_at is not None and now - self._looked_at > late):
-            _log.warning("reaper.held", since=str(self._looked_at), grace_s=self._grace.total_seconds())
+        if self._was_blind or (self._polled_at is not None and now - self._polled_at > late):
+            _log.warning("reaper.held", since=str(self._polled_at), grace_s=self._grace.total_seconds())
             self._holds_until = now + self._grace
-        self._looked_at, self._was_blind = now, False
+        self._polled_at, self._was_blind = now, False
         return max(0.0, (self._holds_until - now).total_seconds()) if self._holds_until is not None else 0.0
 
     async def backlog(self) -> dict[str, int]:

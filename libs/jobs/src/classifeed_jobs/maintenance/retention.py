@@ -57,8 +57,8 @@ class Archive:
     most; what does not come through is tried again at the next call.
     """
 
-    def __init__(self, db: Database, retention: Retention) -> None:
-        self._db = db
+    def __init__(self, database: Database, retention: Retention) -> None:
+        self._db = database
         self._retention = retention
 
     async def tend(self) -> None:

@@ -34,15 +34,17 @@ class Scheduler:
     the transaction that enqueues its job, and the job's idempotency key names the slot.
 
     Args:
-        db: the service's database.
+        database: the service's database.
         store: where the jobs go.
         period_s: the longest time between two looks; the next slot comes before it. A schedule put by another process
             is found within it.
         own: schedules of the service itself, which are put when it begins to run.
     """
 
-    def __init__(self, db: Database, store: JobStore, *, period_s: float = 10.0, own: Sequence[Schedule] = ()) -> None:
-        self._db = db
+    def __init__(
+        self, database: Database, store: JobStore, *, period_s: float = 10.0, own: Sequence[Schedule] = ()
+    ) -> None:
+        self._db = database
         self._store = store
         self._period_s = period_s
         self._to_put = list(own)

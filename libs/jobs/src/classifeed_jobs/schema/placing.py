@@ -33,8 +33,8 @@ async def place_jobs(dsn: str, *, schema: str, queue_schema: str) -> int:
         psycopg.Error: the role may not do that, or the tables are in use.
     """
     names = {"schema": checked_schema(schema), "queue_schema": checked_schema(queue_schema)}
-    db = Database(dsn, schema=schema, application_name=f"place-{queue_schema}")
-    async with db.dedicated_connection() as connection, connection.transaction():
+    database = Database(dsn, schema=schema, application_name=f"place-{queue_schema}")
+    async with database.dedicated_connection() as connection, connection.transaction():
         # Names come out with their schemas when none is searched.
         await connection.execute("SET LOCAL search_path = pg_catalog")
         await connection.execute(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT_S}s'")

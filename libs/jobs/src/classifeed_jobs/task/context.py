@@ -14,7 +14,7 @@ from classifeed_jobs.claim.claim import Claim
 from classifeed_jobs.model.outcomes import Progress, StopRequested
 
 StopReason = Literal["cancel", "drain", "lost", "overdue"]
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 class JobContext:
@@ -37,7 +37,7 @@ class JobContext:
         resources: what the service's bootstrap gave the worker.
     """
 
-    def __init__(self, claim: Claim, db: Database, resources: Any, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, claim: Claim, database: Database, resources: Any, loop: asyncio.AbstractEventLoop) -> None:
         self.job_id: UUID = claim.job_id
         self.claim_no = claim.claim_no
         self.attempt = claim.attempt
@@ -46,7 +46,7 @@ class JobContext:
         self.lock_key = claim.lock_key
         self.trace_context = claim.trace_context or {}
         self.checkpoint: Any = claim.checkpoint
-        self.db = db
+        self.db = database
         self.resources = resources
         self.unsaved_progress: Progress | None = None
         self.stop_reason: StopReason | None = None
@@ -66,8 +66,7 @@ class JobContext:
 
     @asynccontextmanager
     async def guarded_transaction(self) -> AsyncIterator[Tx]:
-        """Give a transaction on `db` that is tied to this claim, as by `guard`; what it must do is the body of the
-        block.
+        """Give a transaction on `db` that is tied to this claim, as by `guard`; what it must do is the block.
 
         Raises:
             ClaimLost: the claim is not held any more; the block was not entered, and nothing is written.
@@ -110,6 +109,6 @@ class JobContext:
         if self.stop_reason is not None:
             raise StopRequested(self.stop_reason)
 
-    def call(self, coroutine: Coroutine[Any, Any, Answer]) -> Answer:
-        """For sync functions: run a coroutine (one that uses `db` and `guard`) on the worker's loop and wait for it."""
+    def call(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
+        """Run a coroutine (one that uses `db` and `guard`) on the worker's loop and wait for it; for sync functions."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()

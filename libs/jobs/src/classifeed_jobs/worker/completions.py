@@ -12,7 +12,7 @@ from classifeed_common.db import Database, is_passing_fault
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.claim.claim import FAILED, KEPT, ClaimKey, Completion
 from classifeed_jobs.claim.finish import complete_claims, complete_plain_claims
-from classifeed_jobs.enqueue.notifier import Waker
+from classifeed_jobs.enqueue.notifier import Notifier
 from classifeed_jobs.metrics import ENDS_REFUSED
 from classifeed_jobs.model.failure_hooks import HookFailed, hook_tasks
 from classifeed_jobs.model.job import Rank
@@ -34,8 +34,8 @@ class Completions:
     dropped: its job belongs to somebody else.
 
     Args:
-        db: the service's database.
-        waker: tells the workers of what went back to its queue, or may run now.
+        database: the service's database.
+        notifier: tells the workers of what went back to its queue, or may run now.
         tasks: those whose hooks are called.
         caught_up: called when `is_behind` is over.
         promoted: called with each job that may be claimed again, or now.
@@ -43,15 +43,15 @@ class Completions:
 
     def __init__(
         self,
-        db: Database,
-        waker: Waker,
+        database: Database,
+        notifier: Notifier,
         tasks: Mapping[str, Task],
         *,
         caught_up: Callable[[], None],
         promoted: Callable[[Rank], None],
     ) -> None:
-        self._session = Session(db)
-        self._waker = waker
+        self._session = Session(database)
+        self._notifier = notifier
         self._tasks = tasks
         self._has_hooks = bool(hook_tasks(tasks))
         self._caught_up = caught_up
@@ -109,7 +109,7 @@ class Completions:
             attempts += 1
             try:
                 refused, woken = await self._try(batch)
-                self._waker.wake(woken)
+                self._notifier.wake(woken)
                 break
             except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
                 if not is_passing_fault(error):

@@ -29,8 +29,8 @@ class Listener:
     one of its jobs became ready or got a new time, `cancel <worker_id>` when a run of that worker is to stop.
     """
 
-    def __init__(self, db: Database, on_payload: Callable[[str], None], on_gap: Callable[[], None]) -> None:
-        self._db = db
+    def __init__(self, database: Database, on_payload: Callable[[str], None], on_gap: Callable[[], None]) -> None:
+        self._db = database
         self._on_payload = on_payload
         self._on_gap = on_gap
 

@@ -44,8 +44,8 @@ class ProcessLease:
         """Return the claims under which these jobs run now, whoever holds them, each with whether it is asked to
         stop.
         """
-        asked = {"job_ids": array(job_id.hex for job_id in job_ids)}
-        return _by_key(await (await tx.execute(_HELD_OF, asked)).fetchall())
+        request = {"job_ids": array(job_id.hex for job_id in job_ids)}
+        return _by_key(await (await tx.execute(_HELD_OF, request)).fetchall())
 
     async def leave(self, tx: Tx) -> None:
         """Remove the row, unless something is still running under it. Idempotent."""

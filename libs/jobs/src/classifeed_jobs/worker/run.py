@@ -35,7 +35,7 @@ class Run:
     """
 
     def __init__(
-        self, claim: Claim, tasks: Mapping[str, Task], db: Database, resources: Any, threads: Executor
+        self, claim: Claim, tasks: Mapping[str, Task], database: Database, resources: Any, threads: Executor
     ) -> None:
         self.claim = claim
         self.key = claim.key
@@ -43,7 +43,7 @@ class Run:
         self._known_tasks = tasks
         self._threads = threads
         self._loop = asyncio.get_running_loop()
-        self.context = JobContext(claim, db, resources, self._loop)
+        self.context = JobContext(claim, database, resources, self._loop)
         self._running: asyncio.Task[Any] | None = None
 
     def stop(self, reason: StopReason, *, now: bool = False) -> None:
@@ -67,17 +67,17 @@ class Run:
         except Exception as error:  # noqa: BLE001 - becomes the end of the run
             # A fault of the engine's own must not leave the claim without an end.
             _log.exception("worker.run.fault", job_id=str(self.claim.job_id))
-            return self._ending(RETRY, message=name_fault(error), delay_s=30.0)
+            return self._completion_of(RETRY, message=name_fault(error), delay_s=30.0)
 
     async def _handle(self) -> Completion | None:
         if self.task is None:
             known = ", ".join(sorted(self._known_tasks)) or "none"
             missing = f"no task {self.claim.task!r} is registered in the worker of queue {self.claim.queue!r}"
-            return self._ending(FAILED, f"{missing}; it knows {known}")
+            return self._completion_of(FAILED, f"{missing}; it knows {known}")
         try:
             args = self.task.parse_args(self.claim.args)
         except InvalidArgs as error:
-            return self._ending(FAILED, str(error))
+            return self._completion_of(FAILED, str(error))
         self._running = asyncio.current_task()
         bound: asyncio.Timeout | None = None
         try:
@@ -92,9 +92,9 @@ class Run:
         except (StopRequested, asyncio.CancelledError) as error:
             return self._stopped(error)
         except Snooze as snooze:
-            return self._ending(SNOOZED, delay_s=snooze.for_s)
+            return self._completion_of(SNOOZED, delay_s=snooze.for_s)
         except Fail as fail:
-            return self._ending(FAILED, fail.reason)
+            return self._completion_of(FAILED, fail.reason)
         except Retry as retry:
             return self._retry(self.task, retry.reason, retry.after_s)
         except Exception as error:  # noqa: BLE001 - becomes the end of the run
@@ -141,9 +141,9 @@ class Run:
         if reason == "lost":
             return None
         if reason == "cancel":
-            return self._ending(CANCELED)
+            return self._completion_of(CANCELED)
         if reason == "drain":
-            return self._ending(RETURNED)
+            return self._completion_of(RETURNED)
         assert self.task is not None
         if reason == "overdue":
             return self._retry(self.task, f"ran longer than {self.task.max_run_s:g} s and was stopped", None)
@@ -151,14 +151,14 @@ class Run:
 
     def _succeeded(self, result: Any) -> Completion:
         if result is None:
-            return self._ending(SUCCEEDED)
+            return self._completion_of(SUCCEEDED)
         try:
             text = json.dumps(result)
         except (TypeError, ValueError) as error:
-            return self._ending(FAILED, f"the result cannot be stored as JSON: {error}")
+            return self._completion_of(FAILED, f"the result cannot be stored as JSON: {error}")
         if "\\u0000" in text:
-            return self._ending(FAILED, "the result cannot be stored as JSON: it has a NUL character")
-        return self._ending(SUCCEEDED, result=result)
+            return self._completion_of(FAILED, "the result cannot be stored as JSON: it has a NUL character")
+        return self._completion_of(SUCCEEDED, result=result)
 
     def _failed(self, task: Task, error: Exception) -> Completion:
         job: dict[str, Any] = {"job_id": str(self.claim.job_id), "task": task.name, "attempt": self.claim.attempt}
@@ -170,14 +170,14 @@ class Run:
         incident = new_incident()
         _log.error("worker.run.unknown_fault", **job, incident=incident, exc_info=True)
         delay_s = task.backoff.delay_s(self.claim.attempt)
-        completion = self._ending(FAULT, f"incident {incident}: {name_fault(error)}", delay_s=delay_s)
+        completion = self._completion_of(FAULT, f"incident {incident}: {name_fault(error)}", delay_s=delay_s)
         return completion._replace(max_faults=task.max_unknown_faults, incident=incident)
 
     def _retry(self, task: Task, reason: str, after_s: float | None) -> Completion:
         delay_s = task.backoff.delay_s(self.claim.attempt) if after_s is None else after_s
-        return self._ending(RETRY, reason, delay_s=delay_s)
+        return self._completion_of(RETRY, reason, delay_s=delay_s)
 
-    def _ending(
+    def _completion_of(
         self,
         outcome: str,
         message: str | None = None,

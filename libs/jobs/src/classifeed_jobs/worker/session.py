@@ -34,8 +34,8 @@ class Session:
         idle_in_transaction_s: the server ends a transaction whose process stands still for so long.
     """
 
-    def __init__(self, db: Database, *, idle_in_transaction_s: float | None = None) -> None:
-        self._db = db
+    def __init__(self, database: Database, *, idle_in_transaction_s: float | None = None) -> None:
+        self._db = database
         self._settings = _SETTINGS
         if idle_in_transaction_s is not None:
             idle_ms = int(idle_in_transaction_s * 1000)

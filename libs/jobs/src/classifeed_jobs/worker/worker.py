@@ -22,7 +22,7 @@ from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.tracing import context_of
 from classifeed_jobs.claim.claim import RETURNED, Claim, ClaimKey, Completion
 from classifeed_jobs.claim.shares import FreeSlots, HeldSlots
-from classifeed_jobs.enqueue.notifier import Waker
+from classifeed_jobs.enqueue.notifier import Notifier
 from classifeed_jobs.enqueue.store import JobStore
 from classifeed_jobs.metrics import RUN_DURATION, WAIT_DURATION, running
 from classifeed_jobs.model.failure_hooks import hook_tasks
@@ -53,7 +53,7 @@ class Worker:
     queues has limits.
 
     Args:
-        db: the service's database, opened, with the job tables in its schema.
+        database: the service's database, opened, with the job tables in its schema.
         store: used for `backlog`; knows the same tasks where one of them has a hook, as jobs are canceled through it.
         registry: handlers by task name.
         queues: how many jobs of each queue may run at once; with partition keys, a key gets another slot only while it
@@ -69,7 +69,7 @@ class Worker:
 
     def __init__(
         self,
-        db: Database,
+        database: Database,
         store: JobStore,
         registry: Mapping[str, Task],
         *,
@@ -88,7 +88,7 @@ class Worker:
         if missing := set(hook_tasks(registry)) - set(hook_tasks(store.tasks)):
             raise ValueError(f"the job store must be given the tasks too, for the hooks of {sorted(missing)}")
         self.worker_id = worker_id or f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-        self._db = db
+        self._db = database
         self._store = store
         self._registry = registry
         self._queues = dict(queues)
@@ -107,11 +107,13 @@ class Worker:
         self._claims_ahead = prefetch > 0
         self._is_draining = False
         self._is_traced = False
-        self._session = Session(db)
-        self._limits = Session(db, idle_in_transaction_s=_LIMITS_STILL_S)
+        self._session = Session(database)
+        self._limits = Session(database, idle_in_transaction_s=_LIMITS_STILL_S)
         self._lease = ProcessLease(self.worker_id, sorted(self._queues), hook_tasks(registry))
-        self._waker = Waker(db)
-        self._completions = Completions(db, self._waker, registry, caught_up=self._caught_up, promoted=self._promoted)
+        self._notifier = Notifier(database)
+        self._completions = Completions(
+            database, self._notifier, registry, caught_up=self._caught_up, promoted=self._promoted
+        )
         self._heartbeat = Heartbeat(self._session, self._lease, self._runs, self._completions, heartbeat_s=heartbeat_s)
         self._fetcher = Fetcher(
             self._session,
@@ -124,7 +126,7 @@ class Worker:
             claim_backoff_s=claim_backoff_s,
             fresh_s=2 * heartbeat_s,
         )
-        self._listener = Listener(db, self._on_payload, self._on_gap)
+        self._listener = Listener(database, self._on_payload, self._on_gap)
         self._threads = ThreadPoolExecutor(max_workers=sum(self._queues.values()), thread_name_prefix="job")
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -252,7 +254,7 @@ class Worker:
         try:
             async with asyncio.timeout(_STOP_WAIT_S):
                 await self._completions.drained()
-                await self._waker.settled()
+                await self._notifier.settled()
                 async with self._session.use() as connection:
                     await self._lease.leave(connection)
         except Exception as error:  # noqa: BLE001 - the leases run out by themselves

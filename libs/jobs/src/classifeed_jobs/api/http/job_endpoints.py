@@ -10,61 +10,61 @@ from classifeed_jobs.api.requests import MAX_LOCKS, RetryBody, checked_job_id, c
 from classifeed_jobs.model.job import EnqueuedJob
 
 
-async def trigger_job(hosted: ApiServices, asked: ApiRequest) -> responses.TriggerAnswer:
+async def trigger_job(services: ApiServices, request: ApiRequest) -> responses.TriggerResponse:
     """Enqueues a job."""
-    [enqueued] = await hosted.admin.trigger([asked.body.to_request()], by=asked.by)
+    [enqueued] = await services.admin.trigger([request.body.to_request()], by=request.by)
     return _enqueued(enqueued)
 
 
-async def trigger_jobs(hosted: ApiServices, asked: ApiRequest) -> responses.TriggerBatchAnswer:
+async def trigger_jobs(services: ApiServices, request: ApiRequest) -> responses.TriggerBatchResponse:
     """Enqueues jobs, all or none."""
-    enqueued = await hosted.admin.trigger([job.to_request() for job in asked.body.jobs], by=asked.by)
-    return responses.TriggerBatchAnswer(jobs=[_enqueued(each) for each in enqueued])
+    enqueued = await services.admin.trigger([job.to_request() for job in request.body.jobs], by=request.by)
+    return responses.TriggerBatchResponse(jobs=[_enqueued(each) for each in enqueued])
 
 
-async def get_job_status(hosted: ApiServices, asked: ApiRequest) -> responses.JobStatus:
+async def get_job_status(services: ApiServices, request: ApiRequest) -> responses.JobStatus:
     """Says how a job stands."""
-    return responses.JobStatus.model_validate(await hosted.admin.get(checked_job_id(asked.path["job_id"])))
+    return responses.JobStatus.model_validate(await services.admin.get(checked_job_id(request.path["job_id"])))
 
 
-async def cancel_job(hosted: ApiServices, asked: ApiRequest) -> responses.CanceledJob:
+async def cancel_job(services: ApiServices, request: ApiRequest) -> responses.CanceledJob:
     """Asks a job to stop."""
-    job = await hosted.admin.cancel(checked_job_id(asked.path["job_id"]), by=asked.by)
+    job = await services.admin.cancel(checked_job_id(request.path["job_id"]), by=request.by)
     return responses.CanceledJob.model_validate(job)
 
 
-async def retry_job(hosted: ApiServices, asked: ApiRequest) -> responses.JobStatus:
+async def retry_job(services: ApiServices, request: ApiRequest) -> responses.JobStatus:
     """Put a failed or canceled job back into its queue."""
-    job = await hosted.admin.retry(checked_job_id(asked.path["job_id"]), by=asked.by)
+    job = await services.admin.retry(checked_job_id(request.path["job_id"]), by=request.by)
     return responses.JobStatus.model_validate(job)
 
 
-async def retry_jobs(hosted: ApiServices, asked: ApiRequest) -> responses.RetriedJobs:
+async def retry_jobs(services: ApiServices, request: ApiRequest) -> responses.RetriedJobs:
     """Put all failed jobs that fit back into their queue."""
-    body: RetryBody = asked.body
-    retried = await hosted.admin.retry_failed(body.to_filter(), since=body.failed_since, by=asked.by)
+    body: RetryBody = request.body
+    retried = await services.admin.retry_failed(body.to_filter(), since=body.failed_since, by=request.by)
     return responses.RetriedJobs(retried=retried)
 
 
-async def list_jobs(hosted: ApiServices, asked: ApiRequest) -> responses.JobList:
+async def list_jobs(services: ApiServices, request: ApiRequest) -> responses.JobList:
     """List jobs, the newest first."""
-    query: JobsQuery = asked.query
+    query: JobsQuery = request.query
     try:
         after = checked_job_id(query.page_token) if query.page_token is not None else None
     except InvalidArgument as error:
         raise refusal([FieldViolation("page_token", "must be the next_page_token of a page before")]) from error
-    page = await hosted.admin.list_jobs(query.to_filter(), status=query.status, after=after, limit=query.page_size)
+    page = await services.admin.list_jobs(query.to_filter(), status=query.status, after=after, limit=query.page_size)
     return responses.JobList(
         jobs=[responses.JobView.model_validate(job) for job in page.jobs],
         next_page_token=str(page.next_after) if page.next_after is not None else None,
     )
 
 
-async def list_job_events(hosted: ApiServices, asked: ApiRequest) -> responses.EventList:
+async def list_job_events(services: ApiServices, request: ApiRequest) -> responses.EventList:
     """List what happened to a job, in order."""
-    query: EventsQuery = asked.query
-    events = await hosted.admin.list_events(
-        checked_job_id(asked.path["job_id"]), after=query.page_token or 0, limit=query.page_size + 1
+    query: EventsQuery = request.query
+    events = await services.admin.list_events(
+        checked_job_id(request.path["job_id"]), after=query.page_token or 0, limit=query.page_size + 1
     )
     page = events[: query.page_size]
     return responses.EventList(
@@ -73,28 +73,28 @@ async def list_job_events(hosted: ApiServices, asked: ApiRequest) -> responses.E
     )
 
 
-async def list_queues(hosted: ApiServices, _: ApiRequest) -> responses.QueueList:
+async def list_queues(services: ApiServices, _: ApiRequest) -> responses.QueueList:
     """List the queues by name, with how they do."""
-    return responses.QueueList(queues=[_queue(stats) for stats in await hosted.admin.queues()])
+    return responses.QueueList(queues=[_queue(stats) for stats in await services.admin.queues()])
 
 
-async def pause_queue(hosted: ApiServices, asked: ApiRequest) -> responses.QueueView:
+async def pause_queue(services: ApiServices, request: ApiRequest) -> responses.QueueView:
     """Start no more jobs of a queue; those that run go on."""
-    queue = checked_queue(asked.path["queue"])
-    await hosted.admin.pause_queue(queue, by=asked.by)
-    return _queue(await hosted.admin.queue(queue))
+    queue = checked_queue(request.path["queue"])
+    await services.admin.pause_queue(queue, by=request.by)
+    return _queue(await services.admin.queue(queue))
 
 
-async def resume_queue(hosted: ApiServices, asked: ApiRequest) -> responses.QueueView:
+async def resume_queue(services: ApiServices, request: ApiRequest) -> responses.QueueView:
     """Lets a paused queue go on."""
-    queue = checked_queue(asked.path["queue"])
-    await hosted.admin.resume_queue(queue, by=asked.by)
-    return _queue(await hosted.admin.queue(queue))
+    queue = checked_queue(request.path["queue"])
+    await services.admin.resume_queue(queue, by=request.by)
+    return _queue(await services.admin.queue(queue))
 
 
-async def list_locks(hosted: ApiServices, _: ApiRequest) -> responses.LockList:
+async def list_locks(services: ApiServices, _: ApiRequest) -> responses.LockList:
     """List who holds which lock key, since when."""
-    locks = await hosted.admin.list_locks(limit=MAX_LOCKS)
+    locks = await services.admin.list_locks(limit=MAX_LOCKS)
     return responses.LockList(locks=[responses.LockView.model_validate(lock) for lock in locks])
 
 
@@ -103,14 +103,14 @@ async def get_health(_: ApiServices, __: ApiRequest) -> responses.Health:
     return responses.Health(status="healthy")
 
 
-async def get_info(hosted: ApiServices, _: ApiRequest) -> responses.Info:
+async def get_info(services: ApiServices, _: ApiRequest) -> responses.Info:
     """Says what is running."""
-    return hosted.info
+    return services.info
 
 
-def _enqueued(enqueued: EnqueuedJob) -> responses.TriggerAnswer:
+def _enqueued(enqueued: EnqueuedJob) -> responses.TriggerResponse:
     members = {"job_id": enqueued.job_id, "status": enqueued.status}
-    return responses.TriggerAnswer.model_validate(
+    return responses.TriggerResponse.model_validate(
         members | ({"differs": list(enqueued.differs)} if enqueued.differs else {})
     )
 

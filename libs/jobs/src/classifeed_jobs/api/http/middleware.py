@@ -36,13 +36,13 @@ class ApiMiddleware:
     """Lets requests in.
 
     Args:
-        hosted: what the operations work with.
+        services: what the operations work with.
         keys: verify the tickets of callers; None: callers are not asked.
         policy: who may call which method of JobService, and so which operation.
     """
 
-    def __init__(self, hosted: ApiServices, *, keys: KeyStore | None, policy: Policy) -> None:
-        self._hosted = hosted
+    def __init__(self, services: ApiServices, *, keys: KeyStore | None, policy: Policy) -> None:
+        self._services = services
         self._keys = keys
         self._policy = policy
 
@@ -65,8 +65,8 @@ class ApiMiddleware:
                     by = self._admit(operation.rpc, request)
                     enter_call(operation.path, caller=by, request_id=request_id, time_left_s=None)
                     require_open(request)
-                asked = ApiRequest(by, request.path_params, *await _content(operation, request))
-                response = _written(await operation.do(self._hosted, asked))
+                checked_request = ApiRequest(by, request.path_params, *await _content(operation, request))
+                response = _written(await operation.do(self._services, checked_request))
             except Exception as error:  # noqa: BLE001 nothing may leave the door unexplained
                 response = await answer_error(request, error)
                 if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -89,7 +89,7 @@ class ApiMiddleware:
             raise Unauthenticated(
                 "TICKET_MISSING", "This needs a ticket: send it as a header `Authorization: Bearer <ticket>`."
             )
-        ticket = self._keys.verify(token.strip(), self._hosted.info.service)
+        ticket = self._keys.verify(token.strip(), self._services.info.service)
         self._policy.check(SERVICE + rpc, ticket.caller, ticket.may)
         return ticket.caller
 

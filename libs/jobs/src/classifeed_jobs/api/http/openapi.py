@@ -67,8 +67,8 @@ def openapi_document(operations: Sequence[Operation], *, title: str, version: st
 
 def _describe(operation: Operation, refs: Any, schemas: dict[str, Any], is_guarded: bool) -> dict[str, Any]:
     is_open = operation.rpc is None
-    answered = {"application/json": {"schema": refs[operation.response, "serialization"]}}
-    responses = {"200": {"description": HTTPStatus.OK.phrase, "content": answered}}
+    received = {"application/json": {"schema": refs[operation.response, "serialization"]}}
+    responses = {"200": {"description": HTTPStatus.OK.phrase, "content": received}}
     problem = {"application/problem+json": {"schema": refs[Problem, "serialization"]}}
     for status, words in ({403: _PROBLEMS[403]} if is_open else _problems_of(operation, is_guarded)).items():
         responses[str(status)] = {"description": words, "content": problem}

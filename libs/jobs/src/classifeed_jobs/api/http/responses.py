@@ -22,13 +22,13 @@ Time = Annotated[
 ]
 
 
-class Answer(BaseModel):
+class ResponseModel(BaseModel):
     """Base of all answers: read from objects with fields of the same names."""
 
     model_config = ConfigDict(from_attributes=True, frozen=True)
 
 
-class TriggerAnswer(Answer):
+class TriggerResponse(ResponseModel):
     """The job that has the request."""
 
     job_id: UUID
@@ -38,13 +38,13 @@ class TriggerAnswer(Answer):
     )
 
 
-class TriggerBatchAnswer(Answer):
+class TriggerBatchResponse(ResponseModel):
     """One for each job asked for, in order."""
 
-    jobs: list[TriggerAnswer]
+    jobs: list[TriggerResponse]
 
 
-class JobStatus(Answer):
+class JobStatus(ResponseModel):
     """How a job stands."""
 
     job_id: UUID
@@ -57,7 +57,7 @@ class JobStatus(Answer):
     progress: dict[str, Any] | None = Field(description="What its pipeline said last: processed, total, and more.")
 
 
-class CanceledJob(Answer):
+class CanceledJob(ResponseModel):
     """How a job stands after it was asked to stop."""
 
     job_id: UUID
@@ -67,13 +67,13 @@ class CanceledJob(Answer):
     heartbeat_at: Time | None
 
 
-class RetriedJobs(Answer):
+class RetriedJobs(ResponseModel):
     """What a retry in bulk came to."""
 
     retried: int = Field(description="Jobs that are queued again.")
 
 
-class JobView(Answer):
+class JobView(ResponseModel):
     """All of a job."""
 
     job_id: UUID
@@ -102,14 +102,14 @@ class JobView(Answer):
     finished_at: Time | None
 
 
-class JobList(Answer):
+class JobList(ResponseModel):
     """A page of jobs, the newest first."""
 
     jobs: list[JobView]
     next_page_token: str | None = Field(description="Give it as page_token for the next page; null on the last one.")
 
 
-class EventView(Answer):
+class EventView(ResponseModel):
     """One thing that happened to a job."""
 
     event_id: int = Field(description="Grows in the job.")
@@ -120,14 +120,14 @@ class EventView(Answer):
     payload: dict[str, Any] | None
 
 
-class EventList(Answer):
+class EventList(ResponseModel):
     """A page of a job's journal, oldest first."""
 
     events: list[EventView]
     next_page_token: str | None
 
 
-class QueueView(Answer):
+class QueueView(ResponseModel):
     """A queue as it stands."""
 
     queue: str
@@ -147,13 +147,13 @@ class QueueView(Answer):
     workers: int = Field(description="Processes that work the queue.")
 
 
-class QueueList(Answer):
+class QueueList(ResponseModel):
     """The queues by name."""
 
     queues: list[QueueView]
 
 
-class LockView(Answer):
+class LockView(ResponseModel):
     """Who holds a lock key."""
 
     lock_key: str
@@ -163,13 +163,13 @@ class LockView(Answer):
     waiting: int = Field(description="Due jobs that wait for the key.")
 
 
-class LockList(Answer):
+class LockList(ResponseModel):
     """The keys that are held, the longest held first; at most 1,000."""
 
     locks: list[LockView]
 
 
-class ScheduleView(Answer):
+class ScheduleView(ResponseModel):
     """A job that is enqueued at each slot of a clock, and how that goes."""
 
     name: str
@@ -194,20 +194,20 @@ class ScheduleView(Answer):
     last_job_id: UUID | None
 
 
-class ScheduleList(Answer):
+class ScheduleList(ResponseModel):
     """A page of schedules, by name."""
 
     schedules: list[ScheduleView]
     next_page_token: str | None = Field(description="Give it as page_token for the next page; null on the last one.")
 
 
-class Health(Answer):
+class Health(ResponseModel):
     """The process answers."""
 
     status: Literal["healthy"] = "healthy"
 
 
-class Info(Answer):
+class Info(ResponseModel):
     """What is running."""
 
     service: str
@@ -215,14 +215,14 @@ class Info(Answer):
     environment: str
 
 
-class Violation(Answer):
+class Violation(ResponseModel):
     """A field that was refused."""
 
     field: str
     description: str
 
 
-class Problem(Answer):
+class Problem(ResponseModel):
     """Why a request was not done (RFC 9457)."""
 
     type: str

@@ -24,7 +24,7 @@ class OpenApiDocument(RootModel[dict[str, Any]]):
 
 
 def job_routes(
-    db: Database,
+    database: Database,
     store: JobStore,
     *,
     info: Info,
@@ -35,7 +35,7 @@ def job_routes(
     """Return the routes for the jobs of a service; its `/health` takes the place of the standard one.
 
     Args:
-        db: the service's database.
+        database: the service's database.
         store: its job store.
         info: the answer of /info; its service is also whom tickets must be for.
         keys: verify the tickets of callers; None: whoever reaches the port may do everything.
@@ -51,6 +51,6 @@ def job_routes(
 
     # Whoever may see the jobs may read how to ask for them.
     own = Operation("GET", "/openapi.json", "This document", get_document, OpenApiDocument, rpc="ListJobs")
-    admin = JobAdmin(db, store, max_open_per_caller=max_open_per_caller)
+    admin = JobAdmin(database, store, max_open_per_caller=max_open_per_caller)
     door = ApiMiddleware(ApiServices(admin, info), keys=keys, policy=policy)
     return [Route(each.path, partial(door.response, each), methods=[each.method]) for each in (*OPERATIONS, own)]

@@ -8,42 +8,42 @@ from classifeed_jobs.api.schedule_requests import checked_schedule_name
 from classifeed_jobs.schedule.schedules import ScheduleState
 
 
-async def list_schedules(hosted: ApiServices, asked: ApiRequest) -> responses.ScheduleList:
+async def list_schedules(services: ApiServices, request: ApiRequest) -> responses.ScheduleList:
     """List the schedules by name."""
-    query: SchedulesQuery = asked.query
-    page = await hosted.admin.list_schedules(after=query.page_token or "", limit=query.page_size)
+    query: SchedulesQuery = request.query
+    page = await services.admin.list_schedules(after=query.page_token or "", limit=query.page_size)
     return responses.ScheduleList(
         schedules=[_schedule(state) for state in page.schedules], next_page_token=page.next_after
     )
 
 
-async def get_schedule(hosted: ApiServices, asked: ApiRequest) -> responses.ScheduleView:
+async def get_schedule(services: ApiServices, request: ApiRequest) -> responses.ScheduleView:
     """Says how a schedule stands."""
-    return _schedule(await hosted.admin.get_schedule(_name(asked)))
+    return _schedule(await services.admin.get_schedule(_name(request)))
 
 
-async def put_schedule(hosted: ApiServices, asked: ApiRequest) -> responses.ScheduleView:
+async def put_schedule(services: ApiServices, request: ApiRequest) -> responses.ScheduleView:
     """Make or replaces a schedule. As long as its timing stays, no slot is skipped or run again; a pause stays too."""
-    return _schedule(await hosted.admin.put_schedule(asked.body.to_schedule(_name(asked)), by=asked.by))
+    return _schedule(await services.admin.put_schedule(request.body.to_schedule(_name(request)), by=request.by))
 
 
-async def delete_schedule(hosted: ApiServices, asked: ApiRequest) -> responses.ScheduleView:
+async def delete_schedule(services: ApiServices, request: ApiRequest) -> responses.ScheduleView:
     """Remove a schedule, and return it as it was; its jobs stay."""
-    return _schedule(await hosted.admin.remove_schedule(_name(asked), by=asked.by))
+    return _schedule(await services.admin.remove_schedule(_name(request), by=request.by))
 
 
-async def pause_schedule(hosted: ApiServices, asked: ApiRequest) -> responses.ScheduleView:
+async def pause_schedule(services: ApiServices, request: ApiRequest) -> responses.ScheduleView:
     """Make no jobs of a schedule until it is resumed; its slots meanwhile do not count as missed."""
-    return _schedule(await hosted.admin.pause_schedule(_name(asked), by=asked.by))
+    return _schedule(await services.admin.pause_schedule(_name(request), by=request.by))
 
 
-async def resume_schedule(hosted: ApiServices, asked: ApiRequest) -> responses.ScheduleView:
+async def resume_schedule(services: ApiServices, request: ApiRequest) -> responses.ScheduleView:
     """Lets a paused schedule go on with its next slot from now."""
-    return _schedule(await hosted.admin.resume_schedule(_name(asked), by=asked.by))
+    return _schedule(await services.admin.resume_schedule(_name(request), by=request.by))
 
 
-def _name(asked: ApiRequest) -> str:
-    return checked_schedule_name(asked.path["name"])
+def _name(request: ApiRequest) -> str:
+    return checked_schedule_name(request.path["name"])
 
 
 def _schedule(state: ScheduleState) -> responses.ScheduleView:

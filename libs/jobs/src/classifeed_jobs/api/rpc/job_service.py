@@ -18,13 +18,13 @@ class JobService(JobMethods, QueueMethods, ScheduleMethods):
     """The jobs of a service, its queues and its schedules."""
 
 
-def job_servicer(db: Database, store: JobStore, *, max_open_per_caller: int = MAX_OPEN_PER_CALLER) -> Servicer:
+def job_servicer(database: Database, store: JobStore, *, max_open_per_caller: int = MAX_OPEN_PER_CALLER) -> Servicer:
     """Return JobService for the runner of a service.
 
     Args:
-        db: the service's database.
+        database: the service's database.
         store: its job store.
         max_open_per_caller: jobs that one caller may have triggered and that have not ended.
     """
-    service = JobService(JobAdmin(db, store, max_open_per_caller=max_open_per_caller))
+    service = JobService(JobAdmin(database, store, max_open_per_caller=max_open_per_caller))
     return replace(Servicer.of(add_JobServiceServicer_to_server, service), drain=service.drain)

@@ -50,16 +50,16 @@ class JobMethods(Methods):
         self._draining.set()
 
     async def TriggerJob(self, request: TriggerJobRequest, context: Context) -> TriggerJobResponse:
-        """Enqueues a job."""
-        asked = checked(JobBody, messages.schedule_of(request))
-        [enqueued] = await self._admin.trigger([asked.to_request()], by=caller_name())
-        return messages.trigger_answer(enqueued)
+        """Enqueue a job."""
+        body = checked(JobBody, messages.job_body_of(request))
+        [enqueued] = await self._admin.trigger([body.to_request()], by=caller_name())
+        return messages.trigger_response(enqueued)
 
     async def TriggerJobs(self, request: TriggerJobsRequest, context: Context) -> TriggerJobsResponse:
-        """Enqueues jobs, all or none."""
-        batch = checked(BatchBody, {"jobs": [messages.schedule_of(job) for job in request.jobs]})
+        """Enqueue jobs, all or none."""
+        batch = checked(BatchBody, {"jobs": [messages.job_body_of(job) for job in request.jobs]})
         enqueued = await self._admin.trigger([job.to_request() for job in batch.jobs], by=caller_name())
-        return TriggerJobsResponse(jobs=[messages.trigger_answer(each) for each in enqueued])
+        return TriggerJobsResponse(jobs=[messages.trigger_response(each) for each in enqueued])
 
     async def GetJob(self, request: GetJobRequest, context: Context) -> job_pb2.Job:
         """Return a job.
@@ -113,7 +113,7 @@ class JobMethods(Methods):
         return messages.job_message(await self._admin.cancel(checked_job_id(request.job_id), by=caller_name()))
 
     async def RetryJob(self, request: RetryJobRequest, context: Context) -> job_pb2.Job:
-        """Enqueues a failed or canceled job again.
+        """Enqueue a failed or canceled job again.
 
         Raises:
             NotFound: JOB_NOT_FOUND.
@@ -122,10 +122,10 @@ class JobMethods(Methods):
         return messages.job_message(await self._admin.retry(checked_job_id(request.job_id), by=caller_name()))
 
     async def RetryJobs(self, request: RetryJobsRequest, context: Context) -> RetryJobsResponse:
-        """Enqueues again all failed jobs that fit."""
+        """Enqueue again all failed jobs that fit."""
         since = time_of(request.failed_since, "failed_since") if request.HasField("failed_since") else None
-        asked = checked(RetryBody, {"queue": request.queue, "task": request.task or None, "failed_since": since})
-        retried = await self._admin.retry_failed(asked.to_filter(), since=asked.failed_since, by=caller_name())
+        body = checked(RetryBody, {"queue": request.queue, "task": request.task or None, "failed_since": since})
+        retried = await self._admin.retry_failed(body.to_filter(), since=body.failed_since, by=caller_name())
         return RetryJobsResponse(retried=retried)
 
     async def ListJobEvents(self, request: ListJobEventsRequest, context: Context) -> ListJobEventsResponse:

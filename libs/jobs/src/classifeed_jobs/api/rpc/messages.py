@@ -31,7 +31,7 @@ def status_name(number: job_pb2.JobStatus) -> str | None:
     return job_pb2.JobStatus.Name(number).removeprefix("JOB_STATUS_").lower()
 
 
-def schedule_of(request: TriggerJobRequest) -> dict[str, Any]:
+def job_body_of(request: TriggerJobRequest) -> dict[str, Any]:
     """Return the values of an AskedJob; what is not set is left out."""
     values = run_request(request)
     values |= {name: getattr(request, name) for name in _OPTIONAL_TEXTS if getattr(request, name)}
@@ -40,7 +40,7 @@ def schedule_of(request: TriggerJobRequest) -> dict[str, Any]:
     return values
 
 
-def trigger_answer(enqueued: EnqueuedJob) -> TriggerJobResponse:
+def trigger_response(enqueued: EnqueuedJob) -> TriggerJobResponse:
     """Return the answer for an enqueued job."""
     return TriggerJobResponse(
         job_id=str(enqueued.job_id), status=status_number(enqueued.status), differs=enqueued.differs
