@@ -1,4 +1,4 @@
-"""Waker: tells workers of ready jobs after the commit, at most one NOTIFY a queue in 5 ms (ADR 0022)."""
+"""Notifier: tells workers of ready jobs after the commit, at most one NOTIFY a queue in 5 ms (ADR 0022)."""
 
 from __future__ import annotations
 
