@@ -97,7 +97,7 @@ def test_what_a_service_misses_has_its_cause_and_its_time(healthy: Suite) -> Non
     with caught.value:
         problem = json.loads(caught.value.read())
     assert (caught.value.code, problem["reason"]) == (503, "BACKLOG_UNKNOWN")
-    assert "uploads" in problem["metadata"]
+    assert "publish-uploads" in problem["metadata"]
     suite.wait(lambda: is_well(suite), 300, "all is well again")
     assert len(calls) == 1
     assert b"Traceback" not in calls[0]
