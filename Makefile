@@ -5,9 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 MEMBERS := $(wildcard libs/*/pyproject.toml) $(wildcard services/*/pyproject.toml) cli/pyproject.toml
 STAMP := $(VENV)/.ready
-# Six processes, a file of tests in one of them: most tests wait, and each process has servers of its own.
+# Five processes, a file of tests in one of them: most tests wait, and each process has servers of its own.
 # conftest.py says in which order.
-PYTEST_WORKERS ?= -n 6 --dist loadfile --no-loadscope-reorder
+PYTEST_WORKERS ?= -n 5 --dist loadfile --no-loadscope-reorder
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
