@@ -10,6 +10,11 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[1]
 
 
+def list_stale(files: Iterable[tuple[Path, str]]) -> list[tuple[Path, str]]:
+    """Return the files that are not what they should be, each with the text that it should have."""
+    return [(path, text) for path, text in files if not path.exists() or path.read_text("utf-8") != text]
+
+
 def write_or_check(files: Iterable[tuple[Path, str]], module: str) -> int:
     """Write the files that are not up to date; with `--check` on the command line name them instead.
 
@@ -20,7 +25,7 @@ def write_or_check(files: Iterable[tuple[Path, str]], module: str) -> int:
     Returns:
         The exit code: 1 when a file that was checked is not up to date.
     """
-    stale = [(path, text) for path, text in files if not path.exists() or path.read_text("utf-8") != text]
+    stale = list_stale(files)
     if "--check" in sys.argv[1:]:
         for path, _ in stale:
             print(f"{path.relative_to(ROOT)} is not up to date: run python -m {module}", file=sys.stderr)

@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-FOLDER: Final = Path(__file__).resolve().parent.parent / "libs/client/src/classifeed_client"
+from tools.generated import ROOT, write_or_check
+
+FOLDER: Final = ROOT / "libs/client/src/classifeed_client"
 # By hand on both sides: how channels are opened and called.
 _BY_HAND: Final = frozenset({"__init__.py", "connection.py"})
 _REPLACED: Final = (
@@ -37,27 +40,17 @@ def write_sync(source: str, name: str) -> str:
     return text
 
 
-def differences() -> dict[Path, str]:
-    """Return the synchronous modules that are not what the asynchronous ones say, with what they should be."""
-    written = {}
+def list_files() -> Iterator[tuple[Path, str]]:
+    """Yield each synchronous module, and what it should be."""
     for path in sorted((FOLDER / "aio").glob("*.py")):
         if path.name not in _BY_HAND:
-            text, target = write_sync(path.read_text(), path.name), FOLDER / path.name
-            if not target.exists() or target.read_text() != text:
-                written[target] = text
-    return written
+            yield FOLDER / path.name, write_sync(path.read_text("utf-8"), path.name)
 
 
-def main(arguments: list[str]) -> int:
-    """Write what differs, or name it; 1 where a check finds something."""
-    found = differences()
-    for path, text in found.items():
-        if "--check" in arguments:
-            print(f"{path.name} is not what aio/{path.name} says: run `python -m tools.sync_client`", file=sys.stderr)
-        else:
-            path.write_text(text)
-    return int("--check" in arguments and bool(found))
+def main() -> int:
+    """Write or check; returns the exit code."""
+    return write_or_check(list_files(), "tools.sync_client")
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
