@@ -11,24 +11,24 @@ from classifeed_jobs.model.job import EnqueuedJob
 
 
 async def trigger_job(services: ApiServices, request: ApiRequest) -> responses.TriggerResponse:
-    """Enqueues a job."""
+    """Enqueue a job."""
     [enqueued] = await services.admin.trigger([request.body.to_request()], by=request.by)
     return _enqueued(enqueued)
 
 
 async def trigger_jobs(services: ApiServices, request: ApiRequest) -> responses.TriggerBatchResponse:
-    """Enqueues jobs, all or none."""
+    """Enqueue jobs, all or none."""
     enqueued = await services.admin.trigger([job.to_request() for job in request.body.jobs], by=request.by)
     return responses.TriggerBatchResponse(jobs=[_enqueued(each) for each in enqueued])
 
 
 async def get_job_status(services: ApiServices, request: ApiRequest) -> responses.JobStatus:
-    """Says how a job stands."""
+    """Return how a job stands."""
     return responses.JobStatus.model_validate(await services.admin.get(checked_job_id(request.path["job_id"])))
 
 
 async def cancel_job(services: ApiServices, request: ApiRequest) -> responses.CanceledJob:
-    """Asks a job to stop."""
+    """Request that a job stops."""
     job = await services.admin.cancel(checked_job_id(request.path["job_id"]), by=request.by)
     return responses.CanceledJob.model_validate(job)
 
@@ -104,7 +104,7 @@ async def get_health(_: ApiServices, __: ApiRequest) -> responses.Health:
 
 
 async def get_info(services: ApiServices, _: ApiRequest) -> responses.Info:
-    """Says what is running."""
+    """Return what is running."""
     return services.info
 
 

@@ -18,7 +18,7 @@ async def list_schedules(services: ApiServices, request: ApiRequest) -> response
 
 
 async def get_schedule(services: ApiServices, request: ApiRequest) -> responses.ScheduleView:
-    """Says how a schedule stands."""
+    """Return how a schedule stands."""
     return _schedule(await services.admin.get_schedule(_name(request)))
 
 

@@ -105,7 +105,7 @@ class JobMethods(Methods):
                 raise Unavailable("DRAINING", "The service is stopping; the job goes on. Watch it again.")
 
     async def CancelJob(self, request: CancelJobRequest, context: Context) -> job_pb2.Job:
-        """Asks a job to stop.
+        """Request that a job stops.
 
         Raises:
             NotFound: JOB_NOT_FOUND.
