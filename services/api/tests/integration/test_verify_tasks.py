@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 from uuid import uuid4
 
@@ -22,13 +22,17 @@ class Processor:
 
     def __init__(self) -> None:
         self.tasks: dict[str, list[int]] = {}
+        self.meanwhile: Callable[[], Awaitable[None]] | None = None
 
     async def find_tasks(self, names: Collection[str]) -> set[str]:
         there = {f"{key}/tasks/{task_id}" for key, ids in self.tasks.items() for task_id in ids}
         return there & set(names)
 
     async def find_newest(self, key: NamespaceKey) -> int:
-        return max(self.tasks.get(key.name, []), default=0)
+        newest = max(self.tasks.get(key.name, []), default=0)
+        if self.meanwhile is not None:
+            await self.meanwhile()
+        return newest
 
 
 class Api:
@@ -142,3 +146,14 @@ async def test_old_uploads_and_waiting_ones_are_left_alone(api: Api) -> None:
     await api.upload(20, None, namespace="two")
     assert await api.verifier.verify() == 0
     assert await api.due() == [20]
+
+
+@pytest.mark.parametrize("task_id", [41, None], ids=["made", "waiting"])
+async def test_an_upload_that_came_meanwhile_is_not_followed_by_older_ones(api: Api, task_id: int | None) -> None:
+    await api.upload(10, 11)
+    await api.upload(20, 21)
+    api.processor.tasks[KEY.name] = [11]
+    # Its task has the id 41, whether the api knows that yet or not: tasks made later for older files would be newer.
+    api.processor.meanwhile = lambda: api.upload(40, task_id)
+    assert await api.verifier.verify() == 0
+    assert 20 not in await api.due()

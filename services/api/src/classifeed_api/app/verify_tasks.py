@@ -34,7 +34,8 @@ class TaskVerifier:
 
     A processor whose database went back knows nothing of the tasks made since, and nobody would load their files. What
     tells such a task from one that was only cleaned up: ids grow with the clock, and the namespace's newest task is
-    older. All uploads and removals from the lost ones on are due again, in their order.
+    older. All uploads and removals from the lost ones on are due again, in their order, unless a newer one is in the
+    line already: it is loaded after them.
 
     A namespace with a feed by link is left alone: its next fetch brings what is newer than any upload.
 
@@ -79,7 +80,7 @@ class TaskVerifier:
         if known >= made.at_least:
             return 0
         async with self._db.transaction() as tx:
-            count = await made_tasks.forget_made(tx, made.key, known)
+            count = await made_tasks.forget_made(tx, made, known)
         if count:
             LOST_TASKS.inc(count)
             log.warning("api.tasks.lost", namespace=made.key.name, tasks=count, newest_known=known)

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from classifeed.feeds.v1.feed_pb2 import FEED_STATUS_REMOVED
 from classifeed_api.domain.namespaces import NamespaceKey
+from classifeed_api.store import task_line
 from classifeed_common.db import Tx, load_queries
 
 SQL = load_queries(__package__, "made_tasks.sql")
@@ -19,11 +20,13 @@ class Made(NamedTuple):
         key: the namespace.
         task_id: for an upload: of its task.
         at_least: the lowest id that the namespace's newest task can have, unless the processor's database went back.
+        version: its place in the line of the namespace.
     """
 
     key: NamespaceKey
     task_id: int | None
     at_least: int
+    version: int
 
     @property
     def task_name(self) -> str | None:
@@ -36,12 +39,21 @@ async def list_newest(tx: Tx, after: NamespaceKey | None, *, limit: int) -> list
     place = (after or NamespaceKey("", ""))._asdict()
     parameters = {**place, "removed": FEED_STATUS_REMOVED, "days": _VERIFIED_DAYS, "limit": limit}
     rows = await (await tx.execute(SQL["list_newest"], parameters)).fetchall()
-    return [Made(NamespaceKey(row[0], row[1]), row[2], row[3]) for row in rows]
+    return [Made(NamespaceKey(row[0], row[1]), *row[2:]) for row in rows]
 
 
-async def forget_made(tx: Tx, key: NamespaceKey, known: int) -> int:
-    """Make the uploads and removals due again whose tasks are above the newest known one; return how many."""
-    parameters = {**key._asdict(), "known": known, "days": _VERIFIED_DAYS}
+async def forget_made(tx: Tx, newest: Made, known: int) -> int:
+    """Make the uploads and removals due again whose tasks are above the newest known one; return how many.
+
+    None while something newer is in the line: its task may exist by now, with an id below those that would be made
+    for the older ones, which would then be loaded last.
+    """
+    key = newest.key._asdict()
+    await task_line.lock(tx, newest.key)
+    [(has_later,)] = await (await tx.execute(SQL["has_later"], {**key, "version": newest.version})).fetchall()
+    if has_later:
+        return 0
+    parameters = {**key, "known": known, "days": _VERIFIED_DAYS}
     uploads = await tx.execute(SQL["forget_uploads"], parameters)
     deletions = await tx.execute(SQL["forget_deletions"], parameters)
     return uploads.rowcount + deletions.rowcount

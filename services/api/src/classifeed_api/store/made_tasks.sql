@@ -2,7 +2,7 @@
 
 -- name: list_newest
 -- A task's id is drawn by the clock after the removal's version was, so it is not below that.
-SELECT DISTINCT ON (seller_id, namespace) seller_id, namespace, task_id, at_least
+SELECT DISTINCT ON (seller_id, namespace) seller_id, namespace, task_id, at_least, version
   FROM (SELECT seller_id, namespace, task_id, task_id AS at_least, version
           FROM uploads
          WHERE task_id IS NOT NULL AND version <= published_version
@@ -17,6 +17,13 @@ SELECT DISTINCT ON (seller_id, namespace) seller_id, namespace, task_id, at_leas
                     WHERE f.seller_id = made.seller_id AND f.namespace = made.namespace AND f.status <> %(removed)s)
  ORDER BY seller_id, namespace, version DESC
  LIMIT %(limit)s
+
+-- name: has_later
+-- Waiting, made, or between the two: its task may have an id already.
+SELECT EXISTS (SELECT FROM uploads
+                WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND version > %(version)s)
+    OR EXISTS (SELECT FROM feed_deletions
+                WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND version > %(version)s)
 
 -- name: forget_uploads
 UPDATE uploads SET published_version = 0, task_id = NULL
