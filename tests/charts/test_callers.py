@@ -20,7 +20,7 @@ def served_by(service: str) -> set[str]:
     """Return the gRPC services that a service joins to its server."""
     sources = (ROOT / f"services/{service}/src/classifeed_{service}").rglob("*.py")
     text = "\n".join(source.read_text("utf-8") for source in sources)
-    return set(_ADDED.findall(text)) | ({"JobService"} if "job_servicer(" in text else set())
+    return set(_ADDED.findall(text)) | ({"JobService"} if "ServiceJobs(" in text else set())
 
 
 def callers_of(service: str) -> set[str]:

@@ -1,4 +1,4 @@
-"""Each service with jobs takes from its settings how many of them one caller may have open."""
+"""Each service with jobs takes from its settings how many of them a caller may have open, and the zone of schedules."""
 
 from __future__ import annotations
 
@@ -12,21 +12,28 @@ from tests.contract.test_http_routes import settings_of
 from classifeed_client.jobs import JOB_SERVICES
 from classifeed_jobs import MAX_OPEN_PER_CALLER
 
-OWN_NAMES = {"loader": "DL_MAX_OPEN_PER_CALLER"}
+OWN_NAMES = {"loader": {"JOBS_MAX_OPEN_PER_CALLER": "DL_MAX_OPEN_PER_CALLER", "TIME_ZONE": "TIMEZONE"}}
 
 
 @pytest.mark.parametrize("service", JOB_SERVICES)
-async def test_limit_of_open_jobs_is_a_setting(service: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_limit_of_open_jobs_and_time_zone_are_settings(
+    service: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def set_to(name: str, value: str) -> None:
+        monkeypatch.setenv(OWN_NAMES.get(service, {}).get(name, f"CLASSIFEED_{service.upper()}_{name}"), value)
+
     bootstrap = importlib.import_module(f"classifeed_{service}.bootstrap")
-    make, limits = bootstrap.job_servicer, []
+    make, given = bootstrap.ServiceJobs, []
 
     def noting(*arguments: Any, **options: Any) -> Any:
-        limits.append(options["max_open_per_caller"])
+        given.append((options["max_open_per_caller"], options["time_zone"]))
         return make(*arguments, **options)
 
-    monkeypatch.setattr(bootstrap, "job_servicer", noting)
+    monkeypatch.setattr(bootstrap, "ServiceJobs", noting)
     for _ in range(2):
         runner = bootstrap.build(settings_of(service, tmp_path))
         await runner._on_stop()
-        monkeypatch.setenv(OWN_NAMES.get(service, f"CLASSIFEED_{service.upper()}_JOBS_MAX_OPEN_PER_CALLER"), "3")
-    assert limits == [MAX_OPEN_PER_CALLER, 3]
+        set_to("JOBS_MAX_OPEN_PER_CALLER", "3")
+        set_to("TIME_ZONE", "Asia/Tokyo")
+    assert [limit for limit, _ in given] == [MAX_OPEN_PER_CALLER, 3]
+    assert given[1][1] == "Asia/Tokyo" != given[0][1]

@@ -17,7 +17,6 @@ NOT_YET: Final[Mapping[str, Set[str]]] = {
     "cli": {"word"},
     "libs/client": {"word"},
     "libs/common": {"log event", "variable", "word"},
-    "libs/jobs": {"servicer"},
     "services/api": {"servicer", "client", "variable", "word"},
     "services/processor": {"log event", "variable", "word"},
     "tests": {"word"},

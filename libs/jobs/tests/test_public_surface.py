@@ -12,7 +12,7 @@ def test_public_names() -> None:
             "CleanStep", "CleanUp", "EnqueuedJob", "Exponential", "Fail", "FailedJob",
             "Fixed", "HeldLock", "HookFailed", "Job", "JobAdmin", "JobContext", "JobEvent", "JobFilter", "JobPage",
             "JobRequest", "JobStore", "JobSettings", "Linear", "PipelineError", "Progress", "QueueLimits", "QueueStats",
-            "Queues", "Cursor", "MAX_OPEN_PER_CALLER", "add_jobs", "place_jobs", "set_default_zone",
+            "Queues", "Cursor", "MAX_OPEN_PER_CALLER", "add_jobs", "place_jobs",
             "Reaper", "Registry", "Retention", "Retry", "Schedule", "SchedulePage", "ScheduleState", "Scheduler",
             "Schedules", "Slice", "SliceJob", "Snooze", "StopRequested", "Task", "Notifier", "Worker", "WorkerProcess",
             "ddl", "load_pipelines", "register", "registry", "until_nothing_is_left",

@@ -28,7 +28,7 @@ from classifeed_jobs.model.outcomes import ClaimLost, Fail, Progress, Retry, Sno
 from classifeed_jobs.model.retry import Backoff, Exponential, Fixed, Linear
 from classifeed_jobs.model.task import FailedJob, Task
 from classifeed_jobs.schedule.scheduler import Scheduler
-from classifeed_jobs.schedule.schedules import Schedule, Schedules, ScheduleState, set_default_zone
+from classifeed_jobs.schedule.schedules import Schedule, Schedules, ScheduleState
 from classifeed_jobs.schema.ddl import ddl
 from classifeed_jobs.schema.placing import place_jobs
 from classifeed_jobs.schema.tables import add_jobs
@@ -94,6 +94,5 @@ __all__ = [
     "place_jobs",
     "register",
     "registry",
-    "set_default_zone",
     "until_nothing_is_left",
 ]

@@ -17,7 +17,7 @@ from classifeed_common.runner import Role, ServiceRunner
 from classifeed_common.testing.rpc import settings_for
 from classifeed_domain.policy import POLICY
 from classifeed_jobs import Fail, Reaper, Worker
-from classifeed_jobs.admin.admin import MAX_OPEN_PER_CALLER
+from classifeed_jobs.admin.admin import MAX_OPEN_PER_CALLER, JobAdmin
 from classifeed_jobs.api.http import job_routes
 from classifeed_jobs.api.http.responses import Info
 from classifeed_jobs.api.rpc import job_servicer
@@ -114,20 +114,19 @@ def host(bench: Bench) -> Host:
         if work:
             worker = Worker(bench.db, bench.store, bench.registry, queues=work, **({"heartbeat_s": 0.2} | options))
             roles = [Role("work", worker.run), Role("reap", Reaper(bench.db, reaper_period_s=0.3).run)]
+        admin = JobAdmin(bench.db, bench.store, max_open_per_caller=max_open_per_caller)
         routes = job_routes(
-            bench.db,
-            bench.store,
+            admin,
             info=Info(service="loader", version="1.2.3", environment="test"),
             policy=POLICY,
             keys=keys if is_guarded else None,
-            max_open_per_caller=max_open_per_caller,
         )
         runner = ServiceRunner(
             settings,
             "loader",
             "1.2.3",
             roles=roles,
-            servicers=[job_servicer(bench.db, bench.store, max_open_per_caller=max_open_per_caller)],
+            servicers=[job_servicer(admin)],
             routes=routes,
             policy=POLICY,
             keys=keys,

@@ -73,10 +73,9 @@ async def test_what_is_put_is_told_in_full_and_run_by_a_scheduler(services) -> N
 
 async def test_what_is_left_out_is_as_the_engine_has_it(services, stub) -> None:
     plain = {"queue": "q", "task": "noop", "lock_key": "k", "every_sec": 60}
-    own = Schedule("s", "q", "noop", every_s=60)
     over_http = (await services.http.put(f"{URL}/s", json=plain | {"time_zone": None, "missed": None})).json()
     shown = (over_http["time_zone"], over_http["missed"], over_http["grace_sec"], over_http["args"])
-    assert shown == (own.time_zone, "run_once", 60, {})
+    assert shown == ("UTC", "run_once", 60, {})
     assert (over_http["priority"], over_http["max_attempts"], over_http["lease_ttl_sec"]) == (100, 5, None)
     request = json_format.ParseDict({**plain, "name": "s"}, pb.PutScheduleRequest())
     await stub.PutSchedule(request)

@@ -244,3 +244,19 @@ async def test_running_schedulers_keep_the_beat(bench: Bench) -> None:
     assert await bench.value(early) == 0
     row = await bench.execute("SELECT DISTINCT args, lock_key, priority, max_attempts, producer FROM dl_jobs")
     assert row == [({"a": 1}, "l", 3, None, "schedule")]
+
+
+async def test_schedules_that_name_no_zone_get_that_of_the_service(bench: Bench) -> None:
+    tokyo = Schedules("Asia/Tokyo")
+    admin = JobAdmin(bench.db, bench.store, schedules=tokyo)
+    silent, named = (
+        Schedule(name, "q", "noop", cron="30 9 * * *", time_zone=zone) for name, zone in (("a", ""), ("b", "UTC"))
+    )
+    first, second = [(await admin.put_schedule(each, by="anna")) for each in (silent, named)]
+    assert (first.schedule.time_zone, second.schedule.time_zone) == ("Asia/Tokyo", "UTC")
+    assert (first.next_slot.hour, second.next_slot.hour) == (0, 9)
+    own = Schedule("own", "q", "noop", cron="30 9 * * *")
+    async with running(Scheduler(bench.db, bench.store, own=[own], schedules=tokyo)):
+        await until(lambda: bench.value("SELECT bool_or(name = 'own' AND time_zone = 'Asia/Tokyo') FROM dl_schedules"))
+    with pytest.raises(ValueError, match="Europe/Nowhere"):
+        Schedules("Europe/Nowhere")

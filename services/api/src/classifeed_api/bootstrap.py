@@ -42,15 +42,13 @@ from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import blobs_of, channel_to, check_table, database_of
 from classifeed_common.spool import sweep_spool
 from classifeed_domain.policy import POLICY
-from classifeed_jobs import JobStore, Reaper, Scheduler, Worker, set_default_zone
-from classifeed_jobs.api.rpc import job_servicer
+from classifeed_jobs.service import ServiceJobs
 
 _SERVICE = "api"
 
 
 def build(settings: ApiSettings) -> ServiceRunner:
     """Return the api, ready to run."""
-    set_default_zone(settings.time_zone)
     db = database_of(settings)
     blobs = blobs_of(settings)
     to_processor = channel_to("processor", settings.processor_address, settings)
@@ -82,9 +80,13 @@ def build(settings: ApiSettings) -> ServiceRunner:
     clean_up = api_clean_up(
         processor, refs, history_uploads=settings.history_uploads, removed_days=settings.removed_days
     )
-    jobs = JobStore()
-    worker = Worker(db, jobs, clean_up.tasks(), queues={clean_up.name: 1}, drain_grace_s=settings.drain_grace_s / 2)
-    reaper = Reaper(db)
+    jobs = ServiceJobs(
+        db,
+        {},
+        clean_up=clean_up,
+        time_zone=settings.time_zone,
+        max_open_per_caller=settings.jobs_max_open_per_caller,
+    )
     verifier = SourceVerifier(db, loader, on_lost=sources.wake, interval_s=settings.verify_interval_s)
     task_verifier = TaskVerifier(db, processor, on_lost=tasks.wake, interval_s=settings.verify_interval_s)
     parts = Parts(
@@ -133,14 +135,12 @@ def build(settings: ApiSettings) -> ServiceRunner:
         roles=[
             Role("publish-uploads", tasks.run, without_task),
             Role("publish-feeds", sources.run, unpublished),
-            Role("work", worker.run, worker.backlog),
-            Role("reap", reaper.run),
-            Role("schedule", Scheduler(db, jobs, own=[clean_up.schedule]).run),
+            *jobs.roles({}, drain_grace_s=settings.drain_grace_s / 2),
             Role("verify-feeds", verifier.run, blocked=verifier.blocked),
             Role("verify-tasks", task_verifier.run),
             Role("sweep", BlobSweeper(db, blobs).run),
         ],
-        servicers=[feed_servicer(parts), job_servicer(db, jobs, max_open_per_caller=settings.jobs_max_open_per_caller)],
+        servicers=[feed_servicer(parts), jobs.servicer()],
         readiness={"postgres": check_table(db, "feed"), "s3": blobs.check},
         on_start=start,
         on_stop=stop,

@@ -17,19 +17,10 @@ from classifeed_common.runner.listening import StartError, http_keys
 from classifeed_common.runner.parts import blobs_of, channel_to, check_table, database_of
 from classifeed_common.spool import sweep_spool
 from classifeed_domain.policy import POLICY
-from classifeed_jobs import (
-    JobStore,
-    PipelineError,
-    Reaper,
-    Scheduler,
-    Worker,
-    load_pipelines,
-    place_jobs,
-    set_default_zone,
-)
-from classifeed_jobs.api.http import Info, job_routes
-from classifeed_jobs.api.rpc import job_servicer
-from classifeed_loader.app.clean_up import CLEAN_UP, loader_clean_up
+from classifeed_jobs import JobStore, PipelineError, load_pipelines, place_jobs
+from classifeed_jobs.api.http import Info
+from classifeed_jobs.service import ServiceJobs
+from classifeed_loader.app.clean_up import loader_clean_up
 from classifeed_loader.app.complete_fetch import FetchWaits
 from classifeed_loader.app.fetch_dependencies import FetchDependencies
 from classifeed_loader.app.limit_hosts import HostSlots
@@ -67,20 +58,17 @@ def build(settings: LoaderSettings) -> ServiceRunner:
         pipelines = load_pipelines(host.dl_pipeline_modules)
     except PipelineError as error:
         raise StartError(str(error)) from error
-    set_default_zone(settings.time_zone)
     keys = http_keys(settings, asked_by="CLASSIFEED_HTTP_AUTH=on" if host.classifeed_http_auth == "on" else "")
     queues = dict(host.workers_json)
     if "workers_json" not in host.model_fields_set:
         queues[QUEUE] = settings.concurrency
-    queues.setdefault(CLEAN_UP, 1)
     database = database_of(settings)
     blobs = blobs_of(settings)
     tasks = {**pipelines, **fetch_registry(FetchWaits(settings.min_interval_s, settings.backoff_base_s))}
-    jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s, tasks=tasks)
-    hosted_jobs = JobStore(default_lease_ttl_s=settings.default_lease_s, key_ttl_s=host.key_ttl_s, tasks=tasks)
+    fetch_jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s, tasks=tasks)
     leases = Leases(database, process_holder(SERVICE), settings.lease_ttl_s)
-    scheduler = FetchScheduler(database, jobs, leases, min_interval_s=settings.min_interval_s)
-    reaper = Reaper(database, tasks, reaper_period_s=host.dl_reaper_period_sec, retention=host.retention)
+    scheduler = FetchScheduler(database, fetch_jobs, leases, min_interval_s=settings.min_interval_s)
+    sources = FeedSourceService(database, fetch_jobs, min_interval_s=settings.min_interval_s, on_change=scheduler.wake)
     channel = channel_to("processor", settings.processor_address, settings)
     limits = FetchLimits(
         max_bytes=settings.fetch_max_bytes, total_s=settings.fetch_total_s, per_host=settings.fetches_per_host
@@ -91,7 +79,17 @@ def build(settings: LoaderSettings) -> ServiceRunner:
         proxy=settings.proxy.get_secret_value() if settings.proxy is not None else None,
     )
     processor, refs = ProcessorClient(channel), BlobRefs()
-    clean_up = loader_clean_up(processor, refs)
+    jobs = ServiceJobs(
+        database,
+        tasks,
+        clean_up=loader_clean_up(processor, refs),
+        lease_s=settings.default_lease_s,
+        key_ttl_s=host.key_ttl_s,
+        time_zone=settings.time_zone,
+        max_open_per_caller=host.dl_max_open_per_caller,
+        reaper_period_s=host.dl_reaper_period_sec,
+        retention=host.retention,
+    )
     dependencies = FetchDependencies(
         downloader=fetcher,
         blobs=blobs,
@@ -103,17 +101,6 @@ def build(settings: LoaderSettings) -> ServiceRunner:
         min_interval_s=settings.min_interval_s,
         backoff_base_s=settings.backoff_base_s,
         history_fetches=settings.history_fetches,
-    )
-    worker = Worker(
-        database,
-        jobs,
-        {**tasks, **clean_up.tasks()},
-        queues=queues,
-        resources=dependencies,
-        heartbeat_s=settings.beat_s,
-        claim_backoff_s=host.dl_claim_backoff_sec,
-        drain_grace_s=settings.run_grace_s,
-        prefetch=host.dl_prefetch,
     )
 
     async def start() -> None:
@@ -133,24 +120,23 @@ def build(settings: LoaderSettings) -> ServiceRunner:
         version_of(SERVICE),
         roles=[
             Role("schedule-fetches", scheduler.run, scheduler.backlog),
-            Role("work", worker.run, worker.backlog),
-            Role("reap", reaper.run),
+            *jobs.roles(
+                queues,
+                resources=dependencies,
+                heartbeat_s=settings.beat_s,
+                claim_backoff_s=host.dl_claim_backoff_sec,
+                drain_grace_s=settings.run_grace_s,
+                prefetch=host.dl_prefetch,
+            ),
             Role("sweep", BlobSweeper(database, blobs).run),
-            Role("schedule", Scheduler(database, hosted_jobs, own=[clean_up.schedule]).run),
         ],
         servicers=[
-            Servicer.of(
-                add_FeedSourceServiceServicer_to_server,
-                FeedSourceService(database, jobs, min_interval_s=settings.min_interval_s, on_change=scheduler.wake),
-            ),
-            job_servicer(database, hosted_jobs, max_open_per_caller=host.dl_max_open_per_caller),
+            Servicer.of(add_FeedSourceServiceServicer_to_server, sources),
+            jobs.servicer(),
         ],
-        routes=job_routes(
-            database,
-            hosted_jobs,
+        routes=jobs.routes(
             info=Info(service=SERVICE, version=version_of(SERVICE), environment=settings.environment),
             keys=keys,
-            max_open_per_caller=host.dl_max_open_per_caller,
             policy=POLICY,
         ),
         readiness={

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -12,7 +11,6 @@ import pytest
 
 from classifeed_common.runner.listening import ListenError, StartError
 from classifeed_common.settings import describe_settings, load_settings
-from classifeed_jobs import Schedule
 from classifeed_loader.bootstrap import build
 from classifeed_loader.settings import Hosting, LoaderSettings
 
@@ -147,19 +145,6 @@ def test_a_folder_that_cannot_be_written_ends_the_start_with_a_line_that_names_t
 
 def test_the_schema_of_the_service_is_none_of_its_own_for_the_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert loaded(monkeypatch, PG_SCHEMA_QUEUE="loader").further_schemas == ()
-
-
-async def test_schedules_that_name_no_zone_are_read_on_the_clock_of_the_process(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    morning = datetime(2026, 11, 22, tzinfo=UTC)
-    monkeypatch.setattr("classifeed_jobs.schedule.schedules._default_zone", "UTC")
-    assert Schedule("s", "q", "noop", cron="30 9 * * *").next_after(morning) == morning.replace(hour=9, minute=30)
-    build(loaded(monkeypatch, TIMEZONE="Asia/Tokyo"))
-    schedule = Schedule("s", "q", "noop", cron="30 9 * * *")
-    assert schedule.time_zone == "Asia/Tokyo"
-    assert schedule.next_after(morning) == morning.replace(hour=0, minute=30)
-    assert Schedule("s", "q", "noop", cron="30 9 * * *", time_zone="UTC").time_zone == "UTC"
 
 
 async def test_what_cannot_be_hosted_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,8 +17,7 @@ from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import channel_to, check_table, database_of
 from classifeed_domain.policy import POLICY
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, declared
-from classifeed_jobs import JobStore, Reaper, Scheduler, Worker, set_default_zone
-from classifeed_jobs.api.rpc import job_servicer
+from classifeed_jobs.service import ServiceJobs
 from classifeed_offers.app.clean_up import offers_clean_up
 from classifeed_offers.app.publish_offers import PublishOffers
 from classifeed_offers.app.put_schema import put_schema
@@ -47,7 +46,6 @@ async def prepare(settings: OffersSettings) -> None:
 
 def build(settings: OffersSettings) -> ServiceRunner:
     """Return the service, nothing of it opened yet. Call it inside the event loop."""
-    set_default_zone(settings.time_zone)
     database = database_of(settings)
     channel = channel_to("receiver", settings.receiver_address, settings)
     receiver = ReceiverClient(channel)
@@ -63,12 +61,19 @@ def build(settings: OffersSettings) -> ServiceRunner:
     )
     tasks = sweep_registry(outbox, guard=guard)
     register_republish(tasks)
-    jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s, tasks=tasks)
+    jobs = ServiceJobs(
+        database,
+        tasks,
+        clean_up=offers_clean_up(history_days=settings.history_days, removed_days=settings.removed_days),
+        lease_s=settings.jobs_lease_s,
+        time_zone=settings.time_zone,
+        max_open_per_caller=settings.jobs_max_open_per_caller,
+    )
 
     async def restart_pusher(tx: Tx) -> None:
         await pusher.restart(tx)
 
-    republisher = Republisher(database, RepublishJobs(jobs), restart_pusher)
+    republisher = Republisher(database, RepublishJobs(jobs.store), restart_pusher)
     publish_offers = PublishOffers(database, receiver, republisher)
     pusher = MarkPusher(
         database,
@@ -83,7 +88,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
     )
     publication = PublicationWatch(database)
     watch = Watch(publication.poll, period_s=_WATCH_S)
-    sweeps = SweepJobs(jobs, guard=guard, at_once_offers=_SWEPT_AT_ONCE)
+    sweeps = SweepJobs(jobs.store, guard=guard, at_once_offers=_SWEPT_AT_ONCE)
     handler = RequestHandler(outbox=outbox, moderation=ApprovedBySetting(), sweeps=sweeps, guard=guard)
     positions = NotifyingPositions(database, outbox.wake, pusher.wake)
     consumer = OrderedConsumer(
@@ -97,15 +102,6 @@ def build(settings: OffersSettings) -> ServiceRunner:
         dead_letters=DeadLetters(producer),
         max_records=settings.poll_batches,
     )
-    clean_up = offers_clean_up(history_days=settings.history_days, removed_days=settings.removed_days)
-    worker = Worker(
-        database,
-        jobs,
-        {**tasks, **clean_up.tasks()},
-        queues={sweep.QUEUE: settings.sweeps_at_once, republish.QUEUE: 1, clean_up.name: 1},
-        drain_grace_s=settings.drain_grace_s / 2,  # leaves time to hand back what did not end
-    )
-    reaper = Reaper(database, tasks)
 
     async def publish(stop: asyncio.Event) -> None:
         async with asyncio.TaskGroup() as group:
@@ -135,14 +131,15 @@ def build(settings: OffersSettings) -> ServiceRunner:
         roles=[
             Role("consume", consumer.run, consumer.backlog, consumer.blocked),
             Role("relay", relay.run, unsent),
-            Role("work", worker.run, worker.backlog),
-            Role("reap", reaper.run, reaper.backlog),
-            Role("schedule", Scheduler(database, jobs, own=[clean_up.schedule]).run),
+            *jobs.roles(
+                {sweep.QUEUE: settings.sweeps_at_once, republish.QUEUE: 1},
+                drain_grace_s=settings.drain_grace_s / 2,  # leaves time to hand back what did not end
+            ),
             Role("publish", publish, unpublished, blocked=publication.blocked),
         ],
         servicers=[
             Servicer.of(add_OfferServiceServicer_to_server, OfferService(database, republisher, pusher.backlog)),
-            job_servicer(database, jobs, max_open_per_caller=settings.jobs_max_open_per_caller),
+            jobs.servicer(),
         ],
         readiness={"postgres": check_table(database, "task_heads")},
         on_start=start,

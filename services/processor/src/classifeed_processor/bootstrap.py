@@ -16,8 +16,7 @@ from classifeed_common.runner.parts import blobs_of, check_table, database_of
 from classifeed_common.spool import sweep_spool
 from classifeed_domain.policy import POLICY
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, declared
-from classifeed_jobs import JobStore, Reaper, Scheduler, Worker, set_default_zone
-from classifeed_jobs.api.rpc import job_servicer
+from classifeed_jobs.service import ServiceJobs
 from classifeed_processor.app.clean_up import processor_clean_up
 from classifeed_processor.app.create_task import QUEUE
 from classifeed_processor.app.locate_offer import OfferLocator
@@ -46,14 +45,20 @@ async def prepare(settings: ProcessorSettings) -> None:
 
 def build(settings: ProcessorSettings) -> ServiceRunner:
     """Return the processor, nothing of it opened yet."""
-    set_default_zone(settings.time_zone)
     database = database_of(settings)
     blobs = blobs_of(settings)
     producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
     cluster = Cluster(settings.kafka_bootstrap, client_id=SERVICE)
-    jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s, tasks=registry)
+    jobs = ServiceJobs(
+        database,
+        registry,
+        clean_up=processor_clean_up(history_tasks=settings.history_tasks),
+        lease_s=settings.jobs_lease_s,
+        time_zone=settings.time_zone,
+        max_open_per_caller=settings.jobs_max_open_per_caller,
+    )
     signals = TaskSignals()
-    handler = ResultHandler(jobs)
+    handler = ResultHandler(jobs.store)
     positions = RingingPositions(database, handler, signals)
     consumer = OrderedConsumer(
         bootstrap=settings.kafka_bootstrap,
@@ -67,23 +72,12 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
     parts = RunParts(
         blobs=blobs,
         sender=producer,
-        jobs=jobs,
+        jobs=jobs.store,
         signals=signals,
         topic=FEEDS_OFFER_REQUESTS,
         spool_dir=settings.spool_dir,
         windows=SellerWindows(settings.window_batches),
     )
-    clean_up = processor_clean_up(history_tasks=settings.history_tasks)
-    worker = Worker(
-        database,
-        jobs,
-        {**registry, **clean_up.tasks()},
-        queues={QUEUE: settings.concurrency, clean_up.name: 1},
-        resources=parts,
-        heartbeat_s=settings.heartbeat_s,
-        drain_grace_s=settings.drain_grace_s / 2,  # leaves time to hand back what did not end
-    )
-    reaper = Reaper(database, registry)
     locator = OfferLocator(database, blobs, settings.spool_dir)
 
     async def open_all() -> None:
@@ -125,16 +119,20 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         SERVICE,
         version_of(SERVICE),
         roles=[
-            Role("work", worker.run, open_tasks),
-            Role("reap", reaper.run),
+            *jobs.roles(
+                {QUEUE: settings.concurrency},
+                resources=parts,
+                backlog=open_tasks,
+                heartbeat_s=settings.heartbeat_s,
+                drain_grace_s=settings.drain_grace_s / 2,  # leaves time to hand back what did not end
+            ),
             Role("sweep", BlobSweeper(database, blobs).run),
-            Role("schedule", Scheduler(database, jobs, own=[clean_up.schedule]).run),
             Role("consume", consumer.run, consumer.backlog, consumer.blocked),
             Role("watch", waiting.run, blocked=waiting.blocked),
         ],
         servicers=[
-            Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, jobs, blobs, locator)),
-            job_servicer(database, jobs, max_open_per_caller=settings.jobs_max_open_per_caller),
+            Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, jobs.store, blobs, locator)),
+            jobs.servicer(),
         ],
         readiness={"postgres": check_table(database, "tasks"), "kafka": check_kafka, "s3": blobs.check},
         on_start=open_all,

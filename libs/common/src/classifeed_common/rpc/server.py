@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import grpc.aio
 
@@ -51,6 +52,37 @@ class Servicer:
         package = add.__module__.rpartition(".")[0]
         service = add.__name__.removeprefix("add_").removesuffix("Servicer_to_server")
         return cls(f"{package}.{service}", partial(add, implementation))
+
+    @classmethod
+    def join(cls, add: Callable[[Any, grpc.aio.Server], None], *families: object) -> Servicer:
+        """Return the servicer of a service whose methods are spread over several objects, a family of them in each.
+
+        A family that has a method `drain` has it called when the process begins to stop.
+
+        Args:
+            add: the generated `add_<Service>Servicer_to_server`.
+            families: have the methods under their names; each method in one of them.
+
+        Raises:
+            TypeError: a method of the service is in none of them, or in two.
+        """
+        service = add.__name__.removeprefix("add_").removesuffix("_to_server")
+        base = getattr(sys.modules[add.__module__], service)
+        joined = base()
+        for method in [name for name in vars(base) if not name.startswith("_")]:
+            having = [family for family in families if hasattr(family, method)]
+            if len(having) != 1:
+                names = ", ".join(type(family).__name__ for family in families)
+                raise TypeError(f"{service}.{method} must be in one of {names}, not in {len(having)}")
+            setattr(joined, method, getattr(having[0], method))
+        drains = [drain for family in families if (drain := getattr(family, "drain", None)) is not None]
+        servicer = cls.of(add, joined)
+
+        def drain_all() -> None:
+            for drain in drains:
+                drain()
+
+        return cls(servicer.name, servicer.add, drain_all if drains else None)
 
 
 def build_server(

@@ -81,6 +81,7 @@ class JobAdmin:
         store: its job store.
         audit: called after each change; must not raise.
         max_open_per_caller: jobs that one caller may have triggered and that have not ended.
+        schedules: the service's schedules.
     """
 
     def __init__(
@@ -90,12 +91,13 @@ class JobAdmin:
         *,
         audit: Callable[[AuditEntry], None] = log_audit,
         max_open_per_caller: int = MAX_OPEN_PER_CALLER,
+        schedules: Schedules | None = None,
     ) -> None:
         self._db = database
         self._store = store
         self._max_open_per_caller = max_open_per_caller
         self._queues = Queues()
-        self._schedules = Schedules()
+        self._schedules = schedules or Schedules()
         self._audit = audit
 
     async def trigger(self, requests: Sequence[JobRequest], *, by: str) -> list[EnqueuedJob]:

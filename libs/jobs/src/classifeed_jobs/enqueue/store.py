@@ -34,6 +34,7 @@ _COUNT_MADE_BY = _SQL["count_made_by"]
 
 _QUIETEN = _SQL["quieten"]
 _UNQUIETEN = _SQL["unquieten"]
+KEY_TTL_S: Final = 30 * 86400.0
 _RETRYABLE: Final = ("failed", "canceled")
 
 
@@ -54,7 +55,7 @@ class JobStore:
         self,
         *,
         default_lease_ttl_s: int = 60,
-        key_ttl_s: float = 30 * 86400.0,
+        key_ttl_s: float = KEY_TTL_S,
         notifier: Notifier | None = None,
         tasks: Mapping[str, Task] | None = None,
     ) -> None:

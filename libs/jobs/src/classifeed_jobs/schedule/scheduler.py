@@ -39,15 +39,23 @@ class Scheduler:
         period_s: the longest time between two looks; the next slot comes before it. A schedule put by another process
             is found within it.
         own: schedules of the service itself, which are put when it begins to run.
+        schedules: puts them.
     """
 
     def __init__(
-        self, database: Database, store: JobStore, *, period_s: float = 10.0, own: Sequence[Schedule] = ()
+        self,
+        database: Database,
+        store: JobStore,
+        *,
+        period_s: float = 10.0,
+        own: Sequence[Schedule] = (),
+        schedules: Schedules | None = None,
     ) -> None:
         self._db = database
         self._store = store
         self._period_s = period_s
         self._to_put = list(own)
+        self._schedules = schedules or Schedules()
         self._unreadable: set[str] = set()
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -68,7 +76,7 @@ class Scheduler:
     async def _put_own(self) -> None:
         while self._to_put:
             async with self._db.transaction() as tx:
-                await Schedules().put(tx, self._to_put[-1])
+                await self._schedules.put(tx, self._to_put[-1])
             self._to_put.pop()
 
     async def make_due(self) -> int:

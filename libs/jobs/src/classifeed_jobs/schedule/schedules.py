@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal
 from uuid import UUID
@@ -24,24 +24,10 @@ _RESUME = _SQL["resume_schedule"]
 _GET = _SQL["get_schedule"]
 _LIST = _SQL["list_schedules"]
 
+_UTC: Final = "UTC"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Missed = Literal["skip", "run_once", "run_all"]
-
-_default_zone = "UTC"
-
-
-def set_default_zone(name: str) -> None:
-    """Have schedules of this process that name no zone be read on this clock from now on; UTC before (TIMEZONE).
-
-    A schedule that was put keeps the zone that it was put with.
-
-    Raises:
-        ValueError: there is no such zone.
-    """
-    global _default_zone  # noqa: PLW0603 like the zone of a machine: one a process, set at its start
-    find_zone(name)
-    _default_zone = name
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +38,7 @@ class Schedule:
         name: unique in the service.
         cron: five fields (see `Cron`), in `time_zone`.
         every_s: whole seconds between two slots, counted from 1970: the same for all processes.
-        time_zone: IANA name of the clock that `cron` is read on; that of the process (TIMEZONE) unless given.
+        time_zone: IANA name of the clock that `cron` is read on; empty: that of the `Schedules` it is put into.
         missed: what becomes of slots that nobody was there for. skip: nothing; run_once: one job, that of the newest
             slot; run_all: a job for each.
         grace_s: how late the newest slot may be and still not count as missed.
@@ -70,7 +56,7 @@ class Schedule:
     lease_ttl_s: int | None = None
     cron: str | None = None
     every_s: int | None = None
-    time_zone: str = field(default_factory=lambda: _default_zone)
+    time_zone: str = ""
     missed: Missed = "run_once"
     grace_s: int = 60
 
@@ -81,21 +67,22 @@ class Schedule:
             raise ValueError(f"schedule {self.name!r}: every_s must be 1 or more, not {self.every_s}")
         if self.missed not in {"skip", "run_once", "run_all"}:
             raise ValueError(f"schedule {self.name!r}: missed is skip, run_once or run_all, not {self.missed!r}")
-        try:
-            find_zone(self.time_zone)
-        except ValueError as error:
-            raise ValueError(f"schedule {self.name!r}: {error}") from error
+        if self.time_zone:
+            try:
+                find_zone(self.time_zone)
+            except ValueError as error:
+                raise ValueError(f"schedule {self.name!r}: {error}") from error
         if self.cron is not None:
             Cron.parse(self.cron)
 
     def next_after(self, moment: datetime) -> datetime:
-        """Return the first slot after a moment, in UTC.
+        """Return the first slot after a moment, in UTC; without a time zone of its own `cron` is read on UTC.
 
         Raises:
             ValueError: this process cannot read the timing, which another one has put.
         """
         if self.cron is not None:
-            return Cron.parse(self.cron).next_after(moment, find_zone(self.time_zone))
+            return Cron.parse(self.cron).next_after(moment, find_zone(self.time_zone or _UTC))
         every = timedelta(seconds=self.every_s or 1)
         return _EPOCH + ((moment - _EPOCH) // every + 1) * every
 
@@ -113,13 +100,25 @@ class ScheduleState:
 
 
 class Schedules:
-    """The schedules of one schema, in the caller's own transaction. A `Scheduler` makes their jobs."""
+    """The schedules of one schema, in the caller's own transaction. A `Scheduler` makes their jobs.
+
+    Args:
+        time_zone: IANA name of the clock for schedules that name none. A schedule that was put keeps its own.
+
+    Raises:
+        ValueError: there is no such zone.
+    """
+
+    def __init__(self, time_zone: str = _UTC) -> None:
+        find_zone(time_zone)
+        self._time_zone = time_zone
 
     async def put(self, tx: Tx, schedule: Schedule) -> None:
         """Make or replace a schedule. Idempotent: as long as its timing stays, no slot is skipped or run again; a pause
         stays too. A new timing begins with its next slot.
         """
         now = await server_time(tx)
+        schedule = replace(schedule, time_zone=schedule.time_zone or self._time_zone)
         await tx.execute(
             _PUT,
             {

@@ -9,38 +9,26 @@ from pydantic import RootModel
 from starlette.routing import BaseRoute, Route
 
 from classifeed_common.auth import KeyStore, Policy
-from classifeed_common.db import Database
-from classifeed_jobs.admin.admin import MAX_OPEN_PER_CALLER, JobAdmin
+from classifeed_jobs.admin.admin import JobAdmin
 from classifeed_jobs.api.http.middleware import ApiMiddleware
 from classifeed_jobs.api.http.openapi import openapi_document
 from classifeed_jobs.api.http.operation_table import OPERATIONS
 from classifeed_jobs.api.http.operations import ApiRequest, ApiServices, Operation
 from classifeed_jobs.api.http.responses import Info
-from classifeed_jobs.enqueue.store import JobStore
 
 
 class OpenApiDocument(RootModel[dict[str, Any]]):
     """The OpenAPI document."""
 
 
-def job_routes(
-    database: Database,
-    store: JobStore,
-    *,
-    info: Info,
-    keys: KeyStore | None = None,
-    policy: Policy,
-    max_open_per_caller: int = MAX_OPEN_PER_CALLER,
-) -> list[BaseRoute]:
+def job_routes(admin: JobAdmin, *, info: Info, keys: KeyStore | None = None, policy: Policy) -> list[BaseRoute]:
     """Return the routes for the jobs of a service; its `/health` takes the place of the standard one.
 
     Args:
-        database: the service's database.
-        store: its job store.
+        admin: the service's jobs.
         info: the answer of /info; its service is also whom tickets must be for.
         keys: verify the tickets of callers; None: whoever reaches the port may do everything.
         policy: who may do what.
-        max_open_per_caller: jobs that one caller may have triggered and that have not ended.
     """
     document = OpenApiDocument(
         openapi_document(OPERATIONS, title="Jobs", version=info.version, is_guarded=keys is not None)
@@ -51,6 +39,5 @@ def job_routes(
 
     # Whoever may see the jobs may read how to ask for them.
     own = Operation("GET", "/openapi.json", "This document", get_document, OpenApiDocument, rpc="ListJobs")
-    admin = JobAdmin(database, store, max_open_per_caller=max_open_per_caller)
     door = ApiMiddleware(ApiServices(admin, info), keys=keys, policy=policy)
     return [Route(each.path, partial(door.response, each), methods=[each.method]) for each in (*OPERATIONS, own)]

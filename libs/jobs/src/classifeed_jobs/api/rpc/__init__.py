@@ -1,5 +1,5 @@
-"""The gRPC face: JobService for any service that has jobs."""
+"""The gRPC API: JobService for any service that has jobs."""
 
-from classifeed_jobs.api.rpc.job_service import JobService, job_servicer
+from classifeed_jobs.api.rpc.job_service import job_servicer
 
-__all__ = ["JobService", "job_servicer"]
+__all__ = ["job_servicer"]

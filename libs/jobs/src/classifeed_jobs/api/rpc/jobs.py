@@ -29,7 +29,7 @@ from classifeed_common.errors import FieldViolation, InvalidArgument, Unavailabl
 from classifeed_jobs.admin.admin import JobAdmin
 from classifeed_jobs.api.requests import BatchBody, FilterBody, JobBody, RetryBody, checked, checked_job_id, refusal
 from classifeed_jobs.api.rpc import messages
-from classifeed_jobs.api.rpc.methods import Context, Methods, caller_name
+from classifeed_jobs.api.rpc.methods import Context, caller_name
 from classifeed_jobs.api.rpc.values import time_of
 from classifeed_jobs.model.job import TERMINAL, JobFilter
 
@@ -38,11 +38,11 @@ _EVENTS_PAGE: Final = 1000
 _WATCH_PERIOD_S: Final = 0.25
 
 
-class JobMethods(Methods):
+class JobMethods:
     """Jobs that callers enqueue are theirs by name: the journal and the audit log keep who."""
 
     def __init__(self, admin: JobAdmin) -> None:
-        super().__init__(admin)
+        self._admin = admin
         self._draining = asyncio.Event()
 
     def drain(self) -> None:

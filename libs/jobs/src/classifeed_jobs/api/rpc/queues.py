@@ -11,13 +11,17 @@ from classifeed.jobs.v1.job_service_pb2 import (
     PauseQueueRequest,
     ResumeQueueRequest,
 )
+from classifeed_jobs.admin.admin import JobAdmin
 from classifeed_jobs.api.requests import MAX_LOCKS, checked_queue
 from classifeed_jobs.api.rpc import messages
-from classifeed_jobs.api.rpc.methods import Context, Methods, caller_name
+from classifeed_jobs.api.rpc.methods import Context, caller_name
 
 
-class QueueMethods(Methods):
+class QueueMethods:
     """How queues do, and who holds which lock key."""
+
+    def __init__(self, admin: JobAdmin) -> None:
+        self._admin = admin
 
     async def ListQueues(self, request: ListQueuesRequest, context: Context) -> ListQueuesResponse:
         """Return the queues by name."""

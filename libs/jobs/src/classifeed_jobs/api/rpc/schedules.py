@@ -14,16 +14,20 @@ from classifeed.jobs.v1.job_service_pb2 import (
     PutScheduleRequest,
     ResumeScheduleRequest,
 )
+from classifeed_jobs.admin.admin import JobAdmin
 from classifeed_jobs.api.requests import checked
-from classifeed_jobs.api.rpc.methods import Context, Methods, caller_name
+from classifeed_jobs.api.rpc.methods import Context, caller_name
 from classifeed_jobs.api.rpc.schedule_messages import schedule_message, schedule_of
 from classifeed_jobs.api.schedule_requests import ScheduleBody, checked_schedule_name, checked_schedule_token
 
 _DEFAULT_PAGE: Final = 50
 
 
-class ScheduleMethods(Methods):
+class ScheduleMethods:
     """What is enqueued when."""
+
+    def __init__(self, admin: JobAdmin) -> None:
+        self._admin = admin
 
     async def ListSchedules(self, request: ListSchedulesRequest, context: Context) -> ListSchedulesResponse:
         """Return a page of schedules by name."""

@@ -1,0 +1,121 @@
+"""ServiceJobs: joins the job engine to a service, with all of its roles and its APIs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypedDict, Unpack
+
+from starlette.routing import BaseRoute
+
+from classifeed_common.auth import KeyStore, Policy
+from classifeed_common.db import Database
+from classifeed_common.rpc.server import Servicer
+from classifeed_common.runner import Role
+from classifeed_jobs.admin.admin import MAX_OPEN_PER_CALLER, JobAdmin
+from classifeed_jobs.api.http import Info, job_routes
+from classifeed_jobs.api.rpc import job_servicer
+from classifeed_jobs.enqueue.store import KEY_TTL_S, JobStore
+from classifeed_jobs.maintenance.cleaning import CleanUp
+from classifeed_jobs.maintenance.reaper import Reaper
+from classifeed_jobs.maintenance.retention import Retention
+from classifeed_jobs.model.task import Task
+from classifeed_jobs.schedule.scheduler import Scheduler
+from classifeed_jobs.schedule.schedules import Schedules
+from classifeed_jobs.worker.worker import Worker
+
+
+class WorkerOptions(TypedDict, total=False):
+    """Options of `Worker`, by its names."""
+
+    heartbeat_s: float
+    claim_backoff_s: float
+    prefetch: float
+
+
+class ServiceJobs:
+    """The jobs of a service: it says its tasks and queues, and gets its roles and its APIs.
+
+    Attributes:
+        store: enqueues jobs.
+        admin: looks after them.
+
+    Args:
+        database: the service's database, with the job tables in its schema.
+        tasks: the service's tasks.
+        clean_up: its clean-up, whose task, queue and schedule are added; None: it has none.
+        lease_s: lease of jobs that bring none.
+        key_ttl_s: how long idempotency keys are remembered.
+        time_zone: clock of schedules that name none.
+        max_open_per_caller: jobs that one caller may have triggered and that have not ended.
+        reaper_period_s: the longest time between two looks for lost jobs.
+        retention: how long ended jobs and the journal are kept.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        tasks: Mapping[str, Task],
+        *,
+        clean_up: CleanUp | None = None,
+        lease_s: int = 60,
+        key_ttl_s: float = KEY_TTL_S,
+        time_zone: str = "UTC",
+        max_open_per_caller: int = MAX_OPEN_PER_CALLER,
+        reaper_period_s: float = 10.0,
+        retention: Retention | None = None,
+    ) -> None:
+        self._database = database
+        self._clean_up = clean_up
+        self._tasks = {**tasks, **(clean_up.tasks() if clean_up is not None else {})}
+        schedules = Schedules(time_zone)
+        self.store = JobStore(default_lease_ttl_s=lease_s, key_ttl_s=key_ttl_s, tasks=self._tasks)
+        self.admin = JobAdmin(database, self.store, max_open_per_caller=max_open_per_caller, schedules=schedules)
+        self._reaper = Reaper(
+            database, self._tasks, reaper_period_s=reaper_period_s, retention=retention or Retention()
+        )
+        own = [clean_up.schedule] if clean_up is not None else []
+        self._scheduler = Scheduler(database, self.store, own=own, schedules=schedules)
+
+    def roles(
+        self,
+        queues: Mapping[str, int],
+        *,
+        drain_grace_s: float,
+        resources: Any = None,
+        backlog: Callable[[], Awaitable[Mapping[str, int]]] | None = None,
+        **options: Unpack[WorkerOptions],
+    ) -> Sequence[Role]:
+        """Return the roles `work`, `reap` and `schedule`.
+
+        Args:
+            queues: how many jobs of each queue may run at once; that of the clean-up is added.
+            drain_grace_s: how long runs may go on once the process is told to stop.
+            resources: handed to every run as `ctx.resources`.
+            backlog: counts what waits for the worker; None: its jobs do, by queue.
+            options: of the worker.
+        """
+        queues = dict(queues)
+        if self._clean_up is not None:
+            queues.setdefault(self._clean_up.name, 1)
+        worker = Worker(
+            self._database,
+            self.store,
+            self._tasks,
+            queues=queues,
+            resources=resources,
+            drain_grace_s=drain_grace_s,
+            **options,
+        )
+        return (
+            Role("work", worker.run, backlog or worker.backlog),
+            Role("reap", self._reaper.run, self._reaper.backlog),
+            Role("schedule", self._scheduler.run),
+        )
+
+    def servicer(self) -> Servicer:
+        """Return JobService for the service's server."""
+        return job_servicer(self.admin)
+
+    def routes(self, *, info: Info, keys: KeyStore | None, policy: Policy) -> Sequence[BaseRoute]:
+        """Return the HTTP API of the jobs; see `job_routes`."""
+        return job_routes(self.admin, info=info, keys=keys, policy=policy)
