@@ -63,7 +63,7 @@ def test_sections_name_the_codes_of_their_kind() -> None:
     for kind in KINDS:
         code, status = kind_of(kind("X", "x"))
         section = text.partition(f"\n## {kind.__name__}\n")[2].partition("\n###")[0]
-        assert f"gRPC {code.name}, HTTP {status}." in " ".join(section.split()), kind.__name__
+        assert f"gRPC {code}, HTTP {status}." in " ".join(section.split()), kind.__name__
 
 
 def test_each_entry_has_a_cause_and_a_remedy(page: list[Entry]) -> None:

@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from grpc import StatusCode
-
 DOMAIN: Final = "classifeed"
 
 
@@ -108,24 +106,24 @@ class Internal(DomainError):
     is_expected = False
 
 
-KINDS: Final[Mapping[type[DomainError], tuple[StatusCode, int]]] = {
-    InvalidArgument: (StatusCode.INVALID_ARGUMENT, 400),
-    Unauthenticated: (StatusCode.UNAUTHENTICATED, 401),
-    PermissionDenied: (StatusCode.PERMISSION_DENIED, 403),
-    NotFound: (StatusCode.NOT_FOUND, 404),
-    AlreadyExists: (StatusCode.ALREADY_EXISTS, 409),
-    Aborted: (StatusCode.ABORTED, 409),
-    FailedPrecondition: (StatusCode.FAILED_PRECONDITION, 412),
-    ResourceExhausted: (StatusCode.RESOURCE_EXHAUSTED, 429),
-    Internal: (StatusCode.INTERNAL, 500),
-    Unimplemented: (StatusCode.UNIMPLEMENTED, 501),
-    Unavailable: (StatusCode.UNAVAILABLE, 503),
-    DeadlineExceeded: (StatusCode.DEADLINE_EXCEEDED, 504),
+KINDS: Final[Mapping[type[DomainError], tuple[str, int]]] = {
+    InvalidArgument: ("INVALID_ARGUMENT", 400),
+    Unauthenticated: ("UNAUTHENTICATED", 401),
+    PermissionDenied: ("PERMISSION_DENIED", 403),
+    NotFound: ("NOT_FOUND", 404),
+    AlreadyExists: ("ALREADY_EXISTS", 409),
+    Aborted: ("ABORTED", 409),
+    FailedPrecondition: ("FAILED_PRECONDITION", 412),
+    ResourceExhausted: ("RESOURCE_EXHAUSTED", 429),
+    Internal: ("INTERNAL", 500),
+    Unimplemented: ("UNIMPLEMENTED", 501),
+    Unavailable: ("UNAVAILABLE", 503),
+    DeadlineExceeded: ("DEADLINE_EXCEEDED", 504),
 }
 
 
-def kind_of(error: DomainError) -> tuple[StatusCode, int]:
-    """Return the gRPC code and the HTTP status of an error, by its nearest class in the table."""
+def kind_of(error: DomainError) -> tuple[str, int]:
+    """Return the name of the gRPC code and the HTTP status of an error, by its nearest class in the table."""
     for cls in type(error).__mro__:
         if cls in KINDS:
             return KINDS[cls]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import errno
+import sys
 from typing import Final
-
-import grpc
 
 from classifeed_common.db import is_passing_fault
 from classifeed_common.errors import (
@@ -22,13 +21,13 @@ from classifeed_common.errors import (
 _DOMAIN: Final = (Unavailable, DeadlineExceeded, ResourceExhausted, Aborted, Unauthenticated, PermissionDenied)
 _CODES: Final = frozenset(
     {
-        grpc.StatusCode.UNAVAILABLE,
-        grpc.StatusCode.DEADLINE_EXCEEDED,
-        grpc.StatusCode.RESOURCE_EXHAUSTED,
-        grpc.StatusCode.ABORTED,
-        grpc.StatusCode.CANCELLED,
-        grpc.StatusCode.UNAUTHENTICATED,
-        grpc.StatusCode.PERMISSION_DENIED,
+        "UNAVAILABLE",
+        "DEADLINE_EXCEEDED",
+        "RESOURCE_EXHAUSTED",
+        "ABORTED",
+        "CANCELLED",
+        "UNAUTHENTICATED",
+        "PERMISSION_DENIED",
     }
 )
 # A disk that is full or fails, a machine without files, memory or ports to give, a network that is away.
@@ -49,9 +48,10 @@ def is_passing(error: BaseException) -> bool:
     """
     if isinstance(error, DomainError):
         return isinstance(error, _DOMAIN)
-    if isinstance(error, grpc.RpcError):
+    grpc = sys.modules.get("grpc")
+    if grpc is not None and isinstance(error, grpc.RpcError):
         code = getattr(error, "code", None)
-        return callable(code) and code() in _CODES
+        return callable(code) and getattr(code(), "name", "") in _CODES
     if isinstance(error, TimeoutError | ConnectionError):
         return True
     if isinstance(error, OSError):

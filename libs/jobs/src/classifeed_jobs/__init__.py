@@ -6,10 +6,14 @@ them and a `Reaper` gives back what a dead process held. At least once; `JobCont
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
 from classifeed_jobs.admin.admin import MAX_OPEN_PER_CALLER, AuditEntry, JobAdmin, JobPage, SchedulePage
 from classifeed_jobs.admin.queues import QueueLimits, Queues, QueueStats
 from classifeed_jobs.enqueue.notifier import Notifier
 from classifeed_jobs.enqueue.store import JobStore
+from classifeed_jobs.jobs import Jobs
 from classifeed_jobs.maintenance.cleaning import Begin, CleanStep, CleanUp, until_nothing_is_left
 from classifeed_jobs.maintenance.reaper import Reaper
 from classifeed_jobs.maintenance.retention import Retention
@@ -30,14 +34,19 @@ from classifeed_jobs.model.task import FailedJob, Task
 from classifeed_jobs.schedule.scheduler import Scheduler
 from classifeed_jobs.schedule.schedules import Schedule, Schedules, ScheduleState
 from classifeed_jobs.schema.ddl import ddl
-from classifeed_jobs.schema.placing import place_jobs
-from classifeed_jobs.schema.tables import add_jobs
-from classifeed_jobs.settings import JobSettings
+from classifeed_jobs.schema.placing import PlacingError, place_jobs
 from classifeed_jobs.task.context import JobContext
 from classifeed_jobs.task.pipelines import PipelineError, load_pipelines
 from classifeed_jobs.task.registry import Registry, register, registry
 from classifeed_jobs.task.slices import Cursor, Slice, SliceJob
 from classifeed_jobs.worker.worker import Worker
+
+if TYPE_CHECKING:
+    from classifeed_jobs.schema.tables import add_jobs
+    from classifeed_jobs.settings import JobSettings
+
+# Imported when they are first used: SQLAlchemy is an extra, and pydantic-settings takes as long as all the rest.
+_LATER: Final = {"JobSettings": "classifeed_jobs.settings", "add_jobs": "classifeed_jobs.schema.tables"}
 
 __all__ = [
     "MAX_OPEN_PER_CALLER",
@@ -65,9 +74,11 @@ __all__ = [
     "JobRequest",
     "JobSettings",
     "JobStore",
+    "Jobs",
     "Linear",
     "Notifier",
     "PipelineError",
+    "PlacingError",
     "Progress",
     "QueueLimits",
     "QueueStats",
@@ -96,3 +107,9 @@ __all__ = [
     "registry",
     "until_nothing_is_left",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,14 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import accumulate
-from typing import Final
-
-from prometheus_client import REGISTRY
-from prometheus_client.core import HistogramMetricFamily
-from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import Collector, CollectorRegistry
+from typing import TYPE_CHECKING, Final
 
 from classifeed_common.telemetry.metric_set import Declaration, Labels, MetricSet
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+    from prometheus_client.registry import CollectorRegistry
 
 _BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, 7200.0)
 _NAMES: Final = (*map(str, _BOUNDS), "+Inf")
@@ -26,7 +25,7 @@ class _Series:
         self.total_s = 0.0
 
 
-class Durations(Collector):
+class Durations:
     """A Prometheus histogram of seconds, 5 ms to two hours, that one thread fills.
 
     prometheus_client's own takes a lock for each of its counts and walks its buckets in Python; this one costs a tenth.
@@ -36,6 +35,7 @@ class Durations(Collector):
         name: of the metric.
         meaning: its help text.
         labels: their names and values.
+        registry: where it is scraped; None: in the default one, if prometheus_client is installed.
     """
 
     def __init__(
@@ -45,14 +45,16 @@ class Durations(Collector):
         meaning: str,
         labels: Labels,
         *,
-        registry: CollectorRegistry = REGISTRY,
+        registry: CollectorRegistry | None = None,
     ) -> None:
         metrics.declare(Declaration(name, "histogram", "seconds", meaning, labels))
         self._name = name
         self._meaning = meaning
         self._labels = tuple(labels)
         self._series: dict[tuple[str, ...], _Series] = {}
-        registry.register(self)
+        registry = registry or _default_registry()
+        if registry is not None:
+            registry.register(self)
 
     def observe(self, seconds: float, *labels: str) -> None:
         """Count one, under the values of the labels."""
@@ -63,9 +65,19 @@ class Durations(Collector):
         series.total_s += seconds
 
     def collect(self) -> Iterator[Metric]:
-        """For the registry."""
+        """Yield it, for the registry."""
+        from prometheus_client.core import HistogramMetricFamily
+
         family = HistogramMetricFamily(self._name, self._meaning, labels=self._labels)
         for labels, series in list(self._series.items()):
             at_most = accumulate(series.counts)
             family.add_metric(labels, list(zip(_NAMES, at_most, strict=True)), series.total_s)
         yield family
+
+
+def _default_registry() -> CollectorRegistry | None:
+    try:
+        from prometheus_client import REGISTRY
+    except ImportError:
+        return None
+    return REGISTRY

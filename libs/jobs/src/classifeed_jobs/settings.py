@@ -13,7 +13,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from classifeed_common.telemetry.log_settings import ZoneName
 from classifeed_jobs.admin.admin import MAX_OPEN_PER_CALLER
 from classifeed_jobs.maintenance.retention import Retention
-from classifeed_jobs.schema.tables import QUEUE_SCHEMA
+from classifeed_jobs.schema.ddl import QUEUE_SCHEMA
 from classifeed_jobs.worker.worker import PREFETCH_MAX
 
 

@@ -11,8 +11,19 @@ import pytest
 import sqlalchemy
 
 from classifeed_common.db import Database
-from classifeed_common.db.migrations import MigrationError, check_drift
-from classifeed_jobs import JobContext, JobRequest, JobSettings, Reaper, Retention, Schedule, Scheduler, Schedules, ddl
+from classifeed_common.db.migrations import check_drift
+from classifeed_jobs import (
+    JobContext,
+    JobRequest,
+    JobSettings,
+    PlacingError,
+    Reaper,
+    Retention,
+    Schedule,
+    Scheduler,
+    Schedules,
+    ddl,
+)
 from classifeed_jobs.maintenance.housekeeping import Housekeeping
 from classifeed_jobs.maintenance.retention import Archive
 from classifeed_jobs.schema.ddl import VERSIONS
@@ -178,9 +189,9 @@ async def test_tables_of_others_are_left_alone(placed: Bench) -> None:
         await tx.execute("SET LOCAL search_path = test")
         for version in VERSIONS:
             await tx.execute(ddl(version))
-    with pytest.raises(MigrationError, match="schema jobs has job tables already, and so has test"):
+    with pytest.raises(PlacingError, match="schema jobs has job tables already, and so has test"):
         await place(placed)
-    with pytest.raises(MigrationError, match="there are no job tables in public or elsewhere: run the migrations"):
+    with pytest.raises(PlacingError, match="there are no job tables in public or elsewhere: run the migrations"):
         await place_jobs(placed.db.dsn, schema="public", queue_schema="elsewhere")
     assert await placed.value("SELECT to_regnamespace('elsewhere')") is None
     assert await placed.execute(_PLACES + " ORDER BY 1") == [("jobs",), ("test",)]

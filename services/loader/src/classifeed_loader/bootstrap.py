@@ -7,7 +7,6 @@ import asyncio
 from classifeed.feeds.v1.feed_source_service_pb2_grpc import add_FeedSourceServiceServicer_to_server
 from classifeed_common.auth.sealing import Sealer
 from classifeed_common.blobs import BlobRefs, BlobSweeper
-from classifeed_common.db.migrations import MigrationError
 from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits
 from classifeed_common.ids import process_holder
 from classifeed_common.lease import Leases
@@ -17,7 +16,7 @@ from classifeed_common.runner.listening import StartError, http_keys
 from classifeed_common.runner.parts import blobs_of, channel_to, check_table, database_of
 from classifeed_common.spool import sweep_spool
 from classifeed_domain.policy import POLICY
-from classifeed_jobs import JobStore, PipelineError, load_pipelines, place_jobs
+from classifeed_jobs import JobStore, PipelineError, PlacingError, load_pipelines, place_jobs
 from classifeed_jobs.api.http import Info
 from classifeed_jobs.service import ServiceJobs
 from classifeed_loader.app.clean_up import loader_clean_up
@@ -43,7 +42,7 @@ async def prepare(settings: LoaderSettings) -> None:
     for queue_schema in settings.further_schemas:
         try:
             await place_jobs(settings.dsn.get_secret_value(), schema=settings.db_schema, queue_schema=queue_schema)
-        except MigrationError as error:
+        except PlacingError as error:
             raise StartError(f"PG_SCHEMA_QUEUE={queue_schema}: {error}") from error
 
 

@@ -34,13 +34,15 @@ _MESSAGE_BYTES: Final = 900
 _DETAILS_BYTES: Final = 3000
 _VIOLATION_CHARS: Final = 300
 
-_CLASSES: Final[Mapping[grpc.StatusCode, type[DomainError]]] = {code: cls for cls, (code, _) in KINDS.items()}
+_CLASSES: Final[Mapping[grpc.StatusCode, type[DomainError]]] = {
+    grpc.StatusCode[code]: cls for cls, (code, _) in KINDS.items()
+}
 
 
 def to_status(error: DomainError) -> status_pb2.Status:
     """Return the status of an error, small enough for trailers; what does not fit is left out and counted."""
     code, _ = kind_of(error)
-    status = status_pb2.Status(code=code.value[0], message=_cut(error.message, _MESSAGE_BYTES))
+    status = status_pb2.Status(code=grpc.StatusCode[code].value[0], message=_cut(error.message, _MESSAGE_BYTES))
     info = error_details_pb2.ErrorInfo(reason=error.reason, domain=DOMAIN)
     for key, value in error.metadata.items():
         info.metadata[key] = value[:_VIOLATION_CHARS]

@@ -9,7 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from prometheus_client import Counter, Gauge, Histogram
+try:
+    from prometheus_client import Counter, Gauge, Histogram
+except ImportError:  # the extra `metrics` is not installed
+    from classifeed_common.telemetry.no_metrics import Counter, Gauge, Histogram  # type: ignore[assignment]
 
 PREFIX: Final = "classifeed_"
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Final
-
-from prometheus_client import Gauge
+from typing import TYPE_CHECKING, Final
 
 from classifeed_common.telemetry.metric_set import MetricSet
+
+if TYPE_CHECKING:
+    from prometheus_client import Gauge
 
 METRICS: Final = MetricSet()
 

@@ -12,10 +12,10 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from classifeed_common.db import Tx
-from classifeed_common.telemetry.tracing import kept_trace
 from classifeed_jobs.enqueue.insert import trace_of
 from classifeed_jobs.model.job import JobRequest
 from classifeed_jobs.server_time import server_time
+from classifeed_jobs.traces import kept_trace
 
 _BATCH: Final = 10_000
 _COPY_JOBS: Final = (

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
-from pydantic import BaseModel
 
 from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_jobs.enqueue.copy import copy_jobs
@@ -19,6 +18,9 @@ from classifeed_jobs.model.failure_hooks import call_hooks
 from classifeed_jobs.model.job import EnqueuedJob, HeldLock, Job, JobEvent, JobFilter, JobRequest, WorkerProcess
 from classifeed_jobs.model.task import FailedJob, Task
 from classifeed_jobs.schema.promotion import notify_queues, promote_next
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 _SQL = load_queries("classifeed_jobs.enqueue", "jobs.sql")
 _CANCEL = _SQL["cancel_job"]
@@ -109,7 +111,7 @@ class JobStore:
         request = JobRequest(
             queue=queue,
             task=task,
-            args=args.model_dump(mode="json") if isinstance(args, BaseModel) else args,
+            args=args if isinstance(args, Mapping) else args.model_dump(mode="json"),
             lock_key=lock_key,
             idempotency_key=idempotency_key,
             partition_key=partition_key,

@@ -6,9 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, TypeAlias
-
-from pydantic import BaseModel, ConfigDict
+from typing import Any, Final, TypeAlias
 
 from classifeed_common.db import Database, Tx
 from classifeed_jobs.model.outcomes import Progress
@@ -26,12 +24,6 @@ go on (None: from the start). May be called again for a slice that it has done: 
 services between its transactions, never in one."""
 
 HOURLY_S: Final = 3600
-
-
-class CleanUpArgs(BaseModel):
-    """None: it looks at everything, as of the database's time."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +50,7 @@ class CleanUp:
         registry = Registry()
 
         @registry.register(self.name, backoff=Exponential(first_s=5.0, cap_s=300.0), resumes=True)
-        async def clean_up(ctx: JobContext, _args: CleanUpArgs) -> AsyncIterator[Progress]:
+        async def clean_up(ctx: JobContext, _args: dict[str, Any]) -> AsyncIterator[Progress]:
             async with ctx.db.transaction() as tx:
                 at = await server_time(tx)
             async for removed in self._slices(ctx.guarded_transaction, at):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
-
-from pydantic import BaseModel, ValidationError
 
 from classifeed_common.db import Tx
 from classifeed_jobs.model.retry import Backoff
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,8 @@ class Task:
         """
         if self.args_model is None:
             return dict(raw)
+        from pydantic import ValidationError  # imported by whoever has a model, and by nobody else
+
         try:
             return self.args_model.model_validate(raw)
         except ValidationError as error:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Final
 
+QUEUE_SCHEMA: Final = "queue"
+"""The logical schema of the tables of `add_jobs`."""
+
 VERSIONS: Final = (1, 2, 3, 4)
 """All there are; new tables are made by all of them, in this order."""
 

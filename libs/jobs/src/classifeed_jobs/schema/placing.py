@@ -6,7 +6,6 @@ from typing import Final
 
 from classifeed_common.db import Database, Tx, load_queries
 from classifeed_common.db.conninfo import checked_schema
-from classifeed_common.db.migrations import MigrationError
 
 _SQL = load_queries("classifeed_jobs.schema", "placing.sql")
 _LOCK = _SQL["lock_placing"]
@@ -15,6 +14,10 @@ _LIST = _SQL["list_objects"]
 _HAS_JOBS = _SQL["has_jobs"]
 
 _LOCK_TIMEOUT_S: Final = 5
+
+
+class PlacingError(Exception):
+    """The job tables cannot be moved as asked; the message says what to do."""
 
 
 async def place_jobs(dsn: str, *, schema: str, queue_schema: str) -> int:
@@ -29,7 +32,7 @@ async def place_jobs(dsn: str, *, schema: str, queue_schema: str) -> int:
         How many tables, views and functions were moved.
 
     Raises:
-        MigrationError: there are no job tables in either schema, or others in the second one.
+        PlacingError: there are no job tables in either schema, or others in the second one.
         psycopg.Error: the role may not do that, or the tables are in use.
     """
     names = {"schema": checked_schema(schema), "queue_schema": checked_schema(queue_schema)}
@@ -43,14 +46,14 @@ async def place_jobs(dsn: str, *, schema: str, queue_schema: str) -> int:
             await connection.execute(f"CREATE SCHEMA {queue_schema}")
         rows = await (await connection.execute(_LIST, names)).fetchall()
         if any(clashes for _, _, clashes in rows):
-            raise MigrationError(
+            raise PlacingError(
                 f"schema {queue_schema} has job tables already, and so has {schema}: choose another schema for the "
                 f"jobs, or move or drop what is in one of the two"
             )
         for kind, name, _ in rows:
             await connection.execute(f"ALTER {kind} {name} SET SCHEMA {queue_schema}")
         if not await _is_true(connection, _HAS_JOBS, names):
-            raise MigrationError(f"there are no job tables in {schema} or {queue_schema}: run the migrations first")
+            raise PlacingError(f"there are no job tables in {schema} or {queue_schema}: run the migrations first")
     return len(rows)
 
 

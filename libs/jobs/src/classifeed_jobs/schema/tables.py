@@ -5,12 +5,13 @@ They have the logical schema `queue`: statements name the real one in `schema_tr
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, LargeBinary, MetaData, Table, Text, text
 from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, JSONB, TIMESTAMP, UUID
 
-QUEUE_SCHEMA: Final = "queue"
+from classifeed_jobs.schema.ddl import QUEUE_SCHEMA
+
 _Kind: TypeAlias = Any
 _TIME = TIMESTAMP(timezone=True)
 _CLAIMABLE = "status = 'queued' AND waits_for IS NULL"

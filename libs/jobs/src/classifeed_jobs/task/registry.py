@@ -6,12 +6,13 @@ import inspect
 import sys
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from classifeed_jobs.model.retry import Backoff, Linear
 from classifeed_jobs.model.task import Kind, OnFailed, Task
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
@@ -87,7 +88,7 @@ def _args_model(name: str, handler: Callable[..., Any]) -> type[BaseModel] | Non
     annotation = parameters[1].annotation
     if isinstance(annotation, str):
         annotation = eval(annotation, vars(sys.modules[handler.__module__]))  # noqa: S307 - the handler's own source
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+    if isinstance(annotation, type) and hasattr(annotation, "model_validate"):
         return annotation
     if annotation in (dict, Mapping) or typing.get_origin(annotation) in (dict, Mapping):
         return None

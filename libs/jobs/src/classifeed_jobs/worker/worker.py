@@ -13,13 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import structlog
-from opentelemetry import trace
-from opentelemetry.trace import SpanKind
-from opentelemetry.util.types import AttributeValue
 
 from classifeed_common.db import Database
 from classifeed_common.telemetry.fault_log import log_fault
-from classifeed_common.telemetry.tracing import context_of
 from classifeed_jobs.claim.claim import RETURNED, Claim, ClaimKey, Completion
 from classifeed_jobs.claim.shares import FreeSlots, HeldSlots
 from classifeed_jobs.enqueue.notifier import Notifier
@@ -28,6 +24,7 @@ from classifeed_jobs.metrics import RUN_DURATION, WAIT_DURATION, running
 from classifeed_jobs.model.failure_hooks import hook_tasks
 from classifeed_jobs.model.job import Rank
 from classifeed_jobs.model.task import Task
+from classifeed_jobs.traces import is_recorded, job_span
 from classifeed_jobs.worker.completions import Completions
 from classifeed_jobs.worker.fetcher import Fetcher
 from classifeed_jobs.worker.heartbeat import Heartbeat
@@ -39,7 +36,6 @@ from classifeed_jobs.worker.session import Session
 from classifeed_jobs.worker.slots import ExecutionSlots
 
 _log = structlog.get_logger("classifeed_jobs.worker.worker")
-_tracer = trace.get_tracer("classifeed_jobs")
 _STOP_WAIT_S = 5.0
 PREFETCH_MAX = 2.0
 _LIMITS_STILL_S = 5.0  # a process stopped in the middle of a claim keeps a limited queue from others no longer
@@ -64,6 +60,7 @@ class Worker:
         drain_grace_s: how long runs may go on after stop, before they are told to stop and handed back.
         prefetch: how many jobs, as a multiple of a queue's concurrency (2 at most), are claimed ahead of a free slot
             while its runs are short (DL_PREFETCH). Partition keys have no shares of the slots then.
+        logs_runs: writes a line of the log at the end of each run.
         worker_id: shown in the journal; must be new for each process.
     """
 
@@ -79,6 +76,7 @@ class Worker:
         claim_backoff_s: float = 15.0,
         drain_grace_s: float = 30.0,
         prefetch: float = 0.0,
+        logs_runs: bool = False,
         worker_id: str | None = None,
     ) -> None:
         if not queues or any(concurrency < 1 for concurrency in queues.values()):
@@ -94,6 +92,7 @@ class Worker:
         self._queues = dict(queues)
         self._resources = resources
         self._drain_grace_s = drain_grace_s
+        self._logs_runs = logs_runs
         self._runs: dict[ClaimKey, Run] = {}
         self._are_over = asyncio.Event()
         self._are_over.set()
@@ -136,7 +135,7 @@ class Worker:
         Faults of the database are waited out; nothing is lost by cancelling this, but its jobs come back only when
         their leases run out.
         """
-        self._is_traced = not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
+        self._is_traced = is_recorded()
         claiming = asyncio.create_task(self._fetcher.run(), name="jobs-claimer")
         others = [
             asyncio.create_task(self._heartbeat.run(), name="jobs-heartbeat"),
@@ -232,7 +231,11 @@ class Worker:
         running(claim.queue).dec()
         # The name of an unknown task is anyone's text: no label of its own for each.
         task = claim.task if run.task is not None else "unknown"
-        RUN_DURATION.observe(time.perf_counter() - began, claim.queue, task, outcome)
+        duration_s = time.perf_counter() - began
+        RUN_DURATION.observe(duration_s, claim.queue, task, outcome)
+        if self._logs_runs:
+            message = completion.message if completion is not None else None
+            _log.info("job.run.ended", outcome=outcome, duration_ms=round(duration_s * 1000, 1), message=message)
         return completion
 
     async def _drain(self, claiming: asyncio.Task[None]) -> None:
@@ -285,15 +288,13 @@ class Worker:
 
 async def _traced(run: Run) -> Completion | None:
     claim = run.claim
-    parent = context_of(claim.trace_context)
-    attributes: dict[str, AttributeValue] = {
+    attributes: dict[str, str | int] = {
         "job.id": str(claim.job_id),
         "job.queue": claim.queue,
         "job.attempt": claim.attempt,
     }
-    with _tracer.start_as_current_span(
-        f"job {claim.task}", context=parent, kind=SpanKind.CONSUMER, attributes=attributes
-    ) as span:
+    with job_span(f"job {claim.task}", claim.trace_context, attributes) as span:
         completion = await run.handle()
-        span.set_attribute("job.outcome", completion.outcome if completion is not None else "lost")
+        if span is not None:
+            span.set_attribute("job.outcome", completion.outcome if completion is not None else "lost")
     return completion
