@@ -1,0 +1,43 @@
+"""ARCHITECTURE has one diagram that any terminal shows, with every service; linked terms are in the glossary."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from classifeed_cli.platform.service_table import ServiceTable
+from tests.docs.pages import ROOT
+from tests.docs.test_commands import PAGES
+from tests.docs.test_glossary import terms
+
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+_BLOCK = re.compile(r"^```[a-z]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_TERM = re.compile(r"\[(?!glossary\])([^\]]+)\]\([\w./-]*glossary\.md#([a-z])\)")
+_COLUMNS = 80
+
+
+def plain(term: str) -> str:
+    """Return a term without case, blanks and signs."""
+    return re.sub(r"[\W_]", "", term.casefold())
+
+
+def test_there_is_one_diagram_of_all_services_that_fits_a_terminal() -> None:
+    (diagram,) = _BLOCK.findall(ARCHITECTURE)
+    table = ServiceTable.load()
+    assert [line for line in diagram.splitlines() if len(line) > _COLUMNS] == []
+    assert [name for name in table.services if f" {name} " not in diagram] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_linked_terms_are_in_the_glossary(page: Path) -> None:
+    known = [plain(term) for term in terms()]
+    linked = _TERM.findall(page.read_text("utf-8"))
+    assert [
+        text for text, letter in linked if not any(plain(text).startswith(term) and term[0] == letter for term in known)
+    ] == []
+
+
+def test_architecture_links_its_terms() -> None:
+    assert len(_TERM.findall(ARCHITECTURE)) >= 25
