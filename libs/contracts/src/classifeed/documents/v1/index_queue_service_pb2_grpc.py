@@ -92,14 +92,14 @@ class IndexQueueServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ReportProgress(self, request, context):
-        """Says how far a group has come. What every living group has passed is trimmed.
+        """Reports how far a group has come. What every living group has passed is trimmed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetQueueEnds(self, request, context):
-        """Says where the queues of a client end, up to where they are trimmed, and how far a group has come; of one snapshot.
+        """Returns where the queues of a client end, up to where they are trimmed, and how far a group has come; of one snapshot.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -108,7 +108,7 @@ class IndexQueueServiceServicer:
     def Refill(self, request, context):
         """Appends the next documents of a shard, in the order of their keys, to the queue `emergency`, deleted ones too, so that
         each is delivered once more. A step that is repeated delivers its documents once more, which changes nothing.
-        FAILED_PRECONDITION with CURSOR_UNKNOWN when the elements of the step before are gone: begin anew.
+        FAILED_PRECONDITION with CURSOR_UNKNOWN when the elements of the step before are removed: begin anew.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

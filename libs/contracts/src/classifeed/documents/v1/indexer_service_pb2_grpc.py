@@ -52,7 +52,7 @@ class IndexerServiceServicer:
     """
 
     def GetStatus(self, request, context):
-        """Says how far each shard has been delivered, and who holds it.
+        """Returns how far each shard has been delivered, and who holds it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -69,21 +69,21 @@ class ReceiverServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def PushBatch(self, request, context):
-        """Takes up to 500 documents; each has an answer of its own, in the order of the request.
+        """Takes up to 500 documents; each has a result of its own, in the order of the request.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PushStream(self, request_iterator, context):
-        """Takes batches one after another and answers each, in order; the reader's pace bounds the sender's.
+        """Takes batches one after another and responds to each, in order; the reader's speed bounds the sender's.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CheckPositions(self, request, context):
-        """Says whether the queues still have what a client was acknowledged, as `known_positions` of PushBatch asks; for a client
+        """Returns whether the queues still have what a client was acknowledged, as `known_positions` of PushBatch does; for a client
         that has nothing to push now. FAILED_PRECONDITION with REGISTRY_WENT_BACK when they have not.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

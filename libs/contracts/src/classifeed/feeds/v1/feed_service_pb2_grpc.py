@@ -192,30 +192,30 @@ class FeedServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def PauseFeed(self, request, context):
-        """Stops fetching; the offers stay. A feed that is paused already is answered as it is.
+        """Stops fetching; the offers stay. A feed that is paused already is returned as it is.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ResumeFeed(self, request, context):
-        """Goes on fetching, at once. A feed that is active already is answered as it is.
+        """Goes on fetching, at once. A feed that is active already is returned as it is.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteFeed(self, request, context):
-        """Ends a feed, or empties a namespace that is filled by uploads alone; the offers go the way of the disposition, by a
-        task that runs after those before it. What is removed already is answered as it is, unless that task failed or was
-        canceled. UNAVAILABLE while it is not known here and the processor cannot be asked.
+        """Ends a feed, or empties a namespace that is filled by uploads alone; the disposition decides about the offers, by a
+        task that runs after those before it. What is removed already is returned as it is, unless that task failed or was
+        canceled. UNAVAILABLE while it is not known here and the processor does not respond.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RunFeed(self, request, context):
-        """Has a feed fetched now, paused or not. UNAVAILABLE while the loader cannot be asked.
+        """Has a feed fetched now, paused or not. UNAVAILABLE while the loader does not respond.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -236,7 +236,7 @@ class FeedServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ExplainOffer(self, request, context):
-        """Tells the way of one offer from its line in the file to the search, or the step that stopped it and what to change.
+        """Explains one offer from its line in the file to the search, or the stage that stopped it and what to change.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -259,7 +259,7 @@ class FeedServiceServicer:
     def UploadFeed(self, request_iterator, context):
         """Takes a file in pieces and stores it; the task that loads it follows by itself (GetUpload names it).
         The first message is the spec, the others are pieces of the file in order.
-        The same request_id again answers the same upload, and INVALID_ARGUMENT when the file differs.
+        The same request_id again returns the same upload, and INVALID_ARGUMENT when the file differs.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -289,7 +289,7 @@ class FeedServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CancelTask(self, request, context):
-        """Ends a task that waits for its turn or still sends its offers. What it has added and changed stays, and nothing is
+        """Ends a task that waits in its queue or still sends its offers. What it has added and changed stays, and nothing is
         removed. A task that was canceled before is returned as it is. FAILED_PRECONDITION once it has sent its end, is held,
         or has ended.
         """

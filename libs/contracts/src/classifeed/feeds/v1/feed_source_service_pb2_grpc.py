@@ -27,7 +27,7 @@ if _version_not_supported:
 
 
 class FeedSourceServiceStub:
-    """What is fetched, and when, at the loader. The api tells it of every change of a feed; sellers reach it through
+    """What is fetched, and when, at the loader. The api pushes every change of a feed to it; sellers reach it through
     FeedService.
     """
 
@@ -70,12 +70,12 @@ class FeedSourceServiceStub:
 
 
 class FeedSourceServiceServicer:
-    """What is fetched, and when, at the loader. The api tells it of every change of a feed; sellers reach it through
+    """What is fetched, and when, at the loader. The api pushes every change of a feed to it; sellers reach it through
     FeedService.
     """
 
     def PutSources(self, request, context):
-        """Takes sources, each unless a newer version of it is known. Answers the version known after it for each, in order.
+        """Takes sources, each unless a newer version of it is known. Returns the version known after it for each, in order.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -83,7 +83,7 @@ class FeedSourceServiceServicer:
 
     def RunSource(self, request, context):
         """Takes a source as PutSources does and has it fetched now, whatever its schedule says.
-        The same request_id again answers the same fetch. FAILED_PRECONDITION when the source is removed.
+        The same request_id again returns the same fetch. FAILED_PRECONDITION when the source is removed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -159,7 +159,7 @@ def add_FeedSourceServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class FeedSourceService:
-    """What is fetched, and when, at the loader. The api tells it of every change of a feed; sellers reach it through
+    """What is fetched, and when, at the loader. The api pushes every change of a feed to it; sellers reach it through
     FeedService.
     """
 

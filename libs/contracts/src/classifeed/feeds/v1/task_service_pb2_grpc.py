@@ -105,7 +105,7 @@ class TaskServiceServicer:
 
     def CreateTask(self, request, context):
         """Makes a task, to run after those of the namespace before it. The same upload, fetch or removal of a feed again
-        answers the same task.
+        returns the same task.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -128,7 +128,7 @@ class TaskServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CancelTask(self, request, context):
-        """Ends a task that waits for its turn or still sends its offers. What it has added and changed stays, and nothing is
+        """Ends a task that waits in its queue or still sends its offers. What it has added and changed stays, and nothing is
         removed. A task that was canceled before is returned as it is. FAILED_PRECONDITION once it has sent its end, is held,
         or has ended.
         """
@@ -167,7 +167,7 @@ class TaskServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FindTasks(self, request, context):
-        """Says which tasks there are. Ended ones are kept for a while only; what refers to one that is gone can go too.
+        """Returns which tasks there are. Ended ones are kept for a while only; what refers to a removed one can be removed too.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -28,7 +28,7 @@ if _version_not_supported:
 
 
 class JobServiceStub:
-    """The jobs of one service: each service with background work answers for its own.
+    """The jobs of one service: each service with background work serves its own.
     """
 
     def __init__(self, channel):
@@ -135,11 +135,11 @@ class JobServiceStub:
 
 
 class JobServiceServicer:
-    """The jobs of one service: each service with background work answers for its own.
+    """The jobs of one service: each service with background work serves its own.
     """
 
     def TriggerJob(self, request, context):
-        """Enqueues a job. The same idempotency_key again answers the job that it made, and what was asked otherwise.
+        """Enqueues a job. The same idempotency_key again returns the job that it made, and what was requested otherwise.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -174,7 +174,7 @@ class JobServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CancelJob(self, request, context):
-        """Asks a job to stop: a queued one is canceled at once, a running one at its next safe point, an ended one stays.
+        """Requests that a job stops: a queued one is canceled at once, a running one at its next safe point, an ended one stays.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -188,7 +188,7 @@ class JobServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RetryJobs(self, request, context):
-        """Enqueues again all failed jobs that fit. Answers how many.
+        """Enqueues again all failed jobs that fit. Returns how many.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -251,7 +251,7 @@ class JobServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteSchedule(self, request, context):
-        """Removes a schedule; its jobs stay. Answers it as it was. NOT_FOUND when there is none.
+        """Removes a schedule; its jobs stay. Returns it as it was. NOT_FOUND when there is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -378,7 +378,7 @@ def add_JobServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class JobService:
-    """The jobs of one service: each service with background work answers for its own.
+    """The jobs of one service: each service with background work serves its own.
     """
 
     @staticmethod

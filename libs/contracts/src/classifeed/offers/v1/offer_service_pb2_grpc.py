@@ -85,7 +85,7 @@ class OfferServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetPublication(self, request, context):
-        """Says what waits to be published, which republications are under way, and which offers the receiver refuses.
+        """Returns what waits to be published, which republications are under way, and which offers the receiver refuses.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class SearchServiceStub:
-    """Answers searches.
+    """Searches the index.
     """
 
     def __init__(self, channel):
@@ -58,7 +58,7 @@ class SearchServiceStub:
 
 
 class SearchServiceServicer:
-    """Answers searches.
+    """Searches the index.
     """
 
     def Search(self, request, context):
@@ -76,7 +76,7 @@ class SearchServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetIndexStatus(self, request, context):
-        """Says how far the index has come, also while it is being made.
+        """Returns how far the index has come, also while it is being made.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -121,7 +121,7 @@ def add_SearchServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SearchService:
-    """Answers searches.
+    """Searches the index.
     """
 
     @staticmethod
