@@ -63,19 +63,19 @@ def render() -> str:
     parts = [_HEAD]
     for fault in FAULTS.values():
         parts.append(
-            f"\n### {fault.code}\n\n{fault.title}.\n\n- Cause: {_escape(fault.cause)}\n- What to do: "
+            f"\n### {fault.code}\n\n{fault.title}.\n\n- Cause: {_escape(fault.cause)}\n- Fix: "
             f"{_escape(fault.suggestion)}\n"
         )
         if fault.upload_suggestion:
-            parts.append(f"- What to do with an uploaded file: {fault.upload_suggestion}\n")
+            parts.append(f"- Fix for an uploaded file: {fault.upload_suggestion}\n")
     parts.append(_OFFERS)
     for issue in sorted(ISSUES.values(), key=lambda issue: issue.level != ERROR):
         level = "ERROR" if issue.level == ERROR else "WARNING"
         kind = load_pb2.IssueKind.Name(issue.kind).removeprefix("ISSUE_KIND_").lower()
         parts.append(
-            f"\n### {issue.code}\n\n{issue.title}. ({level}, {kind})\n\n- What is said: {_say(issue.message)}\n"
+            f"\n### {issue.code}\n\n{issue.title}. ({level}, {kind})\n\n- Message: {_say(issue.message)}\n"
             f"- Cause: {_say(issue.cause)}\n- Accepted is: {_say(issue.expected)}\n"
-            f"- What to do: {_say(issue.suggestion)}\n"
+            f"- Fix: {_say(issue.suggestion)}\n"
         )
     return "".join(parts)
 

@@ -16,7 +16,7 @@ nothing: the offers of the last load stay as they are.
 def render() -> str:
     """Return the page as Markdown."""
     return _HEAD + "".join(
-        f"\n## {fault.code}\n\n{fault.title}.\n\n- Cause: {fault.cause}\n- What to do: {fault.suggestion}\n"
+        f"\n## {fault.code}\n\n{fault.title}.\n\n- Cause: {fault.cause}\n- Fix: {fault.suggestion}\n"
         for fault in FETCH_FAULTS.values()
     )
 

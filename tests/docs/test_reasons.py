@@ -1,4 +1,4 @@
-"""Every reason of an error is on its page, with cause and remedy, and the page names no other."""
+"""Every reason of an error is on its page, with cause and fix, and the page names no other."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_page_and_code_have_the_same_reasons(raised: list[Raised], page: list[En
     in_code = {each.reason for each in raised if each.reason}
     on_page = [entry.name for entry in page]
     assert sorted(on_page) == sorted(set(on_page)), "a reason stands on the page twice"
-    assert in_code - set(on_page) == set(), "give each a cause and a remedy in docs/reference/reasons.md"
+    assert in_code - set(on_page) == set(), "give each a cause and a fix in docs/reference/reasons.md"
     assert set(on_page) - in_code == set(), "nothing raises these any more"
 
 
@@ -66,8 +66,8 @@ def test_sections_name_the_codes_of_their_kind() -> None:
         assert f"gRPC {code}, HTTP {status}." in " ".join(section.split()), kind.__name__
 
 
-def test_each_entry_has_a_cause_and_a_remedy(page: list[Entry]) -> None:
-    shape = re.compile(r"\n- Cause: [^\n]+(\n  [^\n]+)*\n- What to do: [^\n]+(\n  [^\n]+)*\n+")
+def test_each_entry_has_a_cause_and_a_fix(page: list[Entry]) -> None:
+    shape = re.compile(r"\n- Cause: [^\n]+(\n  [^\n]+)*\n- Fix: [^\n]+(\n  [^\n]+)*\n+")
     assert [entry.name for entry in page if shape.fullmatch(entry.text) is None] == []
 
 
