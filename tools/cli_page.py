@@ -21,7 +21,7 @@ Every command has `--help`, and most have these:
 | --- | --- |
 | `--json` | One JSON document on stdout, progress on stderr. An error is `{"error": {"reason", "message", "metadata"}}`; the [reasons](reasons.md) have a page. |
 | `--data` | Folder of the installation on this machine; `.classifeed` unless it is said, here or by CLASSIFEED_DATA. |
-| `--address` | host:port of another installation's api, also by CLASSIFEED_ADDRESS. Its ticket comes from CLASSIFEED_TOKEN, or from the file CLASSIFEED_TOKEN_FILE; other services than the api, where they listen elsewhere, from CLASSIFEED_OFFERS_ADDRESS and CLASSIFEED_SEARCHER_ADDRESS. |
+| `--address` | host:port of another installation's api, also by CLASSIFEED_ADDRESS. Its token comes from CLASSIFEED_TOKEN, or from the file CLASSIFEED_TOKEN_FILE; other services than the api, where they listen elsewhere, from CLASSIFEED_OFFERS_ADDRESS and CLASSIFEED_SEARCHER_ADDRESS. |
 
 Exit codes: 0 done, 1 refused or a load that did not succeed, 2 usage, 3 unavailable, 4 time out, 130 Ctrl-C, 141 where
 whoever reads the output has had enough (`| head`). `status` and `doctor` end with 1 when something does not work. What asks

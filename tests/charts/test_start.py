@@ -14,8 +14,8 @@ from urllib.request import urlopen
 
 import pytest
 
+from classifeed_common.auth.encryption import new_key_line
 from classifeed_common.auth.keys import write_keys
-from classifeed_common.auth.sealing import new_key_line
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.embedded.s3 import EmbeddedS3
 from tests.charts.conftest import SERVICES, Manifests

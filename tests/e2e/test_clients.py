@@ -1,4 +1,4 @@
-"""What engineers and other teams see: reflection, health, drain, tickets, errors, exit codes."""
+"""What engineers and other teams see: reflection, health, drain, service tokens, errors, exit codes."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def call(tool: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def ask(address: str, method: str, *, token: str, **request: object) -> subprocess.CompletedProcess[str]:
-    ticket = f"authorization: Bearer {token}"
-    return call(go_tool("grpcurl"), "-H", ticket, "-d", json.dumps(request), address, method)
+    header = f"authorization: Bearer {token}"
+    return call(go_tool("grpcurl"), "-H", header, "-d", json.dumps(request), address, method)
 
 
 def operator_token(status: dict[str, Any]) -> str:
@@ -55,8 +55,8 @@ def test_grpcurl_lists_and_calls_every_service(suite: Suite) -> None:
                 full = method[: method.rindex(".")] + "/" + method[method.rindex(".") + 1 :]
                 bare = call(grpcurl, "-d", "{}", service["grpc"], full)
                 assert "Code: Unauthenticated" in bare.stderr, (full, bare.stderr)
-                with_ticket = ask(service["grpc"], full, token=token)
-                assert "Unauthenticated" not in with_ticket.stderr, (full, with_ticket.stderr)
+                with_token = ask(service["grpc"], full, token=token)
+                assert "Unauthenticated" not in with_token.stderr, (full, with_token.stderr)
 
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -24,7 +24,7 @@ from classifeed_cli.platform.service_table import ServiceTable
 from classifeed_cli.platform.settle import wait_settled
 from classifeed_cli.platform.supervised import Supervised
 from classifeed_common.auth import KeyStore
-from classifeed_common.auth.sealing import Sealer
+from classifeed_common.auth.encryption import CredentialCipher
 from classifeed_common.embedded.process import spawn_bound
 from classifeed_domain.topics import declared
 
@@ -88,17 +88,17 @@ def test_a_set_port_is_taken(layout: Layout, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_credentials_are_made_once_and_private(layout: Layout) -> None:
     first = ensure_credentials(layout, ["api"])
-    sealed = Sealer.load(layout.seal_keys).seal(b"secret", "shop/default")
+    sealed = CredentialCipher.load(layout.seal_keys).encrypt(b"secret", "shop/default")
     second = ensure_credentials(layout, ["api", "offers"])
-    assert Sealer.load(layout.seal_keys).unseal(sealed, "shop/default") == b"secret"
+    assert CredentialCipher.load(layout.seal_keys).decrypt(sealed, "shop/default") == b"secret"
     assert second.superuser == first.superuser
     assert second.roles["api"] == first.roles["api"]
     assert second.s3_secret_key == first.s3_secret_key
     write_tokens(layout, ["api", "offers"])
     assert {stat.S_IMODE(path.stat().st_mode) for path in layout.keys.iterdir()} == {0o600}
-    ticket = KeyStore(layout.keys).verify(layout.token("operator").read_text(), "offers")
-    assert (ticket.caller, ticket.audiences) == ("operator", {"api", "offers"})
-    assert ticket.expires_at - time.time() > 1500
+    token = KeyStore(layout.keys).verify(layout.token("operator").read_text(), "offers")
+    assert (token.caller, token.audiences) == ("operator", {"api", "offers"})
+    assert token.expires_at - time.time() > 1500
 
 
 async def test_restarts_slow_down_while_a_process_keeps_dying(tmp_path: Path) -> None:

@@ -35,8 +35,8 @@ def test_a_token_is_made_listed_and_withdrawn(keys: Path, capsys: pytest.Capture
     ]
     assert run(create) == 0
     printed, told = capsys.readouterr()
-    ticket = KeyStore(keys).verify(printed.strip(), "api")
-    assert (ticket.caller, ticket.may) == ("team:shop", {METHOD})
+    token = KeyStore(keys).verify(printed.strip(), "api")
+    assert (token.caller, token.may) == ("team:shop", {METHOD})
     assert "classifeed token revoke" in told.replace("\n", " ")
 
     assert run(["token", "list", "--keys", str(keys), "--json"]) == 0

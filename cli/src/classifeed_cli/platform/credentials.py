@@ -1,4 +1,4 @@
-"""Passwords, ticket keys and tokens of an installation, made once and kept in its keys folder."""
+"""Passwords, token keys and tokens of an installation, made once and kept in its keys folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from classifeed_cli.platform.layout import Layout, read_json, write_json
 from classifeed_common.auth import KeyStore, write_keys
-from classifeed_common.auth.sealing import new_key_line
+from classifeed_common.auth.encryption import new_key_line
 
 OPERATOR = "operator"
 # The caller that stands for "some service of this installation", for programs outside that test or repair.
@@ -32,7 +32,7 @@ class Credentials:
 
 
 def ensure_credentials(layout: Layout, services: Iterable[str]) -> Credentials:
-    """Read the passwords and make those that are missing; ticket keys and the key of sealed secrets too. Idempotent."""
+    """Read the passwords; make those that are missing, keys of tokens and of credentials too. Idempotent."""
     names = list(services)
     write_keys(layout.keys, [*names, OPERATOR, SERVICE])
     if not layout.seal_keys.exists():

@@ -25,7 +25,7 @@ class Layout:
 
     @property
     def keys(self) -> Path:
-        """Ticket keys, passwords, tokens."""
+        """Keys of service tokens, passwords, tokens."""
         return self.root / "keys"
 
     @property
@@ -60,7 +60,7 @@ class Layout:
 
     @property
     def seal_keys(self) -> Path:
-        """Keys that seal and open credentials of feeds, a line each."""
+        """Keys that encrypt and decrypt credentials of feeds, a line each."""
         return self.keys / "seal.keys"
 
     def part(self, name: str) -> Path:

@@ -1,1 +1,1 @@
-"""What every service stands on: settings, databases, Kafka, gRPC, tickets, and the mechanisms built once for all."""
+"""What every service stands on: settings, databases, Kafka, gRPC, tokens, and the mechanisms built once for all."""

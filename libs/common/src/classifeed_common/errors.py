@@ -75,7 +75,7 @@ class Aborted(DomainError):
 
 
 class Unauthenticated(DomainError):
-    """Nobody knows who calls: no ticket, or one that is not valid."""
+    """Nobody knows who calls: no token, or one that is not valid."""
 
 
 class PermissionDenied(DomainError):

@@ -71,7 +71,7 @@ class ServiceSettings(LogFileSettings):
     s3_bucket: str = Field(default="classifeed", description="Bucket for files.")
     keys_dir: Path | None = Field(
         default=None,
-        description="Folder of ticket keys: jwks.json and <service>.pem; unset: loopback only, no tickets.",
+        description="Folder of token keys: jwks.json and <service>.pem; unset: loopback only, no tokens.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")
     log_json: bool = Field(default=True, description="Logs as JSON; otherwise for reading on a terminal.")

@@ -52,13 +52,13 @@ class Collector(TraceServiceServicer):
     def __init__(self) -> None:
         self.requests: list[ExportTraceServiceRequest] = []
         self.metadata: dict[str, str] = {}
-        self.may_answer = threading.Event()
-        self.may_answer.set()
+        self.may_respond = threading.Event()
+        self.may_respond.set()
 
     def Export(self, request: ExportTraceServiceRequest, context: Any) -> ExportTraceServiceResponse:
         self.requests.append(request)
         self.metadata = dict(context.invocation_metadata())
-        self.may_answer.wait()
+        self.may_respond.wait()
         return ExportTraceServiceResponse()
 
     def spans(self) -> list[tuple[dict[str, str], str]]:
@@ -81,7 +81,7 @@ def collector() -> Iterator[tuple[Collector, dict[str, str]]]:
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     yield servicer, {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{port}"}
-    servicer.may_answer.set()
+    servicer.may_respond.set()
     server.stop(0).wait()
 
 
@@ -145,7 +145,7 @@ def test_variables_turn_it_off(collector, variables, is_traced):
 def test_a_collector_that_stands_still_holds_up_nobody(collector):
     """Not the work (more spans than are kept), not the end: the SDK alone would wait 30 s."""
     servicer, found_by = collector
-    servicer.may_answer.clear()
+    servicer.may_respond.clear()
     ended = run({**found_by, "OTEL_EXPORTER_OTLP_TIMEOUT": "3600"}, spans=5000)
     assert servicer.requests
     assert ended.shutdown_s < 20

@@ -35,7 +35,7 @@ from classifeed_domain.policy import POLICY
 
 NAME = "sellers/s/feeds/default/offers/1"
 GET = "classifeed.offers.v1.OfferService/GetOffer"
-Answer = Callable[[offer_service_pb2.GetOfferRequest], Awaitable[offer_pb2.Offer]]
+Handler = Callable[[offer_service_pb2.GetOfferRequest], Awaitable[offer_pb2.Offer]]
 
 
 async def echo(request: offer_service_pb2.GetOfferRequest) -> offer_pb2.Offer:
@@ -43,11 +43,11 @@ async def echo(request: offer_service_pb2.GetOfferRequest) -> offer_pb2.Offer:
 
 
 class Offers(OfferServiceServicer):
-    def __init__(self, answer: Answer = echo) -> None:
-        self._answer = answer
+    def __init__(self, respond: Handler = echo) -> None:
+        self._respond = respond
 
     async def GetOffer(self, request: Any, context: Any) -> offer_pb2.Offer:
-        return await self._answer(request)
+        return await self._respond(request)
 
 
 class Receiver(ReceiverServiceServicer):
@@ -68,8 +68,8 @@ class Receiver(ReceiverServiceServicer):
             self.ended.set()
 
 
-def serve_offers(answer: Answer = echo) -> Servicer:
-    return Servicer.of(add_OfferServiceServicer_to_server, Offers(answer))
+def serve_offers(respond: Handler = echo) -> Servicer:
+    return Servicer.of(add_OfferServiceServicer_to_server, Offers(respond))
 
 
 def request(name: str = NAME) -> offer_service_pb2.GetOfferRequest:
@@ -95,31 +95,31 @@ async def until_counted(code: str, count: float) -> None:
     assert calls_counted(code) == count
 
 
-async def test_a_ticket_of_a_listed_caller_lets_a_call_pass(rpc_server: StartServer, rpc_channel: OpenChannel) -> None:
+async def test_a_token_of_a_listed_caller_lets_a_call_pass(rpc_server: StartServer, rpc_channel: OpenChannel) -> None:
     target = await rpc_server("offers", serve_offers())
     stub = OfferServiceStub(rpc_channel(target, caller="operator", audience="offers"))
     assert (await stub.GetOffer(request())).name == NAME
 
 
-async def test_without_a_ticket_nothing_else_is_looked_at(rpc_server: StartServer, rpc_channel: OpenChannel) -> None:
-    asked: list[object] = []
+async def test_without_a_token_nothing_else_is_looked_at(rpc_server: StartServer, rpc_channel: OpenChannel) -> None:
+    requests: list[object] = []
 
-    async def answer(request: object) -> offer_pb2.Offer:
-        asked.append(request)
+    async def respond(request: object) -> offer_pb2.Offer:
+        requests.append(request)
         return offer_pb2.Offer()
 
-    target = await rpc_server("offers", serve_offers(answer))
+    target = await rpc_server("offers", serve_offers(respond))
     before = calls_counted("UNAUTHENTICATED")
     stub = OfferServiceStub(rpc_channel(target, caller="operator", audience="offers", signed=False))
     for name in (NAME, "nonsense"):
         error = await refusal(stub.GetOffer(request(name)))
         assert error.code() is grpc.StatusCode.UNAUTHENTICATED
         assert from_rpc_error(error).reason == "TICKET_MISSING"
-    assert asked == []
+    assert requests == []
     await until_counted("UNAUTHENTICATED", before + 2)
 
 
-async def test_a_ticket_for_another_service_is_refused(rpc_server: StartServer, rpc_channel: OpenChannel) -> None:
+async def test_a_token_for_another_service_is_refused(rpc_server: StartServer, rpc_channel: OpenChannel) -> None:
     target = await rpc_server("offers", serve_offers())
     stub = OfferServiceStub(rpc_channel(target, caller="operator", audience="receiver"))
     assert from_rpc_error(await refusal(stub.GetOffer(request()))).reason == "TICKET_FOR_ANOTHER"
@@ -151,11 +151,11 @@ async def test_each_message_of_a_stream_is_checked(rpc_server: StartServer, rpc_
     bad = receiver_pb2.PushBatchRequest(client="NOT A CLIENT")
     bad.documents.add()
     call = stub.PushStream(iter([good, bad, good]))
-    answers = []
+    responses = []
     with pytest.raises(grpc.aio.AioRpcError) as refused:  # noqa: PT012 the answers before the refusal count
-        async for answer in call:
-            answers.append(answer)  # noqa: PERF401
-    assert len(answers) == 1
+        async for response in call:
+            responses.append(response)  # noqa: PERF401
+    assert len(responses) == 1
     assert receiver.taken == ["offers"]
     assert [violation.field for violation in from_rpc_error(refused.value).violations] == ["client"]
 
@@ -198,17 +198,17 @@ async def test_a_stream_that_its_caller_ends_is_finished(rpc_server: StartServer
     stub = ReceiverServiceStub(rpc_channel(target, caller="offers", audience="receiver"))
     batch = receiver_pb2.PushBatchRequest(client="offers")
     batch.documents.add()
-    assert len([answer async for answer in stub.PushStream(iter([batch, batch]))]) == 2
+    assert len([response async for response in stub.PushStream(iter([batch, batch]))]) == 2
     assert receiver.finished == 1
 
 
 async def test_a_domain_error_arrives_whole(rpc_server: StartServer, rpc_channel: OpenChannel) -> None:
-    async def answer(_: object) -> offer_pb2.Offer:
+    async def respond(_: object) -> offer_pb2.Offer:
         raise InvalidArgument(
             "PAGE_TOKEN_BAD", "Начните сначала.", violations=[FieldViolation("page_token", "is old")], retry_after_s=2
         )
 
-    target = await rpc_server("offers", serve_offers(answer))
+    target = await rpc_server("offers", serve_offers(respond))
     stub = OfferServiceStub(rpc_channel(target, caller="operator", audience="offers"))
     error = from_rpc_error(await refusal(stub.GetOffer(request())))
     assert (error.reason, error.message, error.retry_after_s) == ("PAGE_TOKEN_BAD", "Начните сначала.", 2)
@@ -216,10 +216,10 @@ async def test_a_domain_error_arrives_whole(rpc_server: StartServer, rpc_channel
 
 
 async def test_a_fault_of_ours_does_not_leave_the_process(rpc_server: StartServer, rpc_channel: OpenChannel) -> None:
-    async def answer(_: object) -> offer_pb2.Offer:
+    async def respond(_: object) -> offer_pb2.Offer:
         raise RuntimeError("dsn=postgresql://offers:hunter2@db")
 
-    target = await rpc_server("offers", serve_offers(answer))
+    target = await rpc_server("offers", serve_offers(respond))
     before = calls_counted("INTERNAL")
     stub = OfferServiceStub(rpc_channel(target, caller="operator", audience="offers"))
     error = await refusal(stub.GetOffer(request()))
@@ -283,11 +283,11 @@ async def test_the_request_id_goes_along(rpc_server: StartServer, rpc_channel: O
 
 
 async def test_time_that_runs_out_is_said_and_counted_so(rpc_server: StartServer, rpc_channel: OpenChannel) -> None:
-    async def answer(_: object) -> offer_pb2.Offer:
+    async def respond(_: object) -> offer_pb2.Offer:
         await asyncio.Event().wait()
         return offer_pb2.Offer()
 
-    target = await rpc_server("offers", serve_offers(answer))
+    target = await rpc_server("offers", serve_offers(respond))
     stub = OfferServiceStub(rpc_channel(target, caller="operator", audience="offers"))
     before = calls_counted("DEADLINE_EXCEEDED")
     started = time.monotonic()
@@ -325,13 +325,13 @@ async def test_a_call_that_may_be_repeated_is_until_the_service_is_back(
 ) -> None:
     tries: list[object] = []
 
-    async def answer(request: offer_service_pb2.GetOfferRequest) -> offer_pb2.Offer:
+    async def respond(request: offer_service_pb2.GetOfferRequest) -> offer_pb2.Offer:
         tries.append(request)
         if len(tries) < 3:
             raise Unavailable("RESTARTING", "Try again.")
         return offer_pb2.Offer(name=request.name)
 
-    target = await rpc_server("offers", serve_offers(answer))
+    target = await rpc_server("offers", serve_offers(respond))
     stub = OfferServiceStub(rpc_channel(target, caller="operator", audience="offers"))
     assert (await stub.GetOffer(request())).name == NAME
     assert len(tries) == 3
@@ -367,11 +367,11 @@ async def test_calls_wait_until_the_service_has_opened_what_it_works_with(
 async def test_large_messages_pass_and_larger_ones_are_refused(
     rpc_server: StartServer, rpc_channel: OpenChannel
 ) -> None:
-    async def answer(request: offer_service_pb2.GetOfferRequest) -> offer_pb2.Offer:
+    async def respond(request: offer_service_pb2.GetOfferRequest) -> offer_pb2.Offer:
         size = int(request.name.rpartition("/")[2])
         return offer_pb2.Offer(content=offer_pb2.OfferContent(description="x" * size))
 
-    target = await rpc_server("offers", serve_offers(answer))
+    target = await rpc_server("offers", serve_offers(respond))
     stub = OfferServiceStub(rpc_channel(target, caller="operator", audience="offers"))
     prefix = NAME.rpartition("/")[0]
     big = await stub.GetOffer(request(f"{prefix}/{8 * 1024 * 1024}"))

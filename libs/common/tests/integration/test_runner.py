@@ -49,13 +49,13 @@ class Offers(OfferServiceServicer):
     """Answers once it is let."""
 
     def __init__(self) -> None:
-        self.asked = asyncio.Event()
-        self.may_answer = asyncio.Event()
-        self.may_answer.set()
+        self.requested = asyncio.Event()
+        self.may_respond = asyncio.Event()
+        self.may_respond.set()
 
     async def GetOffer(self, request: Any, context: Any) -> offer_pb2.Offer:
-        self.asked.set()
-        await self.may_answer.wait()
+        self.requested.set()
+        await self.may_respond.wait()
         return offer_pb2.Offer(name=request.name)
 
 
@@ -183,9 +183,9 @@ async def test_it_is_not_serving_while_a_dependency_is_missing() -> None:
     task = asyncio.create_task(runner.run(stop))
     await until(lambda: runner.describe()["missing"] == {"kafka": "ConnectionError: no route"})
     assert await health_of(runner) == HealthCheckResponse.NOT_SERVING
-    answer = await get(runner, "/health")
-    assert (answer.status_code, answer.json()["missing"]) == (503, {"kafka": "ConnectionError: no route"})
-    [first_missed] = answer.json()["since"].values()
+    response = await get(runner, "/health")
+    assert (response.status_code, response.json()["missing"]) == (503, {"kafka": "ConnectionError: no route"})
+    [first_missed] = response.json()["since"].values()
     later = datetime.fromisoformat(first_missed) + timedelta(seconds=2)
     await until(lambda: datetime.now(UTC) > later)
     assert (await get(runner, "/health")).json()["since"] == {"kafka": first_missed}, "the same however often asked"
@@ -203,10 +203,10 @@ async def test_what_a_role_cannot_go_on_with_is_named_while_it_serves() -> None:
     roles = [Role("requests", idle, blocked=lambda: found), Role("relay", idle, blocked=dict), Role("sweep", idle)]
     runner = build(roles=roles)
     async with running(runner):
-        answer = await get(runner, "/health/ready")
-        assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
-        assert answer.json()["blocked"] == {"requests": found}
-        assert list(answer.json()["since"]) == ["requests: feeds.offer-requests.v1[3]"]
+        response = await get(runner, "/health/ready")
+        assert (response.status_code, response.json()["status"]) == (200, "degraded")
+        assert response.json()["blocked"] == {"requests": found}
+        assert list(response.json()["since"]) == ["requests: feeds.offer-requests.v1[3]"]
         assert await health_of(runner) == HealthCheckResponse.SERVING
         assert 'classifeed_role_blocked_items{role="requests"} 1.0' in (await get(runner, "/metrics")).text
         found = {}
@@ -230,7 +230,7 @@ async def test_a_drain_says_not_serving_while_calls_are_still_taken(rpc_channel:
 
 async def test_a_drain_lets_calls_and_roles_end_then_closes(rpc_channel: OpenChannel) -> None:
     offers = Offers()
-    offers.may_answer.clear()
+    offers.may_respond.clear()
     order: list[str] = []
 
     async def work(stop: asyncio.Event) -> None:
@@ -245,10 +245,10 @@ async def test_a_drain_lets_calls_and_roles_end_then_closes(rpc_channel: OpenCha
     async with running(runner) as (stop, task):
         stub = OfferServiceStub(rpc_channel(runner.grpc_address, caller="operator", audience="offers"))
         call = asyncio.ensure_future(stub.GetOffer(REQUEST))
-        await offers.asked.wait()
+        await offers.requested.wait()
         stop.set()
         await until(lambda: not accepts_connections(runner.grpc_address))
-        offers.may_answer.set()
+        offers.may_respond.set()
         assert (await call).name == REQUEST.name
         assert await task == 0
     assert order == ["role ended", "closed"]
@@ -348,14 +348,14 @@ async def test_an_uncountable_backlog_is_a_problem_that_names_its_role(caplog: p
     roles = [Role("relay", idle, lost), Role("sweep", idle, lambda: asyncio.sleep(0, {"jobs": 1}))]
     runner = build(roles=roles, routes=[Route("/fail", fail)])
     async with running(runner):
-        answer = await get(runner, "/backlog")
-        assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
-        assert answer.json()["reason"] == "BACKLOG_UNKNOWN"
-        assert answer.json()["metadata"] == {"relay": "ConnectionError: no database"}
+        response = await get(runner, "/backlog")
+        assert (response.status_code, response.headers["content-type"]) == (503, "application/problem+json")
+        assert response.json()["reason"] == "BACKLOG_UNKNOWN"
+        assert response.json()["metadata"] == {"relay": "ConnectionError: no database"}
         assert (await get(runner, "/metrics")).status_code == 200
         assert not [record for record in caplog.records if record.exc_info], "no traceback for what is just away"
-        answer = await get(runner, "/fail")
-        assert (answer.status_code, answer.json()["reason"]) == (500, "INTERNAL")
+        response = await get(runner, "/fail")
+        assert (response.status_code, response.json()["reason"]) == (500, "INTERNAL")
     assert "Exception in ASGI application" not in caplog.text, "told once, under its incident"
 
 
@@ -365,8 +365,8 @@ async def test_errors_of_routes_are_problem_documents() -> None:
 
     runner = build(routes=[Route("/fail", fail)])
     async with running(runner):
-        answer = await get(runner, "/fail")
-    assert (answer.status_code, answer.json()["reason"]) == (404, "PAGE_NOT_FOUND")
+        response = await get(runner, "/fail")
+    assert (response.status_code, response.json()["reason"]) == (404, "PAGE_NOT_FOUND")
 
 
 async def test_work_alone_answers_health_and_nothing_else(rpc_channel: OpenChannel) -> None:
@@ -386,7 +386,7 @@ async def test_it_refuses_to_be_open_to_anybody(field: str) -> None:
         await build(changes={field: "0.0.0.0:0"}).run(asyncio.Event())
 
 
-async def test_with_keys_it_asks_for_tickets(keys: KeyStore, rpc_channel: OpenChannel) -> None:
+async def test_with_keys_it_asks_for_tokens(keys: KeyStore, rpc_channel: OpenChannel) -> None:
     runner = build(changes={"keys_dir": keys.directory})
     async with running(runner):
         assert await health_of(runner) == HealthCheckResponse.SERVING
@@ -437,13 +437,13 @@ def test_loopback_is_told_from_the_rest(address: str, loopback: bool) -> None:
 
 def test_verbs_and_roles_select_together() -> None:
     known = ["serve", "relay", "sweep"]
-    assert select_roles(known, verb=None, asked=[]) == {"serve", "relay", "sweep"}
-    assert select_roles(known, verb="serve", asked=[]) == {"serve"}
-    assert select_roles(known, verb="work", asked=[]) == {"relay", "sweep"}
-    assert select_roles(known, verb="work", asked=["relay"]) == {"relay"}
-    assert select_roles(known, verb=None, asked=["serve", "sweep"]) == {"serve", "sweep"}
+    assert select_roles(known, verb=None, requested=[]) == {"serve", "relay", "sweep"}
+    assert select_roles(known, verb="serve", requested=[]) == {"serve"}
+    assert select_roles(known, verb="work", requested=[]) == {"relay", "sweep"}
+    assert select_roles(known, verb="work", requested=["relay"]) == {"relay"}
+    assert select_roles(known, verb=None, requested=["serve", "sweep"]) == {"serve", "sweep"}
     with pytest.raises(ListenError, match="there is no role other; roles are: serve, relay, sweep"):
-        select_roles(known, verb=None, asked=["other"])
+        select_roles(known, verb=None, requested=["other"])
 
 
 def test_roles_need_names_of_their_own() -> None:
@@ -510,7 +510,7 @@ async def test_a_process_ends_with_0_on_sigterm(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "variables", "code", "said"),
+    ("arguments", "variables", "code", "message"),
     [
         (["--help-settings"], {}, 0, ""),
         (["check"], {}, 0, ""),
@@ -523,12 +523,12 @@ async def test_a_process_ends_with_0_on_sigterm(tmp_path: Path) -> None:
     ],
 )
 async def test_what_is_wrong_is_said_in_one_line(
-    tmp_path: Path, arguments: list[str], variables: dict[str, str], code: int, said: str
+    tmp_path: Path, arguments: list[str], variables: dict[str, str], code: int, message: str
 ) -> None:
     process = await spawn(tmp_path, *arguments, **variables)
     async with asyncio.timeout(120):
         _, errors = await process.communicate()
     spoken = [line for line in errors.decode().splitlines() if not line.startswith("{")]
     assert process.returncode == code
-    assert "\n".join([*spoken, ""]).startswith(said)
-    assert len(spoken) == (1 if said else 0)
+    assert "\n".join([*spoken, ""]).startswith(message)
+    assert len(spoken) == (1 if message else 0)

@@ -21,14 +21,14 @@ class Stuck:
     """A dependency that is silent, and that takes until the end of the test to be cancelled."""
 
     def __init__(self) -> None:
-        self.asked = 0
-        self.answers = asyncio.Event()
+        self.calls = 0
+        self.may_respond = asyncio.Event()
         self.is_over = asyncio.Event()
 
     async def ask(self) -> dict[str, int]:
-        self.asked += 1
+        self.calls += 1
         try:
-            await self.answers.wait()
+            await self.may_respond.wait()
         except asyncio.CancelledError:
             await self.is_over.wait()
             raise
@@ -55,8 +55,8 @@ async def test_a_check_that_is_stuck_is_told_of_at_once_and_asked_once_at_a_time
         for _ in range(5):
             assert not await state.check()
             assert state.faults == {"postgres": "no answer within 0.05 s"}
-    assert stuck.asked == 1
-    stuck.answers.set()
+    assert stuck.calls == 1
+    stuck.may_respond.set()
     async with asyncio.timeout(30):
         assert await state.check()
     assert changes == [False] * 5 + [True]
@@ -67,11 +67,11 @@ async def test_a_check_that_is_stuck_for_good_is_begun_anew(stuck: Stuck, monkey
     monkeypatch.setattr(readiness, "_ABANDON_S", 0.1)
     state = Readiness({"postgres": stuck.check}, lambda _: None)
 
-    async def asked_again() -> bool:
+    async def is_called_again() -> bool:
         await state.check()
-        return stuck.asked > 1
+        return stuck.calls > 1
 
-    await until(asked_again)
+    await until(is_called_again)
 
 
 async def test_a_backlog_that_cannot_be_counted_is_not_waited_for(

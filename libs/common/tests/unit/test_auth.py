@@ -44,7 +44,7 @@ def reason_of(store: KeyStore, token: str, audience: str = "offers") -> str:
 
 
 def forge(folder: Path, signer: str, **changed: object) -> str:
-    """Return a ticket signed with a real key of `signer`, with claims of our own."""
+    """Return a token signed with a real key of `signer`, with claims of our own."""
     claims = {"iss": signer, "sub": signer, "aud": "offers", "exp": 1_800_000_060, "jti": "1"} | changed
     published = json.loads((folder / "jwks.json").read_text())["keys"]
     kid = next(key["kid"] for key in published if key["owner"] == signer)
@@ -52,9 +52,9 @@ def forge(folder: Path, signer: str, **changed: object) -> str:
     return jwt.encode(kept, (folder / f"{signer}.pem").read_bytes(), algorithm="EdDSA", headers={"kid": kid})
 
 
-def test_a_ticket_says_who_calls_whom(store: KeyStore) -> None:
-    ticket = store.verify(store.issue("api", "offers"), "offers")
-    assert (ticket.caller, ticket.audiences) == ("api", {"offers"})
+def test_a_token_says_who_calls_whom(store: KeyStore) -> None:
+    token = store.verify(store.issue("api", "offers"), "offers")
+    assert (token.caller, token.audiences) == ("api", {"offers"})
 
 
 def test_files_are_for_their_owner_only(folder: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_caller_cannot_be_a_path(folder: Path) -> None:
         write_keys(folder, ["../api"])
 
 
-def test_a_ticket_is_used_again_for_half_its_life(store: KeyStore, now: Now) -> None:
+def test_a_token_is_used_again_for_half_its_life(store: KeyStore, now: Now) -> None:
     first = store.issue("api", "offers", 100)
     now.value += 49
     assert store.issue("api", "offers", 100) == first
@@ -88,14 +88,14 @@ def test_a_ticket_is_used_again_for_half_its_life(store: KeyStore, now: Now) -> 
     assert store.issue("api", "receiver", 100) != store.issue("api", "offers", 100)
 
 
-def test_an_expired_ticket_is_refused_even_when_it_was_verified_before(store: KeyStore, now: Now) -> None:
+def test_an_expired_token_is_refused_even_when_it_was_verified_before(store: KeyStore, now: Now) -> None:
     token = store.issue("api", "offers", 60)
     store.verify(token, "offers")
     now.value += 66
     assert reason_of(store, token) == "TICKET_EXPIRED"
 
 
-def test_a_ticket_for_another_is_refused_even_when_that_one_verified_it(store: KeyStore) -> None:
+def test_a_token_for_another_is_refused_even_when_that_one_verified_it(store: KeyStore) -> None:
     token = store.issue("api", "receiver")
     store.verify(token, "receiver")
     assert reason_of(store, token, "offers") == "TICKET_FOR_ANOTHER"
@@ -111,11 +111,11 @@ def test_no_claim_may_be_missing(store: KeyStore, folder: Path, claim: str) -> N
     assert reason_of(store, forge(folder, "api", **{claim: None})) == "TICKET_INVALID"
 
 
-def test_a_ticket_that_lives_for_ever_is_refused(store: KeyStore, folder: Path) -> None:
+def test_a_token_that_lives_for_ever_is_refused(store: KeyStore, folder: Path) -> None:
     assert reason_of(store, forge(folder, "api", exp=1_900_000_000)) == "TICKET_TOO_LONG"
 
 
-def test_ticket_of_a_tool_is_good_for_those_it_names_and_no_others(store: KeyStore, folder: Path) -> None:
+def test_token_of_a_tool_is_good_for_those_it_names_and_no_others(store: KeyStore, folder: Path) -> None:
     token = store.issue("api", ("offers", "receiver"))
     assert store.verify(token, "offers").audiences == store.verify(token, "receiver").audiences
     assert reason_of(store, token, "searcher") == "TICKET_FOR_ANOTHER"
@@ -123,7 +123,7 @@ def test_ticket_of_a_tool_is_good_for_those_it_names_and_no_others(store: KeySto
     assert reason_of(store, forge(folder, "api", aud={"offers": True})) == "TICKET_INVALID"
 
 
-def test_foreign_and_tampered_tickets_are_refused(store: KeyStore, folder: Path) -> None:
+def test_foreign_and_tampered_tokens_are_refused(store: KeyStore, folder: Path) -> None:
     stranger = Ed25519PrivateKey.generate()
     claims = {"iss": "api", "sub": "api", "aud": "offers", "exp": 1_800_000_060, "jti": "1"}
     assert (
@@ -133,10 +133,10 @@ def test_foreign_and_tampered_tickets_are_refused(store: KeyStore, folder: Path)
     assert reason_of(store, jwt.encode(claims, stranger, algorithm="EdDSA", headers={"kid": kid})) == "TICKET_INVALID"
     unsigned = jwt.encode(claims, "", algorithm="none", headers={"kid": kid})
     assert reason_of(store, unsigned) == "TICKET_INVALID"
-    assert reason_of(store, "not a ticket") == "TICKET_INVALID"
+    assert reason_of(store, "not a token") == "TICKET_INVALID"
 
 
-def test_a_rotated_key_is_used_at_once_and_old_tickets_stay_valid(store: KeyStore, folder: Path) -> None:
+def test_a_rotated_key_is_used_at_once_and_old_tokens_stay_valid(store: KeyStore, folder: Path) -> None:
     old = store.issue("api", "offers")
     store.verify(old, "offers")
     rotate_key(folder, "api")
@@ -145,7 +145,7 @@ def test_a_rotated_key_is_used_at_once_and_old_tickets_stay_valid(store: KeyStor
     assert store.verify(new, "offers").caller == store.verify(old, "offers").caller == "api"
 
 
-def test_a_withdrawn_key_is_refused_at_once_although_its_ticket_was_verified(store: KeyStore, folder: Path) -> None:
+def test_a_withdrawn_key_is_refused_at_once_although_its_token_was_verified(store: KeyStore, folder: Path) -> None:
     leaked = store.issue("api", "offers")
     store.verify(leaked, "offers")
     rotate_key(folder, "api", keep=0)

@@ -22,10 +22,10 @@ JSON = {"content-type": "application/json"}
 
 
 async def ask(hosts: AllowedHosts, method: str = "GET", **options: Any) -> tuple[int, str]:
-    async def answer(_: Request) -> Response:
+    async def respond(_: Request) -> Response:
         return JSONResponse({"reason": "passed"})
 
-    route = Route("/x", answer, methods=["GET", "POST", "DELETE"])
+    route = Route("/x", respond, methods=["GET", "POST", "DELETE"])
     app = Starlette(routes=[route], middleware=[Middleware(BrowserGuard, hosts)])
     options["headers"] = {"host": "127.0.0.1:8081"} | options.get("headers", {})
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:8081") as client:

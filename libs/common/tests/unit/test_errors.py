@@ -87,7 +87,7 @@ def test_a_status_of_a_stranger_is_understood() -> None:
 def test_a_service_behind_ours_that_is_away_or_silent_is_named(
     code: grpc.StatusCode, kind: type[DomainError], words: str
 ) -> None:
-    def answer() -> None:
+    def check() -> None:
         call = enter_call("/m", caller="operator", request_id="1", time_left_s=10)
         left_s = bounded_timeout_s(None)
         assert left_s is not None
@@ -101,7 +101,7 @@ def test_a_service_behind_ours_that_is_away_or_silent_is_named(
         known = explain(received(errors.Unavailable("DATABASE_UNAVAILABLE", "No database.")), "/m")
         assert (known.reason, known.message) == ("DATABASE_UNAVAILABLE", "No database."), "it says itself what it lacks"
 
-    copy_context().run(answer)
+    copy_context().run(check)
 
 
 @pytest.mark.parametrize("kind", [errors.Unauthenticated, errors.PermissionDenied, errors.Unimplemented])

@@ -64,12 +64,12 @@ def test_a_token_is_for_its_methods_and_for_the_services_that_have_them(folder: 
         folder, "shop", ["FeedService/GetTask", "SearchService/*"], DAY_S, now_s=NOW, policy=POLICY
     )
     store = store_at(folder)
-    ticket = store.verify(token, "searcher")
-    assert (ticket.caller, ticket.audiences, ticket.may) == ("team:shop", {"api", "searcher"}, set(record.may))
+    verified = store.verify(token, "searcher")
+    assert (verified.caller, verified.audiences, verified.may) == ("team:shop", {"api", "searcher"}, set(record.may))
     policy = POLICY
-    policy.check(FEEDS + "GetTask", ticket.caller, ticket.may)
+    policy.check(FEEDS + "GetTask", verified.caller, verified.may)
     with pytest.raises(PermissionDenied) as refused:
-        policy.check(FEEDS + "DeleteFeed", ticket.caller, ticket.may)
+        policy.check(FEEDS + "DeleteFeed", verified.caller, verified.may)
     assert refused.value.reason == "METHOD_NOT_GRANTED"
     assert reason_of(store, token, "offers") == "TICKET_FOR_ANOTHER"
 
@@ -78,9 +78,9 @@ def test_no_token_goes_past_what_the_operator_may(folder: Path) -> None:
     """Nor does one that was signed before the table took a method from the operator."""
     of_services = next(method for method, callers in CALLERS.items() if OPERATOR not in callers)
     service, _, name = of_services.removeprefix("/").partition("/")
-    ticket = store_at(folder).verify(forge(folder, OPERATOR, may={service: [name]}), "api")
+    verified = store_at(folder).verify(forge(folder, OPERATOR, may={service: [name]}), "api")
     with pytest.raises(PermissionDenied):
-        POLICY.check(of_services, ticket.caller, ticket.may)
+        POLICY.check(of_services, verified.caller, verified.may)
     with pytest.raises(ValueError, match="names no method that a team can be given"):
         expand_methods([f"{service}/{name}"], POLICY)
 
@@ -96,9 +96,9 @@ def test_no_service_signs_for_a_team(folder: Path) -> None:
 
 @pytest.mark.parametrize("may", [None, [], "FeedService/GetTask", {}])
 def test_a_token_without_methods_may_do_nothing(folder: Path, may: object) -> None:
-    ticket = store_at(folder).verify(forge(folder, OPERATOR, may=may), "api")
+    verified = store_at(folder).verify(forge(folder, OPERATOR, may=may), "api")
     with pytest.raises(PermissionDenied):
-        POLICY.check(FEEDS + "GetTask", ticket.caller, ticket.may)
+        POLICY.check(FEEDS + "GetTask", verified.caller, verified.may)
 
 
 def test_a_token_expires_and_none_is_for_ever(folder: Path) -> None:

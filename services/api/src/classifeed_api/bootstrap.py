@@ -31,7 +31,7 @@ from classifeed_api.rpc.feed_service import feed_servicer
 from classifeed_api.rpc.methods import FeedCases, Parts
 from classifeed_api.settings import ApiSettings
 from classifeed_api.store import feeds, task_line
-from classifeed_common.auth.sealing import Sealer
+from classifeed_common.auth.encryption import CredentialCipher
 from classifeed_common.blobs import BlobRefs, BlobSweeper
 from classifeed_common.db import Database
 from classifeed_common.ids import process_holder
@@ -158,7 +158,9 @@ def _feed_cases(
     tasks: MarkPusher,
 ) -> FeedCases:
     limits = Limits(settings.min_interval_s, settings.allow_loopback)
-    credentials = KeepCredentials(Sealer.load(settings.secrets_file) if settings.secrets_file is not None else None)
+    credentials = KeepCredentials(
+        CredentialCipher.load(settings.secrets_file) if settings.secrets_file is not None else None
+    )
     formats = CheckFormat(processor)
     return FeedCases(
         create=CreateFeed(db, limits, credentials, formats, on_changed=sources.wake),

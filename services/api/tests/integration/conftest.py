@@ -38,7 +38,7 @@ from classifeed.feeds.v1.feed_source_service_pb2_grpc import (
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceServicer, add_TaskServiceServicer_to_server
 from classifeed_api.bootstrap import build
 from classifeed_api.settings import ApiSettings
-from classifeed_common.auth.sealing import Sealer, new_key_line
+from classifeed_common.auth.encryption import CredentialCipher, new_key_line
 from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database
 from classifeed_common.embedded.s3 import EmbeddedS3
@@ -227,7 +227,7 @@ class Api:
     stub: FeedServiceStub
     processor: Processor
     loader: Loader
-    sealer: Sealer
+    sealer: CredentialCipher
     spool: Path
     runner: ServiceRunner
     stop: asyncio.Event = field(default_factory=asyncio.Event)
@@ -278,7 +278,7 @@ async def start_api(
             }
             runner = build(ApiSettings(**{**values, **settings}))
             stub = FeedServiceStub(rpc_channel(address, caller="operator", audience="api"))
-            api = Api(address, stub, processor, loader, Sealer.load(secrets_file), spool, runner)
+            api = Api(address, stub, processor, loader, CredentialCipher.load(secrets_file), spool, runner)
             await stack.enter_async_context(_running(runner.run(api.stop, roles), api.stop))
             await eventually(lambda: runner.is_ready)
             return api

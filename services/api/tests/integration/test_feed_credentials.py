@@ -79,7 +79,7 @@ async def opened(api: Any) -> FeedCredentials | None:
     """Return the credentials as the loader would get them now."""
     await api.stub.RunFeed(RunFeedRequest(name=NAME))
     sealed = api.loader.sources[NAME].sealed_credentials
-    return FeedCredentials.FromString(api.sealer.unseal(sealed, "shop/default")) if sealed else None
+    return FeedCredentials.FromString(api.sealer.decrypt(sealed, "shop/default")) if sealed else None
 
 
 async def test_secrets_are_in_no_column_no_log_and_no_answer(
@@ -204,5 +204,5 @@ async def test_credentials_are_bound_to_their_namespace(api: Any) -> None:
     await create(api, GIVEN)
     await api.stub.RunFeed(RunFeedRequest(name=NAME))
     sealed = api.loader.sources[NAME].sealed_credentials
-    with pytest.raises(Exception, match="cannot be opened"):
-        api.sealer.unseal(sealed, "shop/other")
+    with pytest.raises(Exception, match="cannot be decrypted"):
+        api.sealer.decrypt(sealed, "shop/other")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from classifeed.feeds.v1.feed_source_service_pb2_grpc import add_FeedSourceServiceServicer_to_server
-from classifeed_common.auth.sealing import Sealer
+from classifeed_common.auth.encryption import CredentialCipher
 from classifeed_common.blobs import BlobRefs, BlobSweeper
 from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits
 from classifeed_common.ids import process_holder
@@ -57,7 +57,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
         pipelines = load_pipelines(host.dl_pipeline_modules)
     except PipelineError as error:
         raise StartError(str(error)) from error
-    keys = http_keys(settings, asked_by="CLASSIFEED_HTTP_AUTH=on" if host.classifeed_http_auth == "on" else "")
+    keys = http_keys(settings, required_by="CLASSIFEED_HTTP_AUTH=on" if host.classifeed_http_auth == "on" else "")
     queues = dict(host.workers_json)
     if "workers_json" not in host.model_fields_set:
         queues[QUEUE] = settings.concurrency
@@ -95,7 +95,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
         refs=refs,
         tasks=processor,
         hosts=HostSlots(per_host=limits.per_host, waiters=(queues.get(QUEUE, 1) - 1) // 2),
-        cipher=Sealer.load(settings.secrets_file) if settings.secrets_file is not None else None,
+        cipher=CredentialCipher.load(settings.secrets_file) if settings.secrets_file is not None else None,
         spool_dir=settings.spool_dir,
         min_interval_s=settings.min_interval_s,
         backoff_base_s=settings.backoff_base_s,

@@ -25,7 +25,7 @@ from classifeed.feeds.v1.feed_source_service_pb2_grpc import (
     add_FeedSourceServiceServicer_to_server,
 )
 from classifeed.feeds.v1.task_service_pb2_grpc import add_TaskServiceServicer_to_server
-from classifeed_common.auth.sealing import Sealer
+from classifeed_common.auth.encryption import CredentialCipher
 from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.db import Database
 from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits
@@ -154,7 +154,7 @@ class Fetching:
 
     loader: Loader
     dependencies: FetchDependencies
-    cipher: Sealer
+    cipher: CredentialCipher
     concurrency: int = 4
     job_tasks: Mapping[str, JobTask] = field(default_factory=lambda: JOB_TASKS)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
@@ -226,7 +226,7 @@ async def fetching(loader, tasks, blobs, rpc_server, rpc_channel, tmp_path: Path
         guard=AddressGuard(allow_loopback=True),
         limits=FetchLimits(max_bytes=1 << 20, connect_s=60, read_s=60, total_s=120, disk_reserve_bytes=0),
     )
-    cipher = Sealer([secrets.token_bytes(32)])
+    cipher = CredentialCipher([secrets.token_bytes(32)])
     dependencies = FetchDependencies(
         downloader=fetcher,
         blobs=blobs,

@@ -10,7 +10,7 @@ import pytest
 
 from classifeed.feeds.v1 import feed_pb2, load_pb2
 from classifeed.feeds.v1.feed_pb2 import FeedCredentials
-from classifeed_common.auth.sealing import Sealer
+from classifeed_common.auth.encryption import CredentialCipher
 from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits
 from classifeed_jobs.metrics import RUNNING
 from classifeed_loader import metrics
@@ -209,7 +209,7 @@ async def test_credentials_are_sent_to_the_site_and_shown_nowhere(fetching, load
     site.pages["/feed.xml"] = page(FEED)
     credentials = FeedCredentials(headers={"X-Key": "sesame"})
     credentials.basic_auth.username, credentials.basic_auth.password = "shop", "open"
-    encrypted = fetching.cipher.seal(credentials.SerializeToString(), "shop/default")
+    encrypted = fetching.cipher.encrypt(credentials.SerializeToString(), "shop/default")
     fetching.start()
     await loader.put(feed(sealed_credentials=encrypted))
     fetch = await fetching.scheduled()
@@ -222,8 +222,8 @@ async def test_credentials_are_sent_to_the_site_and_shown_nowhere(fetching, load
 @pytest.mark.parametrize("wrong", ["context", "key", "none"])
 async def test_credentials_that_cannot_be_read_end_the_fetch(fetching, loader, site, feed, page, wrong):
     site.pages["/feed.xml"] = page(FEED)
-    cipher = Sealer([b"k" * 32]) if wrong == "key" else fetching.cipher
-    encrypted = cipher.seal(
+    cipher = CredentialCipher([b"k" * 32]) if wrong == "key" else fetching.cipher
+    encrypted = cipher.encrypt(
         FeedCredentials().SerializeToString(), "other/default" if wrong == "context" else "shop/default"
     )
     if wrong == "none":

@@ -1,4 +1,4 @@
-"""Keys of tickets on disk: one private key per caller, and the public halves of all in one JWKS file (RFC 7517).
+"""Keys of tokens on disk: one private key per caller, and the public halves of all in one JWKS file (RFC 7517).
 
 Each public key carries the member `owner`: a key signs for its owner only, so that a service whose key leaks cannot
 speak as another one.
@@ -41,7 +41,7 @@ def write_keys(directory: Path, callers: Iterable[str]) -> None:
 
 
 def rotate_key(directory: Path, caller: str, *, keep: int = 1) -> None:
-    """Give a caller a new key; its `keep` newest old keys still verify, so that tickets under way stay valid.
+    """Give a caller a new key; its `keep` newest old keys still verify, so that tokens under way stay valid.
 
     Running processes see the change by themselves. Withdraw a leaked key with `keep=0`.
     """

@@ -46,7 +46,7 @@ class Policy:
 
     @staticmethod
     def is_open(method: str) -> bool:
-        """Whether a method needs no ticket."""
+        """Whether a method needs no token."""
         return method.startswith(OPEN)
 
     def check(self, method: str, caller: str, may: Set[str] | None = None) -> None:

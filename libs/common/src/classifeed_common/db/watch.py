@@ -128,7 +128,7 @@ class ConnectionWatch:
         silences = {each: silence for each, silence in self._silences.items() if silence.ticks >= SUSPECT_TICKS}
         try:
             async with probe.open(next(iter(silences)).info) as asking:
-                self._note_answer()
+                self._note_response()
                 if await self._judge(asking, silences):
                     await self._on_dead()
                     await self._end_left(asking)
@@ -136,7 +136,7 @@ class ConnectionWatch:
             _log.info("db.probe.pooled", schema=self._schema, limit_s=self._unanswered_ticks * TICK_S)
             self._probe = None
         except Exception as error:  # noqa: BLE001 - whatever it is, the watch goes on
-            self._note_no_answer(silences.values(), error)
+            self._note_no_response(silences.values(), error)
         finally:
             for silence in silences.values():
                 silence.next_probe = silence.ticks + PROBE_TICKS
@@ -196,12 +196,12 @@ class ConnectionWatch:
         sessions = await asking.sessions({pid: now_s - opened_s for pid, opened_s in left.items()})
         await asking.end([each for each in sessions.values() if each.verdict is Verdict.LOST])
 
-    def _note_answer(self) -> None:
+    def _note_response(self) -> None:
         if self._is_silent:
             _log.info("db.server.answers", schema=self._schema)
         self._is_silent = False
 
-    def _note_no_answer(self, silences: Collection[_Silence], error: Exception) -> None:
+    def _note_no_response(self, silences: Collection[_Silence], error: Exception) -> None:
         DB_UNANSWERED_PROBES.labels(self._schema).inc()
         if not self._is_silent:
             longest_s = max(silence.ticks for silence in silences) * TICK_S

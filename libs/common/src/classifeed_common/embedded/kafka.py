@@ -126,7 +126,7 @@ class EmbeddedKafka(EmbeddedServer):
 
     def is_ready(self) -> bool:
         """Probe: the broker answers and names itself as a live member of its cluster."""
-        if not self._port_answers():
+        if not self._is_port_open():
             return False
         if self._admin is None:  # kept in a variable: a temporary client fails
             settings: dict[str, str | int | float | bool] = {"bootstrap.servers": self.bootstrap, "log_level": 0}

@@ -139,7 +139,7 @@ class EmbeddedPostgres(EmbeddedServer):
 
     def is_ready(self) -> bool:
         """Probe with a real connection and a statement."""
-        if not self._port_answers():
+        if not self._is_port_open():
             return False
         try:
             with psycopg.connect(self.dsn, connect_timeout=2) as connection:

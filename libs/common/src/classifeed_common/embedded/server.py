@@ -107,7 +107,7 @@ class EmbeddedServer(ABC):
         """Process id while it runs."""
         return self.process.pid if self.process is not None and self.process.poll() is None else None
 
-    def _port_answers(self) -> bool:
+    def _is_port_open(self) -> bool:
         try:
             with socket.create_connection(("127.0.0.1", self.port), timeout=1):
                 return True

@@ -13,7 +13,6 @@ from typing import Final, cast
 import certifi
 import httpcore
 
-from classifeed_common.fetch.answers import Head, refusal
 from classifeed_common.fetch.decoding import decoder_for
 from classifeed_common.fetch.dialing import Dialer, Proxy
 from classifeed_common.fetch.failed import FetchFailed
@@ -23,6 +22,7 @@ from classifeed_common.fetch.metered import MeteredStream
 from classifeed_common.fetch.models import Fetched, FetchLimits, FetchRequest, NotModified
 from classifeed_common.fetch.networks import Address
 from classifeed_common.fetch.redirects import Redirects
+from classifeed_common.fetch.responses import Head, refusal
 from classifeed_common.fetch.slots import HostSlots
 from classifeed_common.fetch.storing import Storing
 from classifeed_common.fetch.urls import Link
@@ -99,7 +99,7 @@ class Fetcher:
             )
             async with asyncio.timeout(limits.total_s) as clock:
                 while True:
-                    async with self._turn(way.link, request.owner, limits, clock):
+                    async with self._slot(way.link, request.owner, limits, clock):
                         outcome = await self._ask(way, request, to, limits, progress)
                     if outcome is not None:
                         return outcome
@@ -120,8 +120,8 @@ class Fetcher:
         self._guard.close()
 
     @asynccontextmanager
-    async def _turn(self, link: Link, owner: str, limits: FetchLimits, clock: asyncio.Timeout) -> AsyncIterator[None]:
-        """Wait for the host's turn with the clock stopped: our own queue is not the server's fault."""
+    async def _slot(self, link: Link, owner: str, limits: FetchLimits, clock: asyncio.Timeout) -> AsyncIterator[None]:
+        """Wait for a slot of the host with the clock stopped: our own queue is not the server's fault."""
         loop = asyncio.get_running_loop()
         left_s = (clock.when() or 0) - loop.time()
         clock.reschedule(None)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from urllib.parse import quote, urljoin
 
-from classifeed_common.fetch.answers import Head
 from classifeed_common.fetch.failed import FetchFailed
 from classifeed_common.fetch.guard import AddressGuard
+from classifeed_common.fetch.responses import Head
 from classifeed_common.fetch.urls import Link
 
 

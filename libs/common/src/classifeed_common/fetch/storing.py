@@ -17,7 +17,7 @@ from classifeed_common.fetch.failed import FetchFailed
 from classifeed_common.fetch.models import FetchLimits
 
 _BATCH_BYTES: Final = 1 << 20
-_LOOK_EVERY_BYTES: Final = 16 << 20
+_CHECK_EVERY_BYTES: Final = 16 << 20
 _MAX_RATIO: Final = 200
 _RATIO_FROM_BYTES: Final = 64 << 20
 _NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -45,7 +45,7 @@ class Storing:
         self._batch_bytes = 0
         self._work: asyncio.Future[None] | None = None
         self._is_closed = False
-        self._looked_at_bytes = 0
+        self._checked_bytes = 0
         self.raw_bytes = 0
         self.size_bytes = 0
 
@@ -129,7 +129,7 @@ class Storing:
             raise FetchFailed("STORE_FAILED", f"Writing the file failed ({error.strerror})") from error
 
     def _open(self, announced_bytes: int) -> None:
-        self._look_at_disk(announced_bytes)
+        self._check_disk(announced_bytes)
         self._file = self._part.open("xb", buffering=0)
 
     def _write(self, raw: bytes) -> None:
@@ -145,9 +145,9 @@ class Storing:
                     "RATIO_TOO_HIGH",
                     f"The answer unfolds to more than {self.size_bytes >> 20} MiB out of {self.raw_bytes} bytes",
                 )
-            if self.size_bytes - self._looked_at_bytes >= _LOOK_EVERY_BYTES:
-                self._looked_at_bytes = self.size_bytes
-                self._look_at_disk(0)
+            if self.size_bytes - self._checked_bytes >= _CHECK_EVERY_BYTES:
+                self._checked_bytes = self.size_bytes
+                self._check_disk(0)
             self._digest.update(piece)
             self._file.write(piece)
 
@@ -156,7 +156,7 @@ class Storing:
         self._file.close()
         self._part.replace(self._to)
 
-    def _look_at_disk(self, needed_bytes: int) -> None:
+    def _check_disk(self, needed_bytes: int) -> None:
         if shutil.disk_usage(self._to.parent).free < needed_bytes + self._limits.disk_reserve_bytes:
             raise self._disk_full()
 

@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Route
 
 from classifeed_common.errors import DomainError, Unavailable, name_fault
 from classifeed_common.http.browser_guard import AllowedHosts, BrowserGuard
-from classifeed_common.http.problems import Problems, answer_error, answer_http_error
+from classifeed_common.http.problems import Problems, handle_error, handle_http_error
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.metrics import BACKLOG, ROLE_BLOCKED
 from classifeed_common.waiting import gather_within
@@ -89,7 +89,7 @@ def build_app(
             Route("/metrics", metrics),
             Route("/backlog", backlog),
         ],
-        exception_handlers={HTTPException: answer_http_error, DomainError: answer_error},
+        exception_handlers={HTTPException: handle_http_error, DomainError: handle_error},
         # Not as a handler of Exception: Starlette would send the problem and raise the error all the same, and each
         # request of a service without its database would leave a traceback in the log.
         middleware=[Middleware(BrowserGuard, hosts), Middleware(Problems)],

@@ -43,13 +43,13 @@ def problem_of(error: DomainError, *, instance: str, status: int | None = None) 
     return JSONResponse(body, status_code=status, headers=headers, media_type="application/problem+json")
 
 
-async def answer_error(request: Request, error: Exception) -> Response:
-    """Answers whatever a route raised; for starlette's `exception_handlers`."""
+async def handle_error(request: Request, error: Exception) -> Response:
+    """Return the problem of what a route raised; for starlette's `exception_handlers`."""
     return problem_of(explain(error, f"{request.method} {request.url.path}"), instance=request.url.path)
 
 
-async def answer_http_error(request: Request, error: Exception) -> Response:
-    """Answers what the router itself refuses: an unknown path, a method that the path does not have."""
+async def handle_http_error(request: Request, error: Exception) -> Response:
+    """Return the problem of what the router itself refuses: an unknown path, a method that the path does not have."""
     assert isinstance(error, HTTPException)
     status = HTTPStatus(error.status_code)
     body = {
@@ -84,5 +84,5 @@ class Problems:
         except Exception as error:
             if has_begun or scope["type"] != "http":
                 raise
-            response = await answer_error(Request(scope), error)
+            response = await handle_error(Request(scope), error)
             await response(scope, receive, send)

@@ -67,12 +67,12 @@ class Cluster:
             return {}
         futures = self._admin.describe_topics(TopicCollection(list(names)), request_timeout=_REQUEST_LIMIT_S)
         found: dict[str, TopicState] = {}
-        for name, answer in (await self._answers(futures)).items():
-            if isinstance(answer, KafkaException):
-                if answer.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    raise self._unavailable(answer)
+        for name, result in (await self._results(futures)).items():
+            if isinstance(result, KafkaException):
+                if result.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise self._unavailable(result)
             else:
-                found[name] = TopicState(str(answer.topic_id), len(answer.partitions))
+                found[name] = TopicState(str(result.topic_id), len(result.partitions))
         return found
 
     async def starts(self, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
@@ -102,9 +102,9 @@ class Cluster:
         if not wanted:
             return
         futures = self._admin.create_topics([_new_topic(topic) for topic in wanted.values()])
-        for answer in (await self._answers(futures)).values():
-            if isinstance(answer, KafkaException) and answer.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise self._unavailable(answer)
+        for result in (await self._results(futures)).values():
+            if isinstance(result, KafkaException) and result.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise self._unavailable(result)
         for name, state in (await self._settled(wanted)).items():
             if state.partitions != wanted[name].partitions:
                 raise FailedPrecondition(
@@ -122,9 +122,9 @@ class Cluster:
         """
         if not names:
             return
-        for answer in (await self._answers(self._admin.delete_topics(list(names)))).values():
-            if isinstance(answer, KafkaException) and answer.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
-                raise self._unavailable(answer)
+        for result in (await self._results(self._admin.delete_topics(list(names)))).values():
+            if isinstance(result, KafkaException) and result.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise self._unavailable(result)
 
     async def _settled(self, names: Collection[str]) -> dict[str, TopicState]:
         # A created topic shows a moment later in the brokers' metadata.
@@ -144,23 +144,23 @@ class Cluster:
             return {}
         deadline = time.monotonic() + _LEADERS_LIMIT_S
         while True:
-            answers = await self._answers(self._admin.list_offsets(wanted, request_timeout=_REQUEST_LIMIT_S))
-            faults = [answer for answer in answers.values() if isinstance(answer, KafkaException)]
+            results = await self._results(self._admin.list_offsets(wanted, request_timeout=_REQUEST_LIMIT_S))
+            faults = [result for result in results.values() if isinstance(result, KafkaException)]
             if not faults:
-                return {(place.topic, place.partition): answer.offset for place, answer in answers.items()}
+                return {(place.topic, place.partition): result.offset for place, result in results.items()}
             if time.monotonic() > deadline or not all(fault.args[0].code() in _LEADER_MOVED for fault in faults):
                 raise self._unavailable(faults[0])
             # A client that lived through a broker's restart goes on asking with the epoch of the leader before.
             self._renew()
             await asyncio.sleep(_LEADERS_PAUSE_S)
 
-    async def _answers(self, futures: Mapping[K, Future[Any]]) -> dict[K, Any]:
+    async def _results(self, futures: Mapping[K, Future[Any]]) -> dict[K, Any]:
         waiting = asyncio.gather(*map(asyncio.wrap_future, futures.values()), return_exceptions=True)
-        answers = dict(zip(futures, await waiting, strict=True))
-        for answer in answers.values():
-            if isinstance(answer, BaseException) and not isinstance(answer, KafkaException):
-                raise answer
-        return answers
+        results = dict(zip(futures, await waiting, strict=True))
+        for result in results.values():
+            if isinstance(result, BaseException) and not isinstance(result, KafkaException):
+                raise result
+        return results
 
     def _renew(self) -> None:
         self._former, self._admin = self._admin, AdminClient(self._config)

@@ -46,7 +46,7 @@ _POLL_S: Final = 0.2
 _SHOW_EVERY_S: Final = 1.0
 _PARTITIONS_EVERY_S: Final = 30.0
 _LONG_ATTEMPT_S: Final = 60.0
-_LEAST_PATIENCE_S: Final = 15.0
+_SHORTEST_MAX_WAIT_S: Final = 15.0
 _STARVING_S: Final = 30.0
 _COMPARE_EVERY_S: Final = 10.0
 
@@ -111,7 +111,7 @@ class OrderedConsumer(Generic[T]):
             self._reader, group, quick_s=min(5.0, max_poll_interval_s / 4), max_pause_s=max_backoff_s
         )
         self._membership = Membership(
-            self._reader, bootstrap, group, patience_s=max(_LEAST_PATIENCE_S, 2 * session_timeout_s)
+            self._reader, bootstrap, group, max_wait_s=max(_SHORTEST_MAX_WAIT_S, 2 * session_timeout_s)
         )
         self._on_log_lost = on_log_lost
         self._blocked = BlockedPartitions(max_pause_s=max_backoff_s)

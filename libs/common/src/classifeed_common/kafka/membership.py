@@ -19,7 +19,7 @@ from classifeed_common.telemetry import metrics
 _log = structlog.get_logger(__name__)
 
 _PROBE_EVERY_S: Final = 5.0
-_LONGEST_PATIENCE_S: Final = 300.0
+_LONGEST_MAX_WAIT_S: Final = 300.0
 _NAMED_AFTER_S: Final = 30.0
 
 
@@ -29,20 +29,20 @@ class Membership:
     Only time in which the brokers can be reached by another client counts: while they are away nothing is concluded.
     """
 
-    def __init__(self, reader: PartitionReader, bootstrap: str, group: str, *, patience_s: float) -> None:
+    def __init__(self, reader: PartitionReader, bootstrap: str, group: str, *, max_wait_s: float) -> None:
         """Prepare.
 
         Args:
             reader: whose client it is.
             bootstrap: addresses of brokers, comma separated.
             group: for logs, metrics and words.
-            patience_s: how long a client may read nothing while the brokers are there; doubled after each time that a
+            max_wait_s: how long a client may read nothing while the brokers are there; doubled after each time that a
                 new one did not help, as joining takes longer on a machine with much to do.
         """
         self._reader = reader
         self._bootstrap = bootstrap
         self._group = group
-        self._first_patience_s = self._patience_s = patience_s
+        self._first_max_wait_s = self._max_wait_s = max_wait_s
         self._probe: asyncio.Task[bool] | None = None
         self._next_probe_s = 0.0
         self._idle_since_s: float | None = None
@@ -58,7 +58,7 @@ class Membership:
         now_s = time.monotonic()
         if self._reader.joined and not starves:
             self._idle_since_s = self._reachable_since_s = None
-            self._patience_s, self._replaced = self._first_patience_s, 0
+            self._max_wait_s, self._replaced = self._first_max_wait_s, 0
             return
         if self._idle_since_s is None:
             self._idle_since_s = now_s
@@ -68,7 +68,7 @@ class Membership:
                 self._reachable_since_s = None
             elif self._reachable_since_s is None:
                 self._reachable_since_s = now_s
-            elif now_s - self._reachable_since_s >= self._patience_s:
+            elif now_s - self._reachable_since_s >= self._max_wait_s:
                 await self._replace(now_s)
         if self._probe is None and now_s >= self._next_probe_s:
             self._next_probe_s = now_s + _PROBE_EVERY_S
@@ -91,8 +91,8 @@ class Membership:
 
     async def _replace(self, now_s: float) -> None:
         self._replaced += 1
-        _log.error("consumer.client.replaced", group=self._group, patience_s=self._patience_s, times=self._replaced)
+        _log.error("consumer.client.replaced", group=self._group, max_wait_s=self._max_wait_s, times=self._replaced)
         metrics.REOPENED.labels(self._group).inc()
         await self._reader.reopen()
         self._reachable_since_s = now_s
-        self._patience_s = min(self._patience_s * 2, _LONGEST_PATIENCE_S)
+        self._max_wait_s = min(self._max_wait_s * 2, _LONGEST_MAX_WAIT_S)

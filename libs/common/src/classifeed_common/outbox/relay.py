@@ -97,11 +97,11 @@ class Relay:
     async def _work(self, lease: Lease, stop: asyncio.Event) -> None:
         _log.info("relay.begun", lease=lease.name, fence=lease.fence)
         self._cursor.reset()
-        ending = asyncio.Event()
-        renewing = asyncio.create_task(self._renew(lease, ending))
-        stopping = asyncio.create_task(self._pass_on(stop, ending))
+        closing = asyncio.Event()
+        renewing = asyncio.create_task(self._renew(lease, closing))
+        stopping = asyncio.create_task(self._pass_on(stop, closing))
         try:
-            await self._send_until(lease, ending)
+            await self._send_until(lease, closing)
         finally:
             for task in (renewing, stopping):
                 task.cancel()
@@ -109,8 +109,8 @@ class Relay:
             with suppress(Exception):  # it runs out by itself
                 await self._leases.release(lease)
 
-    async def _renew(self, lease: Lease, ending: asyncio.Event) -> None:
-        """Keep the lease until it is lost, which sets `ending`."""
+    async def _renew(self, lease: Lease, closing: asyncio.Event) -> None:
+        """Keep the lease until it is lost, which sets `closing`."""
         kept_at = asyncio.get_running_loop().time()
         while asyncio.get_running_loop().time() < kept_at + self._leases.ttl_s:
             await asyncio.sleep(self._leases.ttl_s / 3)
@@ -122,23 +122,23 @@ class Relay:
             except Exception as error:  # noqa: BLE001 - until the lease runs out there is time to try again
                 log_fault(_log, "relay.renewal.failed", error, retry_in_s=self._leases.ttl_s / 3, lease=lease.name)
         _log.warning("relay.lease.lost", lease=lease.name, fence=lease.fence)
-        self._end(ending)
+        self._end(closing)
 
-    async def _pass_on(self, stop: asyncio.Event, ending: asyncio.Event) -> None:
+    async def _pass_on(self, stop: asyncio.Event, closing: asyncio.Event) -> None:
         await stop.wait()
-        self._end(ending)
+        self._end(closing)
 
-    def _end(self, ending: asyncio.Event) -> None:
-        ending.set()
+    def _end(self, closing: asyncio.Event) -> None:
+        closing.set()
         self._arrival.set()  # a pause ends too
 
-    async def _send_until(self, lease: Lease, ending: asyncio.Event) -> None:
+    async def _send_until(self, lease: Lease, closing: asyncio.Event) -> None:
         pause_s = _FIRST_PAUSE_S
-        while not ending.is_set():
+        while not closing.is_set():
             self._arrival.clear()
             limit_s, failed = self._max_idle_s, False
             try:
-                if await _unless(ending, self._send_front(lease)):
+                if await _unless(closing, self._send_front(lease)):
                     pause_s = _FIRST_PAUSE_S
                     continue
             except LeaseLost:
@@ -148,7 +148,7 @@ class Relay:
                 self._cursor.reset()  # a restore breaks the connections
                 limit_s, failed = self._max_backoff_s, True
             # After a fault new messages are no reason to hurry.
-            await wait_for_event(ending if failed else self._arrival, pause_s)
+            await wait_for_event(closing if failed else self._arrival, pause_s)
             pause_s = min(pause_s * 2, limit_s)
 
     async def _send_front(self, lease: Lease) -> int:
@@ -176,10 +176,10 @@ class Relay:
         return f"outbox:{self._shard}"
 
 
-async def _unless(ending: asyncio.Event, work: Coroutine[Any, Any, int]) -> int:
-    """Return what `work` returns; once `ending` is set it has a short grace to end in, then it is cancelled."""
+async def _unless(closing: asyncio.Event, work: Coroutine[Any, Any, int]) -> int:
+    """Return what `work` returns; once `closing` is set it has a short grace to end in, then it is cancelled."""
     task = asyncio.create_task(work)
-    waiting = asyncio.create_task(ending.wait())
+    waiting = asyncio.create_task(closing.wait())
     try:
         await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
         await asyncio.wait({task}, timeout=_STOP_GRACE_S)

@@ -1,4 +1,4 @@
-"""Channels to other services: every call carries a ticket, the trace and the caller's deadline."""
+"""Channels to other services: every call carries a token, the trace and the caller's deadline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import grpc
 import grpc.aio
 from google.protobuf.descriptor_pb2 import MethodOptions
 
-from classifeed_common.auth.tickets import KeyStore
+from classifeed_common.auth.service_tokens import KeyStore
 from classifeed_common.rpc.call import REQUEST_ID_KEY, Peer, bounded_timeout_s, current_call
 from classifeed_common.rpc.contracts import list_methods
 from classifeed_common.rpc.keepalive import KEEPALIVE
@@ -63,9 +63,9 @@ def open_channel(
 
     Args:
         target: host:port, or unix:path.
-        caller: our own name, as in the tickets.
+        caller: our own name, as in the tokens.
         audience: name of the service behind `target`.
-        keys: signs the tickets; None: calls carry none.
+        keys: signs the tokens; None: calls carry none.
         default_timeout_s: deadline of unary calls that name none. Whoever answers a call himself never waits longer
             than his own caller does, streams included.
     """
@@ -88,7 +88,7 @@ def open_channel(
 
 
 class SigningChannel(grpc.aio.Channel):
-    """A channel whose calls are given ticket, deadline, request id and trace as they start.
+    """A channel whose calls are given token, deadline, request id and trace as they start.
 
     Not made of grpc.aio's client interceptors: those run each call in further tasks and, for streams, in wrappers that
     lose cancellation.
@@ -148,9 +148,9 @@ class SigningChannel(grpc.aio.Channel):
 
         def call(request: Any = None, *, timeout: float | None = None, metadata: Any = None, **options: Any) -> Any:
             carrier: dict[str, str] = {}
-            ticket = self._sign()
-            if ticket is not None:
-                carrier["authorization"] = f"Bearer {ticket}"
+            token = self._sign()
+            if token is not None:
+                carrier["authorization"] = f"Bearer {token}"
             answered = current_call()
             carrier[REQUEST_ID_KEY] = answered.request_id if answered is not None else uuid4().hex
             if answered is not None:
@@ -162,13 +162,13 @@ class SigningChannel(grpc.aio.Channel):
                 metadata=(*(metadata or ()), *carrier.items()),
                 **options,
             )
-            started.add_done_callback(_ending(span))
+            started.add_done_callback(_on_completion(span))
             return started
 
         return call
 
 
-def _ending(span: CallSpan) -> Callable[[Any], None]:
+def _on_completion(span: CallSpan) -> Callable[[Any], None]:
     def end(call: Any) -> None:
         span.end("CANCELLED" if call.cancelled() else "DONE")
 

@@ -20,7 +20,7 @@ import grpc.aio
 import structlog
 
 from classifeed_common.auth.policy import Policy
-from classifeed_common.auth.tickets import KeyStore, Ticket
+from classifeed_common.auth.service_tokens import KeyStore, ServiceToken
 from classifeed_common.errors import Unauthenticated, Unavailable
 from classifeed_common.rpc.call import REQUEST_ID_KEY, enter_call
 from classifeed_common.rpc.faults import explain
@@ -40,8 +40,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     """Wraps every method except standard health and reflection.
 
     Args:
-        audience: name of this service, which tickets must be made for.
-        keys: how tickets are verified; None: callers are not asked (loopback without keys).
+        audience: name of this service, which tokens must be made for.
+        keys: how tokens are verified; None: callers are not asked (loopback without keys).
         policy: who may call what.
         is_started: whether the servicers have what they work with; until then calls are Unavailable.
     """
@@ -78,24 +78,24 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             (True, True): grpc.stream_stream_rpc_method_handler,
         }
         behavior = handler.unary_unary or handler.unary_stream or handler.stream_unary or handler.stream_stream
-        answer = self._answer_stream if handler.response_streaming else self._answer_unary
+        wrap = self._handle_stream if handler.response_streaming else self._handle_unary
         make = kinds[handler.request_streaming, handler.response_streaming]
         return make(
-            cast(Any, answer(method, behavior, streaming=handler.request_streaming)),
+            cast(Any, wrap(method, behavior, streaming=handler.request_streaming)),
             request_deserializer=receive_with(handler.request_deserializer),
             response_serializer=handler.response_serializer,
         )
 
-    def _answer_unary(self, method: str, behavior: Callable[..., Any], *, streaming: bool) -> Callable[..., Any]:
-        async def answer(request: Any, context: Context) -> Any:
+    def _handle_unary(self, method: str, behavior: Callable[..., Any], *, streaming: bool) -> Callable[..., Any]:
+        async def handle(request: Any, context: Context) -> Any:
             async with self._around(method, context):
                 result = behavior(_checked(request, context, streaming=streaming), context)
                 return await result if inspect.isawaitable(result) else result
 
-        return answer
+        return handle
 
-    def _answer_stream(self, method: str, behavior: Callable[..., Any], *, streaming: bool) -> Callable[..., Any]:
-        async def answer(request: Any, context: Context) -> AsyncIterator[Any]:
+    def _handle_stream(self, method: str, behavior: Callable[..., Any], *, streaming: bool) -> Callable[..., Any]:
+        async def handle(request: Any, context: Context) -> AsyncIterator[Any]:
             async with self._around(method, context):
                 result = behavior(_checked(request, context, streaming=streaming), context)
                 if inspect.isawaitable(result):
@@ -105,7 +105,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                     async for message in messages:
                         yield message
 
-        return answer
+        return handle
 
     @asynccontextmanager
     async def _around(self, method: str, context: Context) -> AsyncIterator[None]:
@@ -143,8 +143,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     def _admit(self, method: str, metadata: dict[str, Any], context: Context, *, is_audited: bool) -> None:
         caller, may = _UNSIGNED, None
         try:
-            if (ticket := self._authenticate(metadata)) is not None:
-                caller, may = ticket.caller, ticket.may
+            if (token := self._authenticate(metadata)) is not None:
+                caller, may = token.caller, token.may
         finally:
             request_id = str(metadata.get(REQUEST_ID_KEY) or uuid4().hex)[:64]
             call = enter_call(method, caller=caller, request_id=request_id, time_left_s=context.time_remaining())
@@ -156,14 +156,14 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         if not self._is_started():
             raise Unavailable("STARTING", f"{self._audience} is still starting. Try again.", retry_after_s=1)
 
-    def _authenticate(self, metadata: dict[str, Any]) -> Ticket | None:
+    def _authenticate(self, metadata: dict[str, Any]) -> ServiceToken | None:
         if self._keys is None:
             return None
         scheme, _, token = str(metadata.get("authorization", "")).partition(" ")
         if scheme.lower() != "bearer" or not token:
             raise Unauthenticated(
                 "TICKET_MISSING",
-                f"Calls of {self._audience} need a ticket: send it as metadata `authorization: Bearer <ticket>`.",
+                f"Calls of {self._audience} need a token: send it as metadata `authorization: Bearer <token>`.",
             )
         return self._keys.verify(token, self._audience)
 

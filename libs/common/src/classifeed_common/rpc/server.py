@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 import grpc.aio
 
 from classifeed_common.auth.policy import Policy
-from classifeed_common.auth.tickets import KeyStore
+from classifeed_common.auth.service_tokens import KeyStore
 from classifeed_common.rpc.interceptor import CallInterceptor
 from classifeed_common.rpc.keepalive import KEEPALIVE, PERMITTED_PINGS
 from classifeed_common.settings import ServiceSettings
@@ -95,9 +95,9 @@ def build_server(
     """Return a server with the interceptor of every service; the caller adds servicers and ports, and start it.
 
     Args:
-        settings: names the service (the tickets' audience) and its folder of keys.
+        settings: names the service (the tokens' audience) and its folder of keys.
         policy: who may call what.
-        keys: verifies tickets; unless given, the keys of `settings.keys_dir`; neither: callers are not asked.
+        keys: verifies tokens; unless given, the keys of `settings.keys_dir`; neither: callers are not asked.
         is_started: whether the servicers have what they work with; until then calls are Unavailable.
     """
     if keys is None and settings.keys_dir is not None:

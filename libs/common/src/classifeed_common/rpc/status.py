@@ -103,7 +103,7 @@ async def response_of(call: Awaitable[ResponseT]) -> ResponseT:
 def from_upstream(error: grpc.aio.AioRpcError) -> DomainError:
     """Return what the caller of a service is told when a service behind it refused.
 
-    What concerns the caller's request passes as it is. That *we* were refused (no ticket, no such method) is our fault,
+    What concerns the caller's request passes as it is. That *we* were refused (no token, no such method) is our fault,
     not the caller's, and becomes Internal.
     """
     passed_on = from_rpc_error(error)

@@ -150,14 +150,14 @@ async def _run(
     settings: SettingsT,
     bootstrap: Callable[[SettingsT], ServiceRunner | Awaitable[ServiceRunner]],
     verb: str | None,
-    asked: Sequence[str],
+    requested: Sequence[str],
 ) -> int:
     try:
         built = bootstrap(settings)
         runner = await built if inspect.isawaitable(built) else built
         if verb == "check":
             return await _check(runner)
-        selected = select_roles(runner.role_names, verb=verb, asked=asked or sorted(settings.selected_roles))
+        selected = select_roles(runner.role_names, verb=verb, requested=requested or sorted(settings.selected_roles))
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -180,14 +180,14 @@ async def _check(runner: ServiceRunner) -> int:
     return 1 if missing else 0
 
 
-def select_roles(known: Sequence[str], *, verb: str | None, asked: Sequence[str]) -> frozenset[str]:
+def select_roles(known: Sequence[str], *, verb: str | None, requested: Sequence[str]) -> frozenset[str]:
     """Return the roles to run: those asked for, of those that the verb allows.
 
     Raises:
         ListenError: a role is asked for that the service does not have.
     """
-    unknown = [name for name in asked if name not in known]
+    unknown = [name for name in requested if name not in known]
     if unknown:
         raise ListenError(f"there is no role {', '.join(unknown)}; roles are: {', '.join(known)}")
     allowed = {SERVE} if verb == "serve" else {name for name in known if verb is None or name != SERVE}
-    return frozenset(allowed & set(asked) if asked else allowed)
+    return frozenset(allowed & set(requested) if requested else allowed)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from classifeed_common.auth.tickets import KeyStore
+from classifeed_common.auth.service_tokens import KeyStore
 from classifeed_common.http.browser_guard import AllowedHosts
 from classifeed_common.settings import ServiceSettings, variable_of
 
@@ -36,7 +36,7 @@ def is_loopback(address: str) -> bool:
 
 
 def require_keys(settings: ServiceSettings) -> None:
-    """Pass when callers are asked for tickets, or can only be on this machine.
+    """Pass when callers are asked for tokens, or can only be on this machine.
 
     Raises:
         ListenError: anybody could call.
@@ -49,7 +49,7 @@ def require_keys(settings: ServiceSettings) -> None:
             cls = type(settings)
             raise ListenError(
                 f"{variable_of(cls, field)}={address} would be open to anybody: set {variable_of(cls, 'keys_dir')} "
-                "to the folder of ticket keys, or listen on 127.0.0.1."
+                "to the folder of token keys, or listen on 127.0.0.1."
             )
 
 
@@ -63,20 +63,20 @@ def allowed_hosts(settings: ServiceSettings) -> AllowedHosts:
     )
 
 
-def http_keys(settings: ServiceSettings, *, asked_by: str = "") -> KeyStore | None:
-    """Return what checks the tickets of HTTP callers; None: only this machine can call, and nobody asked for tickets.
+def http_keys(settings: ServiceSettings, *, required_by: str = "") -> KeyStore | None:
+    """Return what checks the tokens of HTTP callers; None: only this machine can call, and nobody asked for tokens.
 
     Args:
-        asked_by: the setting that wants tickets on the loopback too; empty: none does.
+        required_by: the setting that wants tokens on the loopback too; empty: none does.
 
     Raises:
-        ListenError: there are no keys to check tickets with.
+        ListenError: there are no keys to check tokens with.
     """
     if settings.keys_dir is not None:
-        return KeyStore(settings.keys_dir) if asked_by or not is_loopback(settings.http_listen) else None
-    if asked_by:
+        return KeyStore(settings.keys_dir) if required_by or not is_loopback(settings.http_listen) else None
+    if required_by:
         variable = variable_of(type(settings), "keys_dir")
-        raise ListenError(f"{asked_by} needs {variable}, the folder of ticket keys.")
+        raise ListenError(f"{required_by} needs {variable}, the folder of token keys.")
     return None  # require_keys lets it listen on the loopback only
 
 

@@ -39,7 +39,7 @@ def blobs_of(settings: ServiceSettings) -> BlobStore:
 
 
 def channel_to(audience: str, address: str, settings: ServiceSettings) -> grpc.aio.Channel:
-    """Return a channel to another service; calls carry tickets where there is a folder of keys."""
+    """Return a channel to another service; calls carry tokens where there is a folder of keys."""
     keys = KeyStore(settings.keys_dir) if settings.keys_dir is not None else None
     return open_channel(address, caller=settings.service_name(), audience=audience, keys=keys)
 

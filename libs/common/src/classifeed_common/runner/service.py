@@ -18,7 +18,7 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 
 from classifeed_common.auth.policy import Policy
-from classifeed_common.auth.tickets import KeyStore
+from classifeed_common.auth.service_tokens import KeyStore
 from classifeed_common.errors import Unavailable
 from classifeed_common.http.app import BacklogSource, build_app
 from classifeed_common.http.server import HttpServer, address_of, bind
@@ -52,7 +52,7 @@ class ServiceRunner:
         on_stop: closes them; called even when `on_start` failed half-way.
         routes: HTTP routes besides the standard ones, which they win over; without `serve` they are left out.
         policy: who may call what.
-        keys: verifies tickets; unless given, those of `settings.keys_dir`.
+        keys: verifies tokens; unless given, those of `settings.keys_dir`.
     """
 
     def __init__(

@@ -63,7 +63,7 @@ class RotatedFile(logging.Handler):
         if found.st_size and self._rotation.is_due(
             size_bytes=size_bytes, written_at=found.st_mtime, now=time.time(), zone=self._zone
         ):
-            self._turn_over(file)
+            self._rotate(file)
             file = self._opened()
         os.write(file, line)
 
@@ -75,7 +75,7 @@ class RotatedFile(logging.Handler):
             self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o640)
         return self._file
 
-    def _turn_over(self, file: int) -> None:
+    def _rotate(self, file: int) -> None:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,4 +1,4 @@
-"""In-process gRPC: fresh keys, real servers on unix sockets behind the real interceptor, channels with tickets."""
+"""In-process gRPC: fresh keys, real servers on unix sockets behind the real interceptor, channels with tokens."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def rpc_server(keys: KeyStore, socket_dir: Path) -> AsyncIterator[StartSer
 
 @pytest_asyncio.fixture
 async def rpc_channel(keys: KeyStore) -> AsyncIterator[OpenChannel]:
-    """Open channels with tickets: `rpc_channel(target, caller="operator", audience="api")`; closed at the end."""
+    """Open channels with tokens: `rpc_channel(target, caller="operator", audience="api")`; closed at the end."""
     channels: list[grpc.aio.Channel] = []
 
     def connect(

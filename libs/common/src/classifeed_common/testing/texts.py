@@ -103,7 +103,7 @@ async def check_that_nul_is_refused(
     Args:
         connect: the fixture `rpc_channel`.
         target: of the server, with its real servicers and their database.
-        audience: of the server's tickets.
+        audience: of the server's tokens.
         services: full names of all gRPC services that the server has.
     """
     channels = {caller: connect(target, caller=caller, audience=audience) for caller in (OPERATOR, SERVICE)}

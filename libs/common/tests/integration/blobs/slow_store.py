@@ -50,27 +50,27 @@ def serve_store(complete_s: float) -> Iterator[tuple[SlowStore, str]]:
         protocol_version = "HTTP/1.1"
 
         def do_HEAD(self) -> None:
-            self._answer(404)
+            self._respond(404)
 
         def do_PUT(self) -> None:
             with store.part():
                 self.rfile.read(int(self.headers["Content-Length"]))
                 time.sleep(0.05)  # storing takes longer than sending the next part
-                self._answer(200, etag="e")
+                self._respond(200, etag="e")
 
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
             if "uploadId=" in self.path:
                 time.sleep(store.complete_s)
                 store.completed = True
-                self._answer(200, _DONE)
+                self._respond(200, _DONE)
             else:
-                self._answer(200, _BEGUN)
+                self._respond(200, _BEGUN)
 
         def do_DELETE(self) -> None:
-            self._answer(204)
+            self._respond(204)
 
-        def _answer(self, status: int, body: str = "", etag: str = "") -> None:
+        def _respond(self, status: int, body: str = "", etag: str = "") -> None:
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             if etag:

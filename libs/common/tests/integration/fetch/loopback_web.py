@@ -10,7 +10,7 @@ from classifeed_common.fetch import Fetcher, FetchFailed, FetchRequest
 
 
 @dataclass
-class Asked:
+class LoopbackRequest:
     """One request as it came."""
 
     target: str
@@ -27,13 +27,13 @@ class Asked:
         """Return when whoever asked has gone."""
         await self.reader.read(-1)
 
-    async def answer(self, body: bytes = b"", status: int = 200, **headers: str) -> None:
+    async def respond(self, body: bytes = b"", status: int = 200, **headers: str) -> None:
         lines = [f"HTTP/1.1 {status} Words", f"Content-Length: {len(body)}"]
         lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
         await self.send("\r\n".join([*lines, "", ""]).encode(), body)
 
 
-Handler = Callable[[Asked], Awaitable[None]]
+Handler = Callable[[LoopbackRequest], Awaitable[None]]
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Web:
     """A server that hands each request to its handler."""
 
     handler: Handler
-    asked: list[Asked] = field(default_factory=list)
+    requests: list[LoopbackRequest] = field(default_factory=list)
     connections: int = 0
     open_connections: int = 0
     port: int = 0
@@ -56,9 +56,9 @@ class Web:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             first, *lines = head.rstrip("\r\n").split("\r\n")
             headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-            asked = Asked(first.split(" ")[1], headers, reader, writer)
-            self.asked.append(asked)
-            await self.handler(asked)
+            request = LoopbackRequest(first.split(" ")[1], headers, reader, writer)
+            self.requests.append(request)
+            await self.handler(request)
             writer.close()
             await writer.wait_closed()
         except (OSError, asyncio.IncompleteReadError):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import brotli
 import pytest
-from loopback_web import Asked, code_of
+from loopback_web import LoopbackRequest, code_of
 
 from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchLimits, FetchRequest, NotModified
 from classifeed_common.fetch import storing as storing_module
@@ -30,7 +30,7 @@ def bare_deflate(data: bytes) -> bytes:
 
 async def test_a_file_is_stored_as_it_came_with_its_hash_and_validators(fetcher: Fetcher, serve, tmp_path: Path):
     headers = {"ETag": '"v1"', "Last_Modified": "Thu, 05 Nov 2026 12:00:00 GMT", "Content_Type": "text/xml"}
-    web = await serve(lambda asked: asked.answer(BODY, **headers))
+    web = await serve(lambda request: request.respond(BODY, **headers))
     (tmp_path / "feed").write_text("the one before")
     fetched = await fetcher.fetch(FetchRequest(web.url("/feed.xml?key=1")), tmp_path / "feed")
     assert fetched == Fetched(
@@ -44,9 +44,9 @@ async def test_a_file_is_stored_as_it_came_with_its_hash_and_validators(fetcher:
     )
     assert (tmp_path / "feed").read_bytes() == BODY
     assert [path.name for path in tmp_path.iterdir()] == ["feed"]
-    (asked,) = web.asked
-    assert asked.target == "/feed.xml?key=1"
-    assert asked.headers == {
+    (request,) = web.requests
+    assert request.target == "/feed.xml?key=1"
+    assert request.headers == {
         "host": f"127.0.0.1:{web.port}",
         "user-agent": "Classifeed/0.1 (+feeds)",
         "accept": "*/*",
@@ -69,7 +69,7 @@ async def test_a_file_is_stored_as_it_came_with_its_hash_and_validators(fetcher:
 )
 async def test_transfer_compression_is_undone(encoding, encode, fetcher: Fetcher, serve, tmp_path: Path):
     data = BODY + os.urandom(300_000) + bytes(3_000_000)
-    web = await serve(lambda asked: asked.answer(encode(data), Content_Encoding=encoding))
+    web = await serve(lambda request: request.respond(encode(data), Content_Encoding=encoding))
     fetched = await fetcher.fetch(FetchRequest(web.url()), tmp_path / "feed")
     assert isinstance(fetched, Fetched)
     assert fetched.size_bytes == len(data)
@@ -83,10 +83,10 @@ async def test_an_encoded_body_may_come_in_any_pieces(encode, step: int, fetcher
     encoded = encode(BODY[:20_000])
     name = {gzip.compress: "gzip", brotli.compress: "br"}.get(encode, "deflate")
 
-    async def in_chunks(asked: Asked) -> None:
+    async def in_chunks(request: LoopbackRequest) -> None:
         head = f"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Encoding: {name}\r\n\r\n".encode()
         pieces = [encoded[at : at + step] for at in range(0, len(encoded), step)]
-        await asked.send(head, b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces), b"0\r\n\r\n")
+        await request.send(head, b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces), b"0\r\n\r\n")
 
     web = await serve(in_chunks)
     fetched = await fetcher.fetch(FetchRequest(web.url()), tmp_path / "feed")
@@ -96,24 +96,24 @@ async def test_an_encoded_body_may_come_in_any_pieces(encode, step: int, fetcher
 
 async def test_a_file_that_is_an_archive_stays_one(fetcher: Fetcher, serve, tmp_path: Path):
     archive = gzip.compress(BODY)
-    web = await serve(lambda asked: asked.answer(archive, Content_Type="application/gzip"))
+    web = await serve(lambda request: request.respond(archive, Content_Type="application/gzip"))
     await fetcher.fetch(FetchRequest(web.url("/feed.xml.gz")), tmp_path / "feed")
     assert (tmp_path / "feed").read_bytes() == archive
 
 
 async def test_a_body_may_end_with_the_connection(fetcher: Fetcher, serve, tmp_path: Path):
-    web = await serve(lambda asked: asked.send(b"HTTP/1.0 200 OK\r\n\r\n", BODY))
+    web = await serve(lambda request: request.send(b"HTTP/1.0 200 OK\r\n\r\n", BODY))
     fetched = await fetcher.fetch(FetchRequest(web.url()), tmp_path / "feed")
     assert isinstance(fetched, Fetched)
     assert fetched.size_bytes == len(BODY)
 
 
 async def test_a_file_the_caller_has_is_not_sent_again(fetcher: Fetcher, serve, tmp_path: Path):
-    async def conditional(asked: Asked) -> None:
-        if asked.headers.get("if-none-match") == '"v1"':
-            await asked.send(b'HTTP/1.1 304 Not Modified\r\nETag: "v1"\r\nContent-Length: 12345\r\n\r\n')
+    async def conditional(request: LoopbackRequest) -> None:
+        if request.headers.get("if-none-match") == '"v1"':
+            await request.send(b'HTTP/1.1 304 Not Modified\r\nETag: "v1"\r\nContent-Length: 12345\r\n\r\n')
         else:
-            await asked.answer(b"new", ETag='"v1"')
+            await request.respond(b"new", ETag='"v1"')
 
     web = await serve(conditional)
     first = await fetcher.fetch(FetchRequest(web.url()), tmp_path / "feed")
@@ -121,18 +121,18 @@ async def test_a_file_the_caller_has_is_not_sent_again(fetcher: Fetcher, serve, 
     date = "Thu, 05 Nov 2026 12:00:00 GMT"
     again = FetchRequest(web.url(), etag=first.etag, last_modified=date)
     assert await fetcher.fetch(again, tmp_path / "again") == NotModified(304, '"v1"', date, web.url())
-    assert web.asked[1].headers["if-modified-since"] == date
+    assert web.requests[1].headers["if-modified-since"] == date
     assert not (tmp_path / "again").exists()
 
 
 async def test_not_modified_is_no_answer_to_who_has_nothing(fetcher: Fetcher, serve, tmp_path: Path):
-    web = await serve(lambda asked: asked.answer(status=304))
+    web = await serve(lambda request: request.respond(status=304))
     failed = await code_of(fetcher, web.url(), tmp_path / "feed")
     assert (failed.code, failed.http_status) == ("HTTP_UNEXPECTED", 304)
     # A validator that no header can carry is not sent.
     failed = await code_of(fetcher, FetchRequest(web.url(), etag="x\r\nX-Evil: 1"), tmp_path / "feed")
     assert failed.code == "HTTP_UNEXPECTED"
-    assert "x-evil" not in web.asked[1].headers
+    assert "x-evil" not in web.requests[1].headers
 
 
 def chunked(*parts: bytes) -> bytes:
@@ -140,7 +140,7 @@ def chunked(*parts: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("answer", "code"),
+    ("response", "code"),
     [
         (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf of it", "TRUNCATED"),
         (chunked(b"a\r\nhalf of it\r\n"), "TRUNCATED"),
@@ -165,11 +165,11 @@ def chunked(*parts: bytes) -> bytes:
         (b"", "CONNECTION_LOST"),
     ],
 )
-async def test_a_broken_answer_leaves_nothing(answer: bytes, code: str, fetcher: Fetcher, serve, tmp_path: Path):
-    async def send(asked: Asked) -> None:
-        await asked.send(answer)
-        asked.writer.write_eof()
-        await asked.left_alone()
+async def test_a_broken_answer_leaves_nothing(response: bytes, code: str, fetcher: Fetcher, serve, tmp_path: Path):
+    async def send(request: LoopbackRequest) -> None:
+        await request.send(response)
+        request.writer.write_eof()
+        await request.left_alone()
 
     web = await serve(send)
     (tmp_path / "feed").write_text("the one before")
@@ -180,35 +180,35 @@ async def test_a_broken_answer_leaves_nothing(answer: bytes, code: str, fetcher:
 
 
 async def test_bytes_that_came_are_counted_in_a_failure(fetcher: Fetcher, serve, tmp_path: Path):
-    web = await serve(lambda asked: asked.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf of it"))
+    web = await serve(lambda request: request.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf of it"))
     failed = await code_of(fetcher, web.url(), tmp_path / "feed")
     assert (failed.http_status, failed.bytes_received) == (200, 10)
 
 
 async def test_a_file_over_the_limit_is_refused_before_and_while_it_comes(fetcher: Fetcher, serve, tmp_path: Path):
     limits = FetchLimits(max_bytes=1_000_000)
-    announced = await serve(lambda asked: asked.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000001\r\n\r\n"))
+    announced = await serve(lambda request: request.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000001\r\n\r\n"))
     failed = await code_of(fetcher, announced.url(), tmp_path / "feed", limits)
     assert (failed.code, failed.bytes_received) == ("TOO_LARGE", 0)
 
-    async def endless(asked: Asked) -> None:
-        await asked.send(b"HTTP/1.1 200 OK\r\n\r\n")
+    async def endless(request: LoopbackRequest) -> None:
+        await request.send(b"HTTP/1.1 200 OK\r\n\r\n")
         while True:
-            await asked.send(b"x" * 65536)
+            await request.send(b"x" * 65536)
 
     web = await serve(endless)
     failed = await code_of(fetcher, web.url(), tmp_path / "feed", limits)
     assert failed.code == "TOO_LARGE"
     assert failed.bytes_received < 1_200_000
-    exact = await serve(lambda asked: asked.answer(b"x" * 1_000_000))
+    exact = await serve(lambda request: request.respond(b"x" * 1_000_000))
     assert isinstance(await fetcher.fetch(FetchRequest(exact.url()), tmp_path / "feed", limits), Fetched)
 
 
 async def test_what_follows_an_encoded_file_counts_as_well(fetcher: Fetcher, serve, tmp_path: Path):
-    async def endless(asked: Asked) -> None:
-        await asked.send(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", gzip.compress(b"x"))
+    async def endless(request: LoopbackRequest) -> None:
+        await request.send(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", gzip.compress(b"x"))
         while True:
-            await asked.send(bytes(65536))
+            await request.send(bytes(65536))
 
     web = await serve(endless)
     failed = await code_of(fetcher, web.url(), tmp_path / "feed", FetchLimits(max_bytes=3_000_000))
@@ -226,7 +226,7 @@ def brotli_of_zeros() -> bytes:
 @pytest.mark.parametrize(("encoding", "bomb"), [("gzip", gzip_of_zeros), ("br", brotli_of_zeros)])
 async def test_a_bomb_is_refused_long_before_it_is_unfolded(encoding, bomb, fetcher: Fetcher, serve, tmp_path: Path):
     body = bomb()
-    web = await serve(lambda asked: asked.answer(body, Content_Encoding=encoding))
+    web = await serve(lambda request: request.respond(body, Content_Encoding=encoding))
     peak_bytes = 0
     write = storing_module.Storing._write
 
@@ -252,7 +252,7 @@ async def test_a_bomb_is_refused_long_before_it_is_unfolded(encoding, bomb, fetc
 
 
 async def test_no_room_on_the_disk_is_ours_to_solve(fetcher: Fetcher, serve, tmp_path: Path, monkeypatch):
-    web = await serve(lambda asked: asked.answer(b"x" * 40_000_000))
+    web = await serve(lambda request: request.respond(b"x" * 40_000_000))
     free = 256 << 20
     looks = 0
 
@@ -271,17 +271,17 @@ async def test_no_room_on_the_disk_is_ours_to_solve(fetcher: Fetcher, serve, tmp
 
 
 async def test_a_folder_that_takes_no_file_is_told(fetcher: Fetcher, serve, tmp_path: Path):
-    web = await serve(lambda asked: asked.answer(b"x"))
+    web = await serve(lambda request: request.respond(b"x"))
     assert (await code_of(fetcher, web.url(), tmp_path / "none" / "feed")).code == "STORE_FAILED"
 
 
 async def test_a_download_that_is_cancelled_leaves_no_file_and_no_connection(fetcher: Fetcher, serve, tmp_path: Path):
     part = asyncio.Event()
 
-    async def stalls(asked: Asked) -> None:
-        await asked.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n", b"x" * 5_000_000)
+    async def stalls(request: LoopbackRequest) -> None:
+        await request.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n", b"x" * 5_000_000)
         part.set()
-        await asked.left_alone()
+        await request.left_alone()
 
     web = await serve(stalls)
     before = set(os.listdir("/proc/self/fd"))  # noqa: PTH208
@@ -308,7 +308,7 @@ async def test_a_write_under_way_is_waited_for(fetcher: Fetcher, serve, tmp_path
         write(self, raw)
 
     monkeypatch.setattr(storing_module.Storing, "_write", held_up)
-    web = await serve(lambda asked: asked.answer(BODY))
+    web = await serve(lambda request: request.respond(BODY))
     download = asyncio.create_task(fetcher.fetch(FetchRequest(web.url()), tmp_path / "feed"))
     while not writes.is_set():
         await asyncio.sleep(0.01)
@@ -325,13 +325,13 @@ async def test_a_write_under_way_is_waited_for(fetcher: Fetcher, serve, tmp_path
 async def test_downloads_from_one_host_wait_for_each_other(serve, tmp_path: Path):
     running = most = 0
 
-    async def counts(asked: Asked) -> None:
+    async def counts(request: LoopbackRequest) -> None:
         nonlocal running, most
         running += 1
         most = max(most, running)
         await asyncio.sleep(0.05)
         running -= 1
-        await asked.answer(b"x")
+        await request.respond(b"x")
 
     web = await serve(counts)
     fetcher = Fetcher(guard=AddressGuard(allow_loopback=True))
@@ -352,10 +352,10 @@ async def test_their_own_time_does_not_run_while_they_wait_for_each_other(
 ):
     came, go_on = asyncio.Event(), asyncio.Event()
 
-    async def waits(asked: Asked) -> None:
+    async def waits(request: LoopbackRequest) -> None:
         came.set()
         await go_on.wait()
-        await asked.answer(b"x")
+        await request.respond(b"x")
 
     web = await serve(waits)
     patient = FetchLimits(read_s=100_000, total_s=100_000)
@@ -376,15 +376,15 @@ async def test_their_own_time_does_not_run_while_they_wait_for_each_other(
 async def test_one_that_gives_up_waiting_holds_nobody_up(fetcher: Fetcher, serve, tmp_path: Path):
     go_on = asyncio.Event()
 
-    async def waits(asked: Asked) -> None:
+    async def waits(request: LoopbackRequest) -> None:
         await go_on.wait()
-        await asked.answer(b"x")
+        await request.respond(b"x")
 
     web = await serve(waits)
     first, second, third = (
         asyncio.create_task(fetcher.fetch(FetchRequest(web.url()), tmp_path / name)) for name in "abc"
     )
-    while not web.asked:
+    while not web.requests:
         await asyncio.sleep(0.01)
     second.cancel()
     go_on.set()
@@ -398,8 +398,8 @@ async def test_one_that_gives_up_waiting_holds_nobody_up(fetcher: Fetcher, serve
 async def test_other_work_goes_on_while_a_large_file_comes(fetcher: Fetcher, serve, tmp_path: Path):
     block = b"x" * (1 << 20)
 
-    async def large(asked: Asked) -> None:
-        await asked.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (100 << 20), *[block] * 100)
+    async def large(request: LoopbackRequest) -> None:
+        await request.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (100 << 20), *[block] * 100)
 
     web = await serve(large)
     download = asyncio.create_task(fetcher.fetch(FetchRequest(web.url()), tmp_path / "feed"))

@@ -13,7 +13,7 @@ from typing import Any
 
 import httpcore
 import pytest
-from loopback_web import Asked, Web, code_of
+from loopback_web import LoopbackRequest, Web, code_of
 from outer_corpus import LITERALS, LOOKUPS, NAMES, OUTER, PORTS, REDIRECTS, RESOLVES_TO, SCHEMES, TRICKS
 
 from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchRequest
@@ -78,30 +78,30 @@ class World:
     """The outer world: a resolver that answers as its owner likes, and one server that is all of the internet."""
 
     web: Web
-    answers: dict[str, list[list[str]]] = field(default_factory=dict)
-    looked_up: list[str] = field(default_factory=list)
+    addresses: dict[str, list[list[str]]] = field(default_factory=dict)
+    resolved: list[str] = field(default_factory=list)
     dialled: list[str] = field(default_factory=list)
 
     async def resolve(self, name: str) -> list[str]:
         """Answers of a host come one after the other; hosts that nobody named are on this machine."""
-        self.looked_up.append(name)
-        if name in self.answers:
-            return self.answers[name].pop(0)
+        self.resolved.append(name)
+        if name in self.addresses:
+            return self.addresses[name].pop(0)
         label, _, domain = name.partition(".")
         if domain == "example.com" and label in RESOLVES_TO:
             return RESOLVES_TO[label]
         return [OUTER] if name == "good.example.com" else ["127.0.0.1"]
 
 
-async def redirect(asked: Asked) -> None:
+async def redirect(request: LoopbackRequest) -> None:
     """`/to/<text in hexadecimal digits>` redirects there; nothing else exists."""
-    if asked.target.startswith("/to/"):
-        location = bytes.fromhex(asked.target.removeprefix("/to/"))
-        await asked.send(b"HTTP/1.1 302 Found\r\nLocation: ", location, b"\r\nContent-Length: 0\r\n\r\n")
-    elif asked.target == "/feed.xml":
-        await asked.answer(b"<feed/>")
+    if request.target.startswith("/to/"):
+        location = bytes.fromhex(request.target.removeprefix("/to/"))
+        await request.send(b"HTTP/1.1 302 Found\r\nLocation: ", location, b"\r\nContent-Length: 0\r\n\r\n")
+    elif request.target == "/feed.xml":
+        await request.respond(b"<feed/>")
     else:
-        await asked.answer(status=404)
+        await request.respond(status=404)
 
 
 @pytest.fixture
@@ -169,7 +169,7 @@ async def test_no_redirect_of_the_corpus_is_followed_to_the_inside(
             location = template.replace("{port}", str(canaries.port)).encode("utf-8", "surrogatepass")
             await code_of(outer, f"http://good.example.com/to/{location.hex()}", tmp_path / "feed")
     assert set(world.dialled) == {OUTER}
-    assert len(world.web.asked) >= len(REDIRECTS)
+    assert len(world.web.requests) >= len(REDIRECTS)
     assert canaries.connections == []
 
 
@@ -185,24 +185,24 @@ async def test_a_redirect_is_checked_at_each_step(outer: Fetcher, canaries: Cana
 async def test_a_name_that_changes_its_address_is_dialled_at_the_one_that_was_checked(
     outer: Fetcher, world: World, canaries: Canaries, tmp_path: Path
 ):
-    world.answers["rebind.example.com"] = [[OUTER], ["127.0.0.1"]]
+    world.addresses["rebind.example.com"] = [[OUTER], ["127.0.0.1"]]
     url = f"http://rebind.example.com:{canaries.port}/feed.xml"
     fetched = await outer.fetch(FetchRequest(url), tmp_path / "feed")
     assert isinstance(fetched, Fetched)
-    assert world.looked_up == ["rebind.example.com"]
+    assert world.resolved == ["rebind.example.com"]
     assert world.dialled == [OUTER]
-    assert world.web.asked[0].headers["host"] == f"rebind.example.com:{canaries.port}"
+    assert world.web.requests[0].headers["host"] == f"rebind.example.com:{canaries.port}"
     assert canaries.connections == []
 
 
 async def test_a_name_is_looked_up_and_judged_anew_at_a_redirect(
     outer: Fetcher, world: World, canaries: Canaries, tmp_path: Path
 ):
-    world.answers["rebind.example.com"] = [[OUTER], ["127.0.0.1"], [OUTER]]
+    world.addresses["rebind.example.com"] = [[OUTER], ["127.0.0.1"], [OUTER]]
     url = f"http://rebind.example.com:{canaries.port}/to/{b'/feed.xml'.hex()}"
     failed = await code_of(outer, url, tmp_path / "feed")
     assert failed.code == "ADDRESS_REFUSED"
-    assert world.looked_up == ["rebind.example.com"] * 2
+    assert world.resolved == ["rebind.example.com"] * 2
     assert world.dialled == [OUTER]
     assert canaries.connections == []
 
@@ -239,14 +239,14 @@ async def test_lookups_that_fail_have_their_words(world: World, tmp_path: Path):
 
 
 async def test_the_system_is_asked_for_the_absolute_name(monkeypatch: pytest.MonkeyPatch):
-    asked: list[str] = []
+    request: list[str] = []
 
     def getaddrinfo(name: str, *_: Any, **__: Any) -> list[Any]:
-        asked.append(name)
+        request.append(name)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (OUTER, 0)), (socket.AF_INET, 0, 0, "", (OUTER, 0))]
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     guard = AddressGuard()
     assert await guard.resolve(guard.check_url("http://shop.example.com/")) == [ip_address(OUTER)]
-    assert asked == ["shop.example.com."]
+    assert request == ["shop.example.com."]
     guard.close()

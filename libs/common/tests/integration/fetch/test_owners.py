@@ -13,7 +13,7 @@ import pytest
 from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchFailed, FetchLimits, FetchRequest
 from classifeed_common.fetch.look_ups import LookUps
 
-from .loopback_web import Asked
+from .loopback_web import LoopbackRequest
 
 _GENEROUS = FetchLimits(connect_s=60, read_s=60, total_s=60, per_host=2, disk_reserve_bytes=0)
 
@@ -71,13 +71,13 @@ async def test_slow_download_of_one_owner_leaves_the_host_to_another(serve: Any,
     go_on = asyncio.Event()
     paths: list[str] = []
 
-    async def answer(asked: Asked) -> None:
-        paths.append(asked.target)
-        if asked.target.startswith("/slow"):
+    async def respond(request: LoopbackRequest) -> None:
+        paths.append(request.target)
+        if request.target.startswith("/slow"):
             await go_on.wait()
-        await asked.answer(b"x")
+        await request.respond(b"x")
 
-    web = await serve(answer)
+    web = await serve(respond)
     fetcher = Fetcher(guard=AddressGuard(allow_loopback=True), limits=_GENEROUS)
     try:
         slow = [

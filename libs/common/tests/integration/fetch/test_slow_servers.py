@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from loopback_web import Asked, code_of
+from loopback_web import LoopbackRequest, code_of
 
 from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchLimits, FetchRequest
 from classifeed_common.fetch.storing import Storing
@@ -17,59 +17,59 @@ PATIENT = FetchLimits()
 NEVER_S = 3600
 
 
-async def drip(asked: Asked, piece: bytes) -> None:
+async def drip(request: LoopbackRequest, piece: bytes) -> None:
     while True:
-        await asked.send(piece)
+        await request.send(piece)
         await asyncio.sleep(0.01)
 
 
-async def silent(asked: Asked) -> None:
-    await asked.left_alone()
+async def silent(request: LoopbackRequest) -> None:
+    await request.left_alone()
 
 
-async def slow_head(asked: Asked) -> None:
-    await asked.send(b"HTTP/1.1 200 OK\r\n")
-    await drip(asked, b"X: a\r\n")
+async def slow_head(request: LoopbackRequest) -> None:
+    await request.send(b"HTTP/1.1 200 OK\r\n")
+    await drip(request, b"X: a\r\n")
 
 
-async def slow_letters(asked: Asked) -> None:
-    await asked.send(b"HTTP/1.1 200 OK\r\nX: ")
-    await drip(asked, b"a")
+async def slow_letters(request: LoopbackRequest) -> None:
+    await request.send(b"HTTP/1.1 200 OK\r\nX: ")
+    await drip(request, b"a")
 
 
-async def always_early_hints(asked: Asked) -> None:
-    await drip(asked, b"HTTP/1.1 103 Early Hints\r\n\r\n")
+async def always_early_hints(request: LoopbackRequest) -> None:
+    await drip(request, b"HTTP/1.1 103 Early Hints\r\n\r\n")
 
 
-async def silent_body(asked: Asked) -> None:
-    await asked.send(HEAD, b"a few bytes")
-    await asked.left_alone()
+async def silent_body(request: LoopbackRequest) -> None:
+    await request.send(HEAD, b"a few bytes")
+    await request.left_alone()
 
 
-async def slow_body(asked: Asked) -> None:
-    await asked.send(HEAD)
-    await drip(asked, b"a")
+async def slow_body(request: LoopbackRequest) -> None:
+    await request.send(HEAD)
+    await drip(request, b"a")
 
 
-async def slow_chunks(asked: Asked) -> None:
-    await asked.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-    await drip(asked, b"1\r\na\r\n")
+async def slow_chunks(request: LoopbackRequest) -> None:
+    await request.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    await drip(request, b"1\r\na\r\n")
 
 
-async def slow_chunk_head(asked: Asked) -> None:
-    await asked.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-    await drip(asked, b"0")
+async def slow_chunk_head(request: LoopbackRequest) -> None:
+    await request.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    await drip(request, b"0")
 
 
-async def steady_body(asked: Asked) -> None:
-    await asked.send(HEAD)
-    await drip(asked, b"a" * 10_000)
+async def steady_body(request: LoopbackRequest) -> None:
+    await request.send(HEAD)
+    await drip(request, b"a" * 10_000)
 
 
-async def many_tiny_chunks(asked: Asked) -> None:
-    await asked.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+async def many_tiny_chunks(request: LoopbackRequest) -> None:
+    await request.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
     while True:
-        await asked.send(b"1;" + b"x" * 50 + b"\r\na\r\n")
+        await request.send(b"1;" + b"x" * 50 + b"\r\na\r\n")
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,9 @@ async def test_nobody_holds_us_up(handler, limits: FetchLimits, code: str, fetch
 
 
 async def test_time_runs_on_over_redirects(fetcher: Fetcher, serve, tmp_path: Path):
-    async def slow_redirect(asked: Asked) -> None:
+    async def slow_redirect(request: LoopbackRequest) -> None:
         await asyncio.sleep(0.3)
-        await asked.answer(status=302, Location=asked.target + "x")
+        await request.respond(status=302, Location=request.target + "x")
 
     web = await serve(slow_redirect)
     failed = await code_of(fetcher, web.url("/"), tmp_path / "feed", FetchLimits(total_s=1))
@@ -156,6 +156,6 @@ async def test_a_slow_disk_is_not_the_servers_fault(fetcher: Fetcher, serve, tmp
         write(self, raw)
 
     monkeypatch.setattr(Storing, "_write", slow_write)
-    web = await serve(lambda asked: asked.answer(b"x" * 5_000_000))
+    web = await serve(lambda request: request.respond(b"x" * 5_000_000))
     limits = FetchLimits(read_s=1, min_bytes_per_s=3_000_000)
     assert isinstance(await fetcher.fetch(FetchRequest(web.url()), tmp_path / "feed", limits), Fetched)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from certificates import Authority
-from loopback_web import Asked, code_of
+from loopback_web import LoopbackRequest, code_of
 
 from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchLimits, FetchRequest
 
@@ -19,38 +19,38 @@ SECRETS = {"headers": {"X-Api-Key": "key"}, "basic_auth": ("seller", "парол
 
 
 def to(location: str, status: int = 302):
-    return lambda asked: asked.answer(status=status, Location=location)
+    return lambda request: request.respond(status=status, Location=location)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 async def test_redirects_are_followed(status: int, fetcher: Fetcher, serve, tmp_path: Path):
-    async def handler(asked: Asked) -> None:
-        if asked.target == "/feed.xml":
-            await asked.answer(status=status, Location="новый путь/file.xml?a=1#part")
+    async def handler(request: LoopbackRequest) -> None:
+        if request.target == "/feed.xml":
+            await request.respond(status=status, Location="новый путь/file.xml?a=1#part")
         else:
-            await asked.answer(b"found")
+            await request.respond(b"found")
 
     web = await serve(handler)
     fetched = await fetcher.fetch(FetchRequest(web.url()), tmp_path / "feed")
     assert isinstance(fetched, Fetched)
     path = "/%D0%BD%D0%BE%D0%B2%D1%8B%D0%B9%20%D0%BF%D1%83%D1%82%D1%8C/file.xml?a=1"
     assert fetched.final_url == web.url(path)
-    assert [asked.target for asked in web.asked] == ["/feed.xml", path]
+    assert [request.target for request in web.requests] == ["/feed.xml", path]
 
 
 async def test_circles_and_endless_ways_are_left(fetcher: Fetcher, serve, tmp_path: Path):
-    circle = await serve(lambda asked: asked.answer(status=302, Location="/b" if asked.target == "/a" else "/a"))
+    circle = await serve(lambda request: request.respond(status=302, Location="/b" if request.target == "/a" else "/a"))
     failed = await code_of(fetcher, circle.url("/a"), tmp_path / "feed")
     assert (failed.code, failed.http_status, circle.connections) == ("REDIRECT_LOOP", 302, 2)
-    endless = await serve(lambda asked: asked.answer(status=302, Location=asked.target + "x"))
+    endless = await serve(lambda request: request.respond(status=302, Location=request.target + "x"))
     failed = await code_of(fetcher, endless.url("/"), tmp_path / "feed")
     assert (failed.code, endless.connections) == ("REDIRECT_LIMIT", 6)
 
-    async def five(asked: Asked) -> None:
-        if asked.target == "/5":
-            await asked.answer(b"found")
+    async def five(request: LoopbackRequest) -> None:
+        if request.target == "/5":
+            await request.respond(b"found")
         else:
-            await asked.answer(status=302, Location=f"/{int(asked.target[1:]) + 1}")
+            await request.respond(status=302, Location=f"/{int(request.target[1:]) + 1}")
 
     web = await serve(five)
     assert isinstance(await fetcher.fetch(FetchRequest(web.url("/0")), tmp_path / "feed"), Fetched)
@@ -75,41 +75,41 @@ async def test_a_redirect_to_nowhere_is_told(location: str, code: str, fetcher: 
 
 
 async def test_a_redirect_without_an_address_is_told(fetcher: Fetcher, serve, tmp_path: Path):
-    web = await serve(lambda asked: asked.answer(status=301))
+    web = await serve(lambda request: request.respond(status=301))
     assert (await code_of(fetcher, web.url(), tmp_path / "feed")).code == "REDIRECT_INVALID"
 
 
 async def test_secrets_stay_with_their_origin(fetcher: Fetcher, serve, tmp_path: Path):
-    async def first(asked: Asked) -> None:
-        await asked.answer(status=302, Location={"/feed.xml": "/same", "/same": other.url("/away")}[asked.target])
+    async def first(request: LoopbackRequest) -> None:
+        await request.respond(status=302, Location={"/feed.xml": "/same", "/same": other.url("/away")}[request.target])
 
-    async def away(asked: Asked) -> None:
-        await asked.answer(status=302, Location=back.url("/back"))
+    async def away(request: LoopbackRequest) -> None:
+        await request.respond(status=302, Location=back.url("/back"))
 
-    back = await serve(lambda asked: asked.answer(b"found"))
+    back = await serve(lambda request: request.respond(b"found"))
     other = await serve(away)
     web = await serve(first)
     await fetcher.fetch(FetchRequest(web.url(), **SECRETS, etag='"v1"'), tmp_path / "feed")
-    for asked in web.asked:
-        assert asked.headers["x-api-key"] == "key"
-        assert asked.headers["authorization"] == "Basic c2VsbGVyOtC/0LDRgNC+0LvRjA=="
-    for asked in (*other.asked, *back.asked):
-        assert not {"x-api-key", "authorization"} & asked.headers.keys()
-        assert asked.headers["if-none-match"] == '"v1"'
-    assert len(web.asked) == 2
+    for request in web.requests:
+        assert request.headers["x-api-key"] == "key"
+        assert request.headers["authorization"] == "Basic c2VsbGVyOtC/0LDRgNC+0LvRjA=="
+    for request in (*other.requests, *back.requests):
+        assert not {"x-api-key", "authorization"} & request.headers.keys()
+        assert request.headers["if-none-match"] == '"v1"'
+    assert len(web.requests) == 2
 
 
 async def test_secrets_do_not_come_back_with_a_way_that_left(fetcher: Fetcher, serve, tmp_path: Path):
-    async def home(asked: Asked) -> None:
-        await asked.answer(status=302, Location=other.url()) if asked.target == "/feed.xml" else await asked.answer(
-            status=401
-        )
+    async def home(request: LoopbackRequest) -> None:
+        await request.respond(
+            status=302, Location=other.url()
+        ) if request.target == "/feed.xml" else await request.respond(status=401)
 
-    other = await serve(lambda asked: asked.answer(status=302, Location=web.url("/chosen-by-another")))
+    other = await serve(lambda request: request.respond(status=302, Location=web.url("/chosen-by-another")))
     web = await serve(home)
     failed = await code_of(fetcher, FetchRequest(web.url(), **SECRETS), tmp_path / "feed")
-    assert "authorization" in web.asked[0].headers
-    assert "authorization" not in web.asked[1].headers
+    assert "authorization" in web.requests[0].headers
+    assert "authorization" not in web.requests[1].headers
     assert failed.code == "HTTP_UNAUTHORIZED"
     assert "no credentials are sent" in failed.message
 
@@ -132,7 +132,7 @@ async def test_secrets_do_not_come_back_with_a_way_that_left(fetcher: Fetcher, s
     ],
 )
 async def test_secrets_that_cannot_be_sent_are_refused_unsaid(settings, fetcher: Fetcher, serve, tmp_path: Path):
-    web = await serve(lambda asked: asked.answer(b"x"))
+    web = await serve(lambda request: request.respond(b"x"))
     failed = await code_of(fetcher, FetchRequest(web.url(), **settings), tmp_path / "feed")
     assert failed.code == "REQUEST_INVALID"
     assert web.connections == 0
@@ -145,11 +145,11 @@ def test_a_request_does_not_show_its_secrets():
 
 
 async def test_headers_of_the_seller_win_over_ours(fetcher: Fetcher, serve, tmp_path: Path):
-    web = await serve(lambda asked: asked.answer(b"x"))
+    web = await serve(lambda request: request.respond(b"x"))
     request = FetchRequest(web.url(), headers={"user-agent": "Shop", "AUTHORIZATION": "Bearer 1"})
     await fetcher.fetch(request, tmp_path / "feed")
-    assert web.asked[0].headers["user-agent"] == "Shop"
-    assert web.asked[0].headers["authorization"] == "Bearer 1"
+    assert web.requests[0].headers["user-agent"] == "Shop"
+    assert web.requests[0].headers["authorization"] == "Bearer 1"
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ async def test_headers_of_the_seller_win_over_ours(fetcher: Fetcher, serve, tmp_
     ],
 )
 async def test_each_status_has_its_words(status: int, code: str, fetcher: Fetcher, serve, tmp_path: Path):
-    web = await serve(lambda asked: asked.answer(status=status))
+    web = await serve(lambda request: request.respond(status=status))
     failed = await code_of(fetcher, web.url("/feed.xml?key=secret"), tmp_path / "feed")
     assert (failed.code, failed.http_status, failed.retry_after_s) == (code, status, None)
     assert failed.message.startswith(f"{web.url()} answered with status {status}. ")
@@ -191,13 +191,13 @@ async def test_each_status_has_its_words(status: int, code: str, fetcher: Fetche
     ],
 )
 async def test_a_server_is_left_alone_as_long_as_it_asks(status, value, wait_s, fetcher, serve, tmp_path: Path):
-    web = await serve(lambda asked: asked.answer(status=status, Retry_After=value))
+    web = await serve(lambda request: request.respond(status=status, Retry_After=value))
     assert (await code_of(fetcher, web.url(), tmp_path / "feed")).retry_after_s == wait_s
 
 
 async def test_a_server_may_name_a_moment(fetcher: Fetcher, serve, tmp_path: Path):
     moment = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
-    web = await serve(lambda asked: asked.answer(status=503, Retry_After=moment))
+    web = await serve(lambda request: request.respond(status=503, Retry_After=moment))
     failed = await code_of(fetcher, web.url(), tmp_path / "feed")
     assert failed.retry_after_s is not None
     assert 3500 < failed.retry_after_s <= 3600
@@ -214,7 +214,7 @@ async def test_another_address_of_the_host_is_tried(serve, tmp_path: Path):
     async def two(_: str) -> list[str]:
         return ["127.0.0.3", "127.0.0.2"]
 
-    web = await serve(lambda asked: asked.answer(b"x"), host="127.0.0.2")
+    web = await serve(lambda request: request.respond(b"x"), host="127.0.0.2")
     fetcher = Fetcher(guard=AddressGuard(allow_loopback=True, resolver=two))
     url = web.url(host="shop.example.com")
     assert isinstance(await fetcher.fetch(FetchRequest(url), tmp_path / "feed"), Fetched)
@@ -238,11 +238,11 @@ async def test_tls_is_for_the_name_and_not_for_the_address(authority: Authority,
     seen: list[str] = []
     context = authority.server("shop.example.com")
     context.sni_callback = lambda _socket, name, _context: seen.append(name)
-    web = await serve(lambda asked: asked.answer(b"secret"), tls=context)
+    web = await serve(lambda request: request.respond(b"secret"), tls=context)
     url = web.url(host="shop.example.com", scheme="https")
     assert isinstance(await secure(authority).fetch(FetchRequest(url), tmp_path / "feed"), Fetched)
     assert seen == ["shop.example.com"]
-    assert web.asked[0].headers["host"] == f"shop.example.com:{web.port}"
+    assert web.requests[0].headers["host"] == f"shop.example.com:{web.port}"
 
 
 async def test_tls_faults_have_their_words(authority: Authority, serve, tmp_path: Path):
@@ -253,17 +253,17 @@ async def test_tls_faults_have_their_words(authority: Authority, serve, tmp_path
         (authority.self_signed("shop.example.com"), "TLS_UNTRUSTED"),
     ]
     for context, code in cases:
-        web = await serve(lambda asked: asked.answer(b"x"), tls=context)
+        web = await serve(lambda request: request.respond(b"x"), tls=context)
         failed = await code_of(secure(authority), web.url(host="shop.example.com", scheme="https"), tmp_path / "feed")
         assert failed.code == code
-        assert web.asked == []
+        assert web.requests == []
 
 
-@pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
-async def test_a_port_that_does_not_speak_tls(answer: bytes, fetcher: Fetcher, tmp_path: Path):
+@pytest.mark.parametrize("response", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
+async def test_a_port_that_does_not_speak_tls(response: bytes, fetcher: Fetcher, tmp_path: Path):
     async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
-        writer.write(answer)
+        writer.write(response)
         writer.close()
 
     async with await asyncio.start_server(plain, "127.0.0.1", 0) as server:
@@ -272,14 +272,14 @@ async def test_a_port_that_does_not_speak_tls(answer: bytes, fetcher: Fetcher, t
 
 
 async def test_the_public_authorities_are_trusted_unless_told_otherwise(authority: Authority, serve, tmp_path: Path):
-    web = await serve(lambda asked: asked.answer(b"x"), tls=authority.server("shop.example.com"))
+    web = await serve(lambda request: request.respond(b"x"), tls=authority.server("shop.example.com"))
     fetcher = Fetcher(guard=AddressGuard(allow_loopback=True, resolver=here))
     failed = await code_of(fetcher, web.url(host="shop.example.com", scheme="https"), tmp_path / "feed")
     assert failed.code == "TLS_UNTRUSTED"
 
 
 async def test_secrets_are_not_led_out_of_tls(authority: Authority, serve, tmp_path: Path):
-    plain = await serve(lambda asked: asked.answer(b"x"))
+    plain = await serve(lambda request: request.respond(b"x"))
     web = await serve(to(plain.url()), tls=authority.server("shop.example.com"))
     url = web.url(host="shop.example.com", scheme="https")
     failed = await code_of(secure(authority), FetchRequest(url, **SECRETS), tmp_path / "feed")
@@ -290,14 +290,14 @@ async def test_secrets_are_not_led_out_of_tls(authority: Authority, serve, tmp_p
 class Tunnels:
     """A proxy that makes connections to one server, whatever it is asked for."""
 
-    def __init__(self, port: int, answer: bytes = b"HTTP/1.1 200 Fine\r\n\r\n") -> None:
-        self.port, self.answer = port, answer
+    def __init__(self, port: int, response: bytes = b"HTTP/1.1 200 Fine\r\n\r\n") -> None:
+        self.port, self.respond = port, response
         self.heads: list[str] = []
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.heads.append((await reader.readuntil(b"\r\n\r\n")).decode())
-        writer.write(self.answer)
-        if b" 200 " in self.answer:
+        writer.write(self.respond)
+        if b" 200 " in self.respond:
             there, away = await asyncio.open_connection("127.0.0.1", self.port)
             await asyncio.gather(self.copy(reader, away), self.copy(there, writer))
         writer.close()
@@ -320,7 +320,7 @@ async def outside(name: str) -> list[str]:
 @pytest.mark.parametrize("scheme", ["http", "https"])
 async def test_a_proxy_is_asked_for_the_checked_address(scheme: str, authority: Authority, serve, tmp_path: Path):
     tls = authority.server("shop.example.com") if scheme == "https" else None
-    web = await serve(lambda asked: asked.answer(b"found"), tls=tls)
+    web = await serve(lambda request: request.respond(b"found"), tls=tls)
     tunnels = Tunnels(web.port)
     async with await asyncio.start_server(tunnels, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
@@ -334,8 +334,8 @@ async def test_a_proxy_is_asked_for_the_checked_address(scheme: str, authority: 
         target = f"93.184.216.34:{443 if tls else 80}"
         assert tunnels.heads[0].startswith(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n")
         assert "Proxy-Authorization: Basic dXM6d29yZA==" in tunnels.heads[0]
-        assert web.asked[0].headers["host"] == "shop.example.com"
-        assert "proxy-authorization" not in web.asked[0].headers
+        assert web.requests[0].headers["host"] == "shop.example.com"
+        assert "proxy-authorization" not in web.requests[0].headers
         assert (await code_of(fetcher, "http://127.0.0.1/", tmp_path / "feed")).code == "ADDRESS_REFUSED"
         assert len(tunnels.heads) == 1
         if not tls:
@@ -344,7 +344,7 @@ async def test_a_proxy_is_asked_for_the_checked_address(scheme: str, authority: 
 
 
 @pytest.mark.parametrize(
-    ("answer", "code"),
+    ("response", "code"),
     [
         (b"HTTP/1.1 407 Who are you\r\nContent-Length: 0\r\n\r\n", "PROXY_FAILED"),
         (b"HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n", "PROXY_FAILED"),
@@ -353,8 +353,8 @@ async def test_a_proxy_is_asked_for_the_checked_address(scheme: str, authority: 
         (b"", "PROXY_FAILED"),
     ],
 )
-async def test_a_proxy_that_does_not_serve_is_our_fault(answer: bytes, code: str, tmp_path: Path):
-    async with await asyncio.start_server(Tunnels(0, answer), "127.0.0.1", 0) as server:
+async def test_a_proxy_that_does_not_serve_is_our_fault(response: bytes, code: str, tmp_path: Path):
+    async with await asyncio.start_server(Tunnels(0, response), "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         fetcher = Fetcher(guard=AddressGuard(resolver=outside), proxy=f"http://127.0.0.1:{port}")
         assert (await code_of(fetcher, "http://shop.example.com/", tmp_path / "feed")).code == code
@@ -368,11 +368,11 @@ def test_a_proxy_is_named_properly_and_its_password_not_told():
 
 
 async def test_the_environment_is_not_asked(fetcher: Fetcher, serve, tmp_path: Path, monkeypatch):
-    web = await serve(lambda asked: asked.answer(b"x", Set_Cookie="session=1; Path=/"))
+    web = await serve(lambda request: request.respond(b"x", Set_Cookie="session=1; Path=/"))
     for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login a password b")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     for _ in range(2):
         await fetcher.fetch(FetchRequest(web.url()), tmp_path / "feed", FetchLimits())
-    assert not any({"cookie", "authorization"} & asked.headers.keys() for asked in web.asked)
+    assert not any({"cookie", "authorization"} & request.headers.keys() for request in web.requests)

@@ -78,7 +78,7 @@ async def test_time_in_which_the_brokers_are_away_does_not_count(monkeypatch, is
 
     monkeypatch.setattr(membership_module, "are_brokers_reachable", probe)
     reader = Idle()
-    membership = Membership(reader, "127.0.0.1:1", "g", patience_s=0.0)
+    membership = Membership(reader, "127.0.0.1:1", "g", max_wait_s=0.0)
     async with asyncio.timeout(60):
         while probes < 5:
             await membership.keep(starves=False)
@@ -91,15 +91,15 @@ async def test_the_patience_grows_with_each_replacement_and_a_group_that_knows_u
     monkeypatch.setattr(membership_module, "_PROBE_EVERY_S", 0.0)
     monkeypatch.setattr(membership_module, "are_brokers_reachable", lambda _: True)
     reader = Idle()
-    membership = Membership(reader, "127.0.0.1:1", "g", patience_s=0.01)
+    membership = Membership(reader, "127.0.0.1:1", "g", max_wait_s=0.01)
     async with asyncio.timeout(60):
         while reader.reopened < 3:
             await membership.keep(starves=False)
             await asyncio.sleep(0.001)
-    assert membership._patience_s == 0.08
+    assert membership._max_wait_s == 0.08
     reader.joined = True
     await membership.keep(starves=False)
-    assert membership._patience_s == 0.01
+    assert membership._max_wait_s == 0.01
     await membership.close()
 
 

@@ -339,12 +339,12 @@ async def test_relay_that_lost_its_lease_stops_sending(
             await outbox.put(tx, [Message(topic, b"k", b"2")])
         before = sends
 
-        async def looked() -> bool:
+        async def is_kept() -> bool:
             async with db.connection() as connection:
                 row = await (await connection.execute("SELECT count(*) FROM outbox")).fetchone()
             return row == (1,)
 
-        await eventually(looked)
+        await eventually(is_kept)
         outbox.wake()
         until = time.monotonic() + 1.0
         while time.monotonic() < until:

@@ -230,7 +230,7 @@ async def test_a_stopped_process_writes_nothing_once_others_have_its_names(db: D
 
 
 async def test_a_database_that_is_away_is_one_line_and_a_fault_of_the_code_a_traceback(db: Database, members) -> None:
-    async def told(logs: list[dict[str, Any]], level: str) -> dict[str, Any]:
+    async def logged(logs: list[dict[str, Any]], level: str) -> dict[str, Any]:
         while True:
             for line in logs:
                 if (line["event"], line["log_level"]) == ("leases.renewal.failed", level):
@@ -241,11 +241,11 @@ async def test_a_database_that_is_away_is_one_line_and_a_fault_of_the_code_a_tra
         member = members("one", ttl_s=1)
         async with asyncio.timeout(120), db.transaction() as tx:
             await tx.execute("LOCK TABLE leases")
-            away = await told(logs, "warning")
+            away = await logged(logs, "warning")
         async with db.connection() as connection:
             await connection.execute("ALTER TABLE leases RENAME TO gone")
         async with asyncio.timeout(120):
-            broken = await told(logs, "error")
+            broken = await logged(logs, "error")
         async with db.connection() as connection:
             await connection.execute("ALTER TABLE gone RENAME TO leases")
         await member.drain()

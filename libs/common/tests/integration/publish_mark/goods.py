@@ -45,7 +45,7 @@ class Peer:
         self.refused: set[str] = set()
         self.away = 0
         self.calls: list[int] = []
-        self.before_answer: Callable[[], Awaitable[None]] | None = None
+        self.before_response: Callable[[], Awaitable[None]] | None = None
 
     async def push(self, rows: Sequence[tuple[Any, ...]]) -> list[bool]:
         self.calls.append(len(rows))
@@ -56,8 +56,8 @@ class Peer:
         for row_id, price, version in rows:
             if row_id not in self.refused:
                 self.known[row_id] = max(self.known.get(row_id, (0, 0)), (version, price))
-        if self.before_answer is not None:
-            before, self.before_answer = self.before_answer, None
+        if self.before_response is not None:
+            before, self.before_response = self.before_response, None
             await before()
         return [row[0] not in self.refused for row in rows]
 

@@ -80,11 +80,11 @@ async def test_a_wake_cuts_the_pause_short(db: Database, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(pusher, "_push_batch", noted_look)
 
-    async def looked_in_vain() -> bool:
+    async def found_nothing() -> bool:
         return looks == [False]
 
     async with running(pusher):
-        await until(looked_in_vain)
+        await until(found_nothing)
         await put(db, "chair", 1)
         pusher.wake()
         await until(settled(pusher))
@@ -127,7 +127,7 @@ async def test_pushing_goes_on_after_a_lease_that_ran_out_and_was_renewed(db: Da
         async with db.connection() as connection:
             await connection.execute("UPDATE leases SET expires_at = clock_timestamp()")
 
-    peer.before_answer = run_out
+    peer.before_response = run_out
     pusher = pusher_of(db, peer.push, ttl_s=3)
     async with running(pusher):
         await until(settled(pusher))
@@ -160,7 +160,7 @@ async def test_a_pusher_that_dies_between_push_and_mark_is_followed_by_another(d
     async def die() -> None:
         raise asyncio.CancelledError
 
-    peer.before_answer = die
+    peer.before_response = die
     with pytest.raises(asyncio.CancelledError):
         await dying._push_batch(lease)
     assert await dying.backlog() == 10
@@ -187,7 +187,7 @@ async def test_a_late_pusher_never_moves_the_mark_back_or_past_a_newer_version(d
         async with running(pusher):
             await until(settled(pusher))
 
-    peer.before_answer = another_goes_on
+    peer.before_response = another_goes_on
     with pytest.raises(Exception, match="no longer held by late"):
         await late._push_batch(old)
     async with db.connection() as connection:
@@ -211,7 +211,7 @@ async def test_a_full_push_again_reaches_what_was_under_way(db: Database, way: s
                 await pusher.restart(tx)
             await tx.execute("UPDATE goods SET published_version = 0")
 
-    peer.before_answer = lose_everything
+    peer.before_response = lose_everything
     async with running(pusher):
         await until(settled(pusher))
     assert (peer.prices() == await prices(db)) == (way == "restart")

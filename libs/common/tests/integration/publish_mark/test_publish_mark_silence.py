@@ -38,9 +38,9 @@ async def test_rows_are_pushed_and_marked_after_a_silence(
     async def fall_silent() -> None:  # between the push and its mark
         postgres_proxy.silence_existing()
 
-    peer.before_answer = fall_silent
+    peer.before_response = fall_silent
     await put(db, "a", 2)
-    await until(lambda: peer.before_answer is None)
+    await until(lambda: peer.before_response is None)
     watch = Stopwatch("publish mark")
     await put(db, "b", 1)
     await until(lambda: peer.prices() == {"a": 2, "b": 1})

@@ -129,7 +129,7 @@ async def changed_during_push(way: Way, db: Database, peer: Peer) -> None:
         await way.change("chair", 20)
 
     await way.change("chair", 10)
-    peer.before_answer = change_again
+    peer.before_response = change_again
     await way.settle()
 
 

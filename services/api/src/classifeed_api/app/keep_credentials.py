@@ -6,7 +6,7 @@ from classifeed.feeds.v1.feed_pb2 import FeedCredentials
 from classifeed_api.domain.credentials import is_empty
 from classifeed_api.domain.feeds import NO_CREDENTIALS
 from classifeed_api.domain.namespaces import NamespaceKey
-from classifeed_common.auth.sealing import Sealer, Unsealable
+from classifeed_common.auth.encryption import CredentialCipher, DecryptionError
 from classifeed_common.errors import FailedPrecondition
 
 
@@ -17,7 +17,7 @@ class KeepCredentials:
         sealer: has the keys that the loader has, too; None: no credentials are taken.
     """
 
-    def __init__(self, sealer: Sealer | None) -> None:
+    def __init__(self, sealer: CredentialCipher | None) -> None:
         self._sealer = sealer
 
     def seal(self, key: NamespaceKey, wanted: FeedCredentials, *, kept: bytes = NO_CREDENTIALS) -> bytes:
@@ -38,11 +38,11 @@ class KeepCredentials:
         plain = wanted.SerializeToString(deterministic=True)
         if kept != NO_CREDENTIALS and _opened(self._sealer, kept, context) == plain:
             return kept
-        return self._sealer.seal(plain, context)
+        return self._sealer.encrypt(plain, context)
 
 
-def _opened(sealer: Sealer, sealed: bytes, context: str) -> bytes | None:
+def _opened(sealer: CredentialCipher, sealed: bytes, context: str) -> bytes | None:
     try:
-        return sealer.unseal(sealed, context)
-    except Unsealable:
+        return sealer.decrypt(sealed, context)
+    except DecryptionError:
         return None

@@ -12,7 +12,7 @@ from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed_common.clock import Clock
 from classifeed_common.kafka import MAX_MESSAGE_BYTES, Message, message_of
 from classifeed_common.lease import Lease
-from classifeed_common.turns import Turns
+from classifeed_common.yielding import Yielder
 from classifeed_domain.topics import index_documents
 from classifeed_indexer.clients.receiver import Element, ElementPosition, Failure, ReceiverClient
 from classifeed_indexer.domain.conversion import Converter, Unconvertible
@@ -52,9 +52,9 @@ class ConvertElements:
         """
         messages: list[Message] = []
         failures: list[Failure] = []
-        turns = Turns()
+        yielder = Yielder()
         for element in elements:
-            await turns.give()
+            await yielder.yield_if_due()
             try:
                 converted = await self._convert(element.document)
                 trace = traces.get(element.position)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from classifeed.feeds.v1.task_pb2 import Task
-from classifeed_common.auth.sealing import Sealer
+from classifeed_common.auth.encryption import CredentialCipher
 from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.fetch import Fetched, FetchRequest, NotModified
 from classifeed_loader.app.limit_hosts import HostSlots
@@ -61,7 +61,7 @@ class FetchDependencies:
     refs: BlobRefs
     tasks: TaskMaker
     hosts: HostSlots
-    cipher: Sealer | None
+    cipher: CredentialCipher | None
     spool_dir: Path
     min_interval_s: float
     backoff_base_s: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from classifeed.feeds.v1.feed_pb2 import FeedCredentials
-from classifeed_common.auth.sealing import Unsealable
+from classifeed_common.auth.encryption import DecryptionError
 from classifeed_common.errors import Unavailable
 from classifeed_common.fetch import Fetched, FetchFailed, FetchRequest, NotModified
 from classifeed_common.spool import run_folder
@@ -102,6 +102,6 @@ def _open_credentials(dependencies: FetchDependencies, key: FetchKey, encrypted:
     if dependencies.cipher is None:
         raise LoadFailed("CREDENTIALS_UNREADABLE", "The loader has no keys to read credentials with")
     try:
-        return FeedCredentials.FromString(dependencies.cipher.unseal(encrypted, f"{key.seller_id}/{key.namespace}"))
-    except Unsealable as error:
+        return FeedCredentials.FromString(dependencies.cipher.decrypt(encrypted, f"{key.seller_id}/{key.namespace}"))
+    except DecryptionError as error:
         raise LoadFailed("CREDENTIALS_UNREADABLE", "The credentials of the feed cannot be read any more") from error

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, TypeVar
 from classifeed.feeds.v1.load_pb2 import ISSUE_LEVEL_ERROR, LOAD_MODE_PATCH
 from classifeed.feeds.v1.offer_requests_pb2 import RECORD_KIND_OFFER, OfferBatch, OfferRecord
 from classifeed_common.db import Tx
-from classifeed_common.turns import Turns
+from classifeed_common.yielding import Yielder
 from classifeed_offers.domain.admission import BatchKey, RunKey, batch_key_of, namespace_of, run_key_of
 from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.decide import RecordOutcome, decide
@@ -56,12 +56,12 @@ async def apply_batches(
         await _load_changing(tx, batches, namespaces)
         available = await _find_available(tx, batches)
     done: list[_Applied] = []
-    turns = Turns()
+    yielder = Yielder()
     for batch in batches:
         if _has_available(batch):
             available.add(run_key_of(batch))
         done.append(_apply_batch(batch, namespaces[namespace_of(batch)], moderation, guard, available))
-        await turns.give()
+        await yielder.yield_if_due()
     for name, namespace in namespaces.items():
         await _write(tx, name, namespace)
     await applying.insert_batches(tx, [_with_ids(it, namespaces[it.key.namespace].states) for it in done])

@@ -21,7 +21,7 @@ from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed_common.db import Database, Tx
 from classifeed_common.enum_names import name_of
 from classifeed_common.errors import FailedPrecondition, Unimplemented
-from classifeed_common.turns import map_in_turns
+from classifeed_common.yielding import map_yielding
 from classifeed_offers.app.republish_offers import Republisher
 from classifeed_offers.app.trace_pushes import PushTraces
 from classifeed_offers.clients.receiver import PushedDocuments
@@ -95,7 +95,7 @@ class PublishOffers:
         self._effects = Effects()
         self._ahead.clear()
         dues = [DueOffer(*row) for row in rows]
-        documents = await map_in_turns(compose, dues)
+        documents = await map_yielding(compose, dues)
         known = await self._known()
         try:
             with self._traces.push(dues, await self._loads(dues)) as traces:

@@ -9,7 +9,7 @@ import structlog
 
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed_common.db import Database
-from classifeed_common.turns import map_in_turns
+from classifeed_common.yielding import map_yielding
 from classifeed_receiver.app.check_positions import check_positions
 from classifeed_receiver.app.coalesce_writes import WriteCoalescer
 from classifeed_receiver.domain.documents import (
@@ -92,7 +92,7 @@ class PushDocuments:
 
     async def _check(self, client: str, documents: Sequence[RawDocument]) -> list[NewDocument | Invalid | EpochTooOld]:
         epochs = await self._epochs.get(client)
-        checked = await map_in_turns(
+        checked = await map_yielding(
             lambda document: check_document(document, epochs, limit_bytes=self._limit_bytes), documents
         )
         if not any(isinstance(document, Invalid) for document in checked):

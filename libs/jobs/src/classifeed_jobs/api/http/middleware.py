@@ -19,7 +19,7 @@ from starlette.responses import Response
 from classifeed_common.auth import KeyStore, Policy
 from classifeed_common.errors import InvalidArgument, Unauthenticated
 from classifeed_common.http.app import require_open
-from classifeed_common.http.problems import answer_error
+from classifeed_common.http.problems import handle_error
 from classifeed_common.rpc.call import REQUEST_ID_KEY, enter_call
 from classifeed_jobs.api.http.metrics import DURATION, REQUESTS, RESPONSES
 from classifeed_jobs.api.http.operations import SERVICE, ApiRequest, ApiServices, Operation
@@ -68,7 +68,7 @@ class ApiMiddleware:
                 checked_request = ApiRequest(by, request.path_params, *await _content(operation, request))
                 response = _written(await operation.do(self._services, checked_request))
             except Exception as error:  # noqa: BLE001 nothing may leave the door unexplained
-                response = await answer_error(request, error)
+                response = await handle_error(request, error)
                 if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
                     _log.error("api.error", status=response.status_code, error=type(error).__name__, **line)
             span.set_attribute("http.response.status_code", response.status_code)

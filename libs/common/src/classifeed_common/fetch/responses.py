@@ -1,4 +1,4 @@
-"""The head of an answer, and what a status that brings no file means to the seller."""
+"""The head of a response, and what a status that brings no file means to the seller."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CODES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Status and headers of an answer; names in lower case, the first of several wins (encodings add up)."""
+    """Status and headers of a response; names in lower case, the first of several wins (encodings add up)."""
 
     status: int
     headers: dict[str, str]
@@ -57,10 +57,10 @@ class Head:
 
 
 def refusal(head: Head, link: Link, *, secrets_left_behind: bool) -> FetchFailed:
-    """Return the words for an answer that is neither a file nor a redirect.
+    """Return the failure for a response that is neither a file nor a redirect.
 
     Args:
-        head: the answer.
+        head: of the response.
         link: who gave it.
         secrets_left_behind: the seller has credentials or headers, which a redirect did not take along.
     """

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from classifeed_common import turns
+from classifeed_common import yielding
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ async def test_others_run_between_pieces_of_five_milliseconds(
     monkeypatch: pytest.MonkeyPatch, item_s: float, others: list[int]
 ) -> None:
     now_s = [0.0]
-    monkeypatch.setattr(turns.time, "perf_counter", lambda: now_s[0])
+    monkeypatch.setattr(yielding.time, "perf_counter", lambda: now_s[0])
     ran = [0]
 
     async def run_others() -> None:
@@ -34,6 +34,6 @@ async def test_others_run_between_pieces_of_five_milliseconds(
         return item
 
     beside = asyncio.create_task(run_others())
-    assert await turns.map_in_turns(work, range(5)) == [0, 1, 2, 3, 4]
+    assert await yielding.map_yielding(work, range(5)) == [0, 1, 2, 3, 4]
     beside.cancel()
     assert seen[1:] == others

@@ -1,6 +1,6 @@
-"""Secrets of sellers at rest: sealed where they come in, opened only where they are used.
+"""Secrets of sellers at rest: encrypted where they come in, decrypted only where they are used.
 
-AES-256-GCM. What is sealed is bound to a context (whose it is), so that a row copied to another seller does not open.
+AES-256-GCM. A text is bound to a context (whose it is), so that a row copied to another seller cannot be decrypted.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _KEY_ID_BYTES: Final = 4
 _NONCE_BYTES: Final = 12
 
 
-class Unsealable(Exception):
-    """What was to be opened was sealed by a key that is gone, for another context, or not at all."""
+class DecryptionError(Exception):
+    """A text was encrypted by a key that is gone, for another context, or not at all."""
 
 
-class Sealer:
-    """Seals with the first key and opens with any, so that keys can be changed.
+class CredentialCipher:
+    """Encrypts with the first key and decrypts with any, so that keys can be changed.
 
     Args:
         keys: each 32 bytes.
@@ -35,11 +35,11 @@ class Sealer:
 
     def __init__(self, keys: Sequence[bytes]) -> None:
         if not keys or any(len(key) != _KEY_BYTES for key in keys):
-            raise ValueError(f"a sealer needs one or more keys of {_KEY_BYTES} bytes")
+            raise ValueError(f"a cipher needs one or more keys of {_KEY_BYTES} bytes")
         self._keys = [(_key_id(key), AESGCM(key)) for key in keys]
 
     @classmethod
-    def load(cls, path: Path) -> Sealer:
+    def load(cls, path: Path) -> CredentialCipher:
         """Read a file of keys: 64 hexadecimal digits a line, the newest first.
 
         Raises:
@@ -51,21 +51,21 @@ class Sealer:
         except (binascii.Error, UnicodeDecodeError, ValueError) as error:
             raise ValueError(f"{path} must hold one or more keys, 64 hexadecimal digits a line: {error}") from error
 
-    def seal(self, plain: bytes, context: str) -> bytes:
-        """Return `plain` sealed for `context`; another sealing of the same differs."""
+    def encrypt(self, plain: bytes, context: str) -> bytes:
+        """Return `plain` encrypted for `context`; a second encryption of the same differs."""
         key_id, key = self._keys[0]
         nonce = os.urandom(_NONCE_BYTES)
         return _VERSION + key_id + nonce + key.encrypt(nonce, plain, context.encode())
 
-    def unseal(self, sealed: bytes, context: str) -> bytes:
-        """Return what was sealed for `context`.
+    def decrypt(self, encrypted: bytes, context: str) -> bytes:
+        """Return what was encrypted for `context`.
 
         Raises:
             Unsealable: it was not, or its key is gone.
         """
         nonce_at = len(_VERSION) + _KEY_ID_BYTES
-        version, key_id = sealed[:1], sealed[1:nonce_at]
-        nonce, body = sealed[nonce_at : nonce_at + _NONCE_BYTES], sealed[nonce_at + _NONCE_BYTES :]
+        version, key_id = encrypted[:1], encrypted[1:nonce_at]
+        nonce, body = encrypted[nonce_at : nonce_at + _NONCE_BYTES], encrypted[nonce_at + _NONCE_BYTES :]
         if version == _VERSION:
             for known_id, key in self._keys:
                 if known_id == key_id:
@@ -73,7 +73,9 @@ class Sealer:
                         return key.decrypt(nonce, body, context.encode())
                     except InvalidTag:
                         continue
-        raise Unsealable(f"secrets of {context} cannot be opened: their key is gone, or they were sealed for another")
+        raise DecryptionError(
+            f"secrets of {context} cannot be decrypted: their key is gone, or they were encrypted for another"
+        )
 
 
 def new_key_line() -> str:

@@ -1,4 +1,4 @@
-"""Tickets: EdDSA JWTs that say who calls (`iss` = `sub`), whom (`aud`, one name or several) and until when (`exp`).
+"""Service tokens: EdDSA JWTs that name the caller (`iss` = `sub`), the called (`aud`, one or several), the end (`exp`).
 
 Tokens of other teams are verified here too; `team_tokens` makes them.
 """
@@ -23,17 +23,17 @@ from classifeed_common.errors import Unauthenticated
 DEFAULT_TTL_S: Final = 120.0
 MAX_TTL_S: Final = 3600.0
 LEEWAY_S: Final = 5.0
-_CACHED_TICKETS: Final = 4096
+_CACHED_TOKENS: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Ticket:
-    """A ticket that was verified; `may`: the methods that it is for, None: what the table says of the caller."""
+class ServiceToken:
+    """A token that was verified; `may`: the methods that it is for, None: what the table says of the caller."""
 
     caller: str
     audiences: frozenset[str]
     expires_at: float
-    ticket_id: str
+    token_id: str
     may: frozenset[str] | None = None
 
 
@@ -45,9 +45,9 @@ class _Signer:
 
 
 class KeyStore:
-    """Signs and verifies tickets with the keys of a folder; changed files are read again by themselves.
+    """Signs and verifies tokens with the keys of a folder; changed files are read again by themselves.
 
-    Cheap to call: a signed ticket is used for half its life, a verified one is remembered until it expires or the
+    Cheap to call: a signed token is used for half its life, a verified one is remembered until it expires or the
     public keys change. For one event loop; it blocks only to read a few kilobytes after a change.
 
     Args:
@@ -62,7 +62,7 @@ class KeyStore:
         self._issued: dict[tuple[str, str | tuple[str, ...], float], tuple[str, float, str]] = {}
         self._jwks_stamp: tuple[int, int] | None = None
         self._public: dict[str, tuple[str, jwt.PyJWK]] = {}
-        self._verified: dict[str, Ticket] = {}
+        self._verified: dict[str, ServiceToken] = {}
         self._records_stamp: tuple[int, int] | None = None
         self._revoked: frozenset[str] = frozenset()
 
@@ -72,7 +72,7 @@ class KeyStore:
         return self._directory
 
     def issue(self, caller: str, audience: str | tuple[str, ...], ttl_s: float = DEFAULT_TTL_S) -> str:
-        """Return a ticket that is valid for at least half of `ttl_s`, as the string that goes behind `Bearer`.
+        """Return a token that is valid for at least half of `ttl_s`, as the string that goes behind `Bearer`.
 
         Services ask for one audience, so that whom they call cannot call others with it; several are for a person's
         tools, which are trusted with all of them.
@@ -98,37 +98,37 @@ class KeyStore:
         self._issued[place] = (token, now + ttl_s / 2, signer.kid)
         return token
 
-    def verify(self, token: str, audience: str) -> Ticket:
-        """Return what a ticket says, for the one it is made for.
+    def verify(self, token: str, audience: str) -> ServiceToken:
+        """Return what a token says, for the one it is made for.
 
         Raises:
             Unauthenticated: signature, key, owner of the key, audience or time are wrong.
         """
         self._reload_public_keys()
-        ticket = self._verified.get(token)
-        if ticket is None:
-            ticket = self._decode(token)
-            if len(self._verified) >= _CACHED_TICKETS:
+        verified = self._verified.get(token)
+        if verified is None:
+            verified = self._decode(token)
+            if len(self._verified) >= _CACHED_TOKENS:
                 self._verified.clear()
-            self._verified[token] = ticket
+            self._verified[token] = verified
         now = self._now()
-        if audience not in ticket.audiences:
-            meant = ", ".join(sorted(ticket.audiences))
+        if audience not in verified.audiences:
+            meant = ", ".join(sorted(verified.audiences))
             raise Unauthenticated(
-                "TICKET_FOR_ANOTHER", f"The ticket is for {meant}, this is {audience}. Ask for one of its own."
+                "TICKET_FOR_ANOTHER", f"The token is for {meant}, this is {audience}. Ask for one of its own."
             )
-        if ticket.expires_at + LEEWAY_S < now:
-            raise Unauthenticated("TICKET_EXPIRED", "The ticket has expired. Send a new one; check both clocks.")
-        longest_s = MAX_TTL_S if ticket.may is None else MAX_TEAM_TTL_S
-        if ticket.expires_at - now > longest_s + LEEWAY_S:
+        if verified.expires_at + LEEWAY_S < now:
+            raise Unauthenticated("TICKET_EXPIRED", "The token has expired. Send a new one; check both clocks.")
+        longest_s = MAX_TTL_S if verified.may is None else MAX_TEAM_TTL_S
+        if verified.expires_at - now > longest_s + LEEWAY_S:
             raise Unauthenticated("TICKET_TOO_LONG", f"Tickets live {longest_s:.0f} s at most. Send a shorter one.")
-        if ticket.may is not None:
+        if verified.may is not None:
             self._reload_records()
-            if ticket.ticket_id in self._revoked:
+            if verified.token_id in self._revoked:
                 raise Unauthenticated("TOKEN_REVOKED", "The token was withdrawn. Ask the operator for a new one.")
-        return ticket
+        return verified
 
-    def _decode(self, token: str) -> Ticket:
+    def _decode(self, token: str) -> ServiceToken:
         try:
             kid = jwt.get_unverified_header(token).get("kid", "")
             owner, key = self._public[kid]
@@ -138,7 +138,7 @@ class KeyStore:
                 algorithms=["EdDSA"],
                 options={
                     "require": ["iss", "sub", "aud", "exp", "jti"],
-                    # Audience and time are checked at each use, by our clock: a verified ticket is remembered.
+                    # Audience and time are checked at each use, by our clock: a verified token is remembered.
                     "verify_aud": False,
                     "verify_exp": False,
                     "verify_iat": False,
@@ -147,25 +147,25 @@ class KeyStore:
             )
         except KeyError as error:
             raise Unauthenticated(
-                "TICKET_KEY_UNKNOWN", "The ticket's key is not known here. Sign with a key that jwks.json lists."
+                "TICKET_KEY_UNKNOWN", "The token's key is not known here. Sign with a key that jwks.json lists."
             ) from error
         except jwt.InvalidTokenError as error:
-            raise Unauthenticated("TICKET_INVALID", f"The ticket cannot be verified: {error}.") from error
+            raise Unauthenticated("TICKET_INVALID", f"The token cannot be verified: {error}.") from error
         may: frozenset[str] | None = None
         is_of_team = owner == OPERATOR and str(claims["sub"]).startswith(TEAM_PREFIX)
         if is_of_team:
             may = methods_of(claims.get("may"))
         if owner != claims["iss"] or not (is_of_team or owner == claims["sub"]):
             raise Unauthenticated(
-                "TICKET_KEY_OF_ANOTHER", f"The ticket says {claims['sub']!r}, its key belongs to another caller."
+                "TICKET_KEY_OF_ANOTHER", f"The token says {claims['sub']!r}, its key belongs to another caller."
             )
         named = claims["aud"]
         audiences = [named] if isinstance(named, str) else named
         if not isinstance(audiences, list) or not all(isinstance(each, str) for each in audiences):
-            raise Unauthenticated("TICKET_INVALID", "The ticket's audience is neither a name nor a list of names.")
+            raise Unauthenticated("TICKET_INVALID", "The token's audience is neither a name nor a list of names.")
         if not isinstance(claims["exp"], int):
-            raise Unauthenticated("TICKET_INVALID", "The ticket's time is not in whole seconds.")
-        return Ticket(str(claims["sub"]), frozenset(audiences), float(claims["exp"]), str(claims["jti"]), may)
+            raise Unauthenticated("TICKET_INVALID", "The token's time is not in whole seconds.")
+        return ServiceToken(str(claims["sub"]), frozenset(audiences), float(claims["exp"]), str(claims["jti"]), may)
 
     def _signer(self, caller: str) -> _Signer:
         path = self._directory / f"{caller}.pem"

@@ -1,4 +1,4 @@
-"""Generated over every RPC of every service in the contracts: nobody gets in without a ticket, nothing is unlisted, and
+"""Generated over every RPC of every service in the contracts: nobody gets in without a token, nothing is unlisted, and
 a wrong request is told which field is wrong."""
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def test_every_method_is_in_the_policy_and_nothing_else_is() -> None:
 
 
 @pytest.mark.parametrize("full_method", METHODS)
-async def test_a_call_without_a_ticket_is_refused(target: str, rpc_channel: OpenChannel, full_method: str) -> None:
+async def test_a_call_without_a_token_is_refused(target: str, rpc_channel: OpenChannel, full_method: str) -> None:
     channel = rpc_channel(target, caller="operator", audience=AUDIENCE, signed=False)
     error = await refusal(channel, full_method, empty_request(full_method))
     assert (error.code(), from_rpc_error(error).reason) == (grpc.StatusCode.UNAUTHENTICATED, "TICKET_MISSING")
@@ -166,12 +166,12 @@ async def test_a_wrong_request_names_the_field(target: str, rpc_channel: OpenCha
     assert field in named
 
 
-async def test_health_needs_no_ticket(target: str) -> None:
+async def test_health_needs_no_token(target: str) -> None:
     async with grpc.aio.insecure_channel(target) as channel:
         assert (await HealthStub(channel).Check(HealthCheckRequest())).status
 
 
-async def test_reflection_needs_no_ticket_and_lists_every_service(target: str) -> None:
+async def test_reflection_needs_no_token_and_lists_every_service(target: str) -> None:
     async with grpc.aio.insecure_channel(target) as channel:
         calls = ServerReflectionStub(channel).ServerReflectionInfo(iter([ServerReflectionRequest(list_services="*")]))
         answer = await calls.read()
