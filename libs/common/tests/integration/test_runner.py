@@ -502,7 +502,7 @@ async def test_a_process_ends_with_0_on_sigterm(tmp_path: Path) -> None:
             _, log = await process.communicate()
         assert process.returncode == 0
         events = [json.loads(line)["event"] for line in log.decode().splitlines()]
-        assert events == ["started", "draining", "stopped"]
+        assert events == ["runner.started", "runner.draining", "runner.stopped"]
     finally:
         if process.returncode is None:
             process.kill()

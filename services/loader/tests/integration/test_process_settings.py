@@ -137,7 +137,7 @@ async def test_three_files_stand_beside_the_stream(loaders: Loaders, tmp_path: P
     log = read(tmp_path / "logs" / "loader.log")
     assert {"debug", "info"} <= {line["level"] for line in log}
     assert {datetime.fromisoformat(line["timestamp"]).utcoffset() for line in log} == {timedelta(hours=9)}
-    assert log[-1]["event"] == "stopped"
+    assert log[-1]["event"] == "runner.stopped"
     # On the stream they are for reading, and the same lines.
     assert all(str(line["event"]).splitlines()[0] in loader.stderr.read_text() for line in log)
     assert read(loader.stderr) == []

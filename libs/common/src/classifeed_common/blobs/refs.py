@@ -38,7 +38,7 @@ class BlobRefs:
         for (sha256,) in await cursor.fetchall():
             await tx.execute(SQL["count_ref"], {"sha256": sha256, "change": -1})
 
-    async def sweep(self, db: Database, store: BlobStore, *, grace_s: float = GRACE_S, limit: int = 100) -> int:
+    async def sweep(self, database: Database, store: BlobStore, *, grace_s: float = GRACE_S, limit: int = 100) -> int:
         """Delete files that nobody has needed for the grace time and return how many; call again until 0.
 
         One transaction a file, held while the file is deleted: that lock is what keeps a new reference waiting until
@@ -50,7 +50,7 @@ class BlobRefs:
         """
         deleted = 0
         while deleted < limit:
-            async with db.transaction() as tx:
+            async with database.transaction() as tx:
                 cursor = await tx.execute(SQL["lock_unreferenced"], {"grace_s": grace_s})
                 row = await cursor.fetchone()
                 if row is None:
@@ -60,7 +60,7 @@ class BlobRefs:
                 deleted += 1
         return deleted
 
-    async def audit(self, db: Database, store: BlobStore) -> int:
+    async def audit(self, database: Database, store: BlobStore) -> int:
         """Note files of ours that no row knows as needed by nobody as of now, and return how many.
 
         Such are left by a database that went back, or by a put whose reference was rolled back. They have the whole
@@ -72,7 +72,7 @@ class BlobRefs:
         noted = 0
         hashes = await store.list_own()
         for start in range(0, len(hashes), _AUDIT_ROWS):
-            async with db.transaction() as tx:
+            async with database.transaction() as tx:
                 cursor = await tx.execute(SQL["note_unknown"], {"sha256s": hashes[start : start + _AUDIT_ROWS]})
                 noted += cursor.rowcount
         return noted

@@ -24,16 +24,16 @@ class BlobSweeper:
     """Sweeps every ten minutes and audits once a day, in each process; several at a time do no harm.
 
     Args:
-        db: with the references.
+        database: with the references.
         store: with the files of the same service.
         grace_s: how long a file is kept after its last reference went, in seconds.
         sweep_every_s: the pause between two sweeps, in seconds.
     """
 
     def __init__(
-        self, db: Database, store: BlobStore, *, grace_s: float = GRACE_S, sweep_every_s: float = _SWEEP_EVERY_S
+        self, database: Database, store: BlobStore, *, grace_s: float = GRACE_S, sweep_every_s: float = _SWEEP_EVERY_S
     ) -> None:
-        self._db = db
+        self._database = database
         self._store = store
         self._refs = BlobRefs()
         self._grace_s = grace_s
@@ -54,11 +54,11 @@ class BlobSweeper:
             await wait_for_event(stop, self._sweep_every_s)
 
     async def _audit(self) -> None:
-        if found := await self._refs.audit(self._db, self._store):
-            BLOBS_UNKNOWN.labels(self._db.schema).inc(found)
+        if found := await self._refs.audit(self._database, self._store):
+            BLOBS_UNKNOWN.labels(self._database.schema).inc(found)
             _log.warning("blobs.unknown.found", files=found, grace_s=self._grace_s)
 
     async def _sweep(self) -> int:
-        deleted = await self._refs.sweep(self._db, self._store, grace_s=self._grace_s)
-        BLOBS_DELETED.labels(self._db.schema).inc(deleted)
+        deleted = await self._refs.sweep(self._database, self._store, grace_s=self._grace_s)
+        BLOBS_DELETED.labels(self._database.schema).inc(deleted)
         return deleted

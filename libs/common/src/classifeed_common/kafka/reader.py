@@ -201,7 +201,7 @@ class PartitionReader:
             self._client.commit(offsets=_places(offsets), asynchronous=True)
             self._is_showing = True
         except KafkaException as error:
-            _log.debug("offsets not shown in Kafka", group=self._group, error=str(error))
+            _log.debug("consumer.offsets.not_shown", group=self._group, error=str(error))
 
     def _record(self, message: Any) -> Record | None:
         error = message.error()
@@ -222,9 +222,7 @@ class PartitionReader:
         if error.code() in _OUTSIDE_LOG:
             raise OffsetOutsideLog(f"{message.topic()}[{message.partition()}]: {error.str()}")
         # The rest passes by itself: a topic not there yet, a coordinator moving, a poll interval exceeded.
-        _log.warning(
-            "Kafka reports an error to the consumer", group=self._group, topic=message.topic(), error=error.str()
-        )
+        _log.warning("consumer.client.failed", group=self._group, topic=message.topic(), error=error.str())
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         # Nothing is fetched until the positions are loaded: an empty assignment keeps the membership alone.
@@ -244,7 +242,7 @@ class PartitionReader:
     def _on_commit(self, error: KafkaError | None, _committed: list[TopicPartition]) -> None:
         self._is_showing = False
         if error is not None:
-            _log.debug("offsets not shown in Kafka", group=self._group, error=error.str())
+            _log.debug("consumer.offsets.not_shown", group=self._group, error=error.str())
 
 
 def _places(offsets: Mapping[Partition, int]) -> list[TopicPartition]:

@@ -26,26 +26,26 @@ _log = structlog.get_logger(__name__)
 class TablePositions:
     """`Positions` whose effect is one database transaction; handlers get the open connection."""
 
-    def __init__(self, db: Database, *, effect_limit_s: float = 60.0) -> None:
-        """Keep positions in `db`, whose schema has the table (`ddl("consumer_offsets", 1)`).
+    def __init__(self, database: Database, *, effect_limit_s: float = 60.0) -> None:
+        """Keep positions in `database`, whose schema has the table (`ddl("consumer_offsets", 1)`).
 
         Args:
-            db: the service's database.
+            database: the service's database.
             effect_limit_s: after this time the server ends an effect, so that the next owner of the partitions does not
                 wait behind the locks of a process that stands still (PostgreSQL 17 and later; before, only the idle
                 limit of the session helps, which does not run after a pipelined statement such as executemany).
         """
-        self._db = db
+        self._database = database
         self._limit_ms = str(int(effect_limit_s * 1000))
 
     @property
     def place(self) -> str:
         """Where an operator finds the positions."""
-        return f"table {self._db.schema}.consumer_offsets"
+        return f"table {self._database.schema}.consumer_offsets"
 
     async def load(self, parts: Collection[GroupPartition]) -> dict[GroupPartition, Position]:
         """Return the stored positions of `parts`; those never begun are left out."""
-        async with self._db.connection() as connection:
+        async with self._database.connection() as connection:
             cursor = await connection.execute(_LOAD, _columns(parts))
             rows = await cursor.fetchall()
         return {GroupPartition(*row[:3]): Position(*row[3:]) for row in rows}
@@ -56,7 +56,7 @@ class TablePositions:
             "topic_ids": [position.topic_id for position in starts.values()],
             "nexts": [position.next for position in starts.values()],
         }
-        async with self._db.transaction() as tx:
+        async with self._database.transaction() as tx:
             await tx.execute(_BEGIN, parameters)
 
     async def skip_lost(self, lost: LogLost) -> None:
@@ -70,7 +70,7 @@ class TablePositions:
             "new_ids": [move.readable.topic_id for move in lost.moves.values()],
             "new_next": [move.readable.next for move in lost.moves.values()],
         }
-        async with self._db.transaction() as tx:
+        async with self._database.transaction() as tx:
             await tx.execute(_REPLACE, parameters)
         for part, move in lost.moves.items():
             metrics.LOST_RECORDS.labels(part.group, part.topic).inc(move.skipped)
@@ -98,7 +98,7 @@ class TablePositions:
             "expected": [position.next for position in expected.values()],
             "new_next": [new[part].next for part in expected],
         }
-        async with self._db.transaction() as tx:
+        async with self._database.transaction() as tx:
             if tx.info.server_version >= _HAS_TRANSACTION_TIMEOUT:
                 await tx.execute(_LIMIT, {"limit_ms": self._limit_ms})
             cursor = await tx.execute(_MOVE, parameters)

@@ -100,7 +100,7 @@ class LeaseKeeper:
         gained: list[Lease] = []
         kept = [*self._held.values(), *(lease for lease, _ in self._leaving.values())]
         renewing = started_s - self._renewed_at_s >= self._leases.ttl_s / 3
-        async with self._leases.db.transaction(timeout_s=self._leases.ttl_s / 2) as tx:
+        async with self._leases.database.transaction(timeout_s=self._leases.ttl_s / 2) as tx:
             still: set[str] = set()
             if renewing:
                 if self._group is not None:
@@ -154,7 +154,7 @@ class LeaseKeeper:
     async def _drain(self) -> None:
         if self._group is not None:
             with suppress(Exception):  # the row expires by itself
-                async with self._leases.db.connection() as connection:
+                async with self._leases.database.connection() as connection:
                     await connection.execute(_LEAVE, self._membership())
         self._let_go(list(self._held.values()), "draining")
         while self._leaving:

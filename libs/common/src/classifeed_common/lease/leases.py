@@ -44,15 +44,15 @@ class Leases:
     was acquired is known to the caller only.
 
     Args:
-        db: the database with the table (`ddl("leases", 1)`).
+        database: the database with the table (`ddl("leases", 1)`).
         holder: who acquires; unique per process (`ids.process_holder`).
         ttl_s: how long an acquisition or renewal lasts; renew at a third of it.
     """
 
-    def __init__(self, db: Database, holder: str, ttl_s: float) -> None:
+    def __init__(self, database: Database, holder: str, ttl_s: float) -> None:
         if not holder or ttl_s <= 0:
             raise ValueError(f"a lease needs a holder and a ttl above 0, not {holder!r} and {ttl_s}")
-        self.db = db
+        self.database = database
         self.holder = holder
         self.ttl_s = ttl_s
 
@@ -66,7 +66,7 @@ class Leases:
 
     async def acquire_some(self, names: Sequence[str], count: int) -> list[Lease]:
         """At most `count` leases out of `names`, those that are free now; like `acquire`."""
-        async with self.db.transaction(timeout_s=self.ttl_s) as tx:
+        async with self.database.transaction(timeout_s=self.ttl_s) as tx:
             return await self.acquire_in(tx, names, count)
 
     async def acquire_in(self, tx: Tx, names: Sequence[str], count: int) -> list[Lease]:
@@ -83,7 +83,7 @@ class Leases:
 
         Never waits for guarded transactions. What is missing from the result is lost for good.
         """
-        async with self.db.transaction(timeout_s=self.ttl_s) as tx:
+        async with self.database.transaction(timeout_s=self.ttl_s) as tx:
             return await self.renew_in(tx, leases)
 
     async def renew_in(self, tx: Tx, leases: Collection[Lease]) -> set[str]:
@@ -98,7 +98,7 @@ class Leases:
 
     async def release(self, lease: Lease) -> None:
         """Let another one take the name at once; nothing happens when the lease is lost already. Idempotent."""
-        async with self.db.connection() as connection:
+        async with self.database.connection() as connection:
             await connection.execute(_RELEASE, {"name": lease.name, "holder": lease.holder, "fence": lease.fence})
 
     async def guard(self, tx: Tx, lease: Lease) -> None:

@@ -38,7 +38,7 @@ class Relay:
 
     def __init__(
         self,
-        db: Database,
+        database: Database,
         producer: KafkaProducer,
         leases: Leases,
         shard: int = 0,
@@ -51,7 +51,7 @@ class Relay:
         """Prepare; `run` works.
 
         Args:
-            db: the database whose outbox is sent.
+            database: the database whose outbox is sent.
             producer: started by the caller.
             leases: leases in the same database.
             shard: the shard of the outbox.
@@ -60,7 +60,7 @@ class Relay:
             max_idle_s: the longest pause between two looks at an empty outbox.
             max_backoff_s: the longest pause after a fault.
         """
-        self._db = db
+        self._database = database
         self._producer = producer
         self._leases = leases
         self._shard = shard
@@ -79,7 +79,7 @@ class Relay:
 
     async def backlog(self) -> int:
         """Return how many messages wait to be sent. No effect."""
-        async with self._db.connection() as connection:
+        async with self._database.connection() as connection:
             parameters = {"shard": self._shard, "after": self._cursor.position}
             row = await (await connection.execute(_COUNT, parameters)).fetchone()
         return int(row[0]) if row else 0
@@ -153,22 +153,22 @@ class Relay:
 
     async def _send_front(self, lease: Lease) -> int:
         """Send and remove the first messages; return how many there were."""
-        async with self._db.transaction() as tx:
+        async with self._database.transaction() as tx:
             await self._leases.guard(tx, lease)
             after = await self._cursor.begin(tx)
             parameters = {"shard": self._shard, "after": after, "limit": self._max_messages}
             rows = await (await tx.execute(_READ, parameters)).fetchall()
             self._cursor.read(after)
-        OUTBOX_OLDEST_AGE.labels(self._db.schema, str(self._shard)).set(rows[0][-1] if rows else 0.0)
+        OUTBOX_OLDEST_AGE.labels(self._database.schema, str(self._shard)).set(rows[0][-1] if rows else 0.0)
         if not rows:
             self._cursor.removed(0, is_whole=True)
             return 0
         await self._producer.send([_message(row) for row in rows], limit_s=None)
         # Without the lease's guard: these are acknowledged, and a successor would only send them once more.
-        async with self._db.connection() as connection:
+        async with self._database.connection() as connection:
             await connection.execute(_REMOVE, {"shard": self._shard, "ids": [row[0] for row in rows]})
         self._cursor.removed(rows[-1][0], is_whole=len(rows) < self._max_messages)
-        OUTBOX_SENT.labels(self._db.schema, str(self._shard)).inc(len(rows))
+        OUTBOX_SENT.labels(self._database.schema, str(self._shard)).inc(len(rows))
         return len(rows)
 
     @property

@@ -35,7 +35,7 @@ class MarkPusher:
     with growing pauses and hold up nobody else. When `push` raises, everything waits with growing pauses.
 
     Args:
-        db: where the rows are.
+        database: where the rows are.
         name: of this mark; its lease is `publish_mark/<name>`.
         select_due: SQL that selects due rows, those to be sent first at the top, with `LIMIT %(limit)s`. The first
             column identifies the row, one is called `version`. With `version > %(above)s` in it, and rows in the order
@@ -57,7 +57,7 @@ class MarkPusher:
 
     def __init__(
         self,
-        db: Database,
+        database: Database,
         *,
         name: str,
         select_due: str,
@@ -71,7 +71,7 @@ class MarkPusher:
         idle_every_s: float = 10.0,
         max_backoff_s: float = 5.0,
     ) -> None:
-        self._db = db
+        self._database = database
         self._name = name
         self._select_due = select_due
         self._advance_sql = advance
@@ -108,7 +108,7 @@ class MarkPusher:
         The process that pushes counts from where it reads, as long as it finds some there: rows that were committed
         late are missing for as long as its reads miss them. A full scan alone tells that nothing is due.
         """
-        async with self._db.connection() as connection:
+        async with self._database.connection() as connection:
             if (above := self._cursor.above) and (found := await self._count(connection, above)):
                 return found + len(self._refusals)
             return await self._count(connection, 0)
@@ -177,7 +177,7 @@ class MarkPusher:
         PUBLISHED.labels(self._name, "no").inc(len(rows) - len(done))
         if done:
             values = {f"{column}s": [row[place] for row in done] for place, column in enumerate(columns)}
-            async with self._db.transaction() as tx:
+            async with self._database.transaction() as tx:
                 await self._leases.guard(tx, lease)
                 await tx.execute(self._advance_sql, values)
                 if self._record is not None:
@@ -193,7 +193,7 @@ class MarkPusher:
     async def _read(self, now_s: float) -> tuple[list[str], list[Row]]:
         # Resting rows may stand before the others, so as many more are read.
         resting = min(len(self._refusals), self._batch * _MOST_REFUSALS_IN_BATCHES)
-        async with self._db.connection() as connection:
+        async with self._database.connection() as connection:
             above = self._cursor.begin()
             cursor = await connection.execute(self._select_due, {"limit": self._batch + resting, "above": above})
             rows = await cursor.fetchall()

@@ -29,7 +29,7 @@ _AWAY: Final = frozenset({"UPSTREAM_UNAVAILABLE", "UPSTREAM_DEADLINE_EXCEEDED"})
 def explain(error: Exception, where: str) -> DomainError:
     """Return the error for the caller; faults of ours are logged, under an id that the caller gets."""
     if isinstance(error, DomainError):
-        _log.info("call refused", reason=error.reason, where=where)
+        _log.info("rpc.call.refused", reason=error.reason, where=where)
         return error
     if isinstance(error, NotImplementedError):
         return Unimplemented(
@@ -45,19 +45,19 @@ def explain(error: Exception, where: str) -> DomainError:
     if isinstance(error, grpc.aio.AioRpcError):
         passed_on = from_upstream(error)
         if isinstance(passed_on, Internal):
-            _log.error("service behind refused", where=where, code=error.code().name, details=error.details())
+            _log.error("rpc.upstream.refused", where=where, code=error.code().name, details=error.details())
         return _naming_the_peer(passed_on)
     if is_unstorable_text(error):
         # What is in the database has none, so it came with the request. Entry points that take many things at once
         # look themselves, so that one wrong text does not refuse the others.
-        _log.info("text refused", where=where, error=str(error))
+        _log.info("rpc.text.refused", where=where, error=str(error))
         return InvalidArgument(
             "TEXT_UNSTORABLE",
             "A text of the request holds the character NUL (U+0000) or half a surrogate pair, which cannot be stored. "
             "Take it out and send the request again.",
         )
     incident = new_incident()
-    _log.error("call failed", where=where, incident=incident, exc_info=error)
+    _log.error("rpc.call.failed", where=where, incident=incident, exc_info=error)
     return Internal(
         "INTERNAL",
         f"The service failed. Nothing is wrong with the request as such; its log explains incident {incident}.",

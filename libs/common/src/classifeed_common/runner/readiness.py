@@ -104,8 +104,8 @@ class Readiness:
         if fault is None:
             self.faults.pop(name, None)
             if before is not None:
-                _log.info("dependency is there", dependency=name)
+                _log.info("runner.dependency.available", dependency=name)
         else:
             self.faults[name] = fault
             if before != fault:
-                _log.warning("dependency is missing", dependency=name, fault=fault)
+                _log.warning("runner.dependency.missing", dependency=name, fault=fault)

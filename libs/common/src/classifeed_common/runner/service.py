@@ -168,9 +168,11 @@ class ServiceRunner:
             stack.push_async_callback(self._on_stop)
             failed = False
             if await self._open(stop):
-                _log.info("started", grpc=self.grpc_address, http=self.http_address, roles=sorted(self._selected))
+                _log.info(
+                    "runner.started", grpc=self.grpc_address, http=self.http_address, roles=sorted(self._selected)
+                )
                 failed = await self._work(roles, stop, server)
-        _log.info("stopped", failed=failed)
+        _log.info("runner.stopped", failed=failed)
         return 1 if failed else 0
 
     def http_app(self, selected: Collection[str]) -> Starlette:
@@ -206,7 +208,7 @@ class ServiceRunner:
         failed = not stop.is_set()
         asked.cancel()
         started = time.monotonic()
-        _log.info("draining", asked=stop.is_set())
+        _log.info("runner.draining", requested=stop.is_set())
         self._health.drain()
         ending.set()
         if not failed:
@@ -220,7 +222,7 @@ class ServiceRunner:
         left_s = max(0.0, self.settings.drain_grace_s - (time.monotonic() - started))
         _, late = await asyncio.wait([watch, *tasks], timeout=left_s)
         for task in late:
-            _log.warning("cancelled at the end of the grace", task=task.get_name())
+            _log.warning("runner.task.canceled", task=task.get_name())
             task.cancel()
         ended = await asyncio.gather(watch, *tasks, return_exceptions=True)
         return failed or any(isinstance(outcome, RoleEndedError) for outcome in ended)

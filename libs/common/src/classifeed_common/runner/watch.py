@@ -39,7 +39,7 @@ class Watch:
                 log_fault(_log, "runner.watch.failed", error, retry_in_s=self._period_s)
             else:
                 if found != self._found and found:
-                    _log.warning("blocked", found=dict(found))
+                    _log.warning("runner.watch.blocked", found=dict(found))
                 self._found = found
             await wait_for_event(stop, self._period_s)
 
