@@ -12,14 +12,14 @@ from classifeed_cli.exit_codes import CommandError, ExitCode
 from classifeed_client import DeadlineExceeded, JobClient, Refused, Unreachable
 from classifeed_client.aside import begin
 
-Answer = TypeVar("Answer")
+Response = TypeVar("Response")
 
 
 @dataclass
-class Asked(Generic[Answer]):
+class Responses(Generic[Response]):
     """What the services said: the answers by service, and why the others gave none."""
 
-    answers: dict[str, Answer] = field(default_factory=dict)
+    by_service: dict[str, Response] = field(default_factory=dict)
     unreachable: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -43,8 +43,8 @@ def choose(client: JobClient, service: str) -> list[str]:
 
 
 def ask_all(
-    services: list[str], ask: Callable[[str], Answer], *, absent: str | None = None, is_one: bool = False
-) -> Asked[Answer]:
+    services: list[str], ask: Callable[[str], Response], *, absent: str | None = None, is_one: bool = False
+) -> Responses[Response]:
     """Ask each service, all at once; those that do not answer are noted.
 
     Args:
@@ -58,25 +58,25 @@ def ask_all(
         Unreachable, DeadlineExceeded: none has it, and one that may have it does not answer.
         Refused: all answer, and none has it; or one refuses for another reason.
     """
-    asked = Asked[Answer]()
+    responses = Responses[Response]()
     missing: Refused | None = None
     away: Unreachable | DeadlineExceeded | None = None
     begun = {} if is_one else {service: begin(partial(ask, service)) for service in services}
     for service in services:
         try:
-            asked.answers[service] = begun[service].result() if service in begun else ask(service)
+            responses.by_service[service] = begun[service].result() if service in begun else ask(service)
             if is_one:
                 break
         except (Unreachable, DeadlineExceeded) as error:
-            asked.unreachable[service] = error.message
+            responses.unreachable[service] = error.message
             away = error
         except Refused as error:
             if error.reason != absent:
                 raise
             missing = error
-    if not asked.answers and (nobody := away or missing):
+    if not responses.by_service and (nobody := away or missing):
         raise nobody
-    return asked
+    return responses
 
 
 def find_job(client: JobClient, services: list[str], job_id: str) -> tuple[str, job_pb2.Job]:
@@ -86,5 +86,5 @@ def find_job(client: JobClient, services: list[str], job_id: str) -> tuple[str, 
         Refused: JOB_NOT_FOUND, none of them has it.
         Unreachable: one that may have it does not answer, and the others do not have it.
     """
-    asked = ask_all(services, lambda service: client.get_job(service, job_id), absent="JOB_NOT_FOUND", is_one=True)
-    return next(iter(asked.answers.items()))
+    responses = ask_all(services, lambda service: client.get_job(service, job_id), absent="JOB_NOT_FOUND", is_one=True)
+    return next(iter(responses.by_service.items()))

@@ -39,8 +39,8 @@ def build_app(command: str = "") -> typer.Typer:
     return app
 
 
-def _print_version(is_asked: bool) -> None:
-    if is_asked:
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
         from importlib.metadata import version
 
         Output(as_json=False).say(f"classifeed {version('classifeed-cli')}")

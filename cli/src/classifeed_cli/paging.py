@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-Answer = TypeVar("Answer")
+Response = TypeVar("Response")
 _LARGEST_PAGE: Final = 1000
 
 
-def collect(ask: Callable[[int, str], Answer], items: str, limit: int) -> Answer:
+def collect(ask: Callable[[int, str], Response], items: str, limit: int) -> Response:
     """Return an answer with up to `limit` items, of as many pages as they take.
 
     Its next_page_token is empty unless there are more of them.
@@ -25,5 +25,5 @@ def collect(ask: Callable[[int, str], Answer], items: str, limit: int) -> Answer
         page: Any = ask(min(_LARGEST_PAGE, limit - len(collected)), found.next_page_token)
         collected.extend(getattr(page, items))
         found.next_page_token = page.next_page_token
-    answer: Answer = found
-    return answer
+    response: Response = found
+    return response

@@ -17,7 +17,7 @@ from classifeed_cli.views.wrapping import cut, one_line
 _LONGEST_STAGE = 30
 _REFRESHES_A_SECOND = 8
 # A rate over less time than this says more of the batches than of the load.
-_PACE_S = 0.5
+_RATE_WINDOW_S = 0.5
 
 
 class LoadProgress:
@@ -81,20 +81,20 @@ class LoadProgress:
         elif not total:
             self._show("checking the file" if task.kind != task_pb2.TASK_KIND_DELETE else "taking offers away")
         elif done < total:
-            rate = self._pace(task)
+            rate = self._rate(task)
             left = f"{_clock((total - done) / rate)} left" if rate else ""
             self._show("loading", done, total, f"{done:,} of {total:,} offers", f"{rate:,.0f}/s" if rate else "", left)
         else:
             self._show("finishing", done, total, f"{done:,} of {total:,} offers")
 
-    def _pace(self, task: task_pb2.Task) -> float:
+    def _rate(self, task: task_pb2.Task) -> float:
         """Offers a second since the load was first seen; 0 until that can be told."""
         name, began, done_then = self._began
         if name != task.name:
             self._began = (task.name, self._clock(), task.statistics.total)
             return 0.0
         passed = self._clock() - began
-        return (task.statistics.total - done_then) / passed if passed >= _PACE_S else 0.0
+        return (task.statistics.total - done_then) / passed if passed >= _RATE_WINDOW_S else 0.0
 
     def _show(
         self, stage: str, done: int = 0, total: int | None = None, count: str = "", rate: str = "", left: str = ""

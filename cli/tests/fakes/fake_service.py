@@ -28,11 +28,11 @@ def main(name: str) -> None:
             if self.path == "/backlog":
                 file = folder / "backlog.json"
                 items = json.loads(file.read_text()) if file.exists() else {"outbox": 0}
-                self._answer(200, {"items": items, "total": sum(items.values())})
+                self._respond(200, {"items": items, "total": sum(items.values())})
             else:
-                self._answer(503 if "SICK" in setting else 200, {})
+                self._respond(503 if "SICK" in setting else 200, {})
 
-        def _answer(self, code: int, content: object) -> None:
+        def _respond(self, code: int, content: object) -> None:
             self.send_response(code)
             self.end_headers()
             self.wfile.write(json.dumps(content).encode())

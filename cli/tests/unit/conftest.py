@@ -47,36 +47,36 @@ class Api:
     """All services behind one address. Each method answers what it was told, the last of it again and again."""
 
     address: str = ""
-    asked: dict[str, list[Any]] = field(default_factory=dict)
-    _answers: dict[str, list[Any]] = field(default_factory=dict)
+    requests: dict[str, list[Any]] = field(default_factory=dict)
+    _responses: dict[str, list[Any]] = field(default_factory=dict)
 
-    def answer(self, method: str, *answers: Any) -> None:
-        """Has a method answer a message, messages for a stream, a Refusal, or what a callable returns.
+    def respond(self, method: str, *responses: Any) -> None:
+        """Have a method answer with a message, messages for a stream, a Refusal, or what a callable returns.
 
         A callable is given the request, or, where the caller streams, the requests as they come.
         """
-        self._answers[method] = list(answers)
+        self._responses[method] = list(responses)
 
     def _next(self, method: str, request: Any, context: grpc.ServicerContext) -> Any:
-        answers = self._answers.get(method) or [Refusal("UNIMPLEMENTED", "NO_ANSWER", f"{method} has no answer")]
-        answer = answers.pop(0) if len(answers) > 1 else answers[0]
-        if isinstance(request, Iterator) and not callable(answer):
+        responses = self._responses.get(method) or [Refusal("UNIMPLEMENTED", "NO_ANSWER", f"{method} has no answer")]
+        response = responses.pop(0) if len(responses) > 1 else responses[0]
+        if isinstance(request, Iterator) and not callable(response):
             request = list(request)
-        self.asked.setdefault(method, []).append(request)
-        if callable(answer):
-            answer = answer(request)
-        if isinstance(answer, Refusal):
-            status = status_pb2.Status(code=code_pb2.Code.Value(answer.code), message=answer.message)
-            status.details.add().Pack(error_details_pb2.ErrorInfo(reason=answer.reason, metadata=answer.metadata))
-            if answer.violations:
-                wrong = [{"field": path, "description": words} for path, words in answer.violations.items()]
+        self.requests.setdefault(method, []).append(request)
+        if callable(response):
+            response = response(request)
+        if isinstance(response, Refusal):
+            status = status_pb2.Status(code=code_pb2.Code.Value(response.code), message=response.message)
+            status.details.add().Pack(error_details_pb2.ErrorInfo(reason=response.reason, metadata=response.metadata))
+            if response.violations:
+                wrong = [{"field": path, "description": words} for path, words in response.violations.items()]
                 status.details.add().Pack(error_details_pb2.BadRequest(field_violations=wrong))
-            if answer.retry_after_s is not None:
+            if response.retry_after_s is not None:
                 retry = error_details_pb2.RetryInfo()
-                retry.retry_delay.FromNanoseconds(int(answer.retry_after_s * 1e9))
+                retry.retry_delay.FromNanoseconds(int(response.retry_after_s * 1e9))
                 status.details.add().Pack(retry)
             context.abort_with_status(rpc_status.to_status(status))
-        return answer
+        return response
 
     def handlers(self) -> list[grpc.GenericRpcHandler]:
         """One for each service."""

@@ -73,15 +73,15 @@ def typist(terminal: Any) -> Iterator[Typist]:
 @pytest.fixture
 def canceling(api: Any) -> None:
     running = {"status": "TASK_STATUS_IN_PROGRESS", "run": 1, "expected_total": 33, "statistics": {"total": 12}}
-    api.answer("GetTask", task(**running, file_name="prices.yml"))
-    api.answer("CancelTask", task(status="TASK_STATUS_CANCELED"))
+    api.respond("GetTask", task(**running, file_name="prices.yml"))
+    api.respond("CancelTask", task(status="TASK_STATUS_CANCELED"))
 
 
-@pytest.mark.parametrize("answer", ["n\n", "\n", "yess\n", "\x04"], ids=["n", "enter", "slip", "end of input"])
-def test_anything_but_yes_does_nothing(api: Any, typist: Typist, canceling: None, answer: str) -> None:
-    typist.type(answer)
+@pytest.mark.parametrize("typed", ["n\n", "\n", "yess\n", "\x04"], ids=["n", "enter", "slip", "end of input"])
+def test_anything_but_yes_does_nothing(api: Any, typist: Typist, canceling: None, typed: str) -> None:
+    typist.type(typed)
     assert typist.run(*CANCEL).exit_code == 1
-    assert "CancelTask" not in api.asked
+    assert "CancelTask" not in api.requests
     shown = typist.shown()
     assert "Cancel load 7 of shop/default (prices.yml) after 12 of 33 offers?" in shown
     assert "What it has changed stays, and nothing is removed. [y/N]" in shown
@@ -98,15 +98,15 @@ def test_ctrl_c_does_nothing(api: Any, typist: Typist, canceling: None) -> None:
 
     typist.stdin = Interrupted()
     assert typist.run(*CANCEL).exit_code == 1
-    assert "CancelTask" not in api.asked
+    assert "CancelTask" not in api.requests
     assert "nothing was done" in typist.shown()
 
 
-@pytest.mark.parametrize("answer", ["y\n", "YES\n"])
-def test_yes_does_it(api: Any, typist: Typist, canceling: None, answer: str) -> None:
-    typist.type(answer)
+@pytest.mark.parametrize("typed", ["y\n", "YES\n"])
+def test_yes_does_it(api: Any, typist: Typist, canceling: None, typed: str) -> None:
+    typist.type(typed)
     assert typist.run(*CANCEL).exit_code == 0
-    assert len(api.asked["CancelTask"]) == 1
+    assert len(api.requests["CancelTask"]) == 1
 
 
 def test_yes_as_an_option_asks_nothing(api: Any, typist: Typist, canceling: None) -> None:
@@ -121,7 +121,7 @@ def test_without_a_terminal_nobody_is_asked(api: Any, typist: Typist, canceling:
     with Path(os.devnull).open("r+") as nowhere:
         setattr(typist, stream, nowhere)
         assert typist.run(*CANCEL).exit_code == 0
-    assert len(api.asked["CancelTask"]) == 1
+    assert len(api.requests["CancelTask"]) == 1
 
 
 def test_the_document_is_alone_on_stdout(typist: Typist, canceling: None) -> None:
@@ -137,53 +137,53 @@ def test_removal_says_how_many_offers_it_is_about(
     api: Any, typist: Typist, refusal: Any, options: tuple[str, ...], becomes: str
 ) -> None:
     remove = ("feed", "remove", "--seller", "shop", *options)
-    api.answer("GetFeed", ParseDict(FEED, feed_pb2.Feed()))
-    api.answer("Search", search_service_pb2.SearchResponse(total=95_000))
+    api.respond("GetFeed", ParseDict(FEED, feed_pb2.Feed()))
+    api.respond("Search", search_service_pb2.SearchResponse(total=95_000))
     typist.type("n\n")
     assert typist.run(*remove).exit_code == 1
     shown = typist.shown()
     assert "Remove shop/default? It has 95,000 offers in the search. Those that its files brought" in shown
     assert f"{becomes} [y/N]" in shown
-    [request] = api.asked["Search"]
-    asked = {each.field: each.terms.values[0].string_value for each in request.filters}
-    assert asked == {"seller": "shop", "namespace": "default"}
-    api.answer("Search", refusal("UNAVAILABLE", "INDEX_REBUILDING", "not now"))
+    [request] = api.requests["Search"]
+    filters = {each.field: each.terms.values[0].string_value for each in request.filters}
+    assert filters == {"seller": "shop", "namespace": "default"}
+    api.respond("Search", refusal("UNAVAILABLE", "INDEX_REBUILDING", "not now"))
     typist.type("n\n")
     assert typist.run(*remove).exit_code == 1
     assert "It has offers; how many cannot be asked now." in typist.shown()
-    assert "DeleteFeed" not in api.asked
+    assert "DeleteFeed" not in api.requests
 
 
 def test_what_was_removed_before_is_not_asked_about(api: Any, typist: Typist) -> None:
     removed = ParseDict({**FEED, "status": "FEED_STATUS_REMOVED"}, feed_pb2.Feed())
-    api.answer("GetFeed", removed)
-    api.answer("DeleteFeed", removed)
+    api.respond("GetFeed", removed)
+    api.respond("DeleteFeed", removed)
     done = task(kind="TASK_KIND_DELETE", feed_version=5, status="TASK_STATUS_SUCCEEDED")
-    api.answer("ListTasks", task_service_pb2.ListTasksResponse(tasks=[done]))
-    api.answer("WatchTask", [done])
+    api.respond("ListTasks", task_service_pb2.ListTasksResponse(tasks=[done]))
+    api.respond("WatchTask", [done])
     typist.type("n\n")
     assert typist.run("feed", "remove", "--seller", "shop").exit_code == 0
     assert "[y/N]" not in typist.shown()
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "expected"),
     [
         ({}, "Its offers become as they stand there, and those that it lacks are removed."),
         ({"disposition": 2}, "Its offers become as they stand there, and those that it lacks are kept by hand."),
         ({"mode": 2}, "It changes the offers that it names."),
     ],
 )
-def test_rerun_says_what_it_does(api: Any, typist: Typist, changes: dict[str, Any], said: str) -> None:
-    api.answer("GetTask", task(**changes, file_name="prices.yml", create_time="2026-11-21T19:50:03Z"))
+def test_rerun_says_what_it_does(api: Any, typist: Typist, changes: dict[str, Any], expected: str) -> None:
+    api.respond("GetTask", task(**changes, file_name="prices.yml", create_time="2026-11-21T19:50:03Z"))
     typist.type("n\n")
     assert typist.run("task", "rerun", "shop", "default", "7").exit_code == 1
-    assert f"(prices.yml, of 2026-11-21 22:50:03) into shop/default again? {said} [y/N]" in typist.shown()
-    assert "RerunTask" not in api.asked
+    assert f"(prices.yml, of 2026-11-21 22:50:03) into shop/default again? {expected} [y/N]" in typist.shown()
+    assert "RerunTask" not in api.requests
 
 
 def test_whole_queues_are_asked_about_and_one_job_is_not(api: Any, typist: Typist) -> None:
-    api.answer("ListQueues", job_service_pb2.ListQueuesResponse(queues=[job_pb2.Queue(queue="feed.fetch")]))
+    api.respond("ListQueues", job_service_pb2.ListQueuesResponse(queues=[job_pb2.Queue(queue="feed.fetch")]))
     typist.type("n\n")
     assert typist.run("jobs", "pause", "feed.fetch", "--service", "loader").exit_code == 1
     typist.type("n\n")
@@ -191,7 +191,7 @@ def test_whole_queues_are_asked_about_and_one_job_is_not(api: Any, typist: Typis
     shown = typist.shown()
     assert "Pause feed.fetch of loader? No job of it begins until `classifeed jobs resume feed.fetch`. [y/N]" in shown
     assert "Try all failed jobs of the task t of the queue feed.fetch again that failed within 1h? [y/N]" in shown
-    assert not api.asked.keys() & {"PauseQueue", "RetryJobs"}
-    api.answer("GetJob", job_pb2.Job(job_id="01a2008f-239e-7fba-aedf-7ec77d0f0aea"))
-    api.answer("RetryJob", job_pb2.Job(status=job_pb2.JOB_STATUS_QUEUED))
+    assert not api.requests.keys() & {"PauseQueue", "RetryJobs"}
+    api.respond("GetJob", job_pb2.Job(job_id="01a2008f-239e-7fba-aedf-7ec77d0f0aea"))
+    api.respond("RetryJob", job_pb2.Job(status=job_pb2.JOB_STATUS_QUEUED))
     assert typist.run("jobs", "retry", "01a2008f-239e-7fba-aedf-7ec77d0f0aea").exit_code == 0

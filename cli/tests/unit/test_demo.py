@@ -77,8 +77,8 @@ def test_the_shop_mends_three_faults_and_one_price_and_sells_one_item_less(tmp_p
 
 def ask(link: str, **headers: str) -> tuple[int, bytes, str]:
     try:
-        with urllib.request.urlopen(urllib.request.Request(link, headers=headers), timeout=60) as answer:
-            return answer.status, answer.read(), answer.headers["ETag"]
+        with urllib.request.urlopen(urllib.request.Request(link, headers=headers), timeout=60) as response:
+            return response.status, response.read(), response.headers["ETag"]
     except urllib.error.HTTPError as error:
         with error:
             return error.code, error.read(), error.headers["ETag"]
@@ -187,17 +187,17 @@ def played(api: Any) -> Loader:
         found.hits[0].fields.add(name="price", values=[document_pb2.Value(double_value=1)])
         return found
 
-    api.answer("UploadFeed", feed_service_pb2.Upload(task="sellers/home-and-garden/feeds/default/tasks/1"))
-    api.answer("WatchTask", [LOADED])
-    api.answer("GetTask", loading(0), loading(BIG // 5), loading(BIG // 2))
-    api.answer("ListOfferErrors", ParseDict({"errors": rows}, task_service_pb2.ListOfferErrorsResponse()))
-    api.answer("Search", search)
-    api.answer("ListOffers", some(BIG))
-    api.answer("ExplainOffer", lambda request: explanation_pb2.OfferExplanation(name=request.name))
-    api.answer("CreateFeed", loader.create)
-    api.answer("GetFeed", loader.look)
-    api.answer("RunFeed", loader.fetch)
-    api.answer("PauseFeed", feed_pb2.Feed())
+    api.respond("UploadFeed", feed_service_pb2.Upload(task="sellers/home-and-garden/feeds/default/tasks/1"))
+    api.respond("WatchTask", [LOADED])
+    api.respond("GetTask", loading(0), loading(BIG // 5), loading(BIG // 2))
+    api.respond("ListOfferErrors", ParseDict({"errors": rows}, task_service_pb2.ListOfferErrorsResponse()))
+    api.respond("Search", search)
+    api.respond("ListOffers", some(BIG))
+    api.respond("ExplainOffer", lambda request: explanation_pb2.OfferExplanation(name=request.name))
+    api.respond("CreateFeed", loader.create)
+    api.respond("GetFeed", loader.look)
+    api.respond("RunFeed", loader.fetch)
+    api.respond("PauseFeed", feed_pb2.Feed())
     return loader
 
 
@@ -213,7 +213,7 @@ def test_steps_play_after_each_other(
     assert document["rejected"]["name"].endswith("/offers/S-203"), "not the duplicate, whose first one is found"
     said = capsys.readouterr().out
     assert "    │ <g:price>4 – 5 EUR</g:price>\n    │          ^^^^^^^^^\n" in said
-    assert [parts[0].spec.namespace for parts in api.asked["UploadFeed"]] == ["default", "default", "warehouse"]
+    assert [parts[0].spec.namespace for parts in api.requests["UploadFeed"]] == ["default", "default", "warehouse"]
     assert played.count == 2
     for number, step in enumerate(STEPS, start=1):
         assert f"\n{number}. {step.title}\n   {step.services}\n" in said
@@ -234,7 +234,7 @@ def some(count: int, first: int = 1) -> offer_service_pb2.ListOffersResponse:
 
 
 @pytest.mark.parametrize(
-    ("method", "answer"),
+    ("method", "response"),
     [
         ("ListOffers", some(BIG - 1)),
         ("ListOffers", some(BIG, first=2)),
@@ -244,15 +244,15 @@ def some(count: int, first: int = 1) -> offer_service_pb2.ListOffersResponse:
     ids=("one is lost", "another id", "one is found twice", "one is not counted"),
 )
 @pytest.mark.usefixtures("played", "process")
-def test_counts_that_differ_fail_the_demo(api: Any, story: Story, method: str, answer: Any) -> None:
-    api.answer(method, answer)
+def test_counts_that_differ_fail_the_demo(api: Any, story: Story, method: str, response: Any) -> None:
+    api.respond(method, response)
     with pytest.raises(CommandError, match="counts differ") as caught:
         kill.kill_amid_load(story)
     assert (caught.value.reason, caught.value.exit_code) == ("DEMO_FAILED", 1)
 
 
 @pytest.mark.parametrize(
-    ("method", "answer", "step"),
+    ("method", "response", "step"),
     [
         ("WatchTask", [ParseDict({**TASK, "status": "TASK_STATUS_FAILED"}, task_pb2.Task())], 0),
         ("Search", search_service_pb2.SearchResponse(), 1),
@@ -261,8 +261,8 @@ def test_counts_that_differ_fail_the_demo(api: Any, story: Story, method: str, a
     ],
 )
 @pytest.mark.usefixtures("played", "process")
-def test_what_goes_wrong_ends_the_demo(api: Any, story: Story, method: str, answer: Any, step: int) -> None:
-    api.answer(method, answer)
+def test_what_goes_wrong_ends_the_demo(api: Any, story: Story, method: str, response: Any, step: int) -> None:
+    api.respond(method, response)
     with pytest.raises(CommandError) as caught:
         STEPS[step].play(story)
     assert (caught.value.reason, caught.value.exit_code) == ("DEMO_FAILED", 1)

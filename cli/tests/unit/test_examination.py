@@ -37,16 +37,16 @@ GREETINGS = {
 
 
 @asynccontextmanager
-async def server(answer: bytes | None) -> AsyncIterator[str]:
+async def server(response: bytes | None) -> AsyncIterator[str]:
     """Give a server that answers so and hangs up; None: it says nothing."""
     is_over = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
-        if answer is None:
+        if response is None:
             await is_over.wait()
         else:
-            writer.write(answer)
+            writer.write(response)
             await writer.drain()
         writer.close()
 
@@ -95,13 +95,13 @@ def document_of(process: dict[str, Any], *, kafka: str, service: str, **changes:
     }  # fmt: skip
 
 
-def ready(status: int, told: dict[str, Any]) -> bytes:
-    return f"HTTP/1.1 {status} X\r\n\r\n{json.dumps(told)}".encode()
+def ready(status: int, reported: dict[str, Any]) -> bytes:
+    return f"HTTP/1.1 {status} X\r\n\r\n{json.dumps(reported)}".encode()
 
 
 async def test_what_is_missing_names_its_cause_its_time_and_what_to_do(process: dict[str, Any]) -> None:
-    told = {"missing": {"kafka": "no answer within 3 s"}, "blocked": {}, "since": {"kafka": LONG_AGO}}
-    async with server(GREETINGS["kafka"]) as kafka, server(ready(503, told)) as service:
+    reported = {"missing": {"kafka": "no answer within 3 s"}, "blocked": {}, "since": {"kafka": LONG_AGO}}
+    async with server(GREETINGS["kafka"]) as kafka, server(ready(503, reported)) as service:
         healths = await examine(document_of(process, kafka=kafka, service=service))
         assert healths["kafka"] == Health("RUNNING")
         assert healths["processor"] == Health("NOT_SERVING", (Problem("kafka: no answer within 3 s", LONG_AGO, ""),))
@@ -137,8 +137,12 @@ async def test_what_was_just_started_is_waited_for(process: dict[str, Any]) -> N
 
 
 async def test_a_role_that_is_blocked_is_a_problem_of_a_service_that_serves(process: dict[str, Any]) -> None:
-    told = {"missing": {}, "blocked": {"consume": {"p[3]": "the record fails"}}, "since": {"consume: p[3]": LONG_AGO}}
-    async with server(GREETINGS["kafka"]) as kafka, server(ready(200, told)) as service:
+    reported = {
+        "missing": {},
+        "blocked": {"consume": {"p[3]": "the record fails"}},
+        "since": {"consume: p[3]": LONG_AGO},
+    }
+    async with server(GREETINGS["kafka"]) as kafka, server(ready(200, reported)) as service:
         status = await description.describe_status(document_of(process, kafka=kafka, service=service))
     assert (status["ready"], status["healthy"]) == (True, False)
     assert status["services"]["processor"]["state"] == "SERVING"
@@ -175,8 +179,8 @@ async def test_a_service_that_is_silent_is_not_waited_for(
 
 def test_the_supervisor_remembers_since_when() -> None:
     changes: list[dict[str, str]] = []
-    told: list[str] = []
-    watch = HealthWatch(dict, lambda: changes.append(watch.unwell_since), told.append)
+    reported: list[str] = []
+    watch = HealthWatch(dict, lambda: changes.append(watch.unwell_since), reported.append)
     ill = Health("NOT_SERVING", (Problem("does not answer within 2 s"),))
     watch.note({"kafka": Health("RUNNING"), "s3": Health("RUNNING")})
     assert changes == []
@@ -188,8 +192,8 @@ def test_the_supervisor_remembers_since_when() -> None:
     watch.note({"kafka": Health("RUNNING"), "s3": ill})
     assert set(watch.unwell_since) == {"s3"}
     assert [sorted(each) for each in changes] == [["kafka"], ["kafka", "s3"], ["s3"]]
-    assert told[0] == "kafka: does not answer within 2 s"
-    assert told[-1].startswith("kafka is well again, after ")
+    assert reported[0] == "kafka: does not answer within 2 s"
+    assert reported[-1].startswith("kafka is well again, after ")
 
 
 def test_status_and_doctor_end_with_1_and_say_which(

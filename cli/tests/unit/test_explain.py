@@ -75,13 +75,13 @@ def explanation(row: dict[str, Any]) -> explanation_pb2.OfferExplanation:
 
 
 def test_offer_that_is_found(api: Any, terminal: Any, snapshot: Snapshot) -> None:
-    api.answer("ExplainOffer", explanation(FOUND))
+    api.respond("ExplainOffer", explanation(FOUND))
     snapshot("offer-explain-found", terminal("offer", "explain", "home-and-garden", "default", "G-101"))
-    assert api.asked["ExplainOffer"][0].name == NAME + "G-101"
+    assert api.requests["ExplainOffer"][0].name == NAME + "G-101"
 
 
 def test_offer_that_was_rejected(api: Any, terminal: Any, snapshot: Snapshot) -> None:
-    api.answer("ExplainOffer", explanation(REJECTED))
+    api.respond("ExplainOffer", explanation(REJECTED))
     snapshot("offer-explain-rejected", terminal("offer", "explain", "home-and-garden", "default", "S-016"))
     snapshot("offer-explain-json", terminal("offer", "explain", "home-and-garden", "default", "S-016", "--json"))
 
@@ -89,12 +89,12 @@ def test_offer_that_was_rejected(api: Any, terminal: Any, snapshot: Snapshot) ->
 def test_time_counts_from_the_coming_of_the_file_and_from_nothing_else(api: Any, terminal: Any) -> None:
     later = step("FILE", "DONE", "Checked.", 3)
     batch = step("BATCH", "DONE", "Sent.", 3.5)
-    api.answer("ExplainOffer", explanation({**REJECTED, "steps": [SOURCE, later, batch]}))
+    api.respond("ExplainOffer", explanation({**REJECTED, "steps": [SOURCE, later, batch]}))
     told = terminal("offer", "explain", "home-and-garden", "default", "S-016").out
     assert "Times of 2026-11-21; + is the time since the file came\n" in told
     assert ["+2.0 s" in told, "+2.5 s" in told] == [True, True]
     unasked = step("SOURCE", "UNKNOWN", "How the file came cannot be asked right now.")
-    api.answer("ExplainOffer", explanation({**REJECTED, "steps": [unasked, later, batch]}))
+    api.respond("ExplainOffer", explanation({**REJECTED, "steps": [unasked, later, batch]}))
     told = terminal("offer", "explain", "home-and-garden", "default", "S-016").out
     assert "Times of 2026-11-21\n" in told
     assert "+" not in told, "an offset from another moment would mean another thing"
@@ -106,7 +106,7 @@ LINK = "https://shop.example/exports/of-the-year/2026/for-everybody/price-list-o
 def test_long_links_fit_their_column(api: Any, terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     text = f"The file could not be fetched (HTTP_NOT_FOUND). {LINK} answered 404."
     row = {**REJECTED, "steps": [step("SOURCE", "STOPPED", text, 1, code="HTTP_NOT_FOUND", excerpt="<a>" * 60)]}
-    api.answer("ExplainOffer", explanation(row))
+    api.respond("ExplainOffer", explanation(row))
     command = ("offer", "explain", "home-and-garden", "default", "S-016")
     told = terminal(*command).out
     assert max(map(len, told.splitlines())) <= 80
@@ -131,7 +131,7 @@ def test_way_over_midnight_shows_the_days(api: Any, terminal: Any, snapshot: Sna
             {**step("MODERATION", "STOPPED", "Refused."), "time": "2026-11-22T23:01:00Z"},
         ],
     }
-    api.answer("ExplainOffer", explanation(row))
+    api.respond("ExplainOffer", explanation(row))
     snapshot("offer-explain-days", terminal("offer", "explain", "home-and-garden", "default", "a/b c"))
 
 
@@ -142,7 +142,7 @@ def test_offer_that_nobody_sent_is_a_report_too(api: Any, terminal: Any, snapsho
         "summary": "No load that is remembered had it.",
         "suggestion": "Check the id, and that the file has it.",
     }
-    api.answer("ExplainOffer", explanation(row))
+    api.respond("ExplainOffer", explanation(row))
     snapshot("offer-explain-never-seen", terminal("offer", "explain", "home-and-garden", "default", "Z"))
 
 
@@ -154,7 +154,7 @@ def test_file_cannot_write_on_the_terminal(api: Any, terminal: Any) -> None:
         "summary": evil,
         "steps": [step("CHECKS", "STOPPED", evil, excerpt=evil + "x" * 300, line=1)],
     }
-    api.answer("ExplainOffer", explanation(row))
+    api.respond("ExplainOffer", explanation(row))
     out = terminal("offer", "explain", "home-and-garden", "default", "e\nX").out
     assert not {"\x1b", "\x07", "\u202e", "\ue000"} & set(out)
     assert "\\u001b[2J" in out
@@ -163,7 +163,7 @@ def test_file_cannot_write_on_the_terminal(api: Any, terminal: Any) -> None:
 
 
 def test_no_such_seller_is_refused(api: Any, terminal: Any, refusal: Any) -> None:
-    api.answer("ExplainOffer", refusal("NOT_FOUND", "SELLER_NOT_FOUND", "There is no seller x."))
+    api.respond("ExplainOffer", refusal("NOT_FOUND", "SELLER_NOT_FOUND", "There is no seller x."))
     ended = terminal("offer", "explain", "x", "default", "1", "--json")
     assert (ended.exit_code, ended.document["error"]["reason"]) == (1, "SELLER_NOT_FOUND")
     assert terminal("offer", "explain", "x", "Летний", "1").exit_code == 1
@@ -172,7 +172,7 @@ def test_no_such_seller_is_refused(api: Any, terminal: Any, refusal: Any) -> Non
 def test_fault_of_a_long_line_is_in_sight_with_a_caret_under_it(api: Any, terminal: Any) -> None:
     excerpt = f"<offer><url>https://shop.example/{'a' * 60}</url><price>19 900 руб.</price><currencyId>RUR</currencyId>"
     steps = [step("CHECKS", "STOPPED", "The price is “19 900 руб.”.", 1.3, line=3, column=1, excerpt=excerpt)]
-    api.answer("ExplainOffer", explanation({**REJECTED, "steps": steps}))
+    api.respond("ExplainOffer", explanation({**REJECTED, "steps": steps}))
     lines = terminal("offer", "explain", "home-and-garden", "default", "S-016").out.splitlines()
     [number] = [number for number, line in enumerate(lines) if "│" in line and "^" not in line]
     assert max(map(len, lines)) <= 80

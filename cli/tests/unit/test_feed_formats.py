@@ -15,7 +15,7 @@ Snapshot = Callable[[str, Any], None]
 
 @pytest.fixture
 def formats(api: Any) -> Any:
-    api.answer(
+    api.respond(
         "ListFormats",
         format_pb2.ListFormatsResponse(
             formats=[
@@ -31,7 +31,7 @@ def formats(api: Any) -> Any:
             ]
         ),
     )
-    api.answer("GetFormatFile", format_pb2.FormatFile(file_name="../yml.xml", content=b"<a/>\r\n"))
+    api.respond("GetFormatFile", format_pb2.FormatFile(file_name="../yml.xml", content=b"<a/>\r\n"))
     return api
 
 
@@ -56,7 +56,7 @@ def test_files_are_saved_as_they_are(formats: Any, terminal: Any, tmp_path: Path
     sample, schema = tmp_path / "s.xml", tmp_path / "s.xsd"
     ended = terminal("feed", "formats", "yml", "--sample", str(sample), "--schema", str(schema), "--json")
     assert (ended.exit_code, sample.read_bytes(), schema.read_bytes()) == (0, b"<a/>\r\n", b"<a/>\r\n")
-    assert [request.kind for request in formats.asked["GetFormatFile"]] == [1, 2]
+    assert [request.kind for request in formats.requests["GetFormatFile"]] == [1, 2]
     assert ended.document["files"][0] == {"format": "yml", "kind": "SAMPLE", "file": str(sample), "bytes": "6"}
 
 
@@ -81,6 +81,6 @@ def test_no_file_is_overwritten(formats: Any, terminal: Any, tmp_path: Path) -> 
 def test_slips(formats: Any, terminal: Any, refusal: Any) -> None:
     assert terminal("feed", "formats", "--sample", "f").exit_code == 2
     assert terminal("feed", "formats", "Y M L").exit_code == 1
-    formats.answer("GetFormatFile", refusal("NOT_FOUND", "FORMAT_FILE_NOT_FOUND", "yml has no schema."))
+    formats.respond("GetFormatFile", refusal("NOT_FOUND", "FORMAT_FILE_NOT_FOUND", "yml has no schema."))
     ended = terminal("feed", "formats", "yml", "--schema", "never-made", "--json")
     assert (ended.exit_code, Path("never-made").exists()) == (1, False)

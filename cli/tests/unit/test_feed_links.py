@@ -106,13 +106,13 @@ def running(phase: str, total: int, expected: int) -> task_pb2.Task:
 
 def test_add_sends_what_was_given(api: Any, terminal: Any, snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLASSIFEED_FEED_PASSWORD", "s3cret:x")
-    api.answer("CreateFeed", feed(version=1))
+    api.respond("CreateFeed", feed(version=1))
     ended = terminal(
         "feed", "add", "https://shop.example/export/price.yml", "--seller", "my-shop", "--every", "1h30m",
         "--disposition", "MAKE_MANUAL", "--format", "yml", "--user", "robot", "--header", "X-Key: a: b", "--no-wait",
     )  # fmt: skip
     snapshot("feed-add", ended)
-    request = api.asked["CreateFeed"][0]
+    request = api.requests["CreateFeed"][0]
     assert (request.parent, request.namespace, len(request.request_id)) == ("sellers/my-shop", "default", 36)
     expected = feed_pb2.FeedSettings(mode="LOAD_MODE_REPLACE", disposition="DISPOSITION_MAKE_MANUAL", format="yml")
     expected.source.url = "https://shop.example/export/price.yml"
@@ -125,29 +125,29 @@ def test_add_sends_what_was_given(api: Any, terminal: Any, snapshot: Snapshot, m
 
 
 def test_add_names_the_namespace_to_look_at(api: Any, terminal: Any) -> None:
-    api.answer("CreateFeed", feed(namespace="summer"))
+    api.respond("CreateFeed", feed(namespace="summer"))
     ended = terminal("feed", "add", "https://a.example/f", "--seller", "my-shop", "--namespace", "summer", "--no-wait")
     assert "classifeed feed fetches --seller my-shop --namespace summer" in ended.out
-    settings = api.asked["CreateFeed"][0].settings
+    settings = api.requests["CreateFeed"][0].settings
     assert not settings.source.HasField("credentials")
     assert not settings.HasField("schedule"), "the service's own default"
 
 
 def test_password_is_asked_and_is_no_argument(api: Any, terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    api.answer("CreateFeed", feed())
-    asked: list[str] = []
+    api.respond("CreateFeed", feed())
+    prompts: list[str] = []
 
-    def answer(text: str, **options: Any) -> str:
+    def prompt(text: str, **options: Any) -> str:
         assert options["hide_input"]
-        asked.append(text)
+        prompts.append(text)
         return "typed"
 
-    monkeypatch.setattr("typer.prompt", answer)
+    monkeypatch.setattr("typer.prompt", prompt)
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     add = ("feed", "add", "https://a.example/f", "--seller", "s", "--user", "robot", "--no-wait")
     assert terminal(*add).exit_code == 0
-    assert asked == ["Password of robot"]
-    assert api.asked["CreateFeed"][0].settings.source.credentials.basic_auth.password == "typed"
+    assert prompts == ["Password of robot"]
+    assert api.requests["CreateFeed"][0].settings.source.credentials.basic_auth.password == "typed"
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
     ended = terminal(*add)
     assert (ended.exit_code, "set CLASSIFEED_FEED_PASSWORD" in " ".join(ended.err.split())) == (2, True)
@@ -176,15 +176,15 @@ def test_show(api: Any, terminal: Any, snapshot: Snapshot) -> None:
         "failures": 2,
         "last_fetch": FAILED,
     }
-    api.answer("GetFeed", feed(state=state))
+    api.respond("GetFeed", feed(state=state))
     snapshot("feed-show", terminal("feed", "show", "--seller", "my-shop"))
     snapshot("feed-show-json", terminal("feed", "show", "--seller", "my-shop", "--json"))
-    api.answer("GetFeed", feed(status="FEED_STATUS_PAUSED", settings={"source": {"url": "https://a.example/f"}}))
+    api.respond("GetFeed", feed(status="FEED_STATUS_PAUSED", settings={"source": {"url": "https://a.example/f"}}))
     snapshot("feed-show-never-fetched", terminal("feed", "show", "--seller", "my-shop"))
 
 
 def test_show_of_no_feed(api: Any, terminal: Any, snapshot: Snapshot, refusal: Any) -> None:
-    api.answer("GetFeed", refusal("NOT_FOUND", "FEED_NOT_FOUND", "my-shop has no feed by link in default."))
+    api.respond("GetFeed", refusal("NOT_FOUND", "FEED_NOT_FOUND", "my-shop has no feed by link in default."))
     snapshot("feed-show-not-found", terminal("feed", "show", "--seller", "my-shop"))
     snapshot("feed-show-not-found-json", terminal("feed", "show", "--seller", "my-shop", "--json"))
 
@@ -196,23 +196,23 @@ def test_list_goes_through_the_pages(api: Any, terminal: Any, snapshot: Snapshot
         feed_service_pb2.ListFeedsResponse(feeds=[feed()], next_page_token="next"),
         feed_service_pb2.ListFeedsResponse(feeds=[feed(namespace="summer-2026", state=state, settings=long)]),
     ]
-    api.answer("ListFeeds", *pages)
+    api.respond("ListFeeds", *pages)
     snapshot("feed-list", terminal("feed", "list", "--seller", "my-shop"))
-    assert [request.page_token for request in api.asked["ListFeeds"]] == ["", "next"]
-    api.answer("ListFeeds", pages[0])
+    assert [request.page_token for request in api.requests["ListFeeds"]] == ["", "next"]
+    api.respond("ListFeeds", pages[0])
     one = terminal("feed", "list", "--seller", "my-shop", "--limit", "1")
     assert "more than 1" in one.out
-    api.answer("ListFeeds", feed_service_pb2.ListFeedsResponse())
+    api.respond("ListFeeds", feed_service_pb2.ListFeedsResponse())
     snapshot("feed-list-none", terminal("feed", "list", "--seller", "my-shop"))
 
 
 def test_set_names_what_it_changes_and_nothing_else(api: Any, terminal: Any) -> None:
-    api.answer("UpdateFeed", feed(version=4))
+    api.respond("UpdateFeed", feed(version=4))
 
     def changed(*options: str) -> tuple[list[str], feed_pb2.Feed]:
         ended = terminal("feed", "set", "--seller", "my-shop", *options)
         assert ended.exit_code == 0, ended
-        request = api.asked["UpdateFeed"][-1]
+        request = api.requests["UpdateFeed"][-1]
         assert request.feed.name == FEED["name"]
         return list(request.update_mask.paths), request.feed.settings
 
@@ -238,12 +238,12 @@ def test_set_of_nothing_or_of_both_is_a_slip(api: Any, terminal: Any) -> None:
     assert (nothing.exit_code, nothing.document["error"]["reason"]) == (2, "USAGE")
     both = terminal("feed", "set", "--seller", "s", "--no-credentials", "--header", "X-A: 1")
     assert both.exit_code == 2
-    assert "UpdateFeed" not in api.asked
+    assert "UpdateFeed" not in api.requests
 
 
 def test_pause_and_resume(api: Any, terminal: Any) -> None:
-    api.answer("PauseFeed", feed(status="FEED_STATUS_PAUSED"))
-    api.answer("ResumeFeed", feed())
+    api.respond("PauseFeed", feed(status="FEED_STATUS_PAUSED"))
+    api.respond("ResumeFeed", feed())
     paused = terminal("feed", "pause", "--seller", "my-shop", "--json")
     assert (paused.exit_code, paused.document["status"]) == (0, "PAUSED")
     resumed = terminal("feed", "resume", "--seller", "my-shop")
@@ -251,13 +251,13 @@ def test_pause_and_resume(api: Any, terminal: Any) -> None:
 
 
 def test_run_waits_for_the_fetch_and_for_its_load(api: Any, terminal: Any, snapshot: Snapshot) -> None:
-    api.answer("RunFeed", fetch(FETCH, outcome="FETCH_OUTCOME_QUEUED"))
-    api.answer("GetFetch", fetch(FETCH, outcome="FETCH_OUTCOME_RUNNING"), fetch(LOADED))
+    api.respond("RunFeed", fetch(FETCH, outcome="FETCH_OUTCOME_QUEUED"))
+    api.respond("GetFetch", fetch(FETCH, outcome="FETCH_OUTCOME_RUNNING"), fetch(LOADED))
     watched = [running("UNSPECIFIED", 0, 0), running("PARSING", 0, 0), running("PARSING", 10, 33), task()]
-    api.answer("WatchTask", watched)
+    api.respond("WatchTask", watched)
     snapshot("feed-run", terminal("feed", "run", "--seller", "my-shop", "--force"))
-    assert (api.asked["RunFeed"][0].force, len(api.asked["RunFeed"][0].request_id)) == (True, 36)
-    assert api.asked["WatchTask"][0].name == TASK["name"]
+    assert (api.requests["RunFeed"][0].force, len(api.requests["RunFeed"][0].request_id)) == (True, 36)
+    assert api.requests["WatchTask"][0].name == TASK["name"]
     snapshot("feed-run-json", terminal("feed", "run", "--seller", "my-shop", "--json"))
 
 
@@ -269,8 +269,8 @@ def test_run_waits_for_the_fetch_and_for_its_load(api: Any, terminal: Any, snaps
 def test_run_without_a_load(
     api: Any, terminal: Any, snapshot: Snapshot, row: dict[str, Any], name: str, exit_code: int
 ) -> None:
-    api.answer("RunFeed", fetch(FETCH, outcome="FETCH_OUTCOME_QUEUED"))
-    api.answer("GetFetch", fetch(row))
+    api.respond("RunFeed", fetch(FETCH, outcome="FETCH_OUTCOME_QUEUED"))
+    api.respond("GetFetch", fetch(row))
     ended = terminal("feed", "run", "--seller", "my-shop")
     snapshot(name, ended)
     assert ended.exit_code == exit_code
@@ -283,25 +283,25 @@ def page_of(*rows: feed_pb2.Fetch) -> feed_source_service_pb2.ListFetchesRespons
 
 
 def test_add_waits_for_the_first_load_and_ends_as_an_upload(api: Any, terminal: Any, snapshot: Snapshot) -> None:
-    api.answer("CreateFeed", feed())
+    api.respond("CreateFeed", feed())
     of_the_removed_feed = fetch(LOADED, fetch_id=9, feed_version=2)
-    api.answer("ListFetches", page_of(), page_of(of_the_removed_feed), page_of(fetch(FETCH, outcome=1)))
-    api.answer("GetFetch", fetch(FETCH, outcome="FETCH_OUTCOME_RUNNING"), fetch(LOADED))
-    api.answer("WatchTask", [running("PARSING", 10, 33), task()])
+    api.respond("ListFetches", page_of(), page_of(of_the_removed_feed), page_of(fetch(FETCH, outcome=1)))
+    api.respond("GetFetch", fetch(FETCH, outcome="FETCH_OUTCOME_RUNNING"), fetch(LOADED))
+    api.respond("WatchTask", [running("PARSING", 10, 33), task()])
     add = ("feed", "add", "https://a.example/f", "--seller", "my-shop")
     snapshot("feed-add-loaded", terminal(*add))
-    assert [request.name for request in api.asked["WatchTask"]] == [TASK["name"]]
+    assert [request.name for request in api.requests["WatchTask"]] == [TASK["name"]]
     document = terminal(*add, "--json").document
     assert (document["status"], document["fetch"]["load"]["status"]) == ("ACTIVE", "SUCCEEDED")
     assert document["task"]["task_id"] == "7"
     html = task(status="TASK_STATUS_FAILED", error_code="NOT_A_FEED", error_message="It is a web page.", statistics={})
-    api.answer("WatchTask", [html])
+    api.respond("WatchTask", [html])
     failed = terminal(*add)
     assert (failed.exit_code, "fault     NOT_A_FEED" in failed.out, "Fetch 14 of my-shop/default: load failed" in
             failed.out) == (1, True, True)  # fmt: skip
-    api.answer("GetFetch", fetch(FAILED))
+    api.respond("GetFetch", fetch(FAILED))
     assert terminal(*add).exit_code == 1
-    api.answer("ListFetches", page_of(of_the_removed_feed))
+    api.respond("ListFetches", page_of(of_the_removed_feed))
     late = terminal(*add, "--timeout", "1", "--json")
     assert (late.exit_code, late.document["error"]["reason"]) == (4, "FETCH_NOT_BEGUN")
     assert terminal(*add, "--no-wait", "--json").document["fetch"] is None
@@ -322,18 +322,18 @@ def test_the_load_of_a_link_is_told_with_its_fetch_and_with_its_feed(
     fine = fetch(LOADED, fetch_id=17, load={**REFUSED_MOSTLY, "statistics": {"total": 33, "added": 33}})
     rest = [fetch(LOADED, fetch_id=18, load={"status": f"TASK_STATUS_{each}"}) for each in ("IN_PROGRESS", "HELD")]
     unknown = fetch(LOADED, fetch_id=20)
-    api.answer("ListFetches", page_of(unknown, *rest, fine, poor, same, page))
+    api.respond("ListFetches", page_of(unknown, *rest, fine, poor, same, page))
     snapshot("feed-fetches-loads", terminal("feed", "fetches", "--seller", "my-shop"))
     state = {"feed_version": 3, "last_fetch_time": "2026-11-21T18:50:00Z"}
     feeds = [feed(namespace=f"n{number}", state=state) for number in range(4)]
     for each, last in zip(feeds, (page, poor, fine, unknown), strict=True):
         each.state.last_fetch.CopyFrom(last)
-    api.answer("ListFeeds", feed_service_pb2.ListFeedsResponse(feeds=feeds))
+    api.respond("ListFeeds", feed_service_pb2.ListFeedsResponse(feeds=feeds))
     snapshot("feed-list-loads", terminal("feed", "list", "--seller", "my-shop"))
-    api.answer("GetFeed", feeds[0])
+    api.respond("GetFeed", feeds[0])
     shown = terminal("feed", "show", "--seller", "my-shop").out
     assert "fetch 14: load failed\n            load 7: FAILED NOT_A_FEED in line 1\n            It is a page." in shown
-    api.answer("RunFeed", same)
+    api.respond("RunFeed", same)
     again = terminal("feed", "run", "--seller", "my-shop")
     assert (again.exit_code, "load 7: FAILED NOT_A_FEED in line 1" in again.out) == (1, True), "still no feed"
 
@@ -345,8 +345,8 @@ def test_the_load_of_a_link_is_told_with_its_fetch_and_with_its_feed(
 def test_rejected_offers_fail_a_script_that_says_so(
     api: Any, terminal: Any, option: tuple[str, ...], exit_code: int
 ) -> None:
-    api.answer("RunFeed", fetch(LOADED))
-    api.answer("WatchTask", [task()])
+    api.respond("RunFeed", fetch(LOADED))
+    api.respond("WatchTask", [task()])
     ended = terminal("feed", "run", "--seller", "my-shop", *option, "--json")
     assert (ended.exit_code, ended.document["task"]["status"]) == (exit_code, "SUCCEEDED")
     assert ("6.1% of the offers were rejected" in ended.err) == bool(exit_code)
@@ -355,22 +355,22 @@ def test_rejected_offers_fail_a_script_that_says_so(
 
 @pytest.mark.parametrize("status", ["FAILED", "HELD", "SUPERSEDED", "CANCELED"])
 def test_run_is_refused_when_the_load_did_not_succeed(api: Any, terminal: Any, status: str) -> None:
-    api.answer("RunFeed", fetch(LOADED))
-    api.answer("WatchTask", [task(status=f"TASK_STATUS_{status}")])
+    api.respond("RunFeed", fetch(LOADED))
+    api.respond("WatchTask", [task(status=f"TASK_STATUS_{status}")])
     ended = terminal("feed", "run", "--seller", "my-shop", "--json")
     assert (ended.exit_code, ended.document["task"]["status"]) == (1, status)
 
 
 def test_run_that_does_not_wait(api: Any, terminal: Any) -> None:
-    api.answer("RunFeed", fetch(FETCH, outcome="FETCH_OUTCOME_QUEUED"))
+    api.respond("RunFeed", fetch(FETCH, outcome="FETCH_OUTCOME_QUEUED"))
     ended = terminal("feed", "run", "--seller", "my-shop", "--no-wait")
     assert (ended.exit_code, ended.out) == (0, "Fetch 14 of my-shop/default: queued\n")
-    assert set(api.asked) == {"RunFeed"}
+    assert set(api.requests) == {"RunFeed"}
 
 
 def test_run_that_takes_too_long(api: Any, terminal: Any, snapshot: Snapshot) -> None:
-    api.answer("RunFeed", fetch(FETCH, outcome="FETCH_OUTCOME_RUNNING"))
-    api.answer("GetFetch", fetch(FETCH, outcome="FETCH_OUTCOME_RUNNING"))
+    api.respond("RunFeed", fetch(FETCH, outcome="FETCH_OUTCOME_RUNNING"))
+    api.respond("GetFetch", fetch(FETCH, outcome="FETCH_OUTCOME_RUNNING"))
     snapshot("feed-run-time-out", terminal("feed", "run", "--seller", "my-shop", "--timeout", "1"))
 
 
@@ -382,50 +382,50 @@ def test_fetches(api: Any, terminal: Any, snapshot: Snapshot) -> None:
         "message": "The feed was changed meanwhile.",
     }
     rows = [{**FETCH, "fetch_id": 15, "outcome": "FETCH_OUTCOME_RUNNING"}, FAILED, {**LOADED, "fetch_id": 13}, dropped]
-    api.answer(
+    api.respond(
         "ListFetches",
         feed_source_service_pb2.ListFetchesResponse(fetches=[fetch(row) for row in rows], next_page_token="x"),
     )
     snapshot("feed-fetches", terminal("feed", "fetches", "--seller", "my-shop", "--limit", "4"))
-    assert api.asked["ListFetches"][0].page_size == 4
+    assert api.requests["ListFetches"][0].page_size == 4
     document = terminal("feed", "fetches", "--seller", "my-shop", "--limit", "4", "--json").document
     assert [row["outcome"] for row in document["fetches"]] == ["RUNNING", "FAILED", "LOADED", "DROPPED"]
     assert document["fetches"][1]["bytes"] == "1250"
-    api.answer("ListFetches", feed_source_service_pb2.ListFetchesResponse())
+    api.respond("ListFetches", feed_source_service_pb2.ListFetchesResponse())
     assert terminal("feed", "fetches", "--seller", "s").out == "s/default was never fetched.\n"
 
 
 def test_a_namespace_of_uploads_alone_has_no_link_to_show(api: Any, terminal: Any) -> None:
     uploads = feed(settings={}, status="FEED_STATUS_ACTIVE")
-    api.answer("GetFeed", uploads)
+    api.respond("GetFeed", uploads)
     shown = terminal("feed", "show", "--seller", "my-shop").out
     assert "source    uploads alone; nothing is fetched" in shown
     assert "newest    2026-11-21 12:00:00" in shown
     assert not any(label in shown for label in ("link", "every", "fetched ", "removed"))
-    api.answer("ListFeeds", feed_service_pb2.ListFeedsResponse(feeds=[uploads]))
+    api.respond("ListFeeds", feed_service_pb2.ListFeedsResponse(feeds=[uploads]))
     [_, line] = terminal("feed", "list", "--seller", "my-shop").out.splitlines()
     assert line.split() == ["default", "ACTIVE", "(uploads)"]
 
 
 def test_a_namespace_that_is_unknown_is_removed_all_the_same(api: Any, terminal: Any, refusal: Any) -> None:
     missing = refusal("NOT_FOUND", "FEED_NOT_FOUND", "There is none.")
-    api.answer("GetFeed", missing)
-    api.answer("DeleteFeed", feed(status="FEED_STATUS_REMOVED", version=5))
+    api.respond("GetFeed", missing)
+    api.respond("DeleteFeed", feed(status="FEED_STATUS_REMOVED", version=5))
     done = task(kind="TASK_KIND_DELETE", feed_version=5)
-    api.answer("ListTasks", task_service_pb2.ListTasksResponse(tasks=[done]))
-    api.answer("WatchTask", [done])
+    api.respond("ListTasks", task_service_pb2.ListTasksResponse(tasks=[done]))
+    api.respond("WatchTask", [done])
     ended = terminal("feed", "remove", "--seller", "my-shop")
     assert (ended.exit_code, "Feed my-shop/default is removed." in ended.out) == (0, True)
-    api.answer("DeleteFeed", missing)
+    api.respond("DeleteFeed", missing)
     assert terminal("feed", "remove", "--seller", "my-shop", "--json").document["error"]["reason"] == "FEED_NOT_FOUND"
 
 
 def test_a_removal_that_is_made_again_is_not_the_one_before(api: Any, terminal: Any) -> None:
-    api.answer("GetFeed", feed(status="FEED_STATUS_REMOVED", version=5))
-    api.answer("DeleteFeed", feed(status="FEED_STATUS_REMOVED", version=6))
+    api.respond("GetFeed", feed(status="FEED_STATUS_REMOVED", version=5))
+    api.respond("DeleteFeed", feed(status="FEED_STATUS_REMOVED", version=6))
     again = task(kind="TASK_KIND_DELETE", feed_version=6)
-    api.answer("ListTasks", task_service_pb2.ListTasksResponse(tasks=[again]))
-    api.answer("WatchTask", [again])
+    api.respond("ListTasks", task_service_pb2.ListTasksResponse(tasks=[again]))
+    api.respond("WatchTask", [again])
     assert "Feed my-shop/default is removed." in terminal("feed", "remove", "--seller", "my-shop").out
 
 
@@ -433,17 +433,17 @@ def test_remove_waits_for_the_task_of_this_removal(api: Any, terminal: Any, snap
     removal = {"kind": "TASK_KIND_DELETE", "source_bytes": 0, "format": "", "fetch": "", "statistics": {"removed": 30}}
     earlier = task(**removal, feed_version=2, task_id=6, name="sellers/my-shop/feeds/default/tasks/6")
     ours = task(**removal, feed_version=5, task_id=8, name="sellers/my-shop/feeds/default/tasks/8")
-    api.answer("GetFeed", feed(version=5), feed(status="FEED_STATUS_REMOVED", version=5))
-    api.answer("DeleteFeed", feed(status="FEED_STATUS_REMOVED", version=5))
-    api.answer(
+    api.respond("GetFeed", feed(version=5), feed(status="FEED_STATUS_REMOVED", version=5))
+    api.respond("DeleteFeed", feed(status="FEED_STATUS_REMOVED", version=5))
+    api.respond(
         "ListTasks",
         task_service_pb2.ListTasksResponse(tasks=[earlier]),
         task_service_pb2.ListTasksResponse(tasks=[ours, earlier]),
     )
-    api.answer("WatchTask", [ours])
+    api.respond("WatchTask", [ours])
     snapshot("feed-remove", terminal("feed", "remove", "--seller", "my-shop", "--disposition", "MAKE_MANUAL"))
-    assert api.asked["DeleteFeed"][0].disposition == 2
-    assert api.asked["WatchTask"][0].name == ours.name
+    assert api.requests["DeleteFeed"][0].disposition == 2
+    assert api.requests["WatchTask"][0].name == ours.name
     document = terminal("feed", "remove", "--seller", "my-shop", "--json").document
     assert (document["feed"]["status"], document["task"]["task_id"]) == ("REMOVED", "8")
     again = terminal("feed", "remove", "--seller", "my-shop")
@@ -451,15 +451,15 @@ def test_remove_waits_for_the_task_of_this_removal(api: Any, terminal: Any, snap
 
 
 def test_remove_whose_task_does_not_come(api: Any, terminal: Any) -> None:
-    api.answer("GetFeed", feed())
-    api.answer("DeleteFeed", feed(status="FEED_STATUS_REMOVED", version=5))
-    api.answer("ListTasks", task_service_pb2.ListTasksResponse())
+    api.respond("GetFeed", feed())
+    api.respond("DeleteFeed", feed(status="FEED_STATUS_REMOVED", version=5))
+    api.respond("ListTasks", task_service_pb2.ListTasksResponse())
     ended = terminal("feed", "remove", "--seller", "my-shop", "--timeout", "1", "--json")
     assert (ended.exit_code, ended.document["error"]["reason"]) == (4, "TASK_NOT_MADE")
 
 
 def test_service_that_is_away(api: Any, terminal: Any, snapshot: Snapshot, refusal: Any) -> None:
-    api.answer("RunFeed", refusal("UNAVAILABLE", "LOADER_UNAVAILABLE", "The loader does not answer. Try again."))
+    api.respond("RunFeed", refusal("UNAVAILABLE", "LOADER_UNAVAILABLE", "The loader does not answer. Try again."))
     snapshot("feed-run-unavailable", terminal("feed", "run", "--seller", "my-shop"))
     assert terminal("feed", "run", "--seller", "my-shop", "--json").document["error"]["reason"] == "LOADER_UNAVAILABLE"
 
@@ -469,6 +469,6 @@ def test_names_that_cannot_be_are_refused_in_words(api: Any, terminal: Any, verb
     ended = terminal("feed", verb, "--seller", "my shop")
     assert ended.exit_code == 1
     assert "must begin with a letter or digit" in " ".join(ended.err.split())
-    assert api.asked == {}
+    assert api.requests == {}
     if verb != "list":
         assert terminal("feed", verb, "--seller", "s", "--namespace", "").exit_code == 2

@@ -88,10 +88,10 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_upload(api: Any, terminal: Any, snapshot: Snapshot, file: str) -> None:
-    api.answer("UploadFeed", UPLOAD)
-    api.answer("WatchTask", [running("PARSING"), running("PARSING", 10, 33, 40), running("SENT", 33, 33), task(DONE)])
+    api.respond("UploadFeed", UPLOAD)
+    api.respond("WatchTask", [running("PARSING"), running("PARSING", 10, 33, 40), running("SENT", 33, 33), task(DONE)])
     snapshot("feed-upload", terminal("feed", "upload", file, "--seller", "my-shop", "--mode", "patch", "--force"))
-    spec = api.asked["UploadFeed"][0][0].spec
+    spec = api.requests["UploadFeed"][0][0].spec
     assert (spec.mode, spec.force, spec.size_bytes, spec.namespace) == (2, True, 14310, "default")
     snapshot("feed-upload-json", terminal("feed", "upload", file, "--seller", "my-shop", "--json"))
 
@@ -101,11 +101,11 @@ def test_load_that_was_mostly_refused_says_so_and_what_stays(
 ) -> None:
     numbers = {**DONE["statistics"], "total": 10_001, "added": 1, "updated": 0, "unchanged": 0, "removed": 0,
                "rejected_validation": 10_000, "skipped": 0, "duplicates": 0, "made_manual": 0}  # fmt: skip
-    api.answer("UploadFeed", UPLOAD)
-    api.answer("WatchTask", [task(DONE, statistics=numbers, warnings=[])])
+    api.respond("UploadFeed", UPLOAD)
+    api.respond("WatchTask", [task(DONE, statistics=numbers, warnings=[])])
     upload = ("feed", "upload", file, "--seller", "my-shop")
     snapshot("feed-upload-mostly-refused", terminal(*upload))
-    api.answer("WatchTask", [task(DONE, statistics={**numbers, "rejected_existing": 9_000}, warnings=[])])
+    api.respond("WatchTask", [task(DONE, statistics={**numbers, "rejected_existing": 9_000}, warnings=[])])
     assert "the 9,000 that an earlier load brought stay" in " ".join(terminal(*upload).out.split())
     assert terminal(*upload, "--fail-on-rejected=99%").exit_code == 1
     for changes, head in (
@@ -113,67 +113,67 @@ def test_load_that_was_mostly_refused_says_so_and_what_stays(
         ({"total": 3, "skipped": 3}, "SUCCEEDED, but none of its 3 offers was taken"),
         ({"total": 4, "added": 2, "rejected_moderation": 2}, "SUCCEEDED"),
     ):
-        api.answer("WatchTask", [task(DONE, statistics=changes)])
+        api.respond("WatchTask", [task(DONE, statistics=changes)])
         assert terminal(*upload).out.splitlines()[0] == f"Task 7 of my-shop/default: {head}"
 
 
 def test_file_that_is_no_feed(api: Any, terminal: Any, snapshot: Snapshot, file: str) -> None:
-    api.answer("UploadFeed", UPLOAD)
-    api.answer("WatchTask", [task(FAILED)])
+    api.respond("UploadFeed", UPLOAD)
+    api.respond("WatchTask", [task(FAILED)])
     ended = terminal("feed", "upload", file, "--seller", "my-shop")
     snapshot("feed-upload-failed", ended)
     assert not {"\x1b", "\x07", "\x00", "\x1a"} & set(ended.out)
 
 
 def test_refusals(api: Any, terminal: Any, snapshot: Snapshot, refusal: Any, file: str) -> None:
-    api.answer("UploadFeed", refusal("FAILED_PRECONDITION", "NAMESPACE_HAS_FEED", "default has a feed by link."))
+    api.respond("UploadFeed", refusal("FAILED_PRECONDITION", "NAMESPACE_HAS_FEED", "default has a feed by link."))
     ended = terminal("feed", "upload", file, "--seller", "my-shop", "--json")
     assert (ended.exit_code, ended.document["error"]["reason"]) == (1, "NAMESPACE_HAS_FEED")
     snapshot("feed-upload-bad-seller", terminal("feed", "upload", file, "--seller", "my shop"))
     snapshot("feed-upload-bad-namespace", terminal("feed", "upload", file, "--seller", "s", "--namespace", "Лето"))
-    assert len(api.asked["UploadFeed"]) == 1
+    assert len(api.requests["UploadFeed"]) == 1
 
 
 def test_full_service_is_asked_again_when_it_says(api: Any, terminal: Any, refusal: Any, file: str) -> None:
     full = refusal("RESOURCE_EXHAUSTED", "UPLOADS_FULL", "64 uploads are open here.", retry_after_s=0.01)
     busy = refusal("RESOURCE_EXHAUSTED", "SELLER_UPLOADS_FULL", "8 uploads are open.", retry_after_s=0.01)
-    api.answer("UploadFeed", full, busy, UPLOAD)
-    api.answer("WatchTask", [task(DONE)])
+    api.respond("UploadFeed", full, busy, UPLOAD)
+    api.respond("WatchTask", [task(DONE)])
     upload = ("feed", "upload", file, "--seller", "my-shop")
     ended = terminal(*upload, "--timeout", "60")
     assert ended.exit_code == 0
     assert ended.err.splitlines().count("too many uploads: waits 0 s") == 2
-    tries = api.asked["UploadFeed"]
+    tries = api.requests["UploadFeed"]
     assert len({requests[0].spec.request_id for requests in tries}) == 1, "so that none is stored twice"
     assert [sum(len(each.chunk) for each in requests) for requests in tries] == [14310] * 3
     later = refusal("RESOURCE_EXHAUSTED", "UPLOADS_FULL", "64 uploads are open here.", retry_after_s=61)
     no_room = refusal("RESOURCE_EXHAUSTED", "SPOOL_FULL", "The disk is full.", retry_after_s=0.01)
-    for answer in (later, no_room):
-        api.answer("UploadFeed", answer)
+    for response in (later, no_room):
+        api.respond("UploadFeed", response)
         tries.clear()
         ended = terminal(*upload, "--timeout", "60", "--json")
-        assert (ended.exit_code, ended.document["error"]["reason"], len(tries)) == (1, answer.reason, 1)
+        assert (ended.exit_code, ended.document["error"]["reason"], len(tries)) == (1, response.reason, 1)
 
 
 def test_time_that_runs_out(api: Any, terminal: Any, snapshot: Snapshot, file: str) -> None:
-    api.answer("UploadFeed", UPLOAD)
+    api.respond("UploadFeed", UPLOAD)
     stop = threading.Event()
 
     def for_ever(_: Any) -> Iterator[task_pb2.Task]:
         yield running("PARSING", 1, 33)
         stop.wait(120)
 
-    api.answer("WatchTask", for_ever)
+    api.respond("WatchTask", for_ever)
     snapshot("feed-upload-time-out", terminal("feed", "upload", file, "--seller", "my-shop", "--timeout", "1"))
     stop.set()
 
 
 def test_a_service_that_stops_is_waited_for(api: Any, terminal: Any, refusal: Any, file: str) -> None:
-    api.answer("UploadFeed", UPLOAD)
+    api.respond("UploadFeed", UPLOAD)
     stopping = refusal("UNAVAILABLE", "DRAINING", "The service is stopping; the load goes on. Watch it again.")
-    api.answer("WatchTask", [running("PARSING", 10, 33)], stopping, [task(DONE)])
+    api.respond("WatchTask", [running("PARSING", 10, 33)], stopping, [task(DONE)])
     ended = terminal("feed", "upload", file, "--seller", "my-shop")
-    assert (ended.exit_code, len(api.asked["WatchTask"])) == (0, 3)
+    assert (ended.exit_code, len(api.requests["WatchTask"])) == (0, 3)
     stages = ended.err.splitlines()
     assert stages == ["sending price.yml", "waiting for the load", "loading", "waiting for the service"]
     assert ended.out.startswith("Task 7 of my-shop/default: SUCCEEDED\n")
@@ -246,7 +246,7 @@ def test_ctrl_c_while_sending_says_that_nothing_was_stored(
         released.wait(120)
         return UPLOAD
 
-    api.answer("UploadFeed", take_a_little)
+    api.respond("UploadFeed", take_a_little)
     code, out, words = interrupted(api, reached, "feed", "upload", str(large), "--seller", "my-shop")
     said = "interrupted: the file was not sent to its end, so nothing was stored and no offer has changed"
     assert (code, out, words) == (130, "", [f"classifeed: {said}"])
@@ -260,8 +260,8 @@ def test_ctrl_c_while_loading_says_that_the_load_goes_on(
         reached.set()
         released.wait(120)
 
-    api.answer("UploadFeed", UPLOAD)
-    api.answer("WatchTask", load)
+    api.respond("UploadFeed", UPLOAD)
+    api.respond("WatchTask", load)
     code, out, words = interrupted(api, reached, "feed", "upload", file, "--seller", "my-shop")
     look = "classifeed task show my-shop default 7"
     said = f"interrupted: only the waiting has ended, load 7 goes on; see {look}"
@@ -278,8 +278,8 @@ def test_ctrl_c_while_fetching_says_that_the_fetch_goes_on(api: Any, reached: th
         reached.set()
         return fetch
 
-    api.answer("RunFeed", fetch)
-    api.answer("GetFetch", look)
+    api.respond("RunFeed", fetch)
+    api.respond("GetFetch", look)
     code, out, words = interrupted(api, reached, "feed", "run", "--seller", "my-shop", "--json")
     assert (code, words) == (130, [])
     assert '"reason": "INTERRUPTED"' in out
@@ -292,12 +292,12 @@ def test_ctrl_c_ends_a_call_that_is_not_answered(api: Any, reached: threading.Ev
         released.wait(120)
         return feed_pb2.Feed()
 
-    api.answer("GetFeed", hang)
+    api.respond("GetFeed", hang)
     assert interrupted(api, reached, "feed", "show", "--seller", "my-shop") == (130, "", [])
 
 
 def test_bar_has_count_rate_and_time_left_and_stays_on_stderr(api: Any, file: str) -> None:
-    api.answer("UploadFeed", UPLOAD)
+    api.respond("UploadFeed", UPLOAD)
     stages = [
         running("UNSPECIFIED"),
         running("PARSING"),
@@ -305,7 +305,7 @@ def test_bar_has_count_rate_and_time_left_and_stays_on_stderr(api: Any, file: st
         running("SENT", 12_345_678, 12_345_678, 4123.4),
         task(DONE),
     ]
-    api.answer("WatchTask", stages)
+    api.respond("WatchTask", stages)
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 80))
     with start(api, "feed", "upload", file, "--seller", "my-shop", stderr=theirs) as process:

@@ -71,60 +71,60 @@ def test_upload_that_is_held(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("price.yml").write_bytes(b"x" * 14310)
-    api.answer("UploadFeed", feed_service_pb2.Upload(name="uploads/1", task=NAME))
-    api.answer("WatchTask", [task()])
+    api.respond("UploadFeed", feed_service_pb2.Upload(name="uploads/1", task=NAME))
+    api.respond("WatchTask", [task()])
     snapshot("feed-upload-held", terminal("feed", "upload", "price.yml", "--seller", "my-shop"))
     ended = terminal("feed", "upload", "price.yml", "--seller", "my-shop", "--allow-removals", "--json")
     assert (ended.exit_code, ended.document["hold"]["reasons"]) == (1, ["REMOVALS"])
     allowed = terminal("feed", "upload", "price.yml", "--seller", "my-shop", "--allow-changes", "--json")
     assert allowed.exit_code == 1, "the other guard"
-    specs = [asked[0].spec for asked in api.asked["UploadFeed"]]
+    specs = [parts[0].spec for parts in api.requests["UploadFeed"]]
     assert [spec.allow_removals for spec in specs] == [False, True, False]
     assert [spec.allow_changes for spec in specs] == [False, False, True]
 
 
 def test_held_load_is_shown(api: Any, terminal: Any, snapshot: Snapshot) -> None:
     renamed = {**NO_OFFERS, "renamed": 2, "renamed_from": "7", "renamed_to": "a7"}
-    api.answer("GetTask", task(hold=renamed), task(status="TASK_STATUS_SUPERSEDED"))
+    api.respond("GetTask", task(hold=renamed), task(status="TASK_STATUS_SUPERSEDED"))
     snapshot("task-show-held", terminal("task", "show", "my-shop", "default", "7"))
     assert "; a newer load took its place" in " ".join(terminal("task", "show", "my-shop", "default", "7").out.split())
-    api.answer("ListTasks", task_service_pb2.ListTasksResponse(tasks=[task(), task(hold=NO_OFFERS, statistics={})]))
+    api.respond("ListTasks", task_service_pb2.ListTasksResponse(tasks=[task(), task(hold=NO_OFFERS, statistics={})]))
     snapshot("task-list-held", terminal("task", "list", "my-shop", "default"))
 
 
 def test_what_a_load_would_change_is_shown(api: Any, terminal: Any, snapshot: Snapshot) -> None:
     statistics = {"total": 1327, "updated": 127, "skipped": 1200}
-    api.answer("GetTask", task(hold=PRICES, statistics=statistics))
+    api.respond("GetTask", task(hold=PRICES, statistics=statistics))
     snapshot("task-show-held-prices", terminal("task", "show", "my-shop", "default", "7"))
     moves = [{**PRICES, "price_ratio": ratio} for ratio in (0.05, 0, 1234.5)]
     tasks = [task(hold=hold, statistics=statistics) for hold in (UNAVAILABLE, *moves, BOTH, REMOVALS)]
-    api.answer("ListTasks", task_service_pb2.ListTasksResponse(tasks=tasks))
+    api.respond("ListTasks", task_service_pb2.ListTasksResponse(tasks=tasks))
     snapshot("task-list-held-changes", terminal("task", "list", "my-shop", "default"))
-    api.answer("GetTask", task(hold=BOTH, statistics=statistics))
+    api.respond("GetTask", task(hold=BOTH, statistics=statistics))
     assert "To change and remove them:" in terminal("task", "show", "my-shop", "default", "7").out
 
 
 @pytest.mark.parametrize(("verb", "method"), [("confirm", "ConfirmTask"), ("reject", "RejectTask")])
 def test_decision_waits_for_the_end(api: Any, terminal: Any, snapshot: Snapshot, verb: str, method: str) -> None:
-    api.answer(method, task(status="TASK_STATUS_IN_PROGRESS"))
+    api.respond(method, task(status="TASK_STATUS_IN_PROGRESS"))
     numbers = {"total": 40, "added": 40, "removed": 1200 if verb == "confirm" else 0}
     done = {"status": "TASK_STATUS_SUCCEEDED", "decision": f"HOLD_DECISION_{verb.upper()}", "statistics": numbers}
     warnings = [] if verb == "confirm" else ["REMOVALS_REJECTED: 1,200 offers that the file lacks stay."]
-    api.answer("WatchTask", [task(status="TASK_STATUS_IN_PROGRESS"), task(**done, warnings=warnings)])
+    api.respond("WatchTask", [task(status="TASK_STATUS_IN_PROGRESS"), task(**done, warnings=warnings)])
     snapshot(f"task-{verb}", terminal("task", verb, "my-shop", "default", "7"))
-    [asked] = api.asked[method]
-    assert asked.name == NAME
+    [request] = api.requests[method]
+    assert request.name == NAME
     assert terminal("task", verb, "my-shop", "default", "7", "--json").document["decision"] == verb.upper()
 
 
 def test_what_cannot_be_decided_is_refused(api: Any, terminal: Any, refusal: Any) -> None:
-    api.answer("ConfirmTask", refusal("FAILED_PRECONDITION", "TASK_NOT_HELD", "It is SUCCEEDED."))
+    api.respond("ConfirmTask", refusal("FAILED_PRECONDITION", "TASK_NOT_HELD", "It is SUCCEEDED."))
     ended = terminal("task", "confirm", "my-shop", "default", "7", "--json")
     assert (ended.exit_code, ended.document["error"]["reason"]) == (1, "TASK_NOT_HELD")
     assert terminal("task", "reject", "my-shop", "default", "latest").exit_code == 2
 
 
 def test_decided_load_that_was_overtaken_is_no_success(api: Any, terminal: Any) -> None:
-    api.answer("RejectTask", task(status="TASK_STATUS_IN_PROGRESS"))
-    api.answer("WatchTask", [task(status="TASK_STATUS_SUPERSEDED")])
+    api.respond("RejectTask", task(status="TASK_STATUS_IN_PROGRESS"))
+    api.respond("WatchTask", [task(status="TASK_STATUS_SUPERSEDED")])
     assert terminal("task", "reject", "my-shop", "default", "7").exit_code == 1

@@ -30,9 +30,9 @@ def test_status_tells_what_is_on_its_way_and_what_differs(api: Any, terminal: An
         "catch_up_records": 512,
         "rebuild": {"reason": "it differs", "shards": 41, "documents": 640, "serves_former": True},
     }
-    api.answer("GetPublication", ParseDict(publication, offer_service_pb2.Publication()))
-    api.answer("GetStatus", ParseDict(delivery, indexer_service_pb2.IndexerStatus()))
-    api.answer("GetIndexStatus", ParseDict(index, search_service_pb2.IndexStatus()))
+    api.respond("GetPublication", ParseDict(publication, offer_service_pb2.Publication()))
+    api.respond("GetStatus", ParseDict(delivery, indexer_service_pb2.IndexerStatus()))
+    api.respond("GetIndexStatus", ParseDict(index, search_service_pb2.IndexStatus()))
     ended = terminal("index", "status")
     text = " ".join(ended.out.split())
     for words in (
@@ -51,20 +51,20 @@ def test_status_tells_what_is_on_its_way_and_what_differs(api: Any, terminal: An
 
 
 def test_republish_names_whose_offers(api: Any, terminal: Any) -> None:
-    api.answer("RepublishOffers", offer_service_pb2.RepublishOffersResponse(republication_id=4))
+    api.respond("RepublishOffers", offer_service_pb2.RepublishOffersResponse(republication_id=4))
     assert terminal("index", "republish", "--json").document == {"republication_id": "4"}
     terminal("index", "republish", "--seller", "s")
     terminal("index", "republish", "--seller", "s", "--namespace", "n")
-    requests = api.asked["RepublishOffers"]
+    requests = api.requests["RepublishOffers"]
     assert [request.parent for request in requests] == ["", "sellers/s", "sellers/s/feeds/n"]
     assert len({request.request_id for request in requests}) == 3
     assert terminal("index", "republish", "--namespace", "n").exit_code == ExitCode.USAGE
 
 
 def test_refill_names_shards(api: Any, terminal: Any) -> None:
-    api.answer("RequestRefill", indexer_service_pb2.RequestRefillResponse(shards=64))
+    api.respond("RequestRefill", indexer_service_pb2.RequestRefillResponse(shards=64))
     assert terminal("index", "refill", "--json").document == {"shards": 64}
     terminal("index", "refill", "--client", "points", "--shard", "3", "--shard", "5")
-    first, second = api.asked["RequestRefill"]
+    first, second = api.requests["RequestRefill"]
     assert (first.client, list(first.shards)) == ("offers", [])
     assert (second.client, list(second.shards)) == ("points", [3, 5])

@@ -42,7 +42,7 @@ def page(*issues: load_pb2.OfferError, token: str = "", **unlisted: int) -> task
 
 @pytest.fixture
 def load(api: Any) -> Any:
-    api.answer("GetTask", ParseDict(TASK, task_pb2.Task()))
+    api.respond("GetTask", ParseDict(TASK, task_pb2.Task()))
     return api
 
 
@@ -51,13 +51,13 @@ def test_what_says_the_same_is_said_once(load: Any, terminal: Any, snapshot: Sna
     other = issue(20, value="free", message="The price is “free”.", excerpt=LONG.replace("19 900 руб.", "free"))
     warning = {"level": "ISSUE_LEVEL_WARNING", "code": "CATEGORY_UNKNOWN", "title": "No such category.", "line": 0}
     unknown = [issue(number, field="", value="", excerpt="", **warning) for number in (30, 31)]
-    load.answer("ListOfferErrors", page(other, *same[:6], token="next", PRICE_INVALID=3), page(*same[6:], *unknown,
+    load.respond("ListOfferErrors", page(other, *same[:6], token="next", PRICE_INVALID=3), page(*same[6:], *unknown,
                 PRICE_INVALID=3))  # fmt: skip
     snapshot("task-errors-groups", terminal(*LOAD))
-    assert [request.page_token for request in load.asked["ListOfferErrors"]] == ["", "next"]
-    load.answer("ListOfferErrors", page(other, *same, *unknown))
+    assert [request.page_token for request in load.requests["ListOfferErrors"]] == ["", "next"]
+    load.respond("ListOfferErrors", page(other, *same, *unknown))
     assert "… and 2 more groups; ask for more with --limit" in " ".join(terminal(*LOAD, "--limit", "1").out.split())
-    load.answer("ListOfferErrors", page(other, *same, *unknown))
+    load.respond("ListOfferErrors", page(other, *same, *unknown))
     assert len(terminal(*LOAD, "--json").document["errors"]) == 15, "programs get each, as ever"
 
 
@@ -84,7 +84,7 @@ def test_a_value_that_is_missing_has_its_caret_under_the_empty_element(
     load: Any, terminal: Any, element: str, is_found: bool
 ) -> None:
     excerpt = f"<g:id>T-305</g:id> {element} <g:link>1</g:link>"
-    load.answer("ListOfferErrors", page(issue(1, field="g:title", value="", excerpt=excerpt)))
+    load.respond("ListOfferErrors", page(issue(1, field="g:title", value="", excerpt=excerpt)))
     said = terminal(*LOAD).out
     assert (f"    │ {excerpt}\n    │ {' ' * excerpt.index(element)}{'^' * len(element)}\n" in said) == is_found
     assert ("^" in said) == is_found
@@ -113,7 +113,7 @@ def cells(path: Path) -> list[list[dict[str, str]]]:
 
 def test_a_file_has_a_row_for_each_issue(load: Any, terminal: Any, tmp_path: Path) -> None:
     evil = issue(2, value="=cmd|' /C calc'!A1", excerpt="-5", message="-5 \U0001f600 & < >")
-    load.answer("ListOfferErrors", page(issue(1), token="n"), page(evil, PRICE_INVALID=9))
+    load.respond("ListOfferErrors", page(issue(1), token="n"), page(evil, PRICE_INVALID=9))
     table, book = tmp_path / "e.csv", tmp_path / "e.xlsx"
     ended = terminal(*LOAD, "--csv", str(table), "--xlsx", str(book), "--json")
     assert (ended.exit_code, ended.document["issues"]) == (0, "2")
@@ -133,7 +133,7 @@ def test_a_file_has_a_row_for_each_issue(load: Any, terminal: Any, tmp_path: Pat
 
 
 def test_a_file_that_fails_half_way_is_not_left_behind(load: Any, terminal: Any, tmp_path: Path, refusal: Any) -> None:
-    load.answer("ListOfferErrors", page(issue(1), token="n"), refusal("UNAVAILABLE", "AWAY", "not now"))
+    load.respond("ListOfferErrors", page(issue(1), token="n"), refusal("UNAVAILABLE", "AWAY", "not now"))
     files = ("--csv", str(tmp_path / "e.csv"), "--xlsx", str(tmp_path / "e.xlsx"))
     assert terminal(*LOAD, *files).exit_code == 3
     assert list(tmp_path.iterdir()) == []

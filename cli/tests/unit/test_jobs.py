@@ -76,7 +76,7 @@ def processor(api: Any, monkeypatch: pytest.MonkeyPatch, terminal: Any) -> Itera
 
 
 def test_trigger_asks_the_loader(api: Any, processor: Any, terminal: Any, snapshot: Snapshot) -> None:
-    api.answer("TriggerJob", job_service_pb2.TriggerJobResponse(job_id=ID, status="JOB_STATUS_QUEUED"))
+    api.respond("TriggerJob", job_service_pb2.TriggerJobResponse(job_id=ID, status="JOB_STATUS_QUEUED"))
     before = time.time()
     ended = terminal(
         "jobs", "trigger", "etl.default", "load.customers", "--lock-key", "customers",
@@ -84,7 +84,7 @@ def test_trigger_asks_the_loader(api: Any, processor: Any, terminal: Any, snapsh
         "--idempotency-key", "i", "--partition-key", "p", "--lease", "9",
     )  # fmt: skip
     snapshot("jobs-trigger", ended)
-    [request] = api.asked["TriggerJob"]
+    [request] = api.requests["TriggerJob"]
     assert (request.queue, request.task, request.lock_key, request.producer) == (
         "etl.default", "load.customers", "customers", "cli",
     )  # fmt: skip
@@ -93,36 +93,36 @@ def test_trigger_asks_the_loader(api: Any, processor: Any, terminal: Any, snapsh
     assert request.HasField("priority")
     assert (request.idempotency_key, request.partition_key) == ("i", "p")
     assert 5400 <= request.available_time.ToNanoseconds() / 1e9 - before < 5460
-    assert "TriggerJob" not in processor.asked
+    assert "TriggerJob" not in processor.requests
     assert terminal("jobs", "trigger", "q", "t", "--lock-key", "k").exit_code == 0
-    plain = api.asked["TriggerJob"][1]
+    plain = api.requests["TriggerJob"][1]
     assert plain == job_service_pb2.TriggerJobRequest(queue="q", task="t", lock_key="k", producer="cli")
 
 
 @pytest.mark.parametrize("args", ["[1]", "{", "5"])
 def test_args_must_be_an_object(api: Any, terminal: Any, args: str) -> None:
     ended = terminal("jobs", "trigger", "q", "t", "--lock-key", "k", "--args", args)
-    assert (ended.exit_code, api.asked) == (2, {})
+    assert (ended.exit_code, api.requests) == (2, {})
 
 
 def test_a_used_key_tells_what_differs(api: Any, terminal: Any) -> None:
-    answer = job_service_pb2.TriggerJobResponse(job_id=ID, status="JOB_STATUS_SUCCEEDED", differs=["task", "args"])
-    api.answer("TriggerJob", answer)
+    response = job_service_pb2.TriggerJobResponse(job_id=ID, status="JOB_STATUS_SUCCEEDED", differs=["task", "args"])
+    api.respond("TriggerJob", response)
     ended = terminal("jobs", "trigger", "q", "t", "--lock-key", "k", "--idempotency-key", "i", "--json")
     assert ended.document == {"job_id": ID, "status": "SUCCEEDED", "differs": ["task", "args"]}
     assert "other task, args" in ended.err
 
 
 def test_waiting_tells_progress_and_ends_as_the_job_does(api: Any, terminal: Any, snapshot: Snapshot) -> None:
-    api.answer("TriggerJob", job_service_pb2.TriggerJobResponse(job_id=ID, status="JOB_STATUS_QUEUED"))
-    api.answer("WatchJob", [job(), done(result={"rows": 3}, error="")])
+    api.respond("TriggerJob", job_service_pb2.TriggerJobResponse(job_id=ID, status="JOB_STATUS_QUEUED"))
+    api.respond("WatchJob", [job(), done(result={"rows": 3}, error="")])
     ended = terminal("jobs", "trigger", "q", "t", "--lock-key", "k", "--wait")
     snapshot("jobs-trigger-wait", ended)
     # Cut off by a restart, it is watched again.
-    api.answer("WatchJob", [job()], [done("FAILED")])
+    api.respond("WatchJob", [job()], [done("FAILED")])
     failed = terminal("jobs", "trigger", "q", "t", "--lock-key", "k", "--wait", "--json")
     assert (failed.exit_code, failed.document["status"], failed.document["service"]) == (1, "FAILED", "loader")
-    api.answer("WatchJob", [job()])
+    api.respond("WatchJob", [job()])
     late = terminal("jobs", "trigger", "q", "t", "--lock-key", "k", "--wait", "--timeout", "0.3", "--json")
     assert (late.exit_code, late.document["error"]["reason"]) == (4, "JOB_NOT_ENDED")
     assert late.document["error"]["metadata"] == {"job_id": ID}
@@ -135,8 +135,8 @@ def test_waiting_leaves_no_trace_of_the_call(api: Any, terminal: Any, caplog: py
         yield job()
         stop.wait(20)
 
-    api.answer("GetJob", job())
-    api.answer("WatchJob", [job(), done()], for_ever)
+    api.respond("GetJob", job())
+    api.respond("WatchJob", [job(), done()], for_ever)
     assert terminal("jobs", "status", ID, "--wait").exit_code == 0
     late = terminal("jobs", "status", ID, "--wait", "--timeout", "0.5")
     stop.set()
@@ -149,12 +149,12 @@ def test_waiting_leaves_no_trace_of_the_call(api: Any, terminal: Any, caplog: py
 def test_status_finds_whose_job_it_is(
     api: Any, processor: Any, terminal: Any, snapshot: Snapshot, refusal: Any
 ) -> None:
-    api.answer("GetJob", refusal(*MISSING))
-    processor.answer("GetJob", job())
+    api.respond("GetJob", refusal(*MISSING))
+    processor.respond("GetJob", job())
     snapshot("jobs-status", terminal("jobs", "status", ID))
     said = terminal("jobs", "status", ID, "--json").document
     assert (said["service"], said["status"], said["progress"]["processed"]) == ("processor", "RUNNING", "1250")
-    processor.answer("GetJob", refusal(*MISSING))
+    processor.respond("GetJob", refusal(*MISSING))
     none = terminal("jobs", "status", ID, "--json")
     assert (none.exit_code, none.document["error"]["reason"]) == (1, "JOB_NOT_FOUND")
     processor.stop()
@@ -165,7 +165,7 @@ def test_status_finds_whose_job_it_is(
 
 
 def test_status_tells_the_journal(api: Any, terminal: Any, snapshot: Snapshot) -> None:
-    api.answer("GetJob", done())
+    api.respond("GetJob", done())
     events = {
         "events": [
             {"event_id": 1, "kind": "queued", "time": "2026-11-21T19:50:03Z", "payload": {"by": "operator"}},
@@ -179,7 +179,7 @@ def test_status_tells_the_journal(api: Any, terminal: Any, snapshot: Snapshot) -
             },
         ]
     }
-    api.answer("ListJobEvents", ParseDict(events, job_service_pb2.ListJobEventsResponse()))
+    api.respond("ListJobEvents", ParseDict(events, job_service_pb2.ListJobEventsResponse()))
     snapshot("jobs-status-journal", terminal("jobs", "status", ID, "--journal"))
     said = terminal("jobs", "status", ID, "--journal", "--json").document
     assert [event["kind"] for event in said["events"]] == ["queued", "picked", "heartbeat_lost"]
@@ -193,8 +193,8 @@ def test_lists_of_all_services_are_one(
     newer.error = ""
     newer.lock_key, newer.partition_key = "feedprocessor:my-shop:default", "my-shop"
     older.end_time.FromJsonString(ago(47))
-    api.answer("ListJobs", job_service_pb2.ListJobsResponse(jobs=[older]))
-    processor.answer("ListJobs", job_service_pb2.ListJobsResponse(jobs=[newer]))
+    api.respond("ListJobs", job_service_pb2.ListJobsResponse(jobs=[older]))
+    processor.respond("ListJobs", job_service_pb2.ListJobsResponse(jobs=[newer]))
     snapshot("jobs-list", terminal("jobs", "list"))
     with monkeypatch.context() as pipe:
         for name in ("COLUMNS", "TTY_COMPATIBLE"):
@@ -206,7 +206,7 @@ def test_lists_of_all_services_are_one(
     assert [(each["service"], each["job_id"]) for each in ended.document["jobs"]] == [
         ("processor", OTHER), ("loader", ID),
     ]  # fmt: skip
-    for request in (api.asked["ListJobs"][2], processor.asked["ListJobs"][2]):
+    for request in (api.requests["ListJobs"][2], processor.requests["ListJobs"][2]):
         assert request == job_service_pb2.ListJobsRequest(
             page_size=20, queue="q", status="JOB_STATUS_FAILED", task="t", lock_key="k"
         )
@@ -219,24 +219,24 @@ def test_lists_of_all_services_are_one(
 
 
 def test_cancel_and_retry_go_to_the_owner(api: Any, processor: Any, terminal: Any, refusal: Any) -> None:
-    api.answer("GetJob", refusal(*MISSING))
-    processor.answer("GetJob", job())
-    processor.answer("CancelJob", job(cancel_requested=True))
+    api.respond("GetJob", refusal(*MISSING))
+    processor.respond("GetJob", job())
+    processor.respond("CancelJob", job(cancel_requested=True))
     ended = terminal("jobs", "cancel", ID)
     assert (ended.out, ended.exit_code) == (f"{ID}: asked to stop\n", 0)
-    processor.answer("RetryJob", job(status="JOB_STATUS_QUEUED", attempt=0))
+    processor.respond("RetryJob", job(status="JOB_STATUS_QUEUED", attempt=0))
     assert terminal("jobs", "retry", ID, "--json").document["status"] == "QUEUED"
-    processor.answer("RetryJob", refusal("FAILED_PRECONDITION", "JOB_NOT_FAILED", "it is running"))
+    processor.respond("RetryJob", refusal("FAILED_PRECONDITION", "JOB_NOT_FAILED", "it is running"))
     assert terminal("jobs", "retry", ID).exit_code == 1
-    assert set(api.asked) == {"GetJob"}
+    assert set(api.requests) == {"GetJob"}
 
 
 def test_failed_jobs_are_retried_in_bulk(api: Any, processor: Any, terminal: Any) -> None:
-    api.answer("RetryJobs", job_service_pb2.RetryJobsResponse(retried=3))
-    processor.answer("RetryJobs", job_service_pb2.RetryJobsResponse(retried=1))
+    api.respond("RetryJobs", job_service_pb2.RetryJobsResponse(retried=3))
+    processor.respond("RetryJobs", job_service_pb2.RetryJobsResponse(retried=1))
     ended = terminal("jobs", "retry", "--queue", "q", "--task", "t", "--since", "1h")
     assert ended.out == "4 jobs wait for another try.\n"
-    [request] = api.asked["RetryJobs"]
+    [request] = api.requests["RetryJobs"]
     assert (request.queue, request.task) == ("q", "t")
     assert 3590 < time.time() - request.failed_since.ToNanoseconds() / 1e9 < 3660
     assert terminal("jobs", "retry").exit_code == 2
@@ -249,21 +249,21 @@ def test_queues_are_paused_where_they_are(api: Any, processor: Any, terminal: An
         ended_last_minute=520_000,
     )  # fmt: skip
     held = queue("feed.fetch", paused=True, workers=2)
-    api.answer("ListQueues", job_service_pb2.ListQueuesResponse(queues=[busy, held]))
+    api.respond("ListQueues", job_service_pb2.ListQueuesResponse(queues=[busy, held]))
     own = queue("feed.process", running=1, workers=12)
-    processor.answer("ListQueues", job_service_pb2.ListQueuesResponse(queues=[own]))
+    processor.respond("ListQueues", job_service_pb2.ListQueuesResponse(queues=[own]))
     snapshot("jobs-queues", terminal("jobs", "queues"))
-    processor.answer("PauseQueue", queue("feed.process", paused=True))
-    api.answer("ResumeQueue", queue("feed.fetch"))
+    processor.respond("PauseQueue", queue("feed.process", paused=True))
+    api.respond("ResumeQueue", queue("feed.fetch"))
     assert terminal("jobs", "pause", "feed.process").out == "feed.process of processor is paused.\n"
     assert terminal("jobs", "resume", "feed.fetch").out == "feed.fetch of loader goes on.\n"
     unknown = terminal("jobs", "pause", "later", "--json")
     assert (unknown.exit_code, unknown.document["error"]["reason"]) == (1, "QUEUE_NOT_FOUND")
-    api.answer("PauseQueue", queue("later", paused=True))
+    api.respond("PauseQueue", queue("later", paused=True))
     said = terminal("jobs", "pause", "later", "--service", "loader", "--json").document
     assert (said["queues"][0]["service"], said["queues"][0]["paused"]) == ("loader", True)
-    assert "PauseQueue" in api.asked
-    assert "ResumeQueue" not in processor.asked
+    assert "PauseQueue" in api.requests
+    assert "ResumeQueue" not in processor.requests
 
 
 def test_what_answers_is_listed_in_time_though_another_hangs(
@@ -271,8 +271,8 @@ def test_what_answers_is_listed_in_time_though_another_hangs(
 ) -> None:
     monkeypatch.setattr("classifeed_client.jobs.JobClient.__init__.__kwdefaults__", {"timeout_s": 0.5, "connect": None})
     may_answer = threading.Event()
-    api.answer("ListQueues", job_service_pb2.ListQueuesResponse(queues=[queue("feed.fetch", workers=2)]))
-    processor.answer("ListQueues", lambda _: may_answer.wait(60) and None)
+    api.respond("ListQueues", job_service_pb2.ListQueuesResponse(queues=[queue("feed.fetch", workers=2)]))
+    processor.respond("ListQueues", lambda _: may_answer.wait(60) and None)
     ended = terminal("jobs", "queues", "--json")
     assert (ended.exit_code, ended.document["unreachable"]) == (3, ["processor"])
     assert [each["queue"] for each in ended.document["queues"]] == ["feed.fetch"]
@@ -287,14 +287,14 @@ def test_what_answers_is_listed_in_time_though_another_hangs(
 def test_services_are_asked_at_the_same_time(api: Any, processor: Any, terminal: Any) -> None:
     both = threading.Barrier(2, timeout=8)
     for service in (api, processor):
-        service.answer("ListJobs", lambda _: both.wait() is not None and job_service_pb2.ListJobsResponse())
+        service.respond("ListJobs", lambda _: both.wait() is not None and job_service_pb2.ListJobsResponse())
     assert terminal("jobs", "list").exit_code == 0, "each answers once the other was asked"
 
 
 def test_a_queue_that_may_be_at_a_silent_service_is_not_said_to_be_nowhere(
     api: Any, processor: Any, terminal: Any
 ) -> None:
-    api.answer("ListQueues", job_service_pb2.ListQueuesResponse())
+    api.respond("ListQueues", job_service_pb2.ListQueuesResponse())
     processor.stop()
     ended = terminal("jobs", "pause", "feed.process")
     assert (ended.exit_code, "processor does not" in " ".join(ended.err.split())) == (3, True)
@@ -304,10 +304,10 @@ def test_locks(api: Any, terminal: Any, snapshot: Snapshot) -> None:
     since = Timestamp()
     since.FromSeconds(int(time.time()) - 7200)
     lock = job_pb2.Lock(lock_key="feed:shop:default", job_id=ID, worker_id="w", acquire_time=since, waiting=2)
-    api.answer("GetLocks", job_service_pb2.GetLocksResponse(locks=[lock]))
+    api.respond("GetLocks", job_service_pb2.GetLocksResponse(locks=[lock]))
     snapshot("jobs-locks", terminal("jobs", "locks"))
     assert terminal("jobs", "locks", "--json").document["locks"][0]["waiting"] == "2"
-    api.answer("GetLocks", job_service_pb2.GetLocksResponse())
+    api.respond("GetLocks", job_service_pb2.GetLocksResponse())
     assert terminal("jobs", "locks").out == "No lock key is held.\n"
 
 
@@ -323,8 +323,8 @@ def test_schedules_of_all_services_are_one(api: Any, processor: Any, terminal: A
     )
     held = schedule("sweep", every_sec=5400, paused=True, paused_by="operator")
     held.ClearField("next_slot_time")
-    api.answer("ListSchedules", job_service_pb2.ListSchedulesResponse(schedules=[long, nightly]))
-    processor.answer("ListSchedules", job_service_pb2.ListSchedulesResponse(schedules=[held]))
+    api.respond("ListSchedules", job_service_pb2.ListSchedulesResponse(schedules=[long, nightly]))
+    processor.respond("ListSchedules", job_service_pb2.ListSchedulesResponse(schedules=[held]))
     snapshot("jobs-schedules-list", terminal("jobs", "schedules", "list"))
     said = terminal("jobs", "schedules", "list", "--json").document["schedules"]
     assert [(each["service"], each["name"]) for each in said if each["service"] != "offers"] == [
@@ -334,29 +334,29 @@ def test_schedules_of_all_services_are_one(api: Any, processor: Any, terminal: A
     processor.stop()
     partly = terminal("jobs", "schedules", "list", "--json")
     assert (partly.exit_code, partly.document["unreachable"]) == (3, ["processor"])
-    api.answer("ListSchedules", job_service_pb2.ListSchedulesResponse())
+    api.respond("ListSchedules", job_service_pb2.ListSchedulesResponse())
     assert terminal("jobs", "schedules", "list", "--service", "loader").out == "There are no schedules.\n"
 
 
 def test_schedules_are_listed_up_to_a_limit(api: Any, terminal: Any) -> None:
     page = job_service_pb2.ListSchedulesResponse(schedules=[schedule("a", every_sec=60)], next_page_token="a")
-    api.answer("ListSchedules", page)
+    api.respond("ListSchedules", page)
     ended = terminal("jobs", "schedules", "list", "--service", "loader", "--limit", "1")
     assert "more than 1 of a service" in ended.out
-    assert api.asked["ListSchedules"] == [job_service_pb2.ListSchedulesRequest(page_size=1)]
+    assert api.requests["ListSchedules"] == [job_service_pb2.ListSchedulesRequest(page_size=1)]
 
 
 def test_schedules_are_paused_where_they_are(api: Any, processor: Any, terminal: Any, refusal: Any) -> None:
     missing = refusal("NOT_FOUND", "SCHEDULE_NOT_FOUND", "there is no schedule 'sweep'")
-    api.answer("PauseSchedule", missing)
-    api.answer("ResumeSchedule", missing)
-    processor.answer("PauseSchedule", schedule("sweep", every_sec=60, paused=True))
-    processor.answer("ResumeSchedule", schedule("sweep", every_sec=60))
+    api.respond("PauseSchedule", missing)
+    api.respond("ResumeSchedule", missing)
+    processor.respond("PauseSchedule", schedule("sweep", every_sec=60, paused=True))
+    processor.respond("ResumeSchedule", schedule("sweep", every_sec=60))
     assert terminal("jobs", "schedules", "pause", "sweep").out == "sweep of processor is paused.\n"
     said = terminal("jobs", "schedules", "resume", "sweep", "--json").document["schedules"]
     assert [(each["service"], each["name"], each["paused"]) for each in said] == [("processor", "sweep", False)]
-    assert processor.asked["PauseSchedule"] == [job_service_pb2.PauseScheduleRequest(name="sweep")]
-    processor.answer("PauseSchedule", missing)
+    assert processor.requests["PauseSchedule"] == [job_service_pb2.PauseScheduleRequest(name="sweep")]
+    processor.respond("PauseSchedule", missing)
     none = terminal("jobs", "schedules", "pause", "sweep", "--json")
     assert (none.exit_code, none.document["error"]["reason"]) == (1, "SCHEDULE_NOT_FOUND")
     processor.stop()

@@ -88,9 +88,9 @@ def test_a_set_port_is_taken(layout: Layout, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_credentials_are_made_once_and_private(layout: Layout) -> None:
     first = ensure_credentials(layout, ["api"])
-    sealed = CredentialCipher.load(layout.seal_keys).encrypt(b"secret", "shop/default")
+    sealed = CredentialCipher.load(layout.credential_keys).encrypt(b"secret", "shop/default")
     second = ensure_credentials(layout, ["api", "offers"])
-    assert CredentialCipher.load(layout.seal_keys).decrypt(sealed, "shop/default") == b"secret"
+    assert CredentialCipher.load(layout.credential_keys).decrypt(sealed, "shop/default") == b"secret"
     assert second.superuser == first.superuser
     assert second.roles["api"] == first.roles["api"]
     assert second.s3_secret_key == first.s3_secret_key
@@ -152,34 +152,34 @@ async def test_stop_ends_a_process_that_ignores_it(tmp_path: Path, eventually: C
 
 async def test_settle_is_not_fooled_by_one_quiet_round(monkeypatch: pytest.MonkeyPatch) -> None:
     rounds = iter([{"a": 1}, {}, {"b": 2}, {}, {}])
-    asked: list[str] = []
+    requests: list[str] = []
     current: dict[str, int] = {}
 
-    async def answer(address: str, path: str, timeout_s: float) -> tuple[int, bytes]:
+    async def get(address: str, path: str, timeout_s: float) -> tuple[int, bytes]:
         nonlocal current
         if address == "first":
             current = next(rounds)
-            asked.append(json.dumps(current))
+            requests.append(json.dumps(current))
         return 200, json.dumps({"items": current if address == "first" else {}, "total": 0}).encode()
 
-    monkeypatch.setattr(settle_module, "http_get", answer)
+    monkeypatch.setattr(settle_module, "http_get", get)
     settled = await wait_settled({"one": "first", "two": "second"}, 120)
     assert settled["settled"] is True
-    assert asked == ['{"a": 1}', "{}", '{"b": 2}', "{}", "{}"]
+    assert requests == ['{"a": 1}', "{}", '{"b": 2}', "{}", "{}"]
 
 
 async def test_settle_ends_in_time_and_names_what_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = b'{"detail": "What waits cannot be counted (uploads: no answer within 5 s)."}'
     limits: dict[str, float] = {}
 
-    async def answer(address: str, path: str, timeout_s: float) -> tuple[int, bytes] | None:
+    async def get(address: str, path: str, timeout_s: float) -> tuple[int, bytes] | None:
         limits[address] = timeout_s
         if address == "silent":
             await asyncio.sleep(timeout_s)
             return None
         return (503, problem) if address == "ill" else (200, b'{"items": {"lag": 2, "outbox": 0}}')
 
-    monkeypatch.setattr(settle_module, "http_get", answer)
+    monkeypatch.setattr(settle_module, "http_get", get)
     with pytest.raises(CommandError) as error:
         await wait_settled({"loader": "silent", "api": "ill", "offers": "busy"}, 0.2)
     assert limits["silent"] <= 0.2, "one that is silent gets no more time than there is"

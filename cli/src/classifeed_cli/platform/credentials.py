@@ -35,8 +35,8 @@ def ensure_credentials(layout: Layout, services: Iterable[str]) -> Credentials:
     """Read the passwords; make those that are missing, keys of tokens and of credentials too. Idempotent."""
     names = list(services)
     write_keys(layout.keys, [*names, OPERATOR, SERVICE])
-    if not layout.seal_keys.exists():
-        write_private(layout.seal_keys, new_key_line())
+    if not layout.credential_keys.exists():
+        write_private(layout.credential_keys, new_key_line())
     path = layout.keys / "postgres.json"
     passwords: dict[str, str] = read_json(path) or {}
     missing = [name for name in ("postgres", *names) if name not in passwords]

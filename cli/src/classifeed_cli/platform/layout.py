@@ -59,7 +59,7 @@ class Layout:
         return self.keys / "s3.json"
 
     @property
-    def seal_keys(self) -> Path:
+    def credential_keys(self) -> Path:
         """Keys that encrypt and decrypt credentials of feeds, a line each."""
         return self.keys / "seal.keys"
 

@@ -74,7 +74,7 @@ class Plan:
             own["S3_SECRET_KEY"] = self.credentials.s3_secret_key
             own["S3_BUCKET"] = BUCKET
         if spec.secrets:
-            own["SECRETS_FILE"] = layout.seal_keys
+            own["SECRETS_FILE"] = layout.credential_keys
         return environment | {spec.prefix + key: str(value) for key, value in own.items()}
 
 

@@ -48,7 +48,7 @@ def words_of(error: ApiError) -> str:
     if (task := error.metadata.get("task")) and (speak_of := _TASK_REASONS.get(error.reason)):
         return speak_of(*task.split("/")[1::2])
     if error.violations and all(_field(violation) in _OPTIONS for violation in error.violations):
-        said = "; ".join(map(_said, error.violations))
+        said = "; ".join(map(_describe_violation, error.violations))
         hints = dict.fromkeys(hint_of(_code(violation)) for violation in error.violations)
         return " ".join(filter(None, [f"{said[:1].upper()}{said[1:]}.", *hints]))
     return str(error)
@@ -133,7 +133,7 @@ def _field(violation: FieldViolation) -> str:
     return "settings.source.credentials" if path.startswith("settings.source.credentials.") else path
 
 
-def _said(violation: FieldViolation) -> str:
+def _describe_violation(violation: FieldViolation) -> str:
     field = _field(violation)
     words = _WORDS.get(field) or _SECONDS.sub(_typed, _FAULT.sub("", violation.description))
     return f"{_OPTIONS[field]}{' ' if words.startswith('must ') else ': '}{words.rstrip('.')}"

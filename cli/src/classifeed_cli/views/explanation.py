@@ -43,7 +43,7 @@ def show_explanation(out: Output, explanation: OfferExplanation) -> None:
     seller_id, _, namespace, _, external_id = explanation.name.split("/", 5)[1:]
     fate = enum_label(explanation_pb2.OfferFate.DESCRIPTOR, explanation.fate).replace("_", " ")
     out.say(f"{one_line(external_id)} of {seller_id}/{namespace}: {fate}. {one_line(explanation.summary)}")
-    _Stations(out, explanation).show()
+    _Stages(out, explanation).show()
     changes = _changes(explanation)
     if changes:
         out.say("\nWhat to change")
@@ -59,7 +59,7 @@ def _fault_of(step: ExplanationStep) -> str:
 
 
 def _changes(explanation: OfferExplanation) -> list[str]:
-    """Return what can be done, each said once: of the offer, then of stations that say more, then by a developer."""
+    """Return what can be done, each said once: of the offer, then of stages that say more, then by a developer."""
     changes: list[str] = []
     suggestions = (explanation.suggestion, *(step.suggestion for step in explanation.steps))
     for change in (*suggestions, *(hint_of(step.code) for step in explanation.steps)):
@@ -69,8 +69,8 @@ def _changes(explanation: OfferExplanation) -> list[str]:
     return changes
 
 
-class _Stations:
-    """The stations below each other; times stand in a column, with what had passed since the file came."""
+class _Stages:
+    """The stages below each other; times stand in a column, with what had passed since the file came."""
 
     def __init__(self, out: Output, explanation: OfferExplanation) -> None:
         self._out = out

@@ -12,7 +12,7 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from classifeed.jobs.v1 import job_pb2, schedule_pb2
-from classifeed_cli.job_services import Asked
+from classifeed_cli.job_services import Responses
 from classifeed_cli.messages import document_of, enum_label
 from classifeed_cli.output import Output
 from classifeed_cli.views.amounts import duration_words, local_time, time_words
@@ -35,11 +35,11 @@ def job_document(service: str, job: job_pb2.Job) -> dict[str, Any]:
     return {"service": service, **document_of(job)}
 
 
-def show_unreachable(out: Output, asked: Asked[Any]) -> dict[str, Any]:
+def show_unreachable(out: Output, responses: Responses[Any]) -> dict[str, Any]:
     """Says which services did not answer, and returns it for the document; nothing when all did."""
-    for service, why in asked.unreachable.items():
+    for service, why in responses.unreachable.items():
         out.progress(f"{service} is left out: {why} `classifeed status` says what is wrong.")
-    return {"unreachable": sorted(asked.unreachable)} if asked.unreachable else {}
+    return {"unreachable": sorted(responses.unreachable)} if responses.unreachable else {}
 
 
 def show_jobs(out: Output, jobs: Iterable[tuple[str, job_pb2.Job]]) -> None:

@@ -78,7 +78,7 @@ class Caller:
         """Return the stub that `make` makes over the channel to a service; its methods have their own names."""
         return Stub(make(self._channels[service]), self._peers[service])
 
-    def _call(self, method: Method, request: object, _answer: type[T], timeout_s: float | None = None) -> T:
+    def _call(self, method: Method, request: object, _response: type[T], timeout_s: float | None = None) -> T:
         with translated(method.peer):
             return cast(T, aside(lambda: method(request, **self._options(timeout_s))))
 

@@ -31,7 +31,7 @@ class FeedService(FeedServiceServicer):
 
     def __init__(self) -> None:
         self.received = b""
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         self.watches = 0
         self.tokens: set[str] = set()
         self.ends_as = "SUCCEEDED"
@@ -43,8 +43,8 @@ class FeedService(FeedServiceServicer):
         return feed_service_pb2.Upload(name="uploads/1")
 
     async def GetUpload(self, request: Any, context: Any) -> feed_service_pb2.Upload:
-        self.asked.append("GetUpload")
-        return feed_service_pb2.Upload(name="uploads/1", task=TASK if len(self.asked) > 1 else "")
+        self.requests.append("GetUpload")
+        return feed_service_pb2.Upload(name="uploads/1", task=TASK if len(self.requests) > 1 else "")
 
     async def WatchTask(self, request: Any, context: Any) -> AsyncIterator[task_pb2.Task]:
         self.watches += 1

@@ -33,25 +33,25 @@ RUNNING = feed_pb2.Fetch(
 
 
 class Feeds(FeedServiceServicer):
-    """Remembers what was asked; a fetch ends after `rounds` looks, the first of which meets a restart."""
+    """Remembers its requests; a fetch ends after `rounds` looks, the first of which meets a restart."""
 
     def __init__(self) -> None:
-        self.asked: list[Any] = []
+        self.requests: list[Any] = []
         self.rounds = 2
 
     def CreateFeed(self, request: Any, context: Any) -> feed_pb2.Feed:
-        self.asked.append(request)
+        self.requests.append(request)
         return feed_pb2.Feed(name=NAME, settings=request.settings, version=1)
 
     def GetFeed(self, request: Any, context: Any) -> feed_pb2.Feed:
         return feed_pb2.Feed(name=request.name)
 
     def ListFeeds(self, request: Any, context: Any) -> feed_service_pb2.ListFeedsResponse:
-        self.asked.append(request)
+        self.requests.append(request)
         return feed_service_pb2.ListFeedsResponse(feeds=[feed_pb2.Feed(name=NAME)], next_page_token="t")
 
     def UpdateFeed(self, request: Any, context: Any) -> feed_pb2.Feed:
-        self.asked.append(request)
+        self.requests.append(request)
         return feed_pb2.Feed(name=request.feed.name, version=2)
 
     def PauseFeed(self, request: Any, context: Any) -> feed_pb2.Feed:
@@ -61,15 +61,15 @@ class Feeds(FeedServiceServicer):
         return feed_pb2.Feed(name=request.name, status=feed_pb2.FEED_STATUS_ACTIVE)
 
     def DeleteFeed(self, request: Any, context: Any) -> feed_pb2.Feed:
-        self.asked.append(request)
+        self.requests.append(request)
         return feed_pb2.Feed(name=request.name, status=feed_pb2.FEED_STATUS_REMOVED)
 
     def RunFeed(self, request: Any, context: Any) -> feed_pb2.Fetch:
-        self.asked.append(request)
+        self.requests.append(request)
         return RUNNING
 
     def GetFetch(self, request: Any, context: Any) -> feed_pb2.Fetch:
-        self.asked.append(request)
+        self.requests.append(request)
         self.rounds -= 1
         if self.rounds == 1:
             context.abort(grpc.StatusCode.UNAVAILABLE, "restarting")
@@ -78,7 +78,7 @@ class Feeds(FeedServiceServicer):
         return feed_pb2.Fetch(name=request.name, fetch_id=4, outcome=feed_pb2.FETCH_OUTCOME_SAME_CONTENT)
 
     def ListFetches(self, request: Any, context: Any) -> feed_source_service_pb2.ListFetchesResponse:
-        self.asked.append(request)
+        self.requests.append(request)
         return feed_source_service_pb2.ListFetchesResponse(fetches=[RUNNING])
 
     def WatchTask(self, request: Any, context: Any) -> Iterator[task_pb2.Task]:
@@ -93,7 +93,7 @@ class Feeds(FeedServiceServicer):
         return format_pb2.ListFormatsResponse(formats=[format_pb2.Format(format="yml")])
 
     def GetFormatFile(self, request: Any, context: Any) -> format_pb2.FormatFile:
-        self.asked.append(request)
+        self.requests.append(request)
         return format_pb2.FormatFile(file_name="yml.xml", content=b"<a/>")
 
 
@@ -127,34 +127,34 @@ def test_a_feed_is_made_changed_and_ended(client: Client, feeds: Feeds) -> None:
     settings = feed_pb2.FeedSettings(source=feed_pb2.FeedSource(url="https://shop.example/f.yml"))
     made = client.create_feed("shop", "default", settings, request_id="r")
     assert made.settings == settings
-    assert (feeds.asked[0].parent, feeds.asked[0].namespace, feeds.asked[0].request_id) == (
+    assert (feeds.requests[0].parent, feeds.requests[0].namespace, feeds.requests[0].request_id) == (
         "sellers/shop",
         "default",
         "r",
     )
     settings.mode = load_pb2.LOAD_MODE_PATCH
     client.update_feed(NAME, settings, ["settings.mode"], version=1)
-    changed = feeds.asked[1]
+    changed = feeds.requests[1]
     assert (changed.feed.name, changed.feed.version, list(changed.update_mask.paths)) == (NAME, 1, ["settings.mode"])
     assert client.pause_feed(NAME).status == feed_pb2.FEED_STATUS_PAUSED
     assert client.resume_feed(NAME).status == feed_pb2.FEED_STATUS_ACTIVE
     assert client.get_feed(NAME).name == NAME
     assert client.list_feeds("sellers/shop", page_size=5, page_token="p").next_page_token == "t"
-    assert (feeds.asked[2].page_size, feeds.asked[2].page_token) == (5, "p")
+    assert (feeds.requests[2].page_size, feeds.requests[2].page_token) == (5, "p")
     assert client.delete_feed(NAME, disposition="MAKE_MANUAL").status == feed_pb2.FEED_STATUS_REMOVED
-    assert feeds.asked[3].disposition == 2
+    assert feeds.requests[3].disposition == 2
 
 
 def test_a_fetch_is_waited_for_and_outlives_a_restart(client: Client, feeds: Feeds) -> None:
     fetch = client.run_feed(NAME, force=True, request_id="r")
-    assert (feeds.asked[0].force, feeds.asked[0].request_id) == (True, "r")
+    assert (feeds.requests[0].force, feeds.requests[0].request_id) == (True, "r")
     seen: list[int] = []
     ended = client.wait_for_fetch(fetch, timeout_s=120, on_change=lambda each: seen.append(each.outcome))
     assert ended.outcome == feed_pb2.FETCH_OUTCOME_SAME_CONTENT
     assert seen == [feed_pb2.FETCH_OUTCOME_RUNNING] * 2
     assert client.wait_for_fetch(ended, timeout_s=0) == ended, "one that has ended is not asked for"
     assert client.list_fetches(NAME, page_size=3).fetches[0].fetch_id == 4
-    assert feeds.asked[-1].page_size == 3
+    assert feeds.requests[-1].page_size == 3
 
 
 def test_wait_for_a_fetch_ends_with_words(client: Client) -> None:
@@ -189,7 +189,7 @@ def test_no_signal_can_meet_the_inside_of_a_call(client: Client, callers: list[t
 def test_formats_and_explanations(client: Client, feeds: Feeds) -> None:
     assert client.list_formats().formats[0].format == "yml"
     assert client.get_format_file("yml", "SCHEMA").content == b"<a/>"
-    assert (feeds.asked[-1].name, feeds.asked[-1].kind) == ("formats/yml", format_pb2.FORMAT_FILE_KIND_SCHEMA)
+    assert (feeds.requests[-1].name, feeds.requests[-1].kind) == ("formats/yml", format_pb2.FORMAT_FILE_KIND_SCHEMA)
     assert client.explain_offer(f"{NAME}/offers/a/b").name == f"{NAME}/offers/a/b"
 
 
@@ -198,4 +198,4 @@ def test_names_are_checked_before_a_call(client: Client, feeds: Feeds) -> None:
         client.create_feed("no good", "default", feed_pb2.FeedSettings())
     with pytest.raises(Refused, match="The format"):
         client.get_format_file("../etc")
-    assert feeds.asked == []
+    assert feeds.requests == []

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from classifeed.feeds.v1 import task_pb2
-from classifeed_cli.commands.feed.ending import FailOnRejectedOption, end_fetch
+from classifeed_cli.commands.feed.completion import FailOnRejectedOption, end_fetch
 from classifeed_cli.commands.feed.loading import fetch_feed
 from classifeed_cli.exit_codes import ExitCode
 from classifeed_cli.messages import document_of

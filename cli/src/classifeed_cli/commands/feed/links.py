@@ -10,7 +10,7 @@ import typer
 
 from classifeed.feeds.v1 import feed_pb2, task_pb2
 from classifeed.search.v1 import search_service_pb2
-from classifeed_cli.commands.feed.ending import FailOnRejectedOption, end_fetch
+from classifeed_cli.commands.feed.completion import FailOnRejectedOption, end_fetch
 from classifeed_cli.commands.feed.loading import fetch_first, follow_removal
 from classifeed_cli.commands.feed.settings import (
     CurrencyOption,

@@ -143,7 +143,7 @@ def follow_load(client: Client, out: Output, name: str, timeout_s: float) -> tas
 
 
 def fetch_feed(
-    client: Client, out: Output, asked: feed_pb2.Fetch, timeout_s: float
+    client: Client, out: Output, begun: feed_pb2.Fetch, timeout_s: float
 ) -> tuple[feed_pb2.Fetch, task_pb2.Task | None]:
     """Return a fetch once it has ended, with the task that loaded its file where there is a new one.
 
@@ -152,12 +152,12 @@ def fetch_feed(
         ApiError: a call was refused.
     """
     deadline = Deadline.after(timeout_s)
-    look = f"classifeed feed fetches --seller {asked.seller_id} --namespace {asked.namespace}"
+    look = f"classifeed feed fetches --seller {begun.seller_id} --namespace {begun.namespace}"
     with (
-        Interruption(_waited(f"fetch {asked.fetch_id} goes on; see {look}")) as interruption,
+        Interruption(_waited(f"fetch {begun.fetch_id} goes on; see {look}")) as interruption,
         LoadProgress(out) as progress,
     ):
-        fetch = client.wait_for_fetch(asked, timeout_s=timeout_s, on_change=progress.fetch)
+        fetch = client.wait_for_fetch(begun, timeout_s=timeout_s, on_change=progress.fetch)
         if fetch.outcome != feed_pb2.FETCH_OUTCOME_LOADED or not fetch.task:
             return fetch, None
         task = follow_task(client, progress, interruption, fetch.task, deadline)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from classifeed_cli.commands.feed.ending import FailOnRejectedOption, end_load
+from classifeed_cli.commands.feed.completion import FailOnRejectedOption, end_load
 from classifeed_cli.commands.feed.loading import load_file
 from classifeed_cli.commands.feed.settings import CurrencyOption, Disposition, Mode
 from classifeed_cli.messages import document_of

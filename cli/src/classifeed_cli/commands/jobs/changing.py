@@ -120,12 +120,12 @@ def retry(
         request = job_service_pb2.RetryJobsRequest(queue=queue, task=task)
         if since:
             request.failed_since.CopyFrom(_before_now(parse_duration(since)))
-        asked = ask_all(services, lambda name: client.retry_jobs(name, request))
-    retried = sum(asked.answers.values())
+        responses = ask_all(services, lambda name: client.retry_jobs(name, request))
+    retried = sum(responses.by_service.values())
     out.say(f"{retried} {'job waits' if retried == 1 else 'jobs wait'} for another try.")
-    left_out = show_unreachable(out, asked)
+    left_out = show_unreachable(out, responses)
     out.document({"retried": str(retried), **left_out})
-    return asked.exit_code
+    return responses.exit_code
 
 
 def _object(text: str) -> dict[str, Any]:

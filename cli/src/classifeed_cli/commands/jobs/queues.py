@@ -31,12 +31,14 @@ def queues(
     """List the queues: what waits, what runs, and how many processes work them."""
     out = Output(as_json)
     with connect_jobs(data, address) as client:
-        asked = ask_all(choose(client, service), client.list_queues)
-    show_queues(out, asked.answers)
-    left_out = show_unreachable(out, asked)
-    found = [{"service": name, **document_of(queue)} for name, listed in asked.answers.items() for queue in listed]
+        responses = ask_all(choose(client, service), client.list_queues)
+    show_queues(out, responses.by_service)
+    left_out = show_unreachable(out, responses)
+    found = [
+        {"service": name, **document_of(queue)} for name, listed in responses.by_service.items() for queue in listed
+    ]
     out.document({"queues": found, **left_out})
-    return asked.exit_code
+    return responses.exit_code
 
 
 def pause(
@@ -74,15 +76,15 @@ def locks(
     """List who holds which lock key since when."""
     out = Output(as_json)
     with connect_jobs(data, address) as client:
-        asked = ask_all(choose(client, service), client.get_locks)
-    if any(asked.answers.values()):
-        show_locks(out, asked.answers)
+        responses = ask_all(choose(client, service), client.get_locks)
+    if any(responses.by_service.values()):
+        show_locks(out, responses.by_service)
     else:
         out.say("No lock key is held.")
-    left_out = show_unreachable(out, asked)
-    found = [{"service": name, **document_of(lock)} for name, listed in asked.answers.items() for lock in listed]
+    left_out = show_unreachable(out, responses)
+    found = [{"service": name, **document_of(lock)} for name, listed in responses.by_service.items() for lock in listed]
     out.document({"locks": found, **left_out})
-    return asked.exit_code
+    return responses.exit_code
 
 
 def _switch(
@@ -97,11 +99,13 @@ def _switch(
     with connect_jobs(data, address) as client:
         owners = choose(client, service)
         if not service:
-            asked = ask_all(owners, client.list_queues)
-            show_unreachable(out, asked)
-            owners = [name for name, found in asked.answers.items() if any(each.queue == queue for each in found)]
-            if not owners and asked.unreachable:
-                away = ", ".join(asked.unreachable)
+            responses = ask_all(owners, client.list_queues)
+            show_unreachable(out, responses)
+            owners = [
+                name for name, found in responses.by_service.items() if any(each.queue == queue for each in found)
+            ]
+            if not owners and responses.unreachable:
+                away = ", ".join(responses.unreachable)
                 raise unavailable(
                     "QUEUE_NOT_FOUND",
                     f"No service that answers has a queue {queue}, and {away} does not. See `classifeed status`.",

@@ -78,15 +78,15 @@ def list_jobs(
 
             return collect(page, "jobs", limit)
 
-        asked = ask_all(choose(client, service), ask)
-    jobs = [(name, job) for name, page in asked.answers.items() for job in page.jobs]
+        responses = ask_all(choose(client, service), ask)
+    jobs = [(name, job) for name, page in responses.by_service.items() for job in page.jobs]
     jobs.sort(key=lambda found: found[1].create_time.ToNanoseconds(), reverse=True)
     if jobs:
         show_jobs(out, jobs[:limit])
-        if len(jobs) > limit or any(page.next_page_token for page in asked.answers.values()):
+        if len(jobs) > limit or any(page.next_page_token for page in responses.by_service.values()):
             out.say(f"… more than {limit}; ask for more with --limit")
     else:
         out.say("There are no such jobs.")
-    left_out = show_unreachable(out, asked)
+    left_out = show_unreachable(out, responses)
     out.document({"jobs": [job_document(name, job) for name, job in jobs[:limit]], **left_out})
-    return asked.exit_code
+    return responses.exit_code

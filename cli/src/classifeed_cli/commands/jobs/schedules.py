@@ -46,17 +46,17 @@ def list_schedules(
 
             return collect(page, "schedules", limit)
 
-        asked = ask_all(choose(client, service), ask)
-    found = [(name, schedule) for name, page in asked.answers.items() for schedule in page.schedules]
+        responses = ask_all(choose(client, service), ask)
+    found = [(name, schedule) for name, page in responses.by_service.items() for schedule in page.schedules]
     if found:
         show_schedules(out, found)
-        if any(page.next_page_token for page in asked.answers.values()):
+        if any(page.next_page_token for page in responses.by_service.values()):
             out.say(f"… more than {limit} of a service; ask for more with --limit")
     else:
         out.say("There are no schedules.")
-    left_out = show_unreachable(out, asked)
+    left_out = show_unreachable(out, responses)
     out.document({"schedules": [_document(name, schedule) for name, schedule in found], **left_out})
-    return asked.exit_code
+    return responses.exit_code
 
 
 def pause(
@@ -88,9 +88,9 @@ def resume(
 def _switch(out: Output, services: list[str], switch: Callable[[str], schedule_pb2.Schedule]) -> int:
     switched = ask_all(services, switch, absent="SCHEDULE_NOT_FOUND")
     left_out = show_unreachable(out, switched)
-    for owner, schedule in switched.answers.items():
+    for owner, schedule in switched.by_service.items():
         out.say(f"{schedule.name} of {owner} {'is paused' if schedule.paused else 'goes on'}.")
-    found = [_document(owner, schedule) for owner, schedule in switched.answers.items()]
+    found = [_document(owner, schedule) for owner, schedule in switched.by_service.items()]
     out.document({"schedules": found, **left_out})
     return switched.exit_code
 

@@ -74,7 +74,7 @@ class Connection:
             "timeout": self._timeout_s if timeout_s is None else timeout_s,
         }
 
-    async def _call(self, method: Method, request: object, _answer: type[T], timeout_s: float | None = None) -> T:
+    async def _call(self, method: Method, request: object, _response: type[T], timeout_s: float | None = None) -> T:
         with translated(method.peer):
             return cast(T, await method(request, **self._options(timeout_s)))
 
