@@ -103,7 +103,7 @@ class Bench:
     def enqueue(self) -> None:
         """Measure what waking the workers costs producers."""
         rates = asyncio.run(own.measure_enqueue(self.database(), _REPEATS))
-        self.report.ratio("enqueue told by waker / not told", rates["waker"], rates["nobody"], 0.8)
+        self.report.ratio("enqueue with the notifier / without notification", rates["notifier"], rates["nobody"], 0.8)
         self.report.ratio("enqueue told by trigger / not told", rates["trigger"], rates["nobody"], None)
 
     def recover(self) -> None:

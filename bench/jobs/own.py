@@ -31,18 +31,18 @@ SELECT 'bench', 'noop', 'time', now() + interval '1 day' FROM generate_series(1,
 
 
 async def measure_enqueue(dsn: str, repeats: int) -> dict[str, Any]:
-    """Enqueues a second, one job a transaction, by eight producers: nobody told, by the waker, by the triggers."""
+    """Enqueues a second, one job a transaction, by eight producers: silent, by the notifier, by the triggers."""
     engine = Engine()
     await engine.open(dsn)
     notifier = Notifier(engine.db)
     woken = JobStore(notifier=notifier)
 
-    async def told_nobody() -> None:
+    async def without_notification() -> None:
         async with engine.db.transaction() as tx:
             await tx.execute("SET LOCAL dl_jobs.notify = off")
             await engine.store.enqueue(tx, "bench", "noop", {})
 
-    async def by_waker() -> None:
+    async def by_notifier() -> None:
         async with notifier.transaction() as tx:
             await woken.enqueue(tx, "bench", "noop", {})
 
@@ -50,12 +50,12 @@ async def measure_enqueue(dsn: str, repeats: int) -> dict[str, Any]:
         async with engine.db.transaction() as tx:
             await engine.store.enqueue(tx, "bench", "noop", {})
 
-    rates: dict[str, list[float]] = {"nobody": [], "waker": [], "trigger": []}
+    rates: dict[str, list[float]] = {"nobody": [], "notifier": [], "trigger": []}
     async with engine.db.dedicated_connection() as listener:
         await listener.execute("LISTEN dl_jobs")
-        await _rate(told_nobody)  # connections and plans are there by now
+        await _rate(without_notification)  # connections and plans are there by now
         for _ in range(repeats):
-            for name, enqueue in (("nobody", told_nobody), ("waker", by_waker), ("trigger", by_trigger)):
+            for name, enqueue in (("nobody", without_notification), ("notifier", by_notifier), ("trigger", by_trigger)):
                 rates[name].append(await _rate(enqueue))
     await notifier.settled()
     await engine.close()

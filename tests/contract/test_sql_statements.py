@@ -64,12 +64,12 @@ def test_assembled_statements_are_up_to_date():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "error"),
     [
         ("-- statement: a = b()\n\n-- part: b\nSELECT {c}\n", "has no part 'c'"),
         ("-- statement: a = b()\n\n-- part: b\nSELECT 1\n\n-- part: c\nSELECT 2\n", "no statement uses c"),
     ],
 )
-def test_wrong_parts_are_named(text, said):
-    with pytest.raises(ValueError, match=said):
+def test_wrong_parts_are_named(text, error):
+    with pytest.raises(ValueError, match=error):
         assemble_sql.assemble("x.parts", text)

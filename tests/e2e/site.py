@@ -40,7 +40,7 @@ class Site:
         self._faults[path] = fault
         return self.url + path
 
-    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+    def respond(self, handler: BaseHTTPRequestHandler) -> None:
         """Respond to one request."""
         path = handler.path
         self.requests[path] += 1
@@ -109,7 +109,7 @@ def serve_site(host: str = "127.0.0.1") -> Iterator[Site]:
 
         def do_GET(self) -> None:
             try:
-                site.answer(self)
+                site.respond(self)
             except (BrokenPipeError, ConnectionResetError):
                 self.close_connection = True
 

@@ -30,7 +30,7 @@ SPANS = "spans.jsonl"
 
 
 @dataclass(frozen=True)
-class Answer:
+class CommandResult:
     """What a command ended with."""
 
     exit_code: int
@@ -46,7 +46,7 @@ class Suite:
         self._environment = {**os.environ, "CLASSIFEED_DATA": str(data), **(knobs or {})}
         self._dsns: dict[str, str] = {}
 
-    def run(self, *arguments: str | Path) -> Answer:
+    def run(self, *arguments: str | Path) -> CommandResult:
         """Run `classifeed … --json` and return how it ended.
 
         In this process where that can be: a new one takes a second of a core to import its modules, hundreds of times.
@@ -56,9 +56,9 @@ class Suite:
         stdout, stderr = io.StringIO(), io.StringIO()
         with patch.dict(os.environ, self._environment), redirect_stdout(stdout), redirect_stderr(stderr):
             exit_code = run([*map(str, arguments), "--json"])
-        return _answer(exit_code, stdout.getvalue(), stderr.getvalue())
+        return _result_of(exit_code, stdout.getvalue(), stderr.getvalue())
 
-    def run_process(self, *arguments: str | Path, timeout_s: float = 600) -> Answer:
+    def run_process(self, *arguments: str | Path, timeout_s: float = 600) -> CommandResult:
         """Run `classifeed … --json` in a process of its own and return how it ended."""
         process = subprocess.run(
             [sys.executable, "-m", "classifeed_cli.main", *map(str, arguments), "--json"],
@@ -68,7 +68,7 @@ class Suite:
             timeout=timeout_s,
             check=False,
         )
-        return _answer(process.returncode, process.stdout, process.stderr)
+        return _result_of(process.returncode, process.stdout, process.stderr)
 
     def start_command(self, *arguments: str | Path) -> subprocess.Popen[str]:
         """Start a command and leave it running."""
@@ -82,8 +82,8 @@ class Suite:
 
     def up(self) -> None:
         """Start everything and wait for health."""
-        answer = self.run_process("up", "--detach", "--timeout", "600", timeout_s=700)
-        assert answer.exit_code == 0, (answer.document, answer.stderr)
+        result = self.run_process("up", "--detach", "--timeout", "600", timeout_s=700)
+        assert result.exit_code == 0, (result.document, result.stderr)
 
     def down(self) -> None:
         """Stop everything."""
@@ -95,30 +95,30 @@ class Suite:
 
     def settle(self, timeout_s: float = 400) -> None:
         """Wait until nothing is on its way any more."""
-        answer = self.run("settle", "--timeout", str(timeout_s))
-        assert answer.exit_code == 0, answer.document
+        result = self.run("settle", "--timeout", str(timeout_s))
+        assert result.exit_code == 0, result.document
 
-    def upload(self, file: Path, seller: str, *options: str, timeout_s: float = 300) -> Answer:
+    def upload(self, file: Path, seller: str, *options: str, timeout_s: float = 300) -> CommandResult:
         """Upload a file and wait for its end."""
         return self.run("feed", "upload", file, "--seller", seller, "--timeout", str(timeout_s), *options)
 
     def errors(self, task: dict[str, Any]) -> list[dict[str, Any]]:
         """Return everything that is wrong with the offers of a task."""
-        answer = self.run("task", "errors", task["seller_id"], task["namespace"], task["task_id"], "--limit", "100000")
-        assert answer.exit_code == 0, answer.document
-        return list(answer.document["errors"])
+        result = self.run("task", "errors", task["seller_id"], task["namespace"], task["task_id"], "--limit", "100000")
+        assert result.exit_code == 0, result.document
+        return list(result.document["errors"])
 
     def search(self, query: str, seller: str, *options: str) -> list[dict[str, Any]]:
         """Return the hits of a search."""
-        answer = self.run("search", query, "--seller", seller, "--limit", "1000", *options)
-        assert answer.exit_code == 0, answer.document
-        return list(answer.document["hits"])
+        result = self.run("search", query, "--seller", seller, "--limit", "1000", *options)
+        assert result.exit_code == 0, result.document
+        return list(result.document["hits"])
 
     def offers(self, seller: str, namespace: str = "default") -> dict[str, dict[str, Any]]:
         """Return the offers that are not removed, by external id."""
-        answer = self.run("offer", "list", seller, namespace, "--limit", "1000000")
-        assert answer.exit_code == 0, answer.document
-        return {offer["external_id"]: offer for offer in answer.document["offers"]}
+        result = self.run("offer", "list", seller, namespace, "--limit", "1000000")
+        assert result.exit_code == 0, result.document
+        return {offer["external_id"]: offer for offer in result.document["offers"]}
 
     def query(self, service: str, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
         """Read a service's own tables."""
@@ -166,8 +166,8 @@ class Suite:
             time.sleep(0.1)
 
 
-def _answer(exit_code: int, stdout: str, stderr: str) -> Answer:
+def _result_of(exit_code: int, stdout: str, stderr: str) -> CommandResult:
     try:
-        return Answer(exit_code, json.loads(stdout), stderr)
+        return CommandResult(exit_code, json.loads(stdout), stderr)
     except ValueError as error:
         raise AssertionError(f"stdout is no JSON document: {stdout!r}\n{stderr}") from error

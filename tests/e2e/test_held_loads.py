@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.suite import Answer, Suite
+from tests.e2e.suite import CommandResult, Suite
 from tests.requirements import shared_data
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1800)]
@@ -19,10 +19,10 @@ def test_file_without_offers_removes_nothing_until_it_is_confirmed(suite: Suite,
     empty = tmp_path / "empty.xml"
     empty.write_bytes(re.sub(rb"<offers>.*</offers>", b"<offers></offers>", whole.read_bytes(), flags=re.DOTALL))
 
-    def decide(verb: str, held: Answer) -> Answer:
+    def decide(verb: str, held: CommandResult) -> CommandResult:
         return suite.run("task", verb, seller, "default", held.document["task_id"])
 
-    def hold() -> Answer:
+    def hold() -> CommandResult:
         held = suite.upload(empty, seller)
         assert (held.exit_code, held.document["status"]) == (1, "HELD"), held.document
         return held
@@ -69,12 +69,12 @@ def test_prices_times_ten_are_not_found_until_they_are_confirmed(suite: Suite, s
         assert 0 < len(hits) < 1000, "all of them"
         return {hit["external_id"]: hit["price"] for hit in hits}
 
-    def hold() -> Answer:
+    def hold() -> CommandResult:
         held = suite.upload(raised, seller)
         assert (held.exit_code, held.document["status"]) == (1, "HELD"), held.document
         return held
 
-    def decide(verb: str, held: Answer) -> Answer:
+    def decide(verb: str, held: CommandResult) -> CommandResult:
         return suite.run("task", verb, seller, "default", held.document["task_id"])
 
     suite.upload(whole, seller)

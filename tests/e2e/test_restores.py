@@ -27,11 +27,11 @@ class Load:
     def __init__(self, suite: Suite, seller: str, folder: Path) -> None:
         self._suite, self._seller, self._folder = suite, seller, folder
         ids = list(offer_ids(_OFFERS, prefix=seller))
-        self._odd, self._even = frozenset(ids[:-100]), frozenset(ids[100:])
+        self._without_last, self._without_first = frozenset(ids[:-100]), frozenset(ids[100:])
         self._all = frozenset(ids)
 
     def upload(self, revision: int) -> None:
-        wanted = self._odd if revision % 2 else self._even
+        wanted = self._without_last if revision % 2 else self._without_first
         file = self._folder / f"{revision}.yml"
         write_feed(file, _OFFERS, prefix=self._seller, revision=revision * _PRICE_STEP, skip=self._all - wanted)
         answer = self._suite.upload(file, self._seller, timeout_s=900)
@@ -44,7 +44,7 @@ class Load:
             for query in (f"price:[{revision * _PRICE_STEP} TO *]", "*")
         ]
         totals = [int(each.document["total"]) for each in found if each.exit_code == 0]
-        return totals == [len(self._odd)] * 2
+        return totals == [len(self._without_last)] * 2
 
 
 def put_back_database(service: str) -> Callable[[Suite], Callable[[], None]]:

@@ -54,10 +54,10 @@ def record_demo() -> str:
         env={**environment, "TERM": "xterm", "TZ": "UTC"},
     )
     os.close(follower)
-    said = b""
+    output = b""
     try:
         while chunk := os.read(leader, 1 << 16):
-            said += chunk
+            output += chunk
     except OSError:  # how Linux tells that nobody has the terminal open any more
         pass
     finally:
@@ -65,20 +65,20 @@ def record_demo() -> str:
     _, errors = process.communicate()
     if process.returncode:
         raise SystemExit(f"the demo failed:\n{errors.decode()}")
-    return said.decode().replace("\r\n", "\n")
+    return output.decode().replace("\r\n", "\n")
 
 
-def steps_of(said: str) -> list[str]:
+def steps_of(output: str) -> list[str]:
     """Return what each step printed, headline first, colours kept."""
-    return [f"{step.rstrip()}\n" for step in _HEADLINE.split(_END.split(said)[0])[1:]]
+    return [f"{step.rstrip()}\n" for step in _HEADLINE.split(_END.split(output)[0])[1:]]
 
 
-def shape_of(said: str) -> list[str]:
+def shape_of(output: str) -> list[str]:
     """Return the lines of the steps without colours, with words for what differs from demo to demo.
 
     How many blanks there are counts only in excerpts of files, where carets stand below.
     """
-    text = _COLOUR.sub("", "\n".join(steps_of(said)))
+    text = _COLOUR.sub("", "\n".join(steps_of(output)))
     for pattern, word in _VARIABLE:
         text = pattern.sub(word, text)
     return [line if "│" in line else " ".join(line.split()) for line in text.splitlines()]

@@ -49,9 +49,9 @@ font-size: {char_height}px; line-height: {line_height}px; }}
 """
 
 
-def draw_terminal(said: str) -> str:
+def draw_terminal(output: str) -> str:
     """Return the picture of some steps of a recording."""
-    steps = steps_of(said)
+    steps = steps_of(output)
     left_out = len(steps) - len(SHOWN)
     text = f"\n\x1b[2m   … {left_out} more steps: search, explain, a file again, by link …\x1b[0m\n\n".join(
         steps[number] for number in SHOWN
