@@ -12,9 +12,8 @@ from classifeed_cli.commands.feed.loading import follow_load
 from classifeed_cli.confirmation import YesOption, confirm
 from classifeed_cli.exit_codes import ExitCode
 from classifeed_cli.messages import document_of
-from classifeed_cli.options import AddressOption, DataOption, NamespaceArgument, SellerArgument
-from classifeed_cli.output import JsonOption, Output
-from classifeed_cli.platform.installation import connect
+from classifeed_cli.options import NamespaceArgument, SellerArgument
+from classifeed_cli.session import Session, with_session
 from classifeed_cli.task_argument import TaskArgument, find_task
 from classifeed_cli.views.amounts import time_words
 from classifeed_cli.views.task import show_task, source_of
@@ -26,18 +25,17 @@ def register(group: typer.Typer) -> None:
         group.command()(command)
 
 
+@with_session
 def cancel(
+    session: Session,
     seller: SellerArgument,
     namespace: NamespaceArgument,
     task: TaskArgument,
     yes: YesOption = False,
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """End a load that waits or is under way: what it has changed stays, and nothing is removed."""
-    out = Output(as_json)
-    with connect(data, address) as client:
+    out = session.out
+    with session.client() as client:
         found = find_task(client, seller, namespace, task)
         if found.status == task_pb2.TASK_STATUS_IN_PROGRESS:
             confirm(out, _question_of_cancel(found), yes=yes)
@@ -48,7 +46,9 @@ def cancel(
     out.document(document_of(canceled))
 
 
+@with_session
 def rerun(
+    session: Session,
     seller: SellerArgument,
     namespace: NamespaceArgument,
     task: TaskArgument,
@@ -62,13 +62,10 @@ def rerun(
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait for the end of the load.")] = False,
     timeout: Annotated[float, typer.Option(min=1, help="How long to wait for the end, in seconds.")] = 600,
     yes: YesOption = False,
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> int:
     """Load the kept file of an earlier load once more, wait until it is loaded, and print what became of it."""
-    out = Output(as_json)
-    with connect(data, address) as client:
+    out = session.out
+    with session.client() as client:
         earlier = find_task(client, seller, namespace, task)
         confirm(out, _question_of_rerun(earlier), yes=yes)
         loaded = client.rerun_task(

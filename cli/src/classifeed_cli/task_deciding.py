@@ -11,9 +11,9 @@ from classifeed.feeds.v1 import task_pb2
 from classifeed_cli.commands.feed.loading import follow_load
 from classifeed_cli.exit_codes import ExitCode
 from classifeed_cli.messages import document_of
-from classifeed_cli.options import AddressOption, DataOption, NamespaceArgument, SellerArgument
-from classifeed_cli.output import JsonOption, Output
-from classifeed_cli.platform.installation import connect
+from classifeed_cli.options import NamespaceArgument, SellerArgument
+from classifeed_cli.output import Output
+from classifeed_cli.session import Session, with_session
 from classifeed_cli.views.task import show_task
 from classifeed_client import Client, task_name
 
@@ -27,32 +27,30 @@ def register(group: typer.Typer) -> None:
     group.command()(reject)
 
 
+@with_session
 def confirm(
+    session: Session,
     seller: SellerArgument,
     namespace: NamespaceArgument,
     task: _HeldTask,
     timeout: _Timeout = 600,
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> int:
     """Have a held load make its changes and remove what it lacks, wait for its end, and print what became of it."""
-    with connect(data, address) as client:
-        return _decide(client, client.confirm_task, Output(as_json), task_name(seller, namespace, task), timeout)
+    with session.client() as client:
+        return _decide(client, client.confirm_task, session.out, task_name(seller, namespace, task), timeout)
 
 
+@with_session
 def reject(
+    session: Session,
     seller: SellerArgument,
     namespace: NamespaceArgument,
     task: _HeldTask,
     timeout: _Timeout = 600,
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> int:
     """Have a held load leave its changes and keep what it lacks, wait for its end, and print what became of it."""
-    with connect(data, address) as client:
-        return _decide(client, client.reject_task, Output(as_json), task_name(seller, namespace, task), timeout)
+    with session.client() as client:
+        return _decide(client, client.reject_task, session.out, task_name(seller, namespace, task), timeout)
 
 
 def _decide(client: Client, ask: Callable[[str], task_pb2.Task], out: Output, name: str, timeout_s: float) -> int:

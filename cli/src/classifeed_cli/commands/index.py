@@ -11,9 +11,7 @@ from classifeed.documents.v1 import indexer_service_pb2
 from classifeed.offers.v1 import offer_service_pb2
 from classifeed.search.v1 import search_service_pb2
 from classifeed_cli.messages import document_of
-from classifeed_cli.options import AddressOption, DataOption
-from classifeed_cli.output import JsonOption, Output
-from classifeed_cli.platform.installation import Installation
+from classifeed_cli.session import Session, with_session
 from classifeed_client import feed_name, seller_name
 
 _SHARDS = 64
@@ -27,12 +25,14 @@ def register(app: typer.Typer) -> None:
 
 
 @_app.command()
+@with_session
 def status(
-    client: _Client = "offers", data: DataOption = None, address: AddressOption = None, as_json: JsonOption = False
+    session: Session,
+    client: _Client = "offers",
 ) -> None:
     """Show what is published, delivered and searchable, and whether the index equals the registry."""
-    out = Output(as_json)
-    with Installation.find(data, address).index_client() as calls:
+    out = session.out
+    with session.index_client() as calls:
         publication = calls.get_publication()
         delivery = calls.get_indexer_status(client)
         index = calls.get_index_status(client)
@@ -44,35 +44,33 @@ def status(
 
 
 @_app.command()
+@with_session
 def republish(
+    session: Session,
     seller: Annotated[str, typer.Option("--seller", help="Only offers of this seller.")] = "",
     namespace: Annotated[str, typer.Option("--namespace", help="Only this namespace of the seller.")] = "",
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Push all offers to the registry once more, or those of a seller; mends a registry that lacks some."""
     if namespace and not seller:
         raise typer.BadParameter("--namespace needs --seller")
-    out = Output(as_json)
+    out = session.out
     parent = feed_name(seller, namespace) if namespace else seller_name(seller) if seller else ""
-    with Installation.find(data, address).index_client() as calls:
+    with session.index_client() as calls:
         number = calls.republish_offers(parent, uuid.uuid4().hex)
     out.say(f"republication {number} has begun; `classifeed index status` shows how far it is")
     out.document({"republication_id": str(number)})
 
 
 @_app.command()
+@with_session
 def refill(
+    session: Session,
     client: _Client = "offers",
     shard: Annotated[list[int] | None, typer.Option(min=0, max=_SHARDS - 1, help="Shard; may be given again.")] = None,
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Deliver all documents of the registry to the index once more, or those of some shards."""
-    out = Output(as_json)
-    with Installation.find(data, address).index_client() as calls:
+    out = session.out
+    with session.index_client() as calls:
         shards = calls.request_refill(client, shard or [])
     out.say(f"{shards} shards are filled again; `classifeed index status` shows how far they are")
     out.document({"shards": shards})

@@ -8,10 +8,9 @@ import typer
 
 from classifeed.offers.v1 import offer_pb2, offer_service_pb2
 from classifeed_cli.messages import document_of, enum_label
-from classifeed_cli.options import AddressOption, DataOption, NamespaceArgument, SellerArgument
-from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.options import NamespaceArgument, SellerArgument
 from classifeed_cli.paging import collect
-from classifeed_cli.platform.installation import connect
+from classifeed_cli.session import Session, with_session
 from classifeed_cli.views.amounts import price_words
 from classifeed_cli.views.explanation import show_explanation
 from classifeed_client import feed_name, offer_name
@@ -26,18 +25,17 @@ def register(app: typer.Typer) -> None:
 
 
 @_app.command("list")
+@with_session
 def list_offers(
+    session: Session,
     seller: SellerArgument,
     namespace: NamespaceArgument,
     limit: Annotated[int, typer.Option(min=1, help="Offers to print.")] = 50,
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """List the offers of a namespace by external id; removed ones are left out."""
-    out = Output(as_json)
+    out = session.out
     parent = feed_name(seller, namespace)
-    with connect(data, address) as client:
+    with session.client() as client:
 
         def ask(size: int, token: str) -> offer_service_pb2.ListOffersResponse:
             return client.list_offers(
@@ -61,18 +59,17 @@ def list_offers(
 
 
 @_app.command()
+@with_session
 def show(
+    session: Session,
     seller: SellerArgument,
     namespace: NamespaceArgument,
     external_id: _Id,
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Print one offer."""
-    out = Output(as_json)
+    out = session.out
     name = offer_name(seller, namespace, external_id)
-    with connect(data, address) as client:
+    with session.client() as client:
         offer = client.get_offer(name)
     content = offer.content
     origin = "kept by hand" if offer.origin == offer_pb2.OFFER_ORIGIN_MANUAL else "from the feed"
@@ -103,18 +100,17 @@ def show(
 
 
 @_app.command()
+@with_session
 def explain(
+    session: Session,
     seller: SellerArgument,
     namespace: NamespaceArgument,
     external_id: _Id,
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Tell an offer's way from its line in the file to the search, or what stopped it and what to change."""
-    out = Output(as_json)
+    out = session.out
     name = offer_name(seller, namespace, external_id)
-    with connect(data, address) as client:
+    with session.client() as client:
         explanation = client.explain_offer(name)
     show_explanation(out, explanation)
     out.document(document_of(explanation))

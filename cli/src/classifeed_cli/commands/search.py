@@ -10,9 +10,8 @@ import typer
 
 from classifeed.documents.v1 import document_pb2
 from classifeed.search.v1 import search_service_pb2
-from classifeed_cli.options import AddressOption, DataOption
-from classifeed_cli.output import JsonOption, Output
-from classifeed_cli.platform.installation import connect
+from classifeed_cli.output import Output
+from classifeed_cli.session import Session, with_session
 from classifeed_client import Client
 
 _SHOWN = ("seller", "namespace", "external_id", "title", "price", "currency")
@@ -24,20 +23,19 @@ def register(app: typer.Typer) -> None:
     app.command()(search)
 
 
+@with_session
 def search(
+    session: Session,
     query: Annotated[str, typer.Argument(help='Words, "phrases", price:[100 TO 500], AND, OR, NOT; * for all.')],
     seller: Annotated[str, typer.Option(help="Only offers of this seller.")] = "",
     condition: Annotated[
         list[str] | None, typer.Option("--filter", help="Further condition in the query's form; may be given again.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Offers to print.")] = 20,
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Search the offers: words in any form, Russian and English."""
-    out = Output(as_json)
-    with connect(data, address) as client:
+    out = session.out
+    with session.client() as client:
         found = find_offers(client, query, seller=seller, conditions=condition or [], limit=limit)
     show_hits(out, found)
     if found.HasField("hint"):

@@ -11,9 +11,8 @@ from classifeed.feeds.v1 import task_pb2, task_service_pb2
 from classifeed_cli import task_changing, task_deciding
 from classifeed_cli.issues.listing import export_issues, list_groups, list_issues
 from classifeed_cli.messages import document_of
-from classifeed_cli.options import AddressOption, DataOption, NamespaceArgument, SellerArgument
-from classifeed_cli.output import JsonOption, Output
-from classifeed_cli.platform.installation import connect
+from classifeed_cli.options import NamespaceArgument, SellerArgument
+from classifeed_cli.session import Session, with_session
 from classifeed_cli.task_argument import LATEST, TaskArgument, find_task
 from classifeed_cli.views.task import show_task
 from classifeed_cli.views.task_list import show_tasks
@@ -32,18 +31,17 @@ def register(app: typer.Typer) -> None:
 
 
 @_app.command("list")
+@with_session
 def list_tasks(
+    session: Session,
     seller: SellerArgument,
     namespace: NamespaceArgument,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Tasks to print, the newest first.")] = 20,
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """List the loads of a namespace, the newest first."""
-    out = Output(as_json)
+    out = session.out
     parent = feed_name(seller, namespace)
-    with connect(data, address) as client:
+    with session.client() as client:
         page = client.list_tasks(parent, page_size=limit)
     if page.tasks:
         show_tasks(out, page.tasks)
@@ -53,24 +51,25 @@ def list_tasks(
 
 
 @_app.command()
+@with_session
 def show(
+    session: Session,
     seller: SellerArgument,
     namespace: NamespaceArgument,
     task: TaskArgument = LATEST,
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Print one load."""
-    out = Output(as_json)
-    with connect(data, address) as client:
+    out = session.out
+    with session.client() as client:
         found = find_task(client, seller, namespace, task)
     show_task(out, found)
     out.document(document_of(found))
 
 
 @_app.command()
+@with_session
 def errors(
+    session: Session,
     seller: SellerArgument,
     namespace: NamespaceArgument,
     task: TaskArgument = LATEST,
@@ -84,19 +83,16 @@ def errors(
     xlsx_file: Annotated[
         Path | None, typer.Option("--xlsx", help="Write all listed issues to this Excel file.")
     ] = None,
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Print what is wrong with the offers of a load: what, where, and what to do; what says the same, once."""
-    out = Output(as_json)
-    with connect(data, address) as client:
+    out = session.out
+    with session.client() as client:
         load = find_task(client, seller, namespace, task)
         request = task_service_pb2.ListOfferErrorsRequest(parent=load.name, code=code, external_id=external_id)
         if csv_file is not None or xlsx_file is not None:
             export_issues(out, client, request, csv_file, xlsx_file)
             return
-        if flat or as_json:
+        if flat or out.as_json:
             count = list_issues(out, client, request, limit or 100)
         else:
             count = list_groups(out, client, request, limit or 20)

@@ -115,15 +115,6 @@ class Installation:
         return IndexClient({name: self.address(name) for name in INDEX_SERVICES}, self.token)
 
 
-def connect(data: Path | None = None, address: str | None = None) -> Client:
-    """Return a client of the installation that the options point to; what most commands begin with.
-
-    Raises:
-        CommandError: UNAVAILABLE, nothing runs there.
-    """
-    return Installation.find(data, address).client()
-
-
 def not_running(layout: Layout) -> CommandError:
     """Return the error of a command that needs a suite in a folder where none runs."""
     return unavailable("NOT_RUNNING", f"no suite runs in {layout.root}: start one with `classifeed up --detach`")

@@ -12,10 +12,9 @@ from classifeed_cli.commands.feed.completion import FailOnRejectedOption, end_fe
 from classifeed_cli.commands.feed.loading import fetch_feed
 from classifeed_cli.exit_codes import ExitCode
 from classifeed_cli.messages import document_of
-from classifeed_cli.options import AddressOption, DataOption, NamespaceOption, SellerOption
-from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.options import NamespaceOption, SellerOption
 from classifeed_cli.paging import collect
-from classifeed_cli.platform.installation import connect
+from classifeed_cli.session import Session, with_session
 from classifeed_cli.views.fetch import show_fetch, show_fetches
 from classifeed_client import feed_name
 
@@ -26,22 +25,21 @@ def register(group: typer.Typer) -> None:
     group.command()(fetches)
 
 
+@with_session
 def run(
+    session: Session,
     seller: SellerOption,
     namespace: NamespaceOption = "default",
     force: Annotated[bool, typer.Option("--force", help="Load the file even if nothing changed.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the fetch and for its load.")] = True,
     fail_on_rejected: FailOnRejectedOption = None,
     timeout: Annotated[float, typer.Option(min=1, help="How long to wait for the end, in seconds.")] = 600,
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> int:
     """Fetch a feed now, paused or not, and print what became of it."""
-    out = Output(as_json)
+    out = session.out
     name = feed_name(seller, namespace)
     task: task_pb2.Task | None = None
-    with connect(data, address) as client:
+    with session.client() as client:
         fetch = client.run_feed(name, force=force, request_id=str(uuid.uuid4()))
         if wait:
             fetch, task = fetch_feed(client, out, fetch, timeout)
@@ -54,18 +52,17 @@ def run(
     return exit_code
 
 
+@with_session
 def fetches(
+    session: Session,
     seller: SellerOption,
     namespace: NamespaceOption = "default",
     limit: Annotated[int, typer.Option(min=1, help="Fetches to print, the newest first.")] = 20,
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """List the fetches of a feed, the newest first: when, how each ended, and what to do where it failed."""
-    out = Output(as_json)
+    out = session.out
     name = feed_name(seller, namespace)
-    with connect(data, address) as client:
+    with session.client() as client:
         found = collect(
             lambda size, token: client.list_fetches(name, page_size=size, page_token=token), "fetches", limit
         )

@@ -10,9 +10,8 @@ import typer
 from classifeed.feeds.v1 import format_pb2
 from classifeed_cli.exit_codes import CommandError, ExitCode, refused
 from classifeed_cli.messages import document_of, enum_label
-from classifeed_cli.options import AddressOption, DataOption
-from classifeed_cli.output import JsonOption, Output
-from classifeed_cli.platform.installation import connect
+from classifeed_cli.output import Output
+from classifeed_cli.session import Session, with_session
 from classifeed_cli.views.amounts import size_words
 from classifeed_client import Client, format_name
 
@@ -22,22 +21,21 @@ def register(group: typer.Typer) -> None:
     group.command()(formats)
 
 
+@with_session
 def formats(
+    session: Session,
     name: Annotated[str | None, typer.Argument(help="Short name of one format.")] = None,
     sample: Annotated[Path | None, typer.Option(help="Save a small feed in the format to this file.")] = None,
     schema: Annotated[Path | None, typer.Option(help="Save the XML Schema of the format to this file.")] = None,
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """List the formats that can be loaded, or save the sample or the schema of one."""
-    out = Output(as_json)
+    out = session.out
     wanted = {kind: path for kind, path in (("SAMPLE", sample), ("SCHEMA", schema)) if path is not None}
     if wanted and name is None:
         raise CommandError(ExitCode.USAGE, "USAGE", "name the format: classifeed feed formats NAME --sample FILE")
     if name is not None:
         format_name(name)
-    with connect(data, address) as client:
+    with session.client() as client:
         if name is None or not wanted:
             _list(client, out, name)
             return

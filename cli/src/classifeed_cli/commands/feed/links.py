@@ -27,10 +27,10 @@ from classifeed_cli.commands.feed.settings import (
 from classifeed_cli.confirmation import YesOption, confirm, is_terminal
 from classifeed_cli.exit_codes import CommandError, ExitCode
 from classifeed_cli.messages import document_of
-from classifeed_cli.options import AddressOption, DataOption, NamespaceOption, SellerOption, feed_options
-from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.options import NamespaceOption, SellerOption, feed_options
+from classifeed_cli.output import Output
 from classifeed_cli.paging import collect
-from classifeed_cli.platform.installation import connect
+from classifeed_cli.session import Session, with_session
 from classifeed_cli.views.feed import show_feed, show_feeds
 from classifeed_cli.views.task import show_task
 from classifeed_client import ApiError, Client, Refused, feed_name, seller_name
@@ -42,14 +42,16 @@ def register(group: typer.Typer) -> None:
     """Add the commands."""
     group.command()(add)
     group.command("list")(list_feeds)
-    group.command("show", help="Print a feed: its settings, and how fetching goes.")(_answering(Client.get_feed))
+    group.command("show", help="Print a feed: its settings, and how fetching goes.")(_feed_command(Client.get_feed))
     group.command("set")(change)
-    group.command("pause", help="Stop fetching; the offers stay.")(_answering(Client.pause_feed))
-    group.command("resume", help="Go on fetching, at once.")(_answering(Client.resume_feed))
+    group.command("pause", help="Stop fetching; the offers stay.")(_feed_command(Client.pause_feed))
+    group.command("resume", help="Go on fetching, at once.")(_feed_command(Client.resume_feed))
     group.command()(remove)
 
 
+@with_session
 def add(
+    session: Session,
     url: Annotated[str, typer.Argument(help="Link of the file, http or https.")],
     seller: SellerOption,
     namespace: NamespaceOption = "default",
@@ -63,15 +65,12 @@ def add(
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the first fetch and for its load.")] = True,
     fail_on_rejected: FailOnRejectedOption = None,
     timeout: Annotated[float, typer.Option(min=1, help="How long to wait for the end, in seconds.")] = 600,
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> int:
     """Have a file fetched by its link, at once and then each hour or as often as --every says.
 
     It waits until the file is loaded, and prints what became of it.
     """
-    out = Output(as_json)
+    out = session.out
     feed_name(seller, namespace)
     settings, _ = settings_of(
         url=url,
@@ -83,7 +82,7 @@ def add(
         user=user,
         headers=header,
     )
-    with connect(data, address) as client:
+    with session.client() as client:
         feed = client.create_feed(seller, namespace, settings, request_id=str(uuid.uuid4()))
         show_feed(out, feed)
         if not wait:
@@ -99,17 +98,16 @@ def add(
     return exit_code
 
 
+@with_session
 def list_feeds(
+    session: Session,
     seller: SellerOption,
     limit: Annotated[int, typer.Option(min=1, help="Feeds to print.")] = 100,
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """List the feeds of a seller, and what is filled by uploads alone, by namespace."""
-    out = Output(as_json)
+    out = session.out
     parent = seller_name(seller)
-    with connect(data, address) as client:
+    with session.client() as client:
         found = collect(lambda size, token: client.list_feeds(parent, page_size=size, page_token=token), "feeds", limit)
     if found.feeds:
         show_feeds(out, found.feeds)
@@ -120,7 +118,9 @@ def list_feeds(
     out.document(document_of(found))
 
 
+@with_session
 def change(
+    session: Session,
     seller: SellerOption,
     namespace: NamespaceOption = "default",
     url: Annotated[str | None, typer.Option(help="Link of the file, http or https.")] = None,
@@ -134,9 +134,6 @@ def change(
     no_credentials: Annotated[
         bool, typer.Option("--no-credentials", help="Forget name, password and headers.")
     ] = False,
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Change what is given of a feed. A --user or --header takes the place of all that were stored."""
     name = feed_name(seller, namespace)
@@ -156,12 +153,14 @@ def change(
         paths.append(_CREDENTIALS)
     if not paths:
         raise CommandError(ExitCode.USAGE, "USAGE", "nothing to change: name at least one setting (see --help)")
-    with connect(data, address) as client:
+    with session.client() as client:
         feed = client.update_feed(name, settings, paths)
-    _print(feed, as_json)
+    _print(session.out, feed)
 
 
+@with_session
 def remove(
+    session: Session,
     seller: SellerOption,
     namespace: NamespaceOption = "default",
     disposition: Annotated[
@@ -169,14 +168,11 @@ def remove(
     ] = Disposition.DELETE,
     timeout: Annotated[float, typer.Option(min=1, help="How long to wait for the end, in seconds.")] = 600,
     yes: YesOption = False,
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> int:
     """End a feed, or empty a namespace of uploads, wait for that, and print what became of the offers."""
-    out = Output(as_json)
+    out = session.out
     name = feed_name(seller, namespace)
-    with connect(data, address) as client:
+    with session.client() as client:
         before = _find_feed(client, name)
         is_there = before is None or before.status != feed_pb2.FEED_STATUS_REMOVED
         if is_there and not yes and is_terminal():
@@ -215,25 +211,23 @@ def _question(client: Client, seller: str, namespace: str, disposition: Disposit
     return f"Remove {seller}/{namespace}? It has {count}. Those that its files brought {becomes}."
 
 
-def _answering(call: Callable[[Client, str], feed_pb2.Feed]) -> Callable[..., None]:
-    """Return a command that makes one call about one feed, and print the feed that it is answered with."""
+def _feed_command(call: Callable[[Client, str], feed_pb2.Feed]) -> Callable[..., None]:
+    """Return a command that makes one call about one feed and prints the feed of the response."""
 
+    @with_session
     def command(
+        session: Session,
         seller: SellerOption,
         namespace: NamespaceOption = "default",
-        data: DataOption = None,
-        address: AddressOption = None,
-        as_json: JsonOption = False,
     ) -> None:
         name = feed_name(seller, namespace)
-        with connect(data, address) as client:
+        with session.client() as client:
             feed = call(client, name)
-        _print(feed, as_json)
+        _print(session.out, feed)
 
     return command
 
 
-def _print(feed: feed_pb2.Feed, as_json: bool) -> None:
-    out = Output(as_json)
+def _print(out: Output, feed: feed_pb2.Feed) -> None:
     show_feed(out, feed)
     out.document(document_of(feed))

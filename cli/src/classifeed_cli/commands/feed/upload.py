@@ -11,9 +11,8 @@ from classifeed_cli.commands.feed.completion import FailOnRejectedOption, end_lo
 from classifeed_cli.commands.feed.loading import load_file
 from classifeed_cli.commands.feed.settings import CurrencyOption, Disposition, Mode
 from classifeed_cli.messages import document_of
-from classifeed_cli.options import AddressOption, DataOption, NamespaceOption, SellerOption
-from classifeed_cli.output import JsonOption, Output
-from classifeed_cli.platform.installation import connect
+from classifeed_cli.options import NamespaceOption, SellerOption
+from classifeed_cli.session import Session, with_session
 from classifeed_client import feed_name
 
 
@@ -22,7 +21,9 @@ def register(group: typer.Typer) -> None:
     group.command()(upload)
 
 
+@with_session
 def upload(
+    session: Session,
     file: Annotated[Path, typer.Argument(help="The feed file; its name is a label only.", exists=True, dir_okay=False)],
     seller: SellerOption,
     namespace: NamespaceOption = "default",
@@ -46,14 +47,11 @@ def upload(
     fail_on_rejected: FailOnRejectedOption = None,
     currency: CurrencyOption = None,
     timeout: Annotated[float, typer.Option(min=1, help="How long to wait for the end, in seconds.")] = 600,
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> int:
     """Upload a file, wait until it is loaded, and print what became of it."""
-    out = Output(as_json)
+    out = session.out
     feed_name(seller, namespace)
-    with connect(data, address) as client:
+    with session.client() as client:
         task = load_file(
             client,
             out,

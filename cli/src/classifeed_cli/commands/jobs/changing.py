@@ -10,15 +10,14 @@ import typer
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from classifeed.jobs.v1 import job_pb2, job_service_pb2
-from classifeed_cli.commands.jobs.options import JobArgument, QueueArgument, ServiceOption, connect_jobs
+from classifeed_cli.commands.jobs.options import JobArgument, QueueArgument, ServiceOption
 from classifeed_cli.commands.jobs.waiting import end_with, wait_for_job
 from classifeed_cli.confirmation import YesOption, confirm
 from classifeed_cli.durations import parse_duration
 from classifeed_cli.exit_codes import ExitCode
 from classifeed_cli.job_services import ask_all, choose, find_job
 from classifeed_cli.messages import document_of
-from classifeed_cli.options import AddressOption, DataOption
-from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.session import Session, with_session
 from classifeed_cli.views.job import job_document, show_unreachable, status_of
 
 
@@ -28,7 +27,9 @@ def register(group: typer.Typer) -> None:
         group.command()(command)
 
 
+@with_session
 def trigger(
+    session: Session,
     queue: QueueArgument,
     task: Annotated[str, typer.Argument(help="Name of the pipeline.")],
     lock_key: Annotated[str, typer.Option(help="Of two jobs with one key only one runs at a time.")],
@@ -41,12 +42,9 @@ def trigger(
     lease: Annotated[int | None, typer.Option(min=1, help="Seconds of silence until another worker gets it.")] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for its end; exit 0 only if it succeeded.")] = False,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that --wait may take.")] = 600,
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Enqueue a job of the loader."""
-    out = Output(as_json)
+    out = session.out
     request = job_service_pb2.TriggerJobRequest(
         queue=queue,
         task=task,
@@ -61,7 +59,7 @@ def trigger(
     request.args.update(_object(args))
     if delay:
         request.available_time.FromNanoseconds(time.time_ns() + int(parse_duration(delay) * 1e9))
-    with connect_jobs(data, address) as client:
+    with session.job_client() as client:
         [service] = choose(client, "loader")
         triggered = client.trigger_job(service, request)
         if triggered.differs:
@@ -74,16 +72,15 @@ def trigger(
     end_with(out, service, job)
 
 
+@with_session
 def cancel(
+    session: Session,
     job_id: JobArgument,
     service: ServiceOption = "",
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Stop a job: a queued one at once, a running one at its next safe point."""
-    out = Output(as_json)
-    with connect_jobs(data, address) as client:
+    out = session.out
+    with session.job_client() as client:
         owner, _ = find_job(client, choose(client, service), job_id)
         job = client.cancel_job(owner, job_id)
     words = "asked to stop" if job.status == job_pb2.JOB_STATUS_RUNNING else status_of(job.status)
@@ -91,22 +88,21 @@ def cancel(
     out.document(job_document(owner, job))
 
 
+@with_session
 def retry(
+    session: Session,
     job_id: Annotated[str, typer.Argument(metavar="[JOB]", help="Id of a failed or canceled job.")] = "",
     queue: Annotated[str, typer.Option(help="Instead of one job: all failed ones of this queue.")] = "",
     task: Annotated[str, typer.Option(help="Of those, only this task.")] = "",
     since: Annotated[str, typer.Option(help="Of those, only what failed within this time: 10m, 1h, 1d.")] = "",
     yes: YesOption = False,
     service: ServiceOption = "",
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> int:
     """Try failed jobs again, with all their attempts before them."""
-    out = Output(as_json)
+    out = session.out
     if bool(job_id) == bool(queue):
         raise typer.BadParameter("name either a job or --queue")
-    with connect_jobs(data, address) as client:
+    with session.job_client() as client:
         services = choose(client, service)
         if job_id:
             owner, _ = find_job(client, services, job_id)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import typer
 
 from classifeed.jobs.v1 import job_pb2
-from classifeed_cli.commands.jobs.options import QueueArgument, ServiceOption, connect_jobs
+from classifeed_cli.commands.jobs.options import QueueArgument, ServiceOption
 from classifeed_cli.confirmation import YesOption, confirm
 from classifeed_cli.exit_codes import refused, unavailable
 from classifeed_cli.job_services import ask_all, choose
 from classifeed_cli.messages import document_of
-from classifeed_cli.options import AddressOption, DataOption
-from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.session import Session, with_session
 from classifeed_cli.views.job import show_locks, show_queues, show_unreachable
 from classifeed_client import JobClient
 
@@ -25,12 +23,14 @@ def register(group: typer.Typer) -> None:
         group.command()(command)
 
 
+@with_session
 def queues(
-    service: ServiceOption = "", data: DataOption = None, address: AddressOption = None, as_json: JsonOption = False
+    session: Session,
+    service: ServiceOption = "",
 ) -> int:
     """List the queues: what waits, what runs, and how many processes work them."""
-    out = Output(as_json)
-    with connect_jobs(data, address) as client:
+    out = session.out
+    with session.job_client() as client:
         responses = ask_all(choose(client, service), client.list_queues)
     show_queues(out, responses.by_service)
     left_out = show_unreachable(out, responses)
@@ -41,41 +41,41 @@ def queues(
     return responses.exit_code
 
 
+@with_session
 def pause(
+    session: Session,
     queue: QueueArgument,
     yes: YesOption = False,
     service: ServiceOption = "",
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Hold back the jobs of a queue; those that run go on."""
-    out = Output(as_json)
+    out = session.out
 
     def ask(owners: Sequence[str]) -> None:
         whose = " and ".join(owners)
         confirm(out, f"Pause {queue} of {whose}? No job of it begins until `classifeed jobs resume {queue}`.", yes=yes)
 
-    _switch(out, data, address, service, queue, JobClient.pause_queue, ask)
+    _switch(session, service, queue, JobClient.pause_queue, ask)
 
 
+@with_session
 def resume(
+    session: Session,
     queue: QueueArgument,
     service: ServiceOption = "",
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Let the jobs of a queue run again."""
-    _switch(Output(as_json), data, address, service, queue, JobClient.resume_queue)
+    _switch(session, service, queue, JobClient.resume_queue)
 
 
+@with_session
 def locks(
-    service: ServiceOption = "", data: DataOption = None, address: AddressOption = None, as_json: JsonOption = False
+    session: Session,
+    service: ServiceOption = "",
 ) -> int:
     """List who holds which lock key since when."""
-    out = Output(as_json)
-    with connect_jobs(data, address) as client:
+    out = session.out
+    with session.job_client() as client:
         responses = ask_all(choose(client, service), client.get_locks)
     if any(responses.by_service.values()):
         show_locks(out, responses.by_service)
@@ -88,15 +88,14 @@ def locks(
 
 
 def _switch(
-    out: Output,
-    data: Path | None,
-    address: str | None,
+    session: Session,
     service: str,
     queue: str,
     switch: Callable[[JobClient, str, str], job_pb2.Queue],
     ask: Callable[[Sequence[str]], None] = lambda _: None,
 ) -> None:
-    with connect_jobs(data, address) as client:
+    out = session.out
+    with session.job_client() as client:
         owners = choose(client, service)
         if not service:
             responses = ask_all(owners, client.list_queues)

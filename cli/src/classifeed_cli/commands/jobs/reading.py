@@ -7,13 +7,12 @@ from typing import Annotated, Literal, cast
 import typer
 
 from classifeed.jobs.v1 import job_pb2, job_service_pb2
-from classifeed_cli.commands.jobs.options import JobArgument, ServiceOption, connect_jobs
+from classifeed_cli.commands.jobs.options import JobArgument, ServiceOption
 from classifeed_cli.commands.jobs.waiting import end_with, wait_for_job
 from classifeed_cli.job_services import ask_all, choose, find_job
 from classifeed_cli.messages import document_of
-from classifeed_cli.options import AddressOption, DataOption
-from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.paging import collect
+from classifeed_cli.session import Session, with_session
 from classifeed_cli.views.job import job_document, show_events, show_job, show_jobs, show_unreachable
 
 
@@ -23,19 +22,18 @@ def register(group: typer.Typer) -> None:
     group.command("list")(list_jobs)
 
 
+@with_session
 def status(
+    session: Session,
     job_id: JobArgument,
     journal: Annotated[bool, typer.Option("--journal", help="Tell all that happened to it.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for its end; exit 0 only if it succeeded.")] = False,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that --wait may take.")] = 600,
     service: ServiceOption = "",
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Print one job."""
-    out = Output(as_json)
-    with connect_jobs(data, address) as client:
+    out = session.out
+    with session.job_client() as client:
         owner, job = find_job(client, choose(client, service), job_id)
         if wait:
             job = wait_for_job(out, client, owner, job_id, timeout)
@@ -49,7 +47,9 @@ def status(
     out.document(job_document(owner, job) | (document_of(events) if events is not None else {}))
 
 
+@with_session
 def list_jobs(
+    session: Session,
     queue: Annotated[str, typer.Option(help="Only jobs of this queue.")] = "",
     state: Annotated[
         Literal["queued", "running", "succeeded", "failed", "canceled"] | None,
@@ -59,16 +59,13 @@ def list_jobs(
     lock_key: Annotated[str, typer.Option(help="Only jobs with this lock key.")] = "",
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Jobs to print, the newest first.")] = 20,
     service: ServiceOption = "",
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> int:
     """List jobs, the newest first, for how long each has stood so, and what failed."""
-    out = Output(as_json)
+    out = session.out
     wanted = job_service_pb2.ListJobsRequest(queue=queue, task=task, lock_key=lock_key)
     if state is not None:
         wanted.status = cast(job_pb2.JobStatus, job_pb2.JobStatus.Value(f"JOB_STATUS_{state.upper()}"))
-    with connect_jobs(data, address) as client:
+    with session.job_client() as client:
 
         def ask(name: str) -> job_service_pb2.ListJobsResponse:
             def page(size: int, token: str) -> job_service_pb2.ListJobsResponse:

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from classifeed.jobs.v1 import job_service_pb2, schedule_pb2
-from classifeed_cli.commands.jobs.options import ServiceOption, connect_jobs
+from classifeed_cli.commands.jobs.options import ServiceOption
 from classifeed_cli.job_services import ask_all, choose
 from classifeed_cli.messages import document_of
-from classifeed_cli.options import AddressOption, DataOption
-from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.output import Output
 from classifeed_cli.paging import collect
+from classifeed_cli.session import Session, with_session
 from classifeed_cli.views.job import show_schedules, show_unreachable
 
 NameArgument = Annotated[str, typer.Argument(help="Name of the schedule.")]
@@ -28,16 +28,15 @@ def register(group: typer.Typer) -> None:
     group.add_typer(schedules, name="schedules")
 
 
+@with_session
 def list_schedules(
+    session: Session,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Schedules of a service to print, by name.")] = 100,
     service: ServiceOption = "",
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> int:
     """List the schedules, and when their jobs come."""
-    out = Output(as_json)
-    with connect_jobs(data, address) as client:
+    out = session.out
+    with session.job_client() as client:
 
         def ask(name: str) -> job_service_pb2.ListSchedulesResponse:
             def page(size: int, token: str) -> job_service_pb2.ListSchedulesResponse:
@@ -59,29 +58,27 @@ def list_schedules(
     return responses.exit_code
 
 
+@with_session
 def pause(
+    session: Session,
     name: NameArgument,
     service: ServiceOption = "",
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> int:
     """Make no jobs of a schedule until it is resumed; what it misses meanwhile is not made up for."""
-    out = Output(as_json)
-    with connect_jobs(data, address) as client:
+    out = session.out
+    with session.job_client() as client:
         return _switch(out, choose(client, service), lambda owner: client.pause_schedule(owner, name))
 
 
+@with_session
 def resume(
+    session: Session,
     name: NameArgument,
     service: ServiceOption = "",
-    data: DataOption = None,
-    address: AddressOption = None,
-    as_json: JsonOption = False,
 ) -> int:
     """Let a paused schedule go on with its next slot."""
-    out = Output(as_json)
-    with connect_jobs(data, address) as client:
+    out = session.out
+    with session.job_client() as client:
         return _switch(out, choose(client, service), lambda owner: client.resume_schedule(owner, name))
 
 

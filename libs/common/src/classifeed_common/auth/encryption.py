@@ -61,7 +61,7 @@ class CredentialCipher:
         """Return what was encrypted for `context`.
 
         Raises:
-            Unsealable: it was not, or its key is gone.
+            DecryptionError: it was not, or its key is gone.
         """
         nonce_at = len(_VERSION) + _KEY_ID_BYTES
         version, key_id = encrypted[:1], encrypted[1:nonce_at]

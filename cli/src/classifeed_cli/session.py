@@ -1,0 +1,68 @@
+"""What the commands that call an installation have in common: where it is, and how they print."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, TypeVar
+
+from classifeed_cli.options import AddressOption, DataOption
+from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.platform.installation import Installation
+
+if TYPE_CHECKING:
+    from classifeed_client import Client, IndexClient, JobClient
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What `--data`, `--address` and `--json` give to a command.
+
+    Attributes:
+        out: where it writes.
+        data: folder of the installation; None: the default one.
+        address: host:port of another installation's api; None: the installation of the folder.
+    """
+
+    out: Output
+    data: Path | None = None
+    address: str | None = None
+
+    def client(self) -> Client:
+        """Return a client of the public APIs; close it, or use it in a `with` block.
+
+        Raises:
+            CommandError: UNAVAILABLE, nothing runs there.
+        """
+        return Installation.find(self.data, self.address).client()
+
+    def job_client(self) -> JobClient:
+        """Return a client of the services that have jobs; as `client` otherwise."""
+        return Installation.find(self.data, self.address).job_client()
+
+    def index_client(self) -> IndexClient:
+        """Return a client of the services on the way into the index; as `client` otherwise."""
+        return Installation.find(self.data, self.address).index_client()
+
+
+def with_session(command: Callable[Concatenate[Session, ...], T]) -> Callable[..., T]:
+    """Return a command for typer that has the options of `_open` at its end in place of the session at its begin."""
+    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    shared = inspect.signature(_open, eval_str=True).parameters
+
+    @functools.wraps(command)
+    def run(**options: Any) -> T:
+        session = _open(**{name: options.pop(name) for name in shared})
+        return command(session, **options)
+
+    run.__signature__ = inspect.Signature([*own, *shared.values()])  # type: ignore[attr-defined] # typer reads it
+    return run
+
+
+def _open(data: DataOption = None, address: AddressOption = None, as_json: JsonOption = False) -> Session:
+    return Session(Output(as_json), data, address)
