@@ -25,16 +25,16 @@ def aside(call: Callable[[], T]) -> T:
 
 def begin(call: Callable[[], T]) -> Future[T]:
     """Return what a call will return, or raise, in a thread of its own: for calls that wait beside each other."""
-    answer: Future[T] = Future()
+    response: Future[T] = Future()
 
     def finish() -> None:
         try:
-            answer.set_result(call())
+            response.set_result(call())
         except BaseException as error:  # noqa: BLE001 - it is the caller's, who waits for it
-            answer.set_exception(error)
+            response.set_exception(error)
 
     _start(finish)
-    return answer
+    return response
 
 
 def stream_aside(call: Callable[[], Iterator[T]]) -> Iterator[T]:
@@ -50,18 +50,18 @@ def stream_aside(call: Callable[[], Iterator[T]]) -> Iterator[T]:
     def pass_on() -> None:
         try:
             for message in call():
-                answer: Future[T] = Future()
-                answer.set_result(message)
-                messages.put(answer)
+                response: Future[T] = Future()
+                response.set_result(message)
+                messages.put(response)
         except BaseException as error:  # noqa: BLE001 - it is the caller's, who waits for it
-            answer = Future()
-            answer.set_exception(error)
-            messages.put(answer)
+            response = Future()
+            response.set_exception(error)
+            messages.put(response)
         messages.put(None)
 
     _start(pass_on)
-    while answer := messages.get():
-        yield answer.result()
+    while response := messages.get():
+        yield response.result()
 
 
 def _is_interruptible() -> bool:

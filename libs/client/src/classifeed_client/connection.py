@@ -56,6 +56,10 @@ class Caller:
         self._timeout_s = timeout_s
         self._peers = {name: Peer(name, address) for name, address in addresses.items()}
         self._channels = {name: (connect or _open_channel)(address) for name, address in addresses.items()}
+        self._open_stubs()
+
+    def _open_stubs(self) -> None:
+        """Make the stubs of the services that are called; each client has its own."""
 
     def __enter__(self) -> Self:
         return self
@@ -110,6 +114,8 @@ class Connection(Caller):
     ) -> None:
         named = {"api": addresses.api, "offers": addresses.offers, "searcher": addresses.searcher}
         super().__init__(named, token, timeout_s=timeout_s, connect=connect)
+
+    def _open_stubs(self) -> None:
         self._feeds = self._stub("api", FeedServiceStub)
         self._offers = self._stub("offers", OfferServiceStub)
         self._search = self._stub("searcher", SearchServiceStub)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-
-import grpc
+from collections.abc import Sequence
 
 from classifeed.documents.v1 import indexer_service_pb2
 from classifeed.documents.v1.indexer_service_pb2_grpc import IndexerServiceStub
@@ -21,15 +19,7 @@ INDEX_SERVICES = ("offers", "indexer", "searcher")
 class IndexClient(Caller):
     """Says how far the index is and repairs it. Arguments as those of Caller, with the addresses of INDEX_SERVICES."""
 
-    def __init__(
-        self,
-        addresses: Mapping[str, str],
-        token: Callable[[], str],
-        *,
-        timeout_s: float = 10.0,
-        connect: Callable[[str], grpc.Channel] | None = None,
-    ) -> None:
-        super().__init__(addresses, token, timeout_s=timeout_s, connect=connect)
+    def _open_stubs(self) -> None:
         self._offers = self._stub("offers", OfferServiceStub)
         self._indexer = self._stub("indexer", IndexerServiceStub)
         self._search = self._stub("searcher", SearchServiceStub)
@@ -45,8 +35,8 @@ class IndexClient(Caller):
         A repeated request id begins nothing further and returns 0.
         """
         request = offer_service_pb2.RepublishOffersRequest(parent=parent, request_id=request_id)
-        answer = self._call(self._offers.RepublishOffers, request, offer_service_pb2.RepublishOffersResponse)
-        return answer.republication_id
+        response = self._call(self._offers.RepublishOffers, request, offer_service_pb2.RepublishOffersResponse)
+        return response.republication_id
 
     def get_indexer_status(self, client: str = "offers") -> indexer_service_pb2.IndexerStatus:
         """Return how far each shard is delivered, who holds it, and what is being filled again."""

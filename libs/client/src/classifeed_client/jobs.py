@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
-
-import grpc
 
 from classifeed.jobs.v1 import job_pb2, job_service_pb2, schedule_pb2
 from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
@@ -18,15 +16,7 @@ JOB_SERVICES: Final = ("loader", "processor", "offers", "api")
 class JobClient(Caller):
     """Calls the job services of one installation; each call names the service. Arguments as those of Caller."""
 
-    def __init__(
-        self,
-        addresses: Mapping[str, str],
-        token: Callable[[], str],
-        *,
-        timeout_s: float = 10.0,
-        connect: Callable[[str], grpc.Channel] | None = None,
-    ) -> None:
-        super().__init__(addresses, token, timeout_s=timeout_s, connect=connect)
+    def _open_stubs(self) -> None:
         self._stubs: dict[str, Any] = {name: self._stub(name, JobServiceStub) for name in self._channels}
 
     @property
@@ -70,10 +60,10 @@ class JobClient(Caller):
 
     def retry_jobs(self, service: str, request: job_service_pb2.RetryJobsRequest, *, timeout_s: float = 600.0) -> int:
         """Enqueue again all failed jobs that fit, and return how many."""
-        answer = self._call(
+        response = self._call(
             self._stubs[service].RetryJobs, request, job_service_pb2.RetryJobsResponse, timeout_s=timeout_s
         )
-        return answer.retried
+        return response.retried
 
     def list_queues(self, service: str) -> list[job_pb2.Queue]:
         """Return the queues by name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -15,7 +15,9 @@ from classifeed_cli.output import Output
 from classifeed_cli.paging import collect
 from classifeed_cli.session import Session, with_session
 from classifeed_cli.views.job import show_schedules, show_unreachable
+from classifeed_client import JobClient
 
+_PAUSE: Final = "Make no jobs of a schedule until it is resumed; what it misses meanwhile is not made up for."
 NameArgument = Annotated[str, typer.Argument(help="Name of the schedule.")]
 
 
@@ -23,8 +25,10 @@ def register(group: typer.Typer) -> None:
     """Add the group."""
     schedules = typer.Typer(help="What is enqueued when.", no_args_is_help=True)
     schedules.command("list")(list_schedules)
-    for command in (pause, resume):
-        schedules.command()(command)
+    schedules.command("pause", help=_PAUSE)(_switching(JobClient.pause_schedule))
+    schedules.command("resume", help="Let a paused schedule go on with its next slot.")(
+        _switching(JobClient.resume_schedule)
+    )
     group.add_typer(schedules, name="schedules")
 
 
@@ -58,28 +62,15 @@ def list_schedules(
     return responses.exit_code
 
 
-@with_session
-def pause(
-    session: Session,
-    name: NameArgument,
-    service: ServiceOption = "",
-) -> int:
-    """Make no jobs of a schedule until it is resumed; what it misses meanwhile is not made up for."""
-    out = session.out
-    with session.job_client() as client:
-        return _switch(out, choose(client, service), lambda owner: client.pause_schedule(owner, name))
+def _switching(call: Callable[[JobClient, str, str], schedule_pb2.Schedule]) -> Callable[..., int]:
+    """Return a command that makes one call about one schedule of the services that have it."""
 
+    @with_session
+    def command(session: Session, name: NameArgument, service: ServiceOption = "") -> int:
+        with session.job_client() as client:
+            return _switch(session.out, choose(client, service), lambda owner: call(client, owner, name))
 
-@with_session
-def resume(
-    session: Session,
-    name: NameArgument,
-    service: ServiceOption = "",
-) -> int:
-    """Let a paused schedule go on with its next slot."""
-    out = session.out
-    with session.job_client() as client:
-        return _switch(out, choose(client, service), lambda owner: client.resume_schedule(owner, name))
+    return command
 
 
 def _switch(out: Output, services: list[str], switch: Callable[[str], schedule_pb2.Schedule]) -> int:

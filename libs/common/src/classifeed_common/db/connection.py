@@ -8,14 +8,11 @@ from contextlib import asynccontextmanager, suppress
 from contextvars import copy_context
 from functools import partial
 from os import dup
-from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, Self, TypeAlias, TypeVar
 
 import psycopg
 from psycopg.abc import PQGen
 from psycopg.pq import TransactionStatus
-
-if TYPE_CHECKING:
-    from classifeed_common.db.watch import ConnectionWatch
 
 T = TypeVar("T")
 
@@ -29,8 +26,30 @@ class ResponseLost(psycopg.OperationalError):
     """The connection is dead although its socket was open. The effect of the statement is unknown; a passing fault."""
 
 
+class StatementWatch(Protocol):
+    """What looks after the statements of connections: a `ConnectionWatch`.
+
+    Attributes:
+        generation: grows with each connection that was found dead.
+    """
+
+    generation: int
+
+    def adopt(self, connection: WatchedConnection) -> None:
+        """Take note of a new connection."""
+
+    def begin(self, connection: WatchedConnection) -> None:
+        """Watch a wait. Called for each statement: it has to cost nothing."""
+
+    def end(self, connection: WatchedConnection) -> None:
+        """Watch it no longer."""
+
+    def release(self, connection: WatchedConnection) -> None:
+        """Take note that a connection is about to be closed."""
+
+
 class WatchedConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
-    """A psycopg connection that a `ConnectionWatch` looks after while a statement is under way.
+    """A psycopg connection that a watch looks after while a statement is under way.
 
     Attributes:
         activity: grows with each wait and each time the socket has something for us: unchanged, it was silent.
@@ -42,12 +61,12 @@ class WatchedConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
     generation = 0
     opened_s = 0.0
     _after_commit: list[Callable[[], object]]
-    _watch: ConnectionWatch | None = None
+    _watch: StatementWatch | None = None
     _lost: str | None = None
     _under_way: PQGen[Any] | None = None
 
     @classmethod
-    async def connect(cls, conninfo: str = "", *, watch: ConnectionWatch | None = None, **kwargs: Any) -> Self:  # type: ignore[override]
+    async def connect(cls, conninfo: str = "", *, watch: StatementWatch | None = None, **kwargs: Any) -> Self:  # type: ignore[override]
         """Connect; see psycopg. Without a watch it is a connection like any other."""
         connection = await super().connect(conninfo, **kwargs)
         if watch is not None:
