@@ -80,14 +80,14 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
     )
     locator = OfferLocator(database, blobs, settings.spool_dir)
 
-    async def open_all() -> None:
+    async def start() -> None:
         sys.setswitchinterval(_SWITCH_S)
         await asyncio.to_thread(sweep_spool, settings.spool_dir)
         await database.open()
         await blobs.open()
         await producer.start()
 
-    async def close_all() -> None:
+    async def stop() -> None:
         await producer.close()
         await blobs.close()
         await database.close()
@@ -135,7 +135,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
             jobs.servicer(),
         ],
         readiness={"postgres": check_table(database, "tasks"), "kafka": check_kafka, "s3": blobs.check},
-        on_start=open_all,
-        on_stop=close_all,
+        on_start=start,
+        on_stop=stop,
         policy=POLICY,
     )

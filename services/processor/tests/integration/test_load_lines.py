@@ -99,6 +99,7 @@ async def test_a_held_load_ends_once_it_is_decided_about_or_replaced(runner, lin
     await runner.run(second)
     assert told(lines, first) == ["started", "held", "ended superseded"]
     await decide_task(runner.db, JobStore(), second, HOLD_DECISION_CONFIRM, timeout_s=60)
+    assert last(lines, "decided")["decision"] == "confirmed"
     await runner.run(second)
     assert told(lines, second) == ["started", "held", "ended succeeded"]
     assert last(lines, "ended")["removed"] == 30

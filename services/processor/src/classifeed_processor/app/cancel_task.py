@@ -16,7 +16,7 @@ from classifeed_processor.store import tasks
 _log = structlog.get_logger(__name__)
 
 
-async def cancel_task(db: Database, key: TaskKey, *, timeout_s: float | None) -> None:
+async def cancel_task(database: Database, key: TaskKey, *, timeout_s: float | None) -> None:
     """End a task CANCELED that waits for its turn or still sends its offers, with its job; the next one may begin.
 
     Idempotent. What is on its way to the owner of the offers is applied; as the end of the run is never sent, nothing
@@ -26,7 +26,7 @@ async def cancel_task(db: Database, key: TaskKey, *, timeout_s: float | None) ->
         NotFound: there is no such task.
         FailedPrecondition: it is held, has sent its end, or has ended.
     """
-    async with db.transaction(timeout_s=timeout_s) as tx:
+    async with database.transaction(timeout_s=timeout_s) as tx:
         job_id = await tasks.find_job(tx, key)
         if job_id is not None:
             # The job is locked before the task, as by whoever ends a job with its task. Without hooks: whether the task

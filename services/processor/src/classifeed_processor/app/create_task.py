@@ -34,7 +34,9 @@ _log = structlog.get_logger(__name__)
 _REFS: Final = BlobRefs()
 
 
-async def create_task(db: Database, jobs: JobStore, request: CreateTaskRequest, *, timeout_s: float | None) -> TaskKey:
+async def create_task(
+    database: Database, jobs: JobStore, request: CreateTaskRequest, *, timeout_s: float | None
+) -> TaskKey:
     """Return the task of an upload, a fetch or a removal: new, the one that was made before, or one that does as well.
 
     Idempotent by the upload's id, by source and number of the fetch, and by namespace and version of a removed feed.
@@ -46,7 +48,7 @@ async def create_task(db: Database, jobs: JobStore, request: CreateTaskRequest, 
         AlreadyExists: the upload, fetch or removal has a task for another file, namespace or mode.
     """
     wanted = read_request(request)
-    async with db.transaction(timeout_s=timeout_s) as tx:
+    async with database.transaction(timeout_s=timeout_s) as tx:
         await tasks.lock_counter(tx, wanted.seller_id, wanted.namespace)
         made = await tasks.find_made(tx, wanted)
         if made is not None:

@@ -20,7 +20,7 @@ _DONE: Final = {HOLD_DECISION_CONFIRM: "confirmed", HOLD_DECISION_REJECT: "rejec
 
 
 async def decide_task(
-    db: Database, jobs: JobStore, key: TaskKey, decision: HoldDecision, *, timeout_s: float | None
+    database: Database, jobs: JobStore, key: TaskKey, decision: HoldDecision, *, timeout_s: float | None
 ) -> None:
     """Has a held task end as was decided; the first decision counts.
 
@@ -32,7 +32,7 @@ async def decide_task(
         NotFound: there is no such task.
         FailedPrecondition: it was decided otherwise, or is not held.
     """
-    async with db.transaction(timeout_s=timeout_s) as tx:
+    async with database.transaction(timeout_s=timeout_s) as tx:
         state = await tasks.lock_task(tx, key)
         if state is None:
             raise key.not_found()
@@ -42,7 +42,7 @@ async def decide_task(
             raise _refusal(key, state, decision)
         job_id = await enqueue_run(tx, jobs, key)
         await tasks.note_decision(tx, key, decision, job_id)
-    _log.info(f"task.{_DONE[decision]}", task=key.name, job_id=str(job_id))
+    _log.info("feeds.load.decided", task=key.name, decision=_DONE[decision], job_id=str(job_id))
 
 
 def _refusal(key: TaskKey, state: TaskState, decision: HoldDecision) -> FailedPrecondition:

@@ -28,13 +28,13 @@ class OfferLocator:
     """Reads one file at a time, so that curiosity takes one core and one file of disk from the loads, at most.
 
     Args:
-        db: the tasks and their batches.
+        database: the tasks and their batches.
         blobs: where the files are.
         spool_dir: folder for files of runs.
     """
 
-    def __init__(self, db: Database, blobs: BlobStore, spool_dir: Path) -> None:
-        self._db = db
+    def __init__(self, database: Database, blobs: BlobStore, spool_dir: Path) -> None:
+        self._database = database
         self._blobs = blobs
         self._spool_dir = spool_dir
         self._turn = asyncio.Lock()
@@ -62,7 +62,7 @@ class OfferLocator:
             ]
         )
         key = TaskKey.parse(task.name)
-        async with self._db.transaction(timeout_s=timeout_s) as tx:
+        async with self._database.transaction(timeout_s=timeout_s) as tx:
             checked_at = await reading.first_sent(tx, key, task.run)
             batch = await reading.find_batch(tx, key, task.run, places[0].ordinal) if places else None
         if checked_at is not None:

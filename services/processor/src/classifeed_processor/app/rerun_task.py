@@ -24,7 +24,7 @@ _OPEN: Final = frozenset({task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_STATUS
 
 
 async def rerun_task(
-    db: Database,
+    database: Database,
     jobs: JobStore,
     blobs: BlobStore,
     earlier: TaskKey,
@@ -41,7 +41,7 @@ async def rerun_task(
     later with another file is loaded.
 
     Args:
-        db: with the tasks.
+        database: with the tasks.
         jobs: where the job of the new task goes.
         blobs: has the file.
         earlier: the task whose file is loaded.
@@ -57,7 +57,7 @@ async def rerun_task(
         ResourceExhausted: the namespace has as many reruns that have not ended as one may have.
         Unavailable: the object store does not answer; ask again.
     """
-    async with db.transaction(timeout_s=timeout_s) as tx:
+    async with database.transaction(timeout_s=timeout_s) as tx:
         if made := await _find_made(tx, earlier, request_id):
             return made
         sha256 = (await _lock_earlier(tx, earlier)).source_sha256
@@ -71,7 +71,7 @@ async def rerun_task(
             f"The file of {earlier.name} is not kept any more. Upload it again, or run its feed.",
             metadata={"task": earlier.name},
         ) from error
-    async with db.transaction(timeout_s=timeout_s) as tx:
+    async with database.transaction(timeout_s=timeout_s) as tx:
         await tasks.lock_counter(tx, earlier.seller_id, earlier.namespace)
         if made := await _find_made(tx, earlier, request_id):
             return made

@@ -67,8 +67,8 @@ class ResultHandler:
 class RingingPositions(TablePositions):
     """Positions whose committed effect wakes the jobs of the tasks that it moved."""
 
-    def __init__(self, db: Database, handler: ResultHandler, signals: TaskSignals) -> None:
-        super().__init__(db)
+    def __init__(self, database: Database, handler: ResultHandler, signals: TaskSignals) -> None:
+        super().__init__(database)
         self._handler = handler
         self._signals = signals
 

@@ -55,8 +55,8 @@ _LAST_TASK_ID: Final = (1 << 63) - 1
 class TaskService(FormatFiles, TaskServiceServicer):
     """Answers from the tables of tasks and issues."""
 
-    def __init__(self, db: Database, jobs: JobStore, blobs: BlobStore, locator: OfferLocator) -> None:
-        self._db = db
+    def __init__(self, database: Database, jobs: JobStore, blobs: BlobStore, locator: OfferLocator) -> None:
+        self._database = database
         self._blobs = blobs
         self._jobs = jobs
         self._locator = locator
@@ -69,7 +69,7 @@ class TaskService(FormatFiles, TaskServiceServicer):
             AlreadyExists: it has a task for another file, namespace or mode.
             Unavailable: its file cannot be kept now; ask again.
         """
-        key = await create_task(self._db, self._jobs, request, timeout_s=remaining_s())
+        key = await create_task(self._database, self._jobs, request, timeout_s=remaining_s())
         describe_span(seller=key.seller_id, namespace=key.namespace, task=key.task_id)
         await keep_source(self._blobs, request)
         return await self._read_task(key)
@@ -100,7 +100,7 @@ class TaskService(FormatFiles, TaskServiceServicer):
             FailedPrecondition: it is held, has sent its end, or has ended.
         """
         key = _task_key("name", request.name)
-        await cancel_task(self._db, key, timeout_s=remaining_s())
+        await cancel_task(self._database, key, timeout_s=remaining_s())
         return await self._read_task(key)
 
     async def RerunTask(self, request: RerunTaskRequest, context: Context) -> Task:
@@ -113,7 +113,7 @@ class TaskService(FormatFiles, TaskServiceServicer):
             Unavailable: the object store does not answer; ask again.
         """
         key = await rerun_task(
-            self._db,
+            self._database,
             self._jobs,
             self._blobs,
             _task_key("name", request.name),
@@ -140,7 +140,7 @@ class TaskService(FormatFiles, TaskServiceServicer):
             raise _wrong("parent", str(error)) from error
         limit = request.page_size or _DEFAULT_PAGE_TASKS
         (before,) = _read_token(request.page_token, (_LAST_TASK_ID,))
-        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
             tasks = await reading.list_tasks(tx, seller_id, namespace, before=before, limit=limit + 1)
         token = _write_token(tasks[limit - 1].task_id) if len(tasks) > limit else ""
         return ListTasksResponse(tasks=tasks[:limit], next_page_token=token)
@@ -166,7 +166,7 @@ class TaskService(FormatFiles, TaskServiceServicer):
         }
         if any("\0" in str(parameters[name]) for name in ("code", "external_id")):
             return ListOfferErrorsResponse()
-        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
             task = await _require_task(tx, key)
             errors = await reading.list_errors(tx, key, task.run, parameters)
         token = ""
@@ -183,7 +183,7 @@ class TaskService(FormatFiles, TaskServiceServicer):
     async def FindTasks(self, request: FindTasksRequest, context: Context) -> FindTasksResponse:
         """Return those of the tasks that there are, and how they stand where that is asked for."""
         keys = [_task_key("names", name) for name in request.names]
-        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
             if request.with_tasks:
                 tasks = await reading.find_standings(tx, keys)
                 return FindTasksResponse(names=[task.name for task in tasks], tasks=tasks)
@@ -201,12 +201,12 @@ class TaskService(FormatFiles, TaskServiceServicer):
         return await self._locator.locate(task, request.external_id, timeout_s=remaining_s())
 
     async def _read_task(self, key: TaskKey) -> Task:
-        async with self._db.transaction(timeout_s=remaining_s()) as tx:
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
             return await _require_task(tx, key)
 
     async def _decide(self, name: str, decision: HoldDecision) -> Task:
         key = _task_key("name", name)
-        await decide_task(self._db, self._jobs, key, decision, timeout_s=remaining_s())
+        await decide_task(self._database, self._jobs, key, decision, timeout_s=remaining_s())
         return await self._read_task(key)
 
 
