@@ -48,7 +48,7 @@ _NAMES = {
     "id_words": "*id*",
     "title_words": "what the format takes titles from",
     "price_words": "an amount as the format writes it, such as 1499.90",
-    "currency_remedy": "Name the currency as the format does.",
+    "currency_fix": "Name the currency as the format does.",
     "category_words": "a category as the format names it",
     "because": "",
     "instead": "the offer is shown without one, or the sale price was taken",

@@ -382,7 +382,7 @@ _LOADS: Final = (
         "Loads",
         "A result of a run that was replaced counts for the run that replaced it.",
         f"{_PROCESSOR}/app/take_results.py",
-        before="answer.run == task.run and ",
+        before="reply.run == task.run and ",
         after="",
         tests=(
             f"{_PROCESSOR_TESTS}/test_lost_replies.py::test_refused_batches_end_the_run_and_at_last_the_task_in_words",
@@ -903,7 +903,7 @@ _PRICE_GUARD: Final = (
         "Guard against wrong prices",
         "The statistics of a load call changes skipped that were made at its end.",
         f"{_PROCESSOR}/app/take_results.py",
-        before="        add_changed(statistics, answer.changed)\n",
+        before="        add_changed(statistics, reply.changed)\n",
         after="",
         tests=(f"{_PROCESSOR_TESTS}/test_held_tasks.py::test_changes_that_wait_are_skipped_until_they_are_made",),
     ),

@@ -24,7 +24,7 @@ from classifeed_processor.app.seller_windows import SellerWindows
 from classifeed_processor.app.send_run import RunParts
 from classifeed_processor.app.task_signals import TaskSignals
 from classifeed_processor.app.watch_loads import measure_loads
-from classifeed_processor.consumers.results import GROUP, ResultHandler, RingingPositions
+from classifeed_processor.consumers.results import GROUP, NotifyingPositions, ResultHandler
 from classifeed_processor.jobs.feed_process import registry
 from classifeed_processor.rpc.task_service import TaskService
 from classifeed_processor.settings import ProcessorSettings
@@ -32,7 +32,7 @@ from classifeed_processor.store import reading
 
 SERVICE = "processor"
 # Three questions are asked within 3.5 minutes; the second one is enough where only a message was lost.
-_ASKED_IN_VAIN: Final = 3
+_UNHEARD_REQUESTS: Final = 3
 # Threads that read files give way to the event loop after this time instead of after 5 ms: every step of another
 # seller's load waits for it, once for each file that is read (ADR 0035).
 _SWITCH_S: Final = 0.0005
@@ -59,7 +59,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
     )
     signals = TaskSignals()
     handler = ResultHandler(jobs.store)
-    positions = RingingPositions(database, handler, signals)
+    positions = NotifyingPositions(database, handler, signals)
     consumer = OrderedConsumer(
         bootstrap=settings.kafka_bootstrap,
         group=GROUP,
@@ -102,7 +102,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
     async def look_at_tasks() -> Mapping[str, str]:
         async with database.transaction() as tx:
             await measure_loads(tx)
-            count, seconds = await reading.count_unheard(tx, _ASKED_IN_VAIN)
+            count, seconds = await reading.count_unheard(tx, _UNHEARD_REQUESTS)
         if not count:
             return {}
         words = (

@@ -31,7 +31,7 @@ class ProcessorSettings(ServiceSettings):
         default=16,
         ge=1,
         le=10_000,
-        description="Batches of one seller that may wait for their answers, at most, of one process; "
+        description="Batches of one seller that may wait for their replies, at most, of one process; "
         "each has up to 100 offers. All sellers wait for them.",
     )
     history_tasks: int = Field(

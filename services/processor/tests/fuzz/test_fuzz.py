@@ -60,8 +60,8 @@ def test_only_faults_of_the_file_leave_the_readers(tmp_path):
 
 BREAKS = {
     "an exception": "from classifeed_processor.feed import tree_scan\ntree_scan.shown = lambda name: 1 / 0",
-    "an offer that is lost": "from classifeed_processor.feed import second_pass as it\nseal = it.seal\n"
-    "def lossy(batch, *rest):\n    del batch.records[2:]\n    return seal(batch, *rest)\nit.seal = lossy",
+    "an offer that is lost": "from classifeed_processor.feed import second_pass as it\nfinalize = it.finalize\n"
+    "def lossy(batch, *rest):\n    del batch.records[2:]\n    return finalize(batch, *rest)\nit.finalize = lossy",
     "a crash": "import os, reading\nreading.locate_offer = lambda *_: os.abort()",
 }
 

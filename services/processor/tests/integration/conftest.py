@@ -25,7 +25,7 @@ from classifeed_processor.app.create_task import QUEUE, create_task
 from classifeed_processor.app.seller_windows import SellerWindows
 from classifeed_processor.app.send_run import RunParts
 from classifeed_processor.app.task_signals import TaskSignals
-from classifeed_processor.consumers.results import ResultHandler, RingingPositions
+from classifeed_processor.consumers.results import NotifyingPositions, ResultHandler
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.jobs.feed_process import registry
 from classifeed_processor.store import reading
@@ -93,9 +93,9 @@ class ScriptedOwner:
                     if isinstance(request, TaskEnd) and self.ignores_ends.is_set():
                         self.ignored.append(request)
                         continue
-                    if (answer := self.take(request)) is not None:
+                    if (reply := self.take(request)) is not None:
                         # At least once: everything is said twice.
-                        await producer.send([message_of(self.results, message.key(), answer)] * 2)
+                        await producer.send([message_of(self.results, message.key(), reply)] * 2)
         finally:
             consumer.close()
             await producer.close()
@@ -116,7 +116,7 @@ class ScriptedOwner:
         digest, reply = self._replies.get(kept, (request.digest, None))
         assert digest == request.digest, "one number stands for two batches"
         if reply is None:
-            reply = self.answer(request, address, (nth, number))
+            reply = self.reply(request, address, (nth, number))
             if reply is not None:
                 self._replies[kept] = (digest, reply)
         return self._say((nth, number), reply)
@@ -132,7 +132,7 @@ class ScriptedOwner:
             return strange
         return reply
 
-    def answer(self, request: OfferBatch | TaskEnd, address: dict[str, Any], fault: tuple[int, int]) -> Reply | None:
+    def reply(self, request: OfferBatch | TaskEnd, address: dict[str, Any], fault: tuple[int, int]) -> Reply | None:
         run = (request.task_id, request.run)
         stale = run < self._head
         if run > self._head:
@@ -311,7 +311,7 @@ async def make_processor(migrated_database, kafka, make_topic, s3, tmp_path: Pat
                 bootstrap=kafka.bootstrap,
                 group=f"{results}-group",
                 topics=[results],
-                positions=RingingPositions(database, handler, signals),
+                positions=NotifyingPositions(database, handler, signals),
                 handle=handler.handle,
                 dead_letters=DeadLetters(producer),
             )

@@ -60,7 +60,7 @@ class Blobs:
 
 
 class Owner:
-    """Answers each request as soon as it is sent, and keeps them.
+    """Reply to each request as soon as it is sent, and keeps them.
 
     `removals` is what loads would remove, `changes` what they would change far: with some, an end without a decision is
     held. `decisions` has those that count, by run; `forgotten` the runs that it lost.
@@ -88,16 +88,16 @@ class Owner:
             address = {name: getattr(request, name) for name in names}
             if isinstance(request, OfferBatch):
                 applied = offer_results_pb2.BATCH_OUTCOME_APPLIED
-                answer = OfferBatchResult(**address, batch_id=request.batch_id, outcome=applied)
-                answer.counts.skipped = min(self.changes, len(request.records))
-                answer.counts.added = len(request.records) - answer.counts.skipped
+                reply = OfferBatchResult(**address, batch_id=request.batch_id, outcome=applied)
+                reply.counts.skipped = min(self.changes, len(request.records))
+                reply.counts.added = len(request.records) - reply.counts.skipped
             else:
-                answer = self.result_of(request, address)
+                reply = self.result_of(request, address)
                 if self.loses_ends:
                     continue
             for _ in range(2 if self.repeats else 1):
                 async with self._db.transaction() as tx:
-                    await take_results(tx, JobStore(), [answer])
+                    await take_results(tx, JobStore(), [reply])
 
     def result_of(self, end: TaskEnd, address: dict[str, Any]) -> TaskEndResult:
         run = (end.task_id, end.run)
@@ -113,17 +113,17 @@ class Owner:
             hold.reasons.append(HOLD_REASON_PRICES)
         if hold.reasons:
             return TaskEndResult(**address, outcome=offer_results_pb2.TASK_END_OUTCOME_HELD, hold=hold)
-        answer = TaskEndResult(**address, outcome=offer_results_pb2.TASK_END_OUTCOME_COMPLETED)
+        reply = TaskEndResult(**address, outcome=offer_results_pb2.TASK_END_OUTCOME_COMPLETED)
         if decision == HOLD_DECISION_REJECT:
-            answer.kept, answer.dropped = self.removals, self.changes
+            reply.kept, reply.dropped = self.removals, self.changes
         else:
-            answer.removed, answer.changed = self.removals, self.changes
-        return answer
+            reply.removed, reply.changed = self.removals, self.changes
+        return reply
 
-    async def say(self, *answers: TaskEndResult) -> None:
-        """Have answers come that were on their way."""
+    async def say(self, *replies: TaskEndResult) -> None:
+        """Have replies come that were on their way."""
         async with self._db.transaction() as tx:
-            await take_results(tx, JobStore(), answers)
+            await take_results(tx, JobStore(), replies)
 
     def ended(self, seller: str) -> list[int]:
         return [it.task_id for it in self.log if isinstance(it, TaskEnd) and it.seller_id == seller]

@@ -82,8 +82,8 @@ async def lose(processor):
     """Claim the only running or due job by a process that dies."""
     async with processor.database.connection() as connection:
         await ProcessLease("gone", [QUEUE]).register(connection)
-        answer = await claim_jobs(connection, worker_id="gone", queue=QUEUE, wanted=1, fresh_s=60)
-        assert len(answer.claims) == 1
+        claimed = await claim_jobs(connection, worker_id="gone", queue=QUEUE, wanted=1, fresh_s=60)
+        assert len(claimed.claims) == 1
         await connection.execute("UPDATE dl_workers SET renewed_at = clock_timestamp() - interval '10 minutes'")
 
 

@@ -155,7 +155,7 @@ async def test_killed_between_decision_and_its_end_the_job_goes_on(runner, held,
     """And a reply that is lost is asked for again."""
     await decide(runner, held, REJECT)
     runner.owner.loses_ends = True
-    monkeypatch.setattr("classifeed_processor.app.process_feed._PATIENCE_S", 0.0)
+    monkeypatch.setattr("classifeed_processor.app.process_feed._LONGEST_WAIT_S", 0.0)
     with pytest.raises(Snooze):
         await runner.run(held)
     runner.owner.loses_ends = False

@@ -185,10 +185,10 @@ async def test_a_process_that_was_paused_past_its_lease_changes_nothing(processe
     os.kill(first.pid, signal.SIGCONT)
     await check_ended(processor, key, runs=2)
 
-    async def is_answered() -> bool:
+    async def has_reply() -> bool:
         return any(stage.stage == "answer" for stage in (await processor.task(key)).statistics.stages)
 
-    await until(is_answered)
+    await until(has_reply)
     ended = await processor.task(key)
     # What the paused process still had in hand comes to nothing.
     for _ in range(20):

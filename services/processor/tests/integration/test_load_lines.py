@@ -32,7 +32,7 @@ def lines() -> Iterator[Lines]:
         yield lines
 
 
-def told(lines: Lines, key: Any) -> list[str]:
+def stages_of(lines: Lines, key: Any) -> list[str]:
     """Return what happened to a load, in words and in order."""
     names = {"seller": key.seller_id, "namespace": key.namespace, "task": key.task_id}
     return [
@@ -50,7 +50,7 @@ async def test_a_good_load_tells_what_it_is_and_what_became_of_it(runner, lines)
     key = await runner.upload("u1")
     await runner.run(key)
     await runner.run(key)  # its job, once more
-    assert told(lines, key) == ["started", "ended succeeded"]
+    assert stages_of(lines, key) == ["started", "ended succeeded"]
     started, ended = last(lines, "started"), last(lines, "ended")
     assert started["log_level"] == ended["log_level"] == "info"
     named = {name: started[name] for name in ("kind", "source", "bytes", "format")}
@@ -75,7 +75,7 @@ async def test_each_source_and_kind_has_its_name(runner, lines):
 async def test_a_load_that_fails_says_its_code(runner, lines):
     key = await runner.upload("u1", source_sha256=BROKEN)
     await runner.run(key)
-    assert told(lines, key) == ["started", "ended failed"]
+    assert stages_of(lines, key) == ["started", "ended failed"]
     assert last(lines, "ended")["code"] == "MALFORMED_XML"
 
 
@@ -87,21 +87,21 @@ async def test_a_load_whose_process_died_goes_on_in_a_line_of_its_own(runner, li
             await runner.run(key)
     runner.owner.loses_batches = False
     await runner.run(key)
-    assert told(lines, key) == ["started", "resumed", "resumed", "ended succeeded"]
+    assert stages_of(lines, key) == ["started", "resumed", "resumed", "ended succeeded"]
 
 
 async def test_a_held_load_ends_once_it_is_decided_about_or_replaced(runner, lines):
     runner.owner.removals = 30
     first, second = await runner.upload("u1"), await runner.upload("u2")
     await runner.run(first)
-    assert told(lines, first) == ["started", "held"]
+    assert stages_of(lines, first) == ["started", "held"]
     assert last(lines, "held")["removals"] == 30
     await runner.run(second)
-    assert told(lines, first) == ["started", "held", "ended superseded"]
+    assert stages_of(lines, first) == ["started", "held", "ended superseded"]
     await decide_task(runner.db, JobStore(), second, HOLD_DECISION_CONFIRM, timeout_s=60)
     assert last(lines, "decided")["decision"] == "confirmed"
     await runner.run(second)
-    assert told(lines, second) == ["started", "held", "ended succeeded"]
+    assert stages_of(lines, second) == ["started", "held", "ended succeeded"]
     assert last(lines, "ended")["removed"] == 30
 
 
@@ -109,14 +109,14 @@ async def test_a_load_that_never_began_has_its_end_alone(runner, lines):
     await runner.run(await runner.fetch(2, 2))
     outdated = await runner.fetch(1, 1)
     await runner.run(outdated)
-    assert told(lines, outdated) == ["ended superseded"]
+    assert stages_of(lines, outdated) == ["ended superseded"]
     canceled = await runner.upload("u1")
     await cancel_task(runner.db, canceled, timeout_s=60)
-    assert told(lines, canceled) == ["ended canceled"]
+    assert stages_of(lines, canceled) == ["ended canceled"]
     assert last(lines, "ended")["code"] == "LOAD_CANCELED"
     assert last(lines, "ended")["duration_s"] is None
     await cancel_task(runner.db, canceled, timeout_s=60)
-    assert told(lines, canceled) == ["ended canceled"]
+    assert stages_of(lines, canceled) == ["ended canceled"]
 
 
 async def test_an_end_that_did_not_commit_or_comes_too_late_is_not_told(runner, lines):
@@ -129,11 +129,11 @@ async def test_an_end_that_did_not_commit_or_comes_too_late_is_not_told(runner, 
 
     with pytest.raises(LookupError):
         await finish_and_fail()
-    assert told(lines, key) == []
+    assert stages_of(lines, key) == []
     await runner.run(key)
     async with runner.db.transaction() as tx:
         await finish_task(tx, JobStore(), key, task_pb2.TASK_STATUS_FAILED)
-    assert told(lines, key) == ["started", "ended succeeded"]
+    assert stages_of(lines, key) == ["started", "ended succeeded"]
 
 
 async def test_replies_name_what_they_say(runner, lines):

@@ -42,10 +42,10 @@ class CountingBlobs:
         self._blobs = blobs
         self.gate = asyncio.Event()
         self.gate.set()
-        self.asked = 0
+        self.fetches = 0
 
     async def fetch(self, sha256, target):
-        self.asked += 1
+        self.fetches += 1
         await self.gate.wait()
         return await self._blobs.fetch(sha256, target)
 
@@ -111,11 +111,11 @@ async def test_an_offer_is_found_with_its_places_and_its_batch(service, yml, off
         await tasks.insert_batches(tx, key, await tasks.begin_run(tx, key, b""), [(1, 1000)])
         run = await tasks.begin_run(tx, key, b"")
         await tasks.insert_batches(tx, key, run, [(batch.batch_id, batch.records) for batch in sealed[:-1]])
-        answer = OfferBatchResult(
+        reply = OfferBatchResult(
             seller_id="shop", namespace="default", task_id=key.task_id, run=run, batch_id=1,
             outcome=BATCH_OUTCOME_APPLIED,
         )  # fmt: skip
-        await take_results(tx, JobStore(), [answer])
+        await take_results(tx, JobStore(), [reply])
     for external_id in ("a0", "a99", "a100", "a499", "a500", "a899", "a900"):
         found = await service.locate(key, external_id)
         (place,) = found.places
@@ -173,18 +173,18 @@ async def test_one_file_is_read_at_a_time_and_the_others_wait_till_their_deadlin
     service.counting.gate.clear()
     first = asyncio.create_task(service.locate(key, "a"))
     async with asyncio.timeout(90):
-        while not service.counting.asked:
+        while not service.counting.fetches:
             await asyncio.sleep(0.01)
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await service.locate(key, "a", timeout_s=0.3)
     assert caught.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
     async with asyncio.timeout(90):  # the server gives the call up a moment later than the caller
-        while any(not waiter.done() for waiter in service.locator._turn._waiters or ()):
+        while any(not waiter.done() for waiter in service.locator._reading._waiters or ()):
             await asyncio.sleep(0.01)
     patient = asyncio.create_task(service.locate(key, "a"))
     service.counting.gate.set()
     assert len((await first).places) == len((await patient).places) == 1
-    assert service.counting.asked == 2
+    assert service.counting.fetches == 2
 
 
 async def test_a_cancelled_call_stops_reading_and_gives_its_turn_away(service, yml, offer, monkeypatch):

@@ -25,7 +25,7 @@ SUCCEEDED, FAILED = task_pb2.TASK_STATUS_SUCCEEDED, task_pb2.TASK_STATUS_FAILED
 
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch) -> None:
-    monkeypatch.setattr(domain, "_FIRST_ASK_S", 0.5)
+    monkeypatch.setattr(domain, "_FIRST_REQUEST_S", 0.5)
 
 
 async def begin(processor, yml, offer, tmp_path, offers: int = 1000):
@@ -103,7 +103,7 @@ async def test_an_end_of_unknown_outcome_that_gets_past_the_consumer_is_not_swal
 async def test_a_full_window_without_replies_gives_its_slot_back_and_goes_on_when_the_owner_does(
     make_processor, yml, offer, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(domain, "_FIRST_ASK_S", 3600.0)  # only the reply wakes it
+    monkeypatch.setattr(domain, "_FIRST_REQUEST_S", 3600.0)  # only the reply wakes it
     processor = await make_processor(window_batches=4, stall_s=0.5)
     processor.owner.paused.set()
     processor.start()
@@ -183,7 +183,7 @@ async def test_a_full_window_of_replies_that_never_come_is_given_up_in_words(mak
 async def test_a_task_that_waits_holds_no_slot_and_the_next_of_its_namespace_begins_at_once(
     make_processor, yml, offer, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(domain, "_FIRST_ASK_S", 3600.0)  # only the reply wakes it
+    monkeypatch.setattr(domain, "_FIRST_REQUEST_S", 3600.0)  # only the reply wakes it
     processor = await make_processor()
     processor.owner.ignores_ends.set()
     processor.start()
@@ -222,7 +222,7 @@ async def test_a_check_that_nobody_waits_for_any_more_says_nothing(migrated_data
         await tasks.stall(tx, key, run)
         assert await take_results(tx, JobStore(), [check, check]) == {key}
         state = await tasks.lock_task(tx, key)
-        assert (state.window, state.incomplete_runs) == (domain.Window.TOLD, 1)
+        assert (state.window, state.incomplete_runs) == (domain.Window.REPORTED, 1)
 
 
 async def test_who_asks_in_vain_is_counted(migrated_database):
@@ -238,7 +238,7 @@ async def test_who_asks_in_vain_is_counted(migrated_database):
     ]
     async with database.transaction() as tx:
         for key in keys[:2] * 3:
-            await tasks.note_asked(tx, key)
+            await tasks.note_request(tx, key)
         await tasks.end_task(tx, keys[1], SUCCEEDED)
         count, seconds = await reading.count_unheard(tx, 3)
         assert (count, seconds >= 0, await reading.count_unheard(tx, 4)) == (1, True, (0, 0.0))

@@ -152,7 +152,7 @@ async def test_the_number_of_a_fetch_counts_within_its_source_and_a_removal_with
 
 
 @pytest.mark.parametrize(
-    ("status", "code", "answers"),
+    ("status", "code", "is_same"),
     [
         (IN_PROGRESS, "", True),
         (HELD, "", True),
@@ -166,11 +166,11 @@ async def test_the_number_of_a_fetch_counts_within_its_source_and_a_removal_with
         (FAILED, "QUARANTINED", True),
     ],
 )
-async def test_the_bytes_of_the_newest_load_are_not_loaded_again(maker, status, code, answers):
+async def test_the_bytes_of_the_newest_load_are_not_loaded_again(maker, status, code, is_same):
     first = await maker.fetch(1)
     if status != IN_PROGRESS:
         await maker.end(first, status, code)
-    assert await maker.again(2) == (first if answers else 2)
+    assert await maker.again(2) == (first if is_same else 2)
 
 
 @pytest.mark.parametrize(

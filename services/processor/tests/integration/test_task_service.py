@@ -234,12 +234,12 @@ async def test_a_flood_of_issues_is_counted_and_few_of_them_are_kept(service):
             await tasks.insert_batches(tx, key, run, [(1, 80), (2, 80), (3, 80)])
         for batch_id in (1, 2, 2, 3, 1):
             issues = [issue(f"{number}-{batch_id}", 100 * batch_id + offer) for offer in range(80)]
-            answer = OfferBatchResult(
+            reply = OfferBatchResult(
                 seller_id="shop", namespace="default", task_id=key.task_id, run=run, batch_id=batch_id,
                 outcome=BATCH_OUTCOME_APPLIED, counts=OfferCounts(rejected_validation=80), errors=issues,
             )  # fmt: skip
             async with database.transaction() as tx:
-                await take_results(tx, jobs, [answer, answer])
+                await take_results(tx, jobs, [reply, reply])
         async with database.transaction() as tx:
             [(rows,)] = await (await tx.execute("SELECT count(*) FROM offer_errors")).fetchall()
         page = await stub.ListOfferErrors(ListOfferErrorsRequest(parent=key.name, page_size=1000))

@@ -33,7 +33,7 @@ def test_every_code_has_all_its_words():
     for issue in ISSUES.values():
         assert 0 < len(issue.title) <= 80
         assert issue.message.endswith(".")
-        assert issue.suggestion.endswith((".", "remedy}"))
+        assert issue.suggestion.endswith((".", "_fix}"))
         assert issue.expected
         assert issue.cause.endswith(".")
     for fault in FAULTS.values():
@@ -44,7 +44,7 @@ def test_every_code_has_all_its_words():
 @pytest.mark.parametrize("found", FORMATS, ids=lambda found: found.name)
 def test_every_code_can_be_said_in_the_names_of_every_format(found):
     words = found.names.words()
-    assert found.names.currency_remedy.endswith(".")
+    assert found.names.currency_fix.endswith(".")
     for issue in ISSUES.values():
         assert placeholders(issue.message) | placeholders(issue.expected) <= set(words) | DETAILS, issue.code
         assert placeholders(issue.suggestion) <= set(words), issue.code

@@ -52,7 +52,7 @@ async def create_task(
         await tasks.lock_counter(tx, wanted.seller_id, wanted.namespace)
         made = await tasks.find_made(tx, wanted)
         if made is not None:
-            if not made.answers(wanted):
+            if not made.matches(wanted):
                 raise _taken(wanted, made)
             return made.key
         loaded = await _find_loaded(tx, wanted)
@@ -97,7 +97,7 @@ async def keep_source(blobs: BlobStore, request: CreateTaskRequest) -> None:
     Before the caller learns of the task: until then it keeps its own file, and asks again if we did not come this far.
 
     Raises:
-        Unavailable: the object store does not answer.
+        Unavailable: the object store does not respond.
     """
     if not request.source_sha256:
         return

@@ -37,7 +37,7 @@ class OfferLocator:
         self._database = database
         self._blobs = blobs
         self._spool_dir = spool_dir
-        self._turn = asyncio.Lock()
+        self._reading = asyncio.Lock()
 
     async def locate(self, task: Task, external_id: str, *, timeout_s: float | None) -> OfferLocation:
         """Return where the offer stands in the file of the task, its batch in the newest run, and when that began.
@@ -47,13 +47,13 @@ class OfferLocator:
 
         Raises:
             FailedPrecondition: the file is gone, or the task has none.
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
         """
         if not task.source_sha256:
             raise FailedPrecondition(
                 "SOURCE_GONE", f"{task.name} ends a feed and has no file. Ask for a task that loads."
             )
-        async with self._turn:
+        async with self._reading:
             places = await self._read(task, external_id)
         location = OfferLocation(
             places=[
@@ -70,8 +70,8 @@ class OfferLocator:
         if batch is not None:
             location.batch_id = batch.batch_id
             location.send_time.FromDatetime(batch.sent_at)
-            if batch.answered_at is not None:
-                location.answer_time.FromDatetime(batch.answered_at)
+            if batch.replied_at is not None:
+                location.answer_time.FromDatetime(batch.replied_at)
         return location
 
     async def _read(self, task: Task, external_id: str) -> list[Place]:

@@ -27,7 +27,7 @@ from classifeed_processor.store import tasks
 _log = structlog.get_logger(__name__)
 _POLL_S: Final = 1.0
 # Most replies come sooner; for the others the job gives its slot back until they do.
-_PATIENCE_S: Final = 2.0
+_LONGEST_WAIT_S: Final = 2.0
 # The end of an earlier task makes this one's job due; the wait is for one that was ended past us.
 _EARLIER_S: Final = 60.0
 
@@ -65,13 +65,13 @@ async def _next_step(ctx: JobContext, parts: RunParts, key: TaskKey) -> _Step | 
         if not state.is_open:
             return None
         if state.phase == task_pb2.TASK_PHASE_SENT:
-            await _await_turn_to_ask(tx, key, state)
+            await _await_next_request(tx, key, state)
             return lambda: _end_run(ctx, parts, key, state)
         if state.window != Window.OPEN:
             unanswered = await tasks.list_unanswered(tx, key, state.run)
             last = await tasks.find_last_batch(tx, key, state.run)
             if unanswered and state.window == Window.STALLED:
-                await _await_turn_to_ask(tx, key, state)
+                await _await_next_request(tx, key, state)
                 return lambda: _check_run(parts, key, state.run, last)
             await tasks.resume(tx, key)
             report_resumption(tx, key, state.run)
@@ -121,15 +121,15 @@ async def _send(ctx: JobContext, parts: RunParts, key: TaskKey, state: TaskState
             await tasks.stall(tx, key, run)
 
 
-async def _await_turn_to_ask(tx: Tx, key: TaskKey, state: TaskState) -> None:
+async def _await_next_request(tx: Tx, key: TaskKey, state: TaskState) -> None:
     """Note that the owner is asked now for what is awaited.
 
     Raises:
         Snooze: it was asked lately; its reply makes the job due.
     """
-    if state.next_ask_s > 0:
-        raise Snooze(state.next_ask_s)
-    await tasks.note_asked(tx, key)
+    if state.next_request_s > 0:
+        raise Snooze(state.next_request_s)
+    await tasks.note_request(tx, key)
 
 
 async def _check_run(parts: RunParts, key: TaskKey, run: int, last_batch_id: int) -> None:
@@ -159,8 +159,8 @@ async def _end_run(ctx: JobContext, parts: RunParts, key: TaskKey, state: TaskSt
         decision=HOLD_DECISION_CONFIRM if state.kind == task_pb2.TASK_KIND_DELETE else state.decision,
     )
     await parts.sender.send([message_of(parts.topic, key.seller_id.encode(), end)])
-    patient_until = time.monotonic() + _PATIENCE_S
-    while (left_s := patient_until - time.monotonic()) > 0:
+    deadline = time.monotonic() + _LONGEST_WAIT_S
+    while (left_s := deadline - time.monotonic()) > 0:
         async with ctx.db.transaction() as tx:
             status, phase, run = await tasks.read_state(tx, key)
         if (status, phase, run) != (task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_PHASE_SENT, state.run):

@@ -55,7 +55,7 @@ async def rerun_task(
         FailedPrecondition: it has not ended, has no file, its file is gone, or its namespace was removed since.
         InvalidArgument: the request_id was used for another task.
         ResourceExhausted: the namespace has as many reruns that have not ended as one may have.
-        Unavailable: the object store does not answer; ask again.
+        Unavailable: the object store does not respond; ask again.
     """
     async with database.transaction(timeout_s=timeout_s) as tx:
         if made := await _find_made(tx, earlier, request_id):

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 
 
 class SellerWindows:
-    """Says how many batches of a run may wait for their answers.
+    """Says how many batches of a run may wait for their replies.
 
     What a seller has sent lies before everybody else's batches at the owner, so its size is what a neighbour waits for,
     however many files the seller loads at a time (ADR 0035).
 
     Args:
-        batches: of one seller that may wait for their answers, at most.
+        batches: of one seller that may wait for their replies, at most.
     """
 
     def __init__(self, batches: int) -> None:

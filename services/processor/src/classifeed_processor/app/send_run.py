@@ -26,7 +26,7 @@ from classifeed_processor.app.task_signals import TaskSignals
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.statistics import add_stage
 from classifeed_processor.domain.tasks import TaskKey, TaskState
-from classifeed_processor.feed.batches import RunAddress, RunDigest, SealedBatch
+from classifeed_processor.feed.batches import FinalizedBatch, RunAddress, RunDigest
 from classifeed_processor.feed.first_pass import scan_feed
 from classifeed_processor.feed.scanning.scan import FeedScan, require_mode
 from classifeed_processor.feed.second_pass import read_batches
@@ -62,11 +62,11 @@ class RunParts:
         blobs: where the files are.
         sender: where the batches go.
         jobs: where the jobs of the tasks are.
-        signals: rings when answers have come.
+        signals: notifies when replies have come.
         topic: topic of requests.
         spool_dir: folder for files of runs; each run removes its own.
-        windows: how many batches may wait for their answers.
-        stall_s: how long a run keeps its slot while its window is full and no answer comes, in seconds.
+        windows: how many batches may wait for their replies.
+        stall_s: how long a run keeps its slot while its window is full and no reply comes, in seconds.
     """
 
     blobs: BlobStore
@@ -101,7 +101,7 @@ class _Sending:
 
 async def send_run(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, state: TaskState, before: Sent) -> None:
     """Send all batches of a run and notes, once all are acknowledged, that they were sent. Of what was sent `before`,
-    only what has no answer is sent again: as the owner answers alike, the figures of the run stay right.
+    only what has no reply is sent again: as the owner replies alike, the figures of the run stay right.
 
     Every effect is guarded by the job's claim. It may run again, as a higher run. Nothing is sent before the first pass
     is through. Cancellation leaves a part of the run behind, which the next run replaces at the owner.
@@ -109,8 +109,8 @@ async def send_run(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, sta
     Raises:
         FeedFault: the file cannot be loaded; nothing was sent, save in the case that `read_batches` names.
         RunOvertaken: the task went on without this run.
-        RunStalled: no answers come; nothing more is sent until the owner has been asked.
-        Unavailable: a part that is needed does not answer; try again.
+        RunStalled: no reply comes; nothing more is sent until the owner has been asked.
+        Unavailable: a part that is needed does not respond; try again.
     """
     with run_folder(parts.spool_dir) as folder, ReadingThread() as reading:
         started = time.monotonic()
@@ -132,7 +132,7 @@ async def send_run(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, sta
         statistics = await results.lock_statistics(tx, key, run)
         for stage, seconds in (stages | sent.stages).items():
             add_stage(statistics, stage, seconds)
-        await results.save_statistics(tx, key, statistics, answered=False)
+        await results.save_statistics(tx, key, statistics, replied=False)
     READ_BYTES.inc(state.source_bytes)
 
 
@@ -200,7 +200,7 @@ async def _send_batches(
         if fresh := [b for b in chunk.batches if b.batch_id > before.last_batch_id]:
             await _await_room(ctx, parts, key, run, len(fresh), window)
             async with ctx.guarded_transaction() as tx:
-                # Before they leave, so that no answer finds its batch unknown.
+                # Before they leave, so that no reply finds its batch unknown.
                 await tasks.insert_batches(tx, key, run, [(b.batch_id, b.records) for b in fresh])
                 await furthest.note_sending(tx, fresh[0].batch_id)
             await parts.sender.send(chunk.messages[-len(fresh) :])
@@ -214,7 +214,7 @@ async def _send_batches(
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    batches: list[SealedBatch]
+    batches: list[FinalizedBatch]
     messages: list[Message]
     seconds: float
 
@@ -233,11 +233,11 @@ class _Envelopes:
             message_of(topic, key, OfferBatch(), trace=unrecorded(get_current())),
         )
 
-    def around(self, batch: SealedBatch) -> Message:
+    def around(self, batch: FinalizedBatch) -> Message:
         return replace(self.recorded if is_sampled(batch.batch_id) else self.unrecorded, value=batch.value)
 
 
-def _take_chunk(batches: Iterator[SealedBatch], envelopes: _Envelopes, size: int) -> _Chunk:
+def _take_chunk(batches: Iterator[FinalizedBatch], envelopes: _Envelopes, size: int) -> _Chunk:
     started = time.monotonic()
     taken = list(islice(batches, size))
     messages = [envelopes.around(batch) for batch in taken]
@@ -247,7 +247,7 @@ def _take_chunk(batches: Iterator[SealedBatch], envelopes: _Envelopes, size: int
 async def _await_room(
     ctx: JobContext, parts: RunParts, key: TaskKey, run: int, batches: int, window: Callable[[], int]
 ) -> None:
-    """Return when the window has room for so many batches. The database counts, whoever took the answers in."""
+    """Return when the window has room for so many batches. The database counts, whoever took the replies in."""
     least = -1
     stalled_at = 0.0
     while True:

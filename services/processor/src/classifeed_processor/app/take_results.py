@@ -48,31 +48,31 @@ _CHANGES_REJECTED: Final = (
 
 _NO_TRACES: Final[Mapping[TaskKey, Context]] = {}
 
-Answer: TypeAlias = OfferBatchResult | TaskEndResult | RunCheckResult
+Reply: TypeAlias = OfferBatchResult | TaskEndResult | RunCheckResult
 
 
 async def take_results(
-    tx: Tx, jobs: JobStore, answers: Sequence[Answer], *, traces: Mapping[TaskKey, Context] = _NO_TRACES
+    tx: Tx, jobs: JobStore, replies: Sequence[Reply], *, traces: Mapping[TaskKey, Context] = _NO_TRACES
 ) -> set[TaskKey]:
-    """Take answers in, make the jobs due that waited for them, and return the tasks that they moved.
+    """Take replies in, make the jobs due that waited for them, and return the tasks that they moved.
 
-    All in the caller's transaction. Each batch counts once, however often its answer comes; answers about older runs
+    All in the caller's transaction. Each batch counts once, however often its reply comes; replies about older runs
     and ended tasks change nothing. `traces` are those that the tasks belong to.
     """
-    taking = _Taking(tx, jobs, await results.lock_tasks(tx, {key_of(answer) for answer in answers}))
-    await taking.take_batches([answer for answer in answers if isinstance(answer, OfferBatchResult)])
-    for answer in answers:
-        with entered(traces.get(key_of(answer))):
-            if isinstance(answer, TaskEndResult):
-                await taking.take_end(answer)
-            elif isinstance(answer, RunCheckResult):
-                await taking.take_check(answer)
+    taking = _Taking(tx, jobs, await results.lock_tasks(tx, {key_of(reply) for reply in replies}))
+    await taking.take_batches([reply for reply in replies if isinstance(reply, OfferBatchResult)])
+    for reply in replies:
+        with entered(traces.get(key_of(reply))):
+            if isinstance(reply, TaskEndResult):
+                await taking.take_end(reply)
+            elif isinstance(reply, RunCheckResult):
+                await taking.take_check(reply)
     return taking.moved
 
 
-def key_of(answer: Answer) -> TaskKey:
+def key_of(reply: Reply) -> TaskKey:
     """Return the task that a reply is about."""
-    return TaskKey(answer.seller_id, answer.namespace, answer.task_id)
+    return TaskKey(reply.seller_id, reply.namespace, reply.task_id)
 
 
 class _Taking:
@@ -88,17 +88,17 @@ class _Taking:
         self._found = found
         self.moved: set[TaskKey] = set()
 
-    async def take_batches(self, answers: Sequence[OfferBatchResult]) -> None:
-        current = [answer for answer in answers if self._of_run(answer, _COUNTED) is not None]
-        first = await results.answer_batches(
-            self._tx, [(key_of(answer), answer.run, answer.batch_id) for answer in current if not _is_refused(answer)]
+    async def take_batches(self, replies: Sequence[OfferBatchResult]) -> None:
+        current = [reply for reply in replies if self._of_run(reply, _COUNTED) is not None]
+        first = await results.note_replies(
+            self._tx, [(key_of(reply), reply.run, reply.batch_id) for reply in current if not _is_refused(reply)]
         )
         by_task: defaultdict[TaskKey, list[OfferBatchResult]] = defaultdict(list)
-        for answer in current:
-            key = key_of(answer)
-            if (key, answer.batch_id) in first:
-                first.discard((key, answer.batch_id))
-                by_task[key].append(answer)
+        for reply in current:
+            key = key_of(reply)
+            if (key, reply.batch_id) in first:
+                first.discard((key, reply.batch_id))
+                by_task[key].append(reply)
         for key, batch_results in by_task.items():
             await self._add_up(key, batch_results)
             is_stale = any(result.outcome == offer_results_pb2.BATCH_OUTCOME_STALE for result in batch_results)
@@ -106,54 +106,54 @@ class _Taking:
                 # Of our own run nothing is stale unless a newer task of the namespace has begun at the owner.
                 await self._finish(key, task_pb2.TASK_STATUS_SUPERSEDED)
         self.moved |= by_task.keys()
-        for answer in filter(_is_refused, current):
+        for reply in filter(_is_refused, current):
             # Asked at each one: the first refusal of a run ends the run.
-            if (task := self._of_run(answer, {_IN_PROGRESS})) is not None:
-                await self._run_again(key_of(answer), task, f"batch {answer.batch_id} was refused: {answer.reason}")
+            if (task := self._of_run(reply, {_IN_PROGRESS})) is not None:
+                await self._run_again(key_of(reply), task, f"batch {reply.batch_id} was refused: {reply.reason}")
 
-    async def take_end(self, answer: TaskEndResult) -> None:
-        task = self._of_run(answer, {_IN_PROGRESS, _HELD})
-        # Not the second answer to an end that was said twice: the first one has moved the phase.
+    async def take_end(self, reply: TaskEndResult) -> None:
+        task = self._of_run(reply, {_IN_PROGRESS, _HELD})
+        # Not the second reply to an end that was said twice: the first one has moved the phase.
         if task is None or task.phase != task_pb2.TASK_PHASE_SENT:
             return
-        key = key_of(answer)
-        outcome = name_of(TaskEndOutcome, answer.outcome)
-        _log.info("feeds.load.answered", task=key.name, run=answer.run, outcome=outcome)
-        match answer.outcome:
+        key = key_of(reply)
+        outcome = name_of(TaskEndOutcome, reply.outcome)
+        _log.info("feeds.load.answered", task=key.name, run=reply.run, outcome=outcome)
+        match reply.outcome:
             case offer_results_pb2.TASK_END_OUTCOME_COMPLETED:
-                await self._complete(key, task, answer)
+                await self._complete(key, task, reply)
             case offer_results_pb2.TASK_END_OUTCOME_INCOMPLETE:
                 if task.status == _HELD:
                     return  # no job would run it again; whoever decides has its end said again
-                missing = ", ".join(map(str, answer.missing_batches[:5])) or "none that is known"
+                missing = ", ".join(map(str, reply.missing_batches[:5])) or "none that is known"
                 await self._run_again(key, task, f"it missed batches; last: {missing}")
             case offer_results_pb2.TASK_END_OUTCOME_STALE:
                 await self._finish(key, task_pb2.TASK_STATUS_SUPERSEDED)
             case offer_results_pb2.TASK_END_OUTCOME_HELD:
                 if task.status == _HELD or task.decision in _DECIDED:
                     return  # the reply to an end that was said before the decision
-                report_held(self._tx, key, answer.hold)
-                await self._add_answer_time(key, task, answer.run)
-                await tasks.hold_task(self._tx, key, answer.hold)
+                report_held(self._tx, key, reply.hold)
+                await self._add_reply_time(key, task, reply.run)
+                await tasks.hold_task(self._tx, key, reply.hold)
                 await begin_next(self._tx, self._jobs, key)
                 await self._wake(key, replace(task, status=_HELD))
             case unknown:
                 # The consumer takes none. Raised, it blocks its partition, which is named; nobody sees it swallowed.
                 raise ValueError(f"the end of {key.name} has outcome {unknown}, which nothing is known of")
 
-    async def take_check(self, answer: RunCheckResult) -> None:
+    async def take_check(self, reply: RunCheckResult) -> None:
         """Take it that the owner has replied to all that was sent before the check: what is missing now never comes."""
-        task = self._of_run(answer, {_IN_PROGRESS})
+        task = self._of_run(reply, {_IN_PROGRESS})
         if task is None or task.phase != task_pb2.TASK_PHASE_PARSING or task.window != Window.STALLED:
             return
-        key = key_of(answer)
+        key = key_of(reply)
         lost = await tasks.count_unanswered(self._tx, key, task.run)
         if lost and task.incomplete_runs + 1 >= MAX_LOSSES:
             await self._give_up(key, f"the replies to {lost} batches were lost")
         else:
             await self._go_on(key, task, lost)
 
-    async def _complete(self, key: TaskKey, task: LockedTask, answer: TaskEndResult) -> None:
+    async def _complete(self, key: TaskKey, task: LockedTask, reply: TaskEndResult) -> None:
         lost = await tasks.count_unanswered(self._tx, key, task.run)
         if lost and task.status == _IN_PROGRESS and task.incomplete_runs + 1 < MAX_LOSSES:
             await self._go_on(key, task, lost)
@@ -161,27 +161,27 @@ class _Taking:
         if lost:
             await tasks.warn(self._tx, key, _LOST_REPLIES.format(lost))
         statistics = await results.lock_statistics(self._tx, key, task.run)
-        statistics.removed = answer.removed
-        statistics.made_manual = answer.made_manual
-        add_changed(statistics, answer.changed)
-        if answer.kept:
-            await tasks.warn(self._tx, key, _REMOVALS_REJECTED.format(answer.kept))
-        if answer.dropped and (task.decision == HOLD_DECISION_REJECT or task.status == _HELD):
-            await tasks.warn(self._tx, key, _CHANGES_REJECTED.format(answer.dropped))
-        await results.save_statistics(self._tx, key, statistics, answered=True)
-        await self._add_answer_time(key, task, task.run)
+        statistics.removed = reply.removed
+        statistics.made_manual = reply.made_manual
+        add_changed(statistics, reply.changed)
+        if reply.kept:
+            await tasks.warn(self._tx, key, _REMOVALS_REJECTED.format(reply.kept))
+        if reply.dropped and (task.decision == HOLD_DECISION_REJECT or task.status == _HELD):
+            await tasks.warn(self._tx, key, _CHANGES_REJECTED.format(reply.dropped))
+        await results.save_statistics(self._tx, key, statistics, replied=True)
+        await self._add_reply_time(key, task, task.run)
         await self._finish(key, task_pb2.TASK_STATUS_SUCCEEDED)
 
-    async def _add_answer_time(self, key: TaskKey, task: LockedTask, run: int) -> None:
+    async def _add_reply_time(self, key: TaskKey, task: LockedTask, run: int) -> None:
         statistics = await results.lock_statistics(self._tx, key, run)
         add_stage(statistics, "answer", task.sent_s or 0.0)
-        await results.save_statistics(self._tx, key, statistics, answered=False)
+        await results.save_statistics(self._tx, key, statistics, replied=False)
 
     async def _go_on(self, key: TaskKey, task: LockedTask, lost: int) -> None:
         """Has the job send again what got no reply; the owner replies to it as it did before."""
         _log.info("task.replies.lost", task=key.name, run=task.run, batches=lost)
-        await tasks.note_told(self._tx, key, is_lost=lost > 0)
-        await self._wake(key, replace(task, phase=task_pb2.TASK_PHASE_PARSING, window=Window.TOLD))
+        await tasks.note_reported(self._tx, key, is_lost=lost > 0)
+        await self._wake(key, replace(task, phase=task_pb2.TASK_PHASE_PARSING, window=Window.REPORTED))
 
     async def _run_again(self, key: TaskKey, task: LockedTask, reason: str) -> None:
         _log.warning("task.run.incomplete", task=key.name, run=task.run, reason=reason)
@@ -214,16 +214,16 @@ class _Taking:
             report_offers(self._tx, result.counts)
             errors.extend(result.errors)
         await results.insert_errors(self._tx, key, run, add_issues(statistics, errors))
-        await results.save_statistics(self._tx, key, statistics, answered=True)
+        await results.save_statistics(self._tx, key, statistics, replied=True)
         await results.touch_task(self._tx, key)
 
-    def _of_run(self, answer: Answer, statuses: Set[task_pb2.TaskStatus]) -> LockedTask | None:
-        """Return the task of an answer about its run, while it has one of these statuses; None: the answer comes too
+    def _of_run(self, reply: Reply, statuses: Set[task_pb2.TaskStatus]) -> LockedTask | None:
+        """Return the task of a reply about its run, while it has one of these statuses; None: the reply comes too
         late.
         """
-        task = self._found.get(key_of(answer))
-        return task if task is not None and answer.run == task.run and task.status in statuses else None
+        task = self._found.get(key_of(reply))
+        return task if task is not None and reply.run == task.run and task.status in statuses else None
 
 
-def _is_refused(answer: OfferBatchResult) -> bool:
-    return answer.outcome == offer_results_pb2.BATCH_OUTCOME_REFUSED
+def _is_refused(reply: OfferBatchResult) -> bool:
+    return reply.outcome == offer_results_pb2.BATCH_OUTCOME_REFUSED

@@ -1,1 +1,1 @@
-"""The doors of Kafka: decode and call."""
+"""Entry points of Kafka: decode and call."""

@@ -1,4 +1,4 @@
-"""The door for feeds.offer-results.v1."""
+"""Entry point for feeds.offer-results.v1."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from classifeed_common.kafka import (
 )
 from classifeed_common.telemetry.tracing import describe_span
 from classifeed_jobs import JobStore
-from classifeed_processor.app.take_results import Answer, key_of, take_results
+from classifeed_processor.app.take_results import Reply, key_of, take_results
 from classifeed_processor.app.task_signals import TaskSignals
 from classifeed_processor.domain.tasks import TaskKey
 
 GROUP: Final = "processor"
-_TYPES: Final[dict[str, type[Answer]]] = {
+_TYPES: Final[dict[str, type[Reply]]] = {
     cls.DESCRIPTOR.full_name: cls for cls in (OfferBatchResult, TaskEndResult, RunCheckResult)
 }
-_OUTCOMES: Final[dict[type[Answer], frozenset[int]]] = {
+_OUTCOMES: Final[dict[type[Reply], frozenset[int]]] = {
     OfferBatchResult: frozenset(set(offer_results_pb2.BatchOutcome.values()) - {0}),
     TaskEndResult: frozenset(set(offer_results_pb2.TaskEndOutcome.values()) - {0}),
 }
@@ -41,7 +41,7 @@ _TEXTS: Final = [field.name for field in OfferError.DESCRIPTOR.fields if field.t
 
 
 class ResultHandler:
-    """Handles polls of results, for an OrderedConsumer over `RingingPositions`.
+    """Handles polls of results, for an OrderedConsumer over `NotifyingPositions`.
 
     Args:
         jobs: where the jobs of the tasks are.
@@ -52,19 +52,19 @@ class ResultHandler:
         self.moved: set[TaskKey] = set()
 
     async def handle(self, tx: Tx, records: Sequence[Record]) -> None:
-        """Take the answers of a poll in, all in `tx`.
+        """Take the replies of a poll in, all in `tx`.
 
         Raises:
-            Poison: a record is no answer.
+            Poison: a record is no reply.
         """
-        answers = decode_all(records, decode_result)
-        traces = {key_of(answer): trace_of(record) for record, answer in zip(records, answers, strict=True)}
+        replies = decode_all(records, decode_result)
+        traces = {key_of(reply): trace_of(record) for record, reply in zip(records, replies, strict=True)}
         for key, trace in traces.items():
             describe_span(trace, seller=key.seller_id, namespace=key.namespace, task=key.task_id)
-        self.moved |= await take_results(tx, self._jobs, answers, traces=traces)
+        self.moved |= await take_results(tx, self._jobs, replies, traces=traces)
 
 
-class RingingPositions(TablePositions):
+class NotifyingPositions(TablePositions):
     """Positions whose committed effect wakes the jobs of the tasks that it moved."""
 
     def __init__(self, database: Database, handler: ResultHandler, signals: TaskSignals) -> None:
@@ -80,11 +80,11 @@ class RingingPositions(TablePositions):
         self._handler.moved.clear()
         async with super().effect(expected, new) as tx:
             yield tx
-        self._signals.ring(self._handler.moved)
+        self._signals.notify(self._handler.moved)
 
 
-def decode_result(record: Record) -> Answer:
-    """Return the answer that a record carries; the database takes its texts.
+def decode_result(record: Record) -> Reply:
+    """Return the reply that a record carries; the database takes its texts.
 
     Raises:
         Poison: it carries none; the text says what it is.
@@ -93,29 +93,29 @@ def decode_result(record: Record) -> Answer:
     if cls is None:
         raise Poison(record, f"is no result, but {type_of(record) or 'of no type'}")
     try:
-        answer = cls.FromString(record.value)
+        reply = cls.FromString(record.value)
     except DecodeError as error:
         raise Poison(record, f"cannot be read as {cls.DESCRIPTOR.full_name}: {error}") from error
-    names = (answer.seller_id, answer.namespace)
-    if not all(names) or "\0" in "".join(names) or answer.task_id < 1 or answer.run < 1:
+    names = (reply.seller_id, reply.namespace)
+    if not all(names) or "\0" in "".join(names) or reply.task_id < 1 or reply.run < 1:
         raise Poison(record, "names no run of a task")
-    if isinstance(answer, RunCheckResult):
-        return answer
-    outcomes = _OUTCOMES[type(answer)]
-    if answer.outcome not in outcomes:
+    if isinstance(reply, RunCheckResult):
+        return reply
+    outcomes = _OUTCOMES[type(reply)]
+    if reply.outcome not in outcomes:
         # An older processor may read what a newer owner writes. It is nothing that we know, least of all a success: the
         # task goes on asking, and is named in readiness, until a processor that knows the outcome is there.
         known = ", ".join(map(str, sorted(outcomes)))
-        raise Poison(record, f"says outcome {answer.outcome}, which this version does not know (it knows {known})")
-    if isinstance(answer, OfferBatchResult):
-        answer.reason = answer.reason.replace("\0", "\ufffd")
-        for issue in answer.errors:
+        raise Poison(record, f"says outcome {reply.outcome}, which this version does not know (it knows {known})")
+    if isinstance(reply, OfferBatchResult):
+        reply.reason = reply.reason.replace("\0", "\ufffd")
+        for issue in reply.errors:
             _replace_nuls(issue)
-    return answer
+    return reply
 
 
 def _replace_nuls(issue: OfferError) -> None:
-    """PostgreSQL keeps no NUL; an issue with one is still better than a batch without an answer."""
+    """PostgreSQL keeps no NUL; an issue with one is still better than a batch without a reply."""
     for name in _TEXTS:
         if "\0" in (text := getattr(issue, name)):
             setattr(issue, name, text.replace("\0", "\ufffd"))

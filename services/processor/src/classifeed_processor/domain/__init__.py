@@ -1,1 +1,1 @@
-"""What the processor knows without any door or store: error codes, faults, issues, currencies."""
+"""What the processor knows without any entry point or store: error codes, faults, issues, currencies."""

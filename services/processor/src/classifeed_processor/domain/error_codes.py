@@ -148,7 +148,7 @@ ISSUES: Final = _issues(
         "The offer has no currency",
         "The offer names no currency for its price, and there is none to take instead.",
         "a currency code such as RUB",
-        "{currency_remedy} Or name the currency of all such amounts at once: `--currency RUB` with `classifeed feed "
+        "{currency_fix} Or name the currency of all such amounts at once: `--currency RUB` with `classifeed feed "
         "add`, `feed set` or `feed upload`.",
         "The export writes bare amounts, as the shop sells in one currency only.",
     ),
@@ -240,7 +240,7 @@ ISSUES: Final = _issues(
         "The currency was assumed",
         "The offer names no currency for its price; {currency} was taken, {source}.",
         "a currency code such as RUB",
-        "{currency_remedy}",
+        "{currency_fix}",
         "The export writes bare amounts, as the shop sells in one currency only.",
     ),
     IssueCode(

@@ -21,7 +21,7 @@ class FeedFault(Exception):
 
     Attributes:
         code: A key of `FAULTS`.
-        reason: What is wrong with this file, in words, without the remedy.
+        reason: What is wrong with this file, in words, without the fix.
         line: Line in the file from 1, 0 when the fault has no place.
         column: Column in characters from 1, 0 when unknown.
         notes: Lines below the words, such as those of a list.

@@ -44,7 +44,7 @@ class MadeTask:
         """Whether it has not ended."""
         return self.status == task_pb2.TASK_STATUS_IN_PROGRESS
 
-    def answers(self, wanted: WantedTask) -> bool:
+    def matches(self, wanted: WantedTask) -> bool:
         """Says whether a request with the identity of this task asks for what it does."""
         return (
             (self.key.seller_id, self.key.namespace) == (wanted.seller_id, wanted.namespace)

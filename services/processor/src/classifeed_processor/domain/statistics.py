@@ -20,7 +20,7 @@ _SAMPLES: Final = 3
 
 
 def add_counts(statistics: FeedStatistics, counts: OfferCounts) -> None:
-    """Add one answered batch. `total` is the sum of the outcomes before and after."""
+    """Add one batch that got its reply. `total` is the sum of the outcomes before and after."""
     for outcome in OUTCOMES:
         count = getattr(counts, outcome)
         if count:
@@ -32,7 +32,7 @@ def add_counts(statistics: FeedStatistics, counts: OfferCounts) -> None:
 def add_changed(statistics: FeedStatistics, changed: int) -> None:
     """Count changes as updated that waited for the end of the run, and were skipped until then.
 
-    Of those whose answers were lost nothing is counted.
+    Of those whose replies were lost nothing is counted.
     """
     counted = min(changed, statistics.skipped)
     statistics.skipped -= counted
@@ -40,7 +40,7 @@ def add_changed(statistics: FeedStatistics, changed: int) -> None:
 
 
 def add_issues(statistics: FeedStatistics, errors: Iterable[OfferError]) -> list[OfferError]:
-    """Add the issues of one answered batch, by level, kind, code and field, the most frequent first.
+    """Add the issues of one batch that got its reply, by level, kind, code and field, the most frequent first.
 
     Every issue is counted. Those that are returned are to be listed: of a run, the first LISTED_A_CODE of a code and
     LISTED_A_TASK in all. As a file names its fields itself, fields past COUNTED_FIELDS are counted as one of a code.

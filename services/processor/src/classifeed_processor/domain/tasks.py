@@ -12,8 +12,8 @@ from classifeed_common.errors import NotFound
 from classifeed_domain.namespace_names import parse_numbered
 
 MAX_LOSSES: Final = 3
-_FIRST_ASK_S: Final = 30.0
-_LONGEST_ASK_S: Final = 300.0
+_FIRST_REQUEST_S: Final = 30.0
+_LONGEST_REQUEST_S: Final = 300.0
 
 
 class Window(IntEnum):
@@ -23,7 +23,7 @@ class Window(IntEnum):
     """Batches go out, or have all gone out."""
     STALLED = 1
     """It was full and no reply came: the owner is asked whether it has replied to all."""
-    TOLD = 2
+    REPORTED = 2
     """The owner has said so: what has no reply is sent again, and the run goes on."""
 
 
@@ -98,20 +98,22 @@ class TaskState:
     default_currency: str
     window: int
     asks: int
-    asked_s: float | None
+    since_request_s: float | None
     decision: HoldDecision
     was_decided: bool
 
     @property
-    def next_ask_s(self) -> float:
+    def next_request_s(self) -> float:
         """In how many seconds the owner is to be asked (again) for what is awaited; 0: now.
 
         Whoever is asked replies even if nothing has changed, so a silence means that the question or the reply was
         lost, or that the owner does not work now.
         """
-        if self.asked_s is None:
+        if self.since_request_s is None:
             return 0.0
-        return max(0.0, min(_FIRST_ASK_S * 2.0 ** min(self.asks - 1, 10), _LONGEST_ASK_S) - self.asked_s)
+        return max(
+            0.0, min(_FIRST_REQUEST_S * 2.0 ** min(self.asks - 1, 10), _LONGEST_REQUEST_S) - self.since_request_s
+        )
 
     @property
     def is_open(self) -> bool:

@@ -33,7 +33,7 @@ def content_hash(record: OfferRecord) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class SealedBatch:
+class FinalizedBatch:
     """A batch ready to send.
 
     Attributes:
@@ -50,7 +50,7 @@ class SealedBatch:
     value: bytes
 
 
-def seal(records: OfferBatch, address: RunAddress, batch_id: int) -> SealedBatch:
+def finalize(records: OfferBatch, address: RunAddress, batch_id: int) -> FinalizedBatch:
     """Return the batch of these records.
 
     Args:
@@ -70,7 +70,7 @@ def seal(records: OfferBatch, address: RunAddress, batch_id: int) -> SealedBatch
         digest=digest,
     )
     # Two serialised messages one after the other are the merged message: the records are written once.
-    return SealedBatch(batch_id, len(records.records), digest, head.SerializeToString() + body)
+    return FinalizedBatch(batch_id, len(records.records), digest, head.SerializeToString() + body)
 
 
 class RunDigest:

@@ -9,7 +9,7 @@ from lxml import etree
 
 from classifeed.feeds.v1 import load_pb2, offer_requests_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, OfferRecord
-from classifeed_processor.feed.batches import BatchFill, RunAddress, SealedBatch, content_hash, seal
+from classifeed_processor.feed.batches import BatchFill, FinalizedBatch, RunAddress, content_hash, finalize
 from classifeed_processor.feed.formats.registry import format_named
 from classifeed_processor.feed.mapping.issues import IssueWriter, OfferPlace
 from classifeed_processor.feed.mapping.table_mapping import MappingOptions
@@ -31,7 +31,7 @@ _DESTROYED_ID = re.compile(
 
 def read_batches(
     scan: FeedScan, address: RunAddress, *, default_currency: str = ""
-) -> Generator[SealedBatch, None, None]:
+) -> Generator[FinalizedBatch, None, None]:
     """Yield the batches of a run, numbered from 1, each with its digest.
 
     Deterministic: the same file gives the same records in the same batches, whatever the run. Blocks on the disk;
@@ -51,13 +51,13 @@ def read_batches(
     batch, batch_id, fill = OfferBatch(), 1, BatchFill()
     for element, source_bytes in reader.offers():
         if not fill.has_room(source_bytes):
-            yield seal(batch, address, batch_id)
+            yield finalize(batch, address, batch_id)
             batch, batch_id, fill = OfferBatch(), batch_id + 1, BatchFill()
         record = batch.records.add()
         reader.fill(record, element)
         fill.add(record, source_bytes)
     if fill.records:
-        yield seal(batch, address, batch_id)
+        yield finalize(batch, address, batch_id)
 
 
 class _Reader:

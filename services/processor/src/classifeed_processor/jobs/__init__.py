@@ -1,1 +1,1 @@
-"""The doors of the job engine: handlers that translate and call."""
+"""Entry points of the job engine: handlers that translate and call."""

@@ -1,1 +1,1 @@
-"""The doors of gRPC: translate and call."""
+"""Entry points of gRPC: translate and call."""

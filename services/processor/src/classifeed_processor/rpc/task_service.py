@@ -53,7 +53,7 @@ _LAST_TASK_ID: Final = (1 << 63) - 1
 
 
 class TaskService(FormatFiles, TaskServiceServicer):
-    """Answers from the tables of tasks and issues."""
+    """Reads and writes the tables of tasks and issues."""
 
     def __init__(self, database: Database, jobs: JobStore, blobs: BlobStore, locator: OfferLocator) -> None:
         self._database = database
@@ -110,7 +110,7 @@ class TaskService(FormatFiles, TaskServiceServicer):
             NotFound: there is no earlier one.
             FailedPrecondition: it has not ended, has no file, its file is gone, or its namespace was removed since.
             InvalidArgument: the request_id was used for another task.
-            Unavailable: the object store does not answer; ask again.
+            Unavailable: the object store does not respond; ask again.
         """
         key = await rerun_task(
             self._database,

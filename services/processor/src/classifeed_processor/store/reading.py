@@ -1,4 +1,4 @@
-"""Reads for the rpc door."""
+"""Reads for the gRPC entry points."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SentBatch(NamedTuple):
 
     batch_id: int
     sent_at: datetime
-    answered_at: datetime | None
+    replied_at: datetime | None
 
 
 async def get_task(tx: Tx, key: TaskKey) -> Task | None:
@@ -79,7 +79,7 @@ async def first_sent(tx: Tx, key: TaskKey, run: int) -> datetime | None:
 
 
 async def count_open(tx: Tx) -> int:
-    """Return how many tasks wait, run, or wait for their answers."""
+    """Return how many tasks wait, run, or wait for their replies."""
     row = await (await tx.execute(_COUNT_OPEN, {"held": task_pb2.TASK_STATUS_HELD})).fetchone()
     assert row is not None
     return int(row[0])

@@ -1,4 +1,4 @@
--- What the rpc door reads.
+-- What the gRPC entry points read.
 
 -- name: get_task
 SELECT t.seller_id, t.namespace, t.task_id, t.kind, t.status, t.phase, t.run, t.mode, t.disposition, t.upload_id,

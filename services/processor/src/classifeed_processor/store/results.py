@@ -13,7 +13,7 @@ from classifeed_processor.domain.tasks import TaskKey
 
 _SQL = load_queries(__package__, "results.sql")
 _LOCK_TASKS = _SQL["lock_tasks"]
-_ANSWER_BATCHES = _SQL["answer_batches"]
+_NOTE_REPLIES = _SQL["note_replies"]
 _LOCK_STATISTICS = _SQL["lock_statistics"]
 _SAVE_STATISTICS = _SQL["save_statistics"]
 _TOUCH_TASK = _SQL["touch_task"]
@@ -45,8 +45,8 @@ async def lock_tasks(tx: Tx, keys: Collection[TaskKey]) -> dict[TaskKey, LockedT
     return {TaskKey(*row[:3]): LockedTask(*row[3:]) for row in rows}
 
 
-async def answer_batches(tx: Tx, batches: Sequence[tuple[TaskKey, int, int]]) -> set[tuple[TaskKey, int]]:
-    """Note the answers to batches (task, run, number); return those that had none before, as (task, number)."""
+async def note_replies(tx: Tx, batches: Sequence[tuple[TaskKey, int, int]]) -> set[tuple[TaskKey, int]]:
+    """Note the replies to batches (task, run, number); return those that had none before, as (task, number)."""
     if not batches:
         return set()
     columns = {
@@ -56,7 +56,7 @@ async def answer_batches(tx: Tx, batches: Sequence[tuple[TaskKey, int, int]]) ->
         "runs": [run for _, run, _ in batches],
         "batch_ids": [number for _, _, number in batches],
     }
-    rows = await (await tx.execute(_ANSWER_BATCHES, columns)).fetchall()
+    rows = await (await tx.execute(_NOTE_REPLIES, columns)).fetchall()
     return {(TaskKey(*row[:3]), row[3]) for row in rows}
 
 
@@ -66,9 +66,9 @@ async def lock_statistics(tx: Tx, key: TaskKey, run: int) -> FeedStatistics:
     return FeedStatistics.FromString(row[1]) if row is not None and row[0] == run else FeedStatistics()
 
 
-async def save_statistics(tx: Tx, key: TaskKey, statistics: FeedStatistics, *, answered: bool) -> None:
-    """Write statistics; `answered` moves the times of the first and the last answer."""
-    columns = {"statistics": statistics.SerializeToString(), "answered": answered}
+async def save_statistics(tx: Tx, key: TaskKey, statistics: FeedStatistics, *, replied: bool) -> None:
+    """Write statistics; `replied` moves the times of the first and the last reply."""
+    columns = {"statistics": statistics.SerializeToString(), "replied": replied}
     await tx.execute(_SAVE_STATISTICS, {**key._asdict(), **columns})
 
 

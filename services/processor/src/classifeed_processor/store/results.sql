@@ -1,4 +1,4 @@
--- What the owner of the offers answered, taken in with the position of the consumer.
+-- What the owner of the offers replied, taken in with the position of the consumer.
 
 -- name: lock_tasks
 -- In key order, so that two transactions never wait for each other.
@@ -10,8 +10,8 @@ JOIN (SELECT DISTINCT * FROM unnest(%(sellers)s::text[], %(namespaces)s::text[],
 ORDER BY t.seller_id, t.namespace, t.task_id
 FOR UPDATE OF t
 
--- name: answer_batches
--- Only the first answer to a batch counts; the rows that come back are those.
+-- name: note_replies
+-- Only the first reply to a batch counts; the rows that come back are those.
 UPDATE offer_batches b SET answered_at = clock_timestamp()
 FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(task_ids)s::bigint[], %(runs)s::integer[],
             %(batch_ids)s::bigint[]) AS n(seller_id, namespace, task_id, run, batch_id)
@@ -27,8 +27,8 @@ FOR UPDATE
 -- name: save_statistics
 UPDATE feed_statistics
 SET statistics = %(statistics)s,
-    first_answer_at = CASE WHEN %(answered)s THEN coalesce(first_answer_at, clock_timestamp()) ELSE first_answer_at END,
-    last_answer_at = CASE WHEN %(answered)s THEN clock_timestamp() ELSE last_answer_at END
+    first_answer_at = CASE WHEN %(replied)s THEN coalesce(first_answer_at, clock_timestamp()) ELSE first_answer_at END,
+    last_answer_at = CASE WHEN %(replied)s THEN clock_timestamp() ELSE last_answer_at END
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
 
 -- name: touch_task

@@ -46,8 +46,8 @@ _AWAIT_RERUN = _SQL["await_rerun"]
 _LIST_UNANSWERED = _SQL["list_unanswered"]
 _FIND_LAST_BATCH = _SQL["find_last_batch"]
 _STALL = _SQL["stall"]
-_NOTE_ASKED = _SQL["note_asked"]
-_NOTE_TOLD = _SQL["note_told"]
+_NOTE_REQUEST = _SQL["note_request"]
+_NOTE_REPORTED = _SQL["note_reported"]
 _RESUME = _SQL["resume"]
 _WARN = _SQL["warn"]
 _FIND_NEXT_JOB = _SQL["find_next_job"]
@@ -173,20 +173,20 @@ async def note_scan(
 
 
 async def insert_batches(tx: Tx, key: TaskKey, run: int, batches: Sequence[tuple[int, int]]) -> None:
-    """Note batches (number, records) that are about to be sent: from now on their answers are awaited."""
+    """Note batches (number, records) that are about to be sent: from now on their replies are awaited."""
     columns = {"batch_ids": [number for number, _ in batches], "records": [records for _, records in batches]}
     await tx.execute(_INSERT_BATCHES, {**_key(key), "run": run, **columns})
 
 
 async def count_unanswered(tx: Tx, key: TaskKey, run: int) -> int:
-    """Return how many batches of the run wait for their answer."""
+    """Return how many batches of the run wait for their reply."""
     row = await (await tx.execute(_COUNT_UNANSWERED, {**_key(key), "run": run})).fetchone()
     assert row is not None
     return int(row[0])
 
 
 async def list_unanswered(tx: Tx, key: TaskKey, run: int) -> set[int]:
-    """Return the numbers of the batches of the run that wait for their answer."""
+    """Return the numbers of the batches of the run that wait for their reply."""
     rows = await (await tx.execute(_LIST_UNANSWERED, {**_key(key), "run": run})).fetchall()
     return {row[0] for row in rows}
 
@@ -246,14 +246,14 @@ async def stall(tx: Tx, key: TaskKey, run: int) -> None:
     await tx.execute(_STALL, {**_key(key), "run": run, "stalled": Window.STALLED})
 
 
-async def note_asked(tx: Tx, key: TaskKey) -> None:
+async def note_request(tx: Tx, key: TaskKey) -> None:
     """Note that the owner is asked for what is awaited. The task is locked."""
-    await tx.execute(_NOTE_ASKED, _key(key))
+    await tx.execute(_NOTE_REQUEST, _key(key))
 
 
-async def note_told(tx: Tx, key: TaskKey, *, is_lost: bool) -> None:
+async def note_reported(tx: Tx, key: TaskKey, *, is_lost: bool) -> None:
     """Have the task's job go on with the run, and send again what has no reply; `is_lost` counts towards the limit."""
-    await tx.execute(_NOTE_TOLD, {**_key(key), **_PARSING, "told": Window.TOLD, "losses": int(is_lost)})
+    await tx.execute(_NOTE_REPORTED, {**_key(key), **_PARSING, "reported": Window.REPORTED, "losses": int(is_lost)})
 
 
 async def resume(tx: Tx, key: TaskKey) -> None:

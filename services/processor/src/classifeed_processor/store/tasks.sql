@@ -1,4 +1,4 @@
--- Tasks: made in the order of their namespace, moved by the job that runs them and by the answers of the owner.
+-- Tasks: made in the order of their namespace, moved by the job that runs them and by the replies of the owner.
 
 -- name: lock_counter
 -- The row lock is what makes task ids grow in the order in which the tasks come to be seen.
@@ -180,14 +180,14 @@ UPDATE tasks SET window_state = %(stalled)s, updated_at = clock_timestamp()
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run = %(run)s
   AND ended_at IS NULL
 
--- name: note_asked
+-- name: note_request
 UPDATE tasks SET asks = asks + 1, asked_at = clock_timestamp()
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
 
--- name: note_told
+-- name: note_reported
 -- What the owner lacks is known: the job goes on with the run.
 UPDATE tasks
-SET phase = %(parsing)s, window_state = %(told)s, asks = 0, asked_at = NULL, incomplete_runs = incomplete_runs + %(losses)s,
+SET phase = %(parsing)s, window_state = %(reported)s, asks = 0, asked_at = NULL, incomplete_runs = incomplete_runs + %(losses)s,
     updated_at = clock_timestamp()
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND ended_at IS NULL
 

@@ -15,7 +15,7 @@ _MAX_PATH_CHARS = 600
 
 
 class CategoryPaths:
-    """Answers category paths; each is worked out once."""
+    """Return category paths; each is worked out once."""
 
     def __init__(self, categories: dict[str, Category]) -> None:
         self._categories = categories
@@ -28,10 +28,10 @@ class CategoryPaths:
         """Return the names from the root on, or None when the shop has no such category."""
         path = self._paths.get(category_id)
         if path is None and category_id in self._categories:
-            path = self._paths[category_id] = self._walk(category_id)
+            path = self._paths[category_id] = self._read_path(category_id)
         return path
 
-    def _walk(self, category_id: str) -> tuple[str, ...]:
+    def _read_path(self, category_id: str) -> tuple[str, ...]:
         names: list[str] = []
         seen: set[str] = set()
         room = _MAX_PATH_CHARS

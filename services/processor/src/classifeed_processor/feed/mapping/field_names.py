@@ -20,7 +20,7 @@ class FieldNames:
         price: Its price.
         price_words: How a price is written.
         currency: The currency of the price.
-        currency_remedy: What to do where it is missing, as a sentence.
+        currency_fix: What to do where it is missing, as a sentence.
         category: Its category.
         category_words: How a category is named.
         categories: Where the file lists its categories; the category itself where it does not.
@@ -37,7 +37,7 @@ class FieldNames:
     price: str
     price_words: str
     currency: str
-    currency_remedy: str
+    currency_fix: str
     category: str
     category_words: str
     categories: str
@@ -48,5 +48,5 @@ class FieldNames:
         tags = ("offer", "title", "description", "price", "currency", "category", "categories", "picture")
         return {f"{name}_tag": f"<{getattr(self, name)}>" for name in tags} | {
             name: getattr(self, name)
-            for name in ("id_words", "title_words", "price_words", "currency_remedy", "category_words")
+            for name in ("id_words", "title_words", "price_words", "currency_fix", "category_words")
         }

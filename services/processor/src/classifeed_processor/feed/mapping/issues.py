@@ -24,7 +24,7 @@ from classifeed_processor.feed.source.window import SourceWindow
 MAX_ISSUES = 20
 EXCERPT_CHARS = 200
 _VALUE_CHARS = 200
-_SAID_CHARS = 80
+_QUOTED_CHARS = 80
 _PLACE = re.compile(r"\{(\w+)[^{}]*\}")
 _LINK_CODES = frozenset({"URL_INVALID", "PICTURE_URL_INVALID", "LINK_ESCAPED"})
 
@@ -92,11 +92,11 @@ class IssueWriter:
     """Gathers the issues of the record at hand and appends them when it is done. For one second pass.
 
     One for each code and field, with the place and the value of the first and the count of all. At most `MAX_ISSUES`;
-    what is beyond is counted in a last one. The first `LISTED_A_CODE` of a code in the file are told, with words and
+    what is beyond is counted in a last one. The first `LISTED_A_CODE` of a code in the file are listed, with words and
     place; those behind them are for the statistics only, and say no more than these count.
     """
 
-    __slots__ = ("_external_id", "_found", "_left_out", "_names", "_place", "_record", "_told", "_words")
+    __slots__ = ("_external_id", "_found", "_left_out", "_listed", "_names", "_place", "_record", "_words")
 
     _record: OfferRecord
 
@@ -108,7 +108,7 @@ class IssueWriter:
         self._external_id = ""
         self._found: dict[tuple[str, str], _Found] = {}
         self._left_out = 0
-        self._told: Counter[str] = Counter()
+        self._listed: Counter[str] = Counter()
 
     def begin(self, record: OfferRecord, external_id: str) -> None:
         """Turn to the next record. `external_id` is what its issues are listed under."""
@@ -126,7 +126,7 @@ class IssueWriter:
         value: str = "",
         **details: object,
     ) -> None:
-        """Note one issue; of several with one code and field the first is told, and the others are counted.
+        """Note one issue; of several with one code and field the first is listed, and the others are counted.
 
         Args:
             code: A key of `ISSUES`.
@@ -152,14 +152,14 @@ class IssueWriter:
             return
         if self._left_out:
             self._found["TOO_MANY_ISSUES", ""] = _Found("TOO_MANY_ISSUES", "", None, "", {"count": self._left_out})
-        told = [found for found in self._found.values() if self._told[found.code] < LISTED_A_CODE]
-        places = self._find_places(told) if told else {}
-        if len(told) < len(self._found):
+        listed = [found for found in self._found.values() if self._listed[found.code] < LISTED_A_CODE]
+        places = self._find_places(listed) if listed else {}
+        if len(listed) < len(self._found):
             counted = OfferError(external_id=self._external_id, ordinal=self._place.ordinal, count=1)
             common = counted.SerializeToString()
         for key, found in self._found.items():
             if (place := places.get(found)) is not None:
-                self._told[found.code] += 1
+                self._listed[found.code] += 1
                 self._write(found, place)
             else:
                 self._count(key, found.count, common)
@@ -206,7 +206,7 @@ class IssueWriter:
         value = found.value
         space = space_within(value) if found.code in _LINK_CODES else -1
         details = found.details
-        details["value"] = _clip(value, _SAID_CHARS, space)
+        details["value"] = _clip(value, _QUOTED_CHARS, space)
         details["field"] = found.field
         details["because"] = ", for it holds a space" if space >= 0 else ""
         message = words.message.format_map(details)
@@ -288,6 +288,6 @@ def _clip(text: str, limit: int, place: int = 0) -> str:
     return piece if start + limit == len(text) else piece[:-1] + "…"
 
 
-def _error_id(*said: str) -> str:
+def _error_id(*parts: str) -> str:
     """Two reports of the same thing have the same id; two things in one offer do not."""
-    return hashlib.blake2b("\0".join(said).encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()

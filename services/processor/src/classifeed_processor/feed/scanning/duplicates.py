@@ -48,7 +48,7 @@ class FirstPlace:
 
 
 class DuplicateIds:
-    """Answers, for each offer in the file's order, whether its id stood before. For one second pass."""
+    """Tells, for each offer in the file's order, whether its id stood before. For one second pass."""
 
     def __init__(self, candidates: array[int]) -> None:
         # Drawn anew for each file, so that nobody can aim at collisions.

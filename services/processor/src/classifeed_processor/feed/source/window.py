@@ -23,7 +23,7 @@ class SourceWindow:
         self.encoding = encoding
         self._base = 0
         self._bytes = b""
-        self._floor = 0
+        self._kept_from = 0
         self._line = 1
         self._line_offset = 0
         # Characters of the line before `_column_offset`.
@@ -33,7 +33,7 @@ class SourceWindow:
     def read(self, size: int, /) -> bytes:
         """Return the next bytes of the stream, as the parser asks for them."""
         data = self._stream.read(size)
-        cut = min(max(self._floor - self._base, 0), len(self._bytes))
+        cut = min(max(self._kept_from - self._base, 0), len(self._bytes))
         if cut:
             self._base_line_and_column(self._base + cut)
             self._base += cut
@@ -42,7 +42,7 @@ class SourceWindow:
 
     def forget_before(self, offset: int) -> None:
         """Says that nothing before this byte offset will be asked for."""
-        self._floor = offset
+        self._kept_from = offset
 
     def line(self, offset: int) -> int:
         """Return the line, from 1, of a byte offset inside the window. Offsets asked for may only grow."""

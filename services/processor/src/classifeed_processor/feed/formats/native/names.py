@@ -17,7 +17,7 @@ NAMES: Final = FieldNames(
     price="price",
     price_words="digits with at most one decimal point, such as 1499.90",
     currency="price",
-    currency_remedy='Name the currency in the price, such as <price currency="RUB">1499.90</price>.',
+    currency_fix='Name the currency in the price, such as <price currency="RUB">1499.90</price>.',
     category="category",
     category_words='<category id="..."> with an id out of <categories>, or a path such as Home > Kitchen > Kettles',
     categories="categories",

@@ -17,7 +17,7 @@ NAMES: Final = FieldNames(
     price="price",
     price_words="digits with at most one decimal separator, such as 1499.90",
     currency="currencyId",
-    currency_remedy='Add <currencyId> to the offer, or name the shop\'s main currency in <currencies> with rate="1".',
+    currency_fix='Add <currencyId> to the offer, or name the shop\'s main currency in <currencies> with rate="1".',
     category="categoryId",
     category_words="<categoryId> with an id out of <categories>",
     categories="categories",
