@@ -1,9 +1,10 @@
-"""Joins the pieces of the api."""
+"""The only place where the parts of the api are built and joined."""
 
 from __future__ import annotations
 
 import asyncio
 
+from classifeed.feeds.v1.feed_service_pb2_grpc import add_FeedServiceServicer_to_server
 from classifeed_api.app.check_format import CheckFormat
 from classifeed_api.app.clean_up import api_clean_up
 from classifeed_api.app.create_feed import CreateFeed
@@ -22,13 +23,16 @@ from classifeed_api.app.update_feed import UpdateFeed
 from classifeed_api.app.verify_sources import SourceVerifier
 from classifeed_api.app.verify_tasks import TaskVerifier
 from classifeed_api.clients.loader import LoaderClient
-from classifeed_api.clients.loads import LoadsClient
 from classifeed_api.clients.offers import OffersClient
 from classifeed_api.clients.processor import ProcessorClient
 from classifeed_api.clients.searcher import SearcherClient
 from classifeed_api.domain.feed_settings import Limits
-from classifeed_api.rpc.feed_service import feed_servicer
-from classifeed_api.rpc.methods import FeedCases, Parts
+from classifeed_api.rpc.feed_service.explanations import ExplanationMethods
+from classifeed_api.rpc.feed_service.feeds import FeedMethods
+from classifeed_api.rpc.feed_service.fetches import FetchMethods
+from classifeed_api.rpc.feed_service.formats import FormatMethods
+from classifeed_api.rpc.feed_service.tasks import TaskMethods
+from classifeed_api.rpc.feed_service.uploads import UploadMethods
 from classifeed_api.settings import ApiSettings
 from classifeed_api.store import feeds, task_line
 from classifeed_common.auth.encryption import CredentialCipher
@@ -37,19 +41,19 @@ from classifeed_common.db import Database
 from classifeed_common.ids import process_holder
 from classifeed_common.lease import Leases
 from classifeed_common.publish_mark import MarkPusher
-from classifeed_common.runner import Role, ServiceRunner
+from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import blobs_of, channel_to, check_table, database_of
 from classifeed_common.spool import sweep_spool
 from classifeed_domain.policy import POLICY
 from classifeed_jobs.service import ServiceJobs
 
-_SERVICE = "api"
+SERVICE = "api"
 
 
 def build(settings: ApiSettings) -> ServiceRunner:
-    """Return the api, ready to run."""
-    db = database_of(settings)
+    """Return the api, nothing of it opened yet."""
+    database = database_of(settings)
     blobs = blobs_of(settings)
     to_processor = channel_to("processor", settings.processor_address, settings)
     to_loader = channel_to("loader", settings.loader_address, settings)
@@ -58,18 +62,18 @@ def build(settings: ApiSettings) -> ServiceRunner:
     processor = ProcessorClient(to_processor)
     loader = LoaderClient(to_loader, states_timeout_s=settings.states_timeout_s)
     join_loads = JoinLoads(processor)
-    leases = Leases(db, process_holder(_SERVICE), settings.lease_ttl_s)
+    leases = Leases(database, process_holder(SERVICE), settings.lease_ttl_s)
     tasks = MarkPusher(
-        db,
+        database,
         name="uploads",
         select_due=task_line.SQL["select_due"],
         advance=task_line.SQL["advance_published"],
-        push=CreateTasks(db, processor),
+        push=CreateTasks(database, processor),
         leases=leases,
         batch=50,
     )
     sources = MarkPusher(
-        db,
+        database,
         name="feeds",
         select_due=feeds.SQL["select_due"],
         advance=feeds.SQL["advance_published"],
@@ -81,48 +85,53 @@ def build(settings: ApiSettings) -> ServiceRunner:
         processor, refs, history_uploads=settings.history_uploads, removed_days=settings.removed_days
     )
     jobs = ServiceJobs(
-        db,
+        database,
         {},
         clean_up=clean_up,
         time_zone=settings.time_zone,
         max_open_per_caller=settings.jobs_max_open_per_caller,
     )
-    verifier = SourceVerifier(db, loader, on_lost=sources.wake, interval_s=settings.verify_interval_s)
-    task_verifier = TaskVerifier(db, processor, on_lost=tasks.wake, interval_s=settings.verify_interval_s)
-    parts = Parts(
-        settings=settings,
-        db=db,
-        store_upload=StoreUpload(db, blobs, refs, on_stored=tasks.wake),
-        upload_slots=UploadSlots(
-            settings.upload_streams, settings.upload_streams_per_seller, spared_s=settings.upload_spared_s
+    verifier = SourceVerifier(database, loader, on_lost=sources.wake, interval_s=settings.verify_interval_s)
+    task_verifier = TaskVerifier(database, processor, on_lost=tasks.wake, interval_s=settings.verify_interval_s)
+    families = (
+        UploadMethods(
+            database,
+            StoreUpload(database, blobs, refs, on_stored=tasks.wake),
+            UploadSlots(settings.upload_streams, settings.upload_streams_per_seller, spared_s=settings.upload_spared_s),
+            spool_dir=settings.spool_dir,
+            limit_bytes=settings.upload_limit_bytes,
+            reserve_bytes=settings.spool_reserve_bytes,
+            idle_s=settings.upload_idle_s,
         ),
-        feeds=_feed_cases(settings, db, processor, loader, join_loads, sources, tasks),
-        explain_offer=ExplainOffer(
-            db,
-            LoadsClient(processor.stub, timeout_s=settings.explain_timeout_s),
-            loader.stub,
-            OffersClient(to_offers),
-            SearcherClient(to_searcher),
-            timeout_s=settings.explain_timeout_s,
+        _feed_methods(settings, database, processor, loader, join_loads, sources, tasks),
+        FetchMethods(loader, join_loads),
+        FormatMethods(processor),
+        TaskMethods(processor, watch_interval_s=settings.watch_interval_s),
+        ExplanationMethods(
+            ExplainOffer(
+                database,
+                processor,
+                loader,
+                OffersClient(to_offers),
+                SearcherClient(to_searcher),
+                timeout_s=settings.explain_timeout_s,
+            )
         ),
-        join_loads=join_loads,
-        tasks=processor.stub,
-        sources=loader.stub,
     )
 
     async def start() -> None:
         await asyncio.to_thread(sweep_spool, settings.spool_dir)
-        await db.open()
+        await database.open()
         await blobs.open()
 
     async def stop() -> None:
         for channel in (to_searcher, to_offers, to_loader, to_processor):
             await channel.close()
         await blobs.close()
-        await db.close()
+        await database.close()
 
     async def without_task() -> dict[str, int]:
-        async with db.transaction() as tx:
+        async with database.transaction() as tx:
             return {"uploads": await task_line.count(tx)}
 
     async def unpublished() -> dict[str, int]:
@@ -130,43 +139,43 @@ def build(settings: ApiSettings) -> ServiceRunner:
 
     return ServiceRunner(
         settings,
-        _SERVICE,
-        version_of(_SERVICE),
+        SERVICE,
+        version_of(SERVICE),
         roles=[
             Role("publish-uploads", tasks.run, without_task),
             Role("publish-feeds", sources.run, unpublished),
             *jobs.roles({}, drain_grace_s=settings.drain_grace_s / 2),
             Role("verify-feeds", verifier.run, blocked=verifier.blocked),
             Role("verify-tasks", task_verifier.run),
-            Role("sweep", BlobSweeper(db, blobs).run),
+            Role("sweep", BlobSweeper(database, blobs).run),
         ],
-        servicers=[feed_servicer(parts), jobs.servicer()],
-        readiness={"postgres": check_table(db, "feed"), "s3": blobs.check},
+        servicers=[Servicer.join(add_FeedServiceServicer_to_server, *families), jobs.servicer()],
+        readiness={"postgres": check_table(database, "feed"), "s3": blobs.check},
         on_start=start,
         on_stop=stop,
         policy=POLICY,
     )
 
 
-def _feed_cases(
+def _feed_methods(
     settings: ApiSettings,
-    db: Database,
+    database: Database,
     processor: ProcessorClient,
     loader: LoaderClient,
     join_loads: JoinLoads,
     sources: MarkPusher,
     tasks: MarkPusher,
-) -> FeedCases:
+) -> FeedMethods:
     limits = Limits(settings.min_interval_s, settings.allow_loopback)
     credentials = KeepCredentials(
         CredentialCipher.load(settings.secrets_file) if settings.secrets_file is not None else None
     )
     formats = CheckFormat(processor)
-    return FeedCases(
-        create=CreateFeed(db, limits, credentials, formats, on_changed=sources.wake),
-        read=ReadFeeds(db, loader, join_loads),
-        update=UpdateFeed(db, limits, credentials, formats, on_changed=sources.wake),
-        switch=SwitchFeed(db, on_changed=sources.wake),
-        delete=DeleteFeed(db, processor, on_changed=sources.wake, on_deleted=tasks.wake),
-        run=RunFeed(db, loader),
+    return FeedMethods(
+        create=CreateFeed(database, limits, credentials, formats, on_changed=sources.wake),
+        read=ReadFeeds(database, loader, join_loads),
+        update=UpdateFeed(database, limits, credentials, formats, on_changed=sources.wake),
+        switch=SwitchFeed(database, on_changed=sources.wake),
+        delete=DeleteFeed(database, processor, on_changed=sources.wake, on_deleted=tasks.wake),
+        run=RunFeed(database, loader),
     )

@@ -7,8 +7,7 @@ import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import grpc
 import pytest
@@ -17,15 +16,17 @@ from classifeed.feeds.v1 import explanation_pb2, feed_pb2, load_pb2, task_pb2
 from classifeed.feeds.v1 import feed_source_service_pb2 as sources_pb2
 from classifeed.feeds.v1 import task_service_pb2 as tasks_pb2
 from classifeed.feeds.v1.explanation_pb2 import ExplainOfferRequest, ExplanationStage, ExplanationState, OfferFate
-from classifeed.feeds.v1.feed_service_pb2_grpc import FeedServiceStub, add_FeedServiceServicer_to_server
+from classifeed.feeds.v1.feed_service_pb2_grpc import (
+    FeedServiceServicer,
+    FeedServiceStub,
+    add_FeedServiceServicer_to_server,
+)
 from classifeed.feeds.v1.feed_source_service_pb2_grpc import (
     FeedSourceServiceServicer,
-    FeedSourceServiceStub,
     add_FeedSourceServiceServicer_to_server,
 )
 from classifeed.feeds.v1.task_service_pb2_grpc import (
     TaskServiceServicer,
-    TaskServiceStub,
     add_TaskServiceServicer_to_server,
 )
 from classifeed.offers.v1 import offer_pb2, offer_service_pb2
@@ -33,13 +34,13 @@ from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceServicer, ad
 from classifeed.search.v1 import search_service_pb2
 from classifeed.search.v1.search_service_pb2_grpc import SearchServiceServicer, add_SearchServiceServicer_to_server
 from classifeed_api.app.explain_offer import ExplainOffer
-from classifeed_api.clients.loads import LoadsClient
+from classifeed_api.clients.loader import LoaderClient
 from classifeed_api.clients.offers import OffersClient
+from classifeed_api.clients.processor import ProcessorClient
 from classifeed_api.clients.searcher import SearcherClient
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.domain.uploads import NewUpload
-from classifeed_api.rpc.explain import ExplainMethods
-from classifeed_api.rpc.methods import Parts
+from classifeed_api.rpc.feed_service.explanations import ExplanationMethods
 from classifeed_api.store import feeds, uploads
 from classifeed_common.db import Database
 from classifeed_common.errors import NotFound, Unavailable
@@ -180,17 +181,18 @@ async def explain(
 
     explain_offer = ExplainOffer(
         db,
-        LoadsClient(
-            TaskServiceStub(await reach("processor", add_TaskServiceServicer_to_server)),
-            timeout_s=wait_s,
-        ),
-        FeedSourceServiceStub(await reach("loader", add_FeedSourceServiceServicer_to_server)),
+        ProcessorClient(await reach("processor", add_TaskServiceServicer_to_server)),
+        LoaderClient(await reach("loader", add_FeedSourceServiceServicer_to_server), states_timeout_s=wait_s),
         OffersClient(await reach("offers", add_OfferServiceServicer_to_server)),
         SearcherClient(await reach("searcher", add_SearchServiceServicer_to_server)),
         timeout_s=wait_s,
     )
-    service = ExplainMethods(cast("Parts", SimpleNamespace(explain_offer=explain_offer)))
-    own = await rpc_server("api", Servicer.of(add_FeedServiceServicer_to_server, service))
+    methods = ExplanationMethods(explain_offer)
+
+    class Explaining(FeedServiceServicer):
+        ExplainOffer = methods.ExplainOffer
+
+    own = await rpc_server("api", Servicer.of(add_FeedServiceServicer_to_server, Explaining()))
     stub = FeedServiceStub(rpc_channel(own, caller="operator", audience="api"))
 
     async def ask(external_id: str, timeout_s: float = 120) -> explanation_pb2.OfferExplanation:

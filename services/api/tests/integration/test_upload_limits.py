@@ -13,7 +13,7 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
 from classifeed.feeds.v1.feed_service_pb2 import UploadFeedRequest, UploadSpec
-from classifeed_api.rpc.upload_pieces import LEAST_BYTES
+from classifeed_api.rpc.feed_service.upload_pieces import LEAST_BYTES
 from classifeed_common.spool import run_folder
 
 PIECE = 50_000

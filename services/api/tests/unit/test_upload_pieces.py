@@ -9,7 +9,7 @@ import pytest
 
 from classifeed.feeds.v1.feed_service_pb2 import UploadFeedRequest
 from classifeed_api.app.limit_uploads import OpenUpload
-from classifeed_api.rpc.upload_pieces import LEAST_BYTES, pieces_of
+from classifeed_api.rpc.feed_service.upload_pieces import LEAST_BYTES, pieces_of
 from classifeed_common.errors import DeadlineExceeded
 
 IDLE_S = 30.0

@@ -22,14 +22,14 @@ class CreateFeed:
 
     def __init__(
         self,
-        db: Database,
+        database: Database,
         limits: Limits,
         credentials: KeepCredentials,
         formats: CheckFormat,
         *,
         on_changed: Callable[[], None],
     ) -> None:
-        self._db = db
+        self._database = database
         self._limits = limits
         self._credentials = credentials
         self._formats = formats
@@ -50,7 +50,7 @@ class CreateFeed:
         check_credentials(asked.source.credentials, field="settings.source.credentials")
         await self._formats(settings.format, field="settings.format")
         sealed = self._credentials.seal(key, asked.source.credentials)
-        async with self._db.transaction(timeout_s=timeout_s) as tx:
+        async with self._database.transaction(timeout_s=timeout_s) as tx:
             await task_line.lock(tx, key)
             feed = await feeds.get(tx, key)
             if feed is None:

@@ -35,8 +35,8 @@ class CreateTasks:
     what comes after them is not asked for before their tasks are there.
     """
 
-    def __init__(self, db: Database, processor: TaskMaker) -> None:
-        self._db = db
+    def __init__(self, database: Database, processor: TaskMaker) -> None:
+        self._database = database
         self._processor = processor
 
     async def __call__(self, rows: Sequence[tuple[Any, ...]]) -> Sequence[bool]:
@@ -56,6 +56,6 @@ class CreateTasks:
         except Exception as error:  # noqa: BLE001 - whatever it is, the row stays due and is tried again
             log_fault(log, "api.create_task.failed", error, namespace=waiting.key.name)
             return False
-        async with self._db.transaction() as tx:
+        async with self._database.transaction() as tx:
             await uploads.set_task(tx, waiting.upload_id, task_id)
         return True

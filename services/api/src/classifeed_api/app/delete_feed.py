@@ -33,13 +33,13 @@ class DeleteFeed:
 
     def __init__(
         self,
-        db: Database,
+        database: Database,
         processor: NewestTasks,
         *,
         on_changed: Callable[[], None],
         on_deleted: Callable[[], None],
     ) -> None:
-        self._db = db
+        self._database = database
         self._processor = processor
         self._on_changed = on_changed
         self._on_deleted = on_deleted
@@ -54,7 +54,7 @@ class DeleteFeed:
             NotFound: nothing ever filled the namespace.
             Unavailable: that cannot be told while the processor does not answer.
         """
-        async with self._db.transaction(timeout_s=timeout_s) as tx:
+        async with self._database.transaction(timeout_s=timeout_s) as tx:
             await task_line.lock(tx, key)
             feed = await feeds.get(tx, key)
             is_filled = (feed is not None and not feed.is_removed) or await feeds.find_uploads(
@@ -63,7 +63,7 @@ class DeleteFeed:
             removed = await _remove(tx, key, feed, disposition) if is_filled else None
             is_waiting = await task_line.has_deletion_waiting(tx, key)
         if not is_waiting and await self._has_offers_left(key, feed):
-            async with self._db.transaction(timeout_s=timeout_s) as tx:
+            async with self._database.transaction(timeout_s=timeout_s) as tx:
                 await task_line.lock(tx, key)
                 current = await feeds.get(tx, key)
                 if current == feed:

@@ -12,13 +12,11 @@ import structlog
 
 from classifeed.feeds.v1.explanation_pb2 import OfferExplanation
 from classifeed.feeds.v1.feed_pb2 import FEED_STATUS_PAUSED
-from classifeed.feeds.v1.feed_source_service_pb2 import GetFetchRequest, GetSourceStatesRequest
-from classifeed.feeds.v1.feed_source_service_pb2_grpc import FeedSourceServiceStub
 from classifeed.feeds.v1.task_pb2 import Task
 from classifeed_api.app.choose_load import Choice, choose_load, counting, find_canceled
-from classifeed_api.clients.asking import ask
-from classifeed_api.clients.loads import LoadsClient
+from classifeed_api.clients.loader import LoaderClient
 from classifeed_api.clients.offers import OffersClient
+from classifeed_api.clients.processor import ProcessorClient
 from classifeed_api.clients.searcher import SearcherClient
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.domain.unknown import UNKNOWN, Unknown
@@ -46,31 +44,31 @@ class ExplainOffer:
     Each has a share of the caller's time only; whoever cannot be asked leaves his stations UNKNOWN.
 
     Args:
-        db: of the uploads and the feeds.
-        loads: the processor.
-        fetches: the loader.
+        database: of the uploads and the feeds.
+        processor: of the loads.
+        loader: of the fetches.
         offers: the owner of the offers.
-        search: the search.
-        timeout_s: the longest wait for one answer that needs no file to be read, in seconds.
+        searcher: the search.
+        timeout_s: the longest wait for one response that needs no file to be read, in seconds.
         clock: tells whether something takes long.
     """
 
     def __init__(
         self,
-        db: Database,
-        loads: LoadsClient,
-        fetches: FeedSourceServiceStub,
+        database: Database,
+        processor: ProcessorClient,
+        loader: LoaderClient,
         offers: OffersClient,
-        search: SearcherClient,
+        searcher: SearcherClient,
         *,
         timeout_s: float,
         clock: Clock | None = None,
     ) -> None:
-        self._db = db
-        self._loads = loads
-        self._fetches = fetches
+        self._database = database
+        self._processor = processor
+        self._loader = loader
         self._offers = offers
-        self._search = search
+        self._searcher = searcher
         self._timeout_s = timeout_s
         self._clock = clock or SystemClock()
 
@@ -83,14 +81,15 @@ class ExplainOffer:
             Unavailable: nobody who knows of offers could be asked.
         """
         time_left = _TimeLeft()
-        tasks = await self._loads.list_newest(name.parent)
+        key = NamespaceKey(name.seller_id, name.namespace)
+        tasks = await self._processor.list_newest(key, timeout_s=self._timeout_s)
         known = [] if tasks is UNKNOWN else counting(tasks)
         newest = await self._look(name, known[0], time_left.share(_NEWEST_SHARE)) if known else None
         wait_s = min(self._timeout_s, time_left.share(_OTHER_SHARE))
         offer, document, link = await asyncio.gather(
             self._offers.find(name, timeout_s=wait_s),
-            self._search.find(name, timeout_s=wait_s),
-            self._find_link(name, wait_s),
+            self._searcher.find(name, timeout_s=wait_s),
+            self._find_link(key, wait_s),
         )
         if tasks is UNKNOWN and offer is UNKNOWN and document is UNKNOWN:
             raise Unavailable(
@@ -104,7 +103,7 @@ class ExplainOffer:
             return await self._look(name, task, time_left.share(_OLDER_SHARE))
 
         async def find(number: int) -> Task | None:
-            return await self._loads.find(name.parent, number)
+            return await self._processor.find_task(key, number, timeout_s=self._timeout_s)
 
         canceled = await find_canceled(known[0] if known else None, offer, find) if tasks is not UNKNOWN else None
         if canceled is not None:
@@ -125,21 +124,18 @@ class ExplainOffer:
         )
 
     async def _look(self, name: OfferName, task: Task, reading_s: float) -> Look:
-        return await self._loads.look(task, name.external_id, reading_s=reading_s)
+        return await self._processor.look(task, name.external_id, timeout_s=self._timeout_s, reading_s=reading_s)
 
-    async def _find_link(self, name: OfferName, wait_s: float) -> Link | Unknown | None:
+    async def _find_link(self, key: NamespaceKey, wait_s: float) -> Link | Unknown | None:
         """Return the feed of the namespace with how fetching it goes; None when it has none."""
-        key = NamespaceKey(name.seller_id, name.namespace)
         feed = await self._read("feed", lambda tx: feeds.get(tx, key), wait_s)
         if feed is UNKNOWN:
             return UNKNOWN
         if feed is None or feed.is_removed:
             return None
-        request = GetSourceStatesRequest(names=[feed.key.name])
-        answer = await ask(self._fetches.GetSourceStates(request, timeout=wait_s), "state of the feed")
-        if answer is None or answer is UNKNOWN:
+        state = await self._loader.find_state(feed.key.name, timeout_s=wait_s)
+        if state is UNKNOWN:
             return UNKNOWN
-        [state] = answer.states
         return Link(state, is_paused=feed.status == FEED_STATUS_PAUSED)
 
     async def _find_source(self, load: Look | Unknown | None, time_left: _TimeLeft) -> Source:
@@ -148,7 +144,7 @@ class ExplainOffer:
             return None
         wait_s = min(self._timeout_s, time_left.share(_OTHER_SHARE))
         if load.task.fetch:
-            return await ask(self._fetches.GetFetch(GetFetchRequest(name=load.task.fetch), timeout=wait_s), "fetch")
+            return await self._loader.find_fetch(load.task.fetch, timeout_s=wait_s)
         try:
             upload_id = UUID(load.task.upload_id)
         except ValueError:
@@ -158,7 +154,7 @@ class ExplainOffer:
     async def _read(self, what: str, read: Callable[[Tx], Awaitable[Row]], wait_s: float) -> Row | Unknown:
         """Return what is read of our own database, UNKNOWN while that has a fault that passes."""
         try:
-            async with self._db.transaction(timeout_s=wait_s) as tx:
+            async with self._database.transaction(timeout_s=wait_s) as tx:
                 return await read(tx)
         except Exception as error:
             if not is_passing_fault(error):

@@ -35,8 +35,8 @@ class States(Protocol):
 class ReadFeeds:
     """Reads never fail for the sake of the loader or of the processor."""
 
-    def __init__(self, db: Database, states: States, join_loads: JoinLoads) -> None:
-        self._db = db
+    def __init__(self, database: Database, states: States, join_loads: JoinLoads) -> None:
+        self._database = database
         self._states = states
         self._join_loads = join_loads
 
@@ -46,7 +46,7 @@ class ReadFeeds:
         Raises:
             NotFound: nothing ever filled the namespace.
         """
-        async with self._db.transaction(timeout_s=timeout_s) as tx:
+        async with self._database.transaction(timeout_s=timeout_s) as tx:
             feed = await feeds.require(tx, key)
         [found] = await self._with_states([feed])
         return found
@@ -55,7 +55,7 @@ class ReadFeeds:
         self, seller_id: str, *, after: str, limit: int, timeout_s: float | None
     ) -> tuple[Sequence[FeedWithState], bool]:
         """Return what fills at most `limit` namespaces of a seller behind `after`, and whether there are more."""
-        async with self._db.transaction(timeout_s=timeout_s) as tx:
+        async with self._database.transaction(timeout_s=timeout_s) as tx:
             found = await feeds.list_by_seller(tx, seller_id, after=after, limit=limit + 1)
         return await self._with_states(found[:limit]), len(found) > limit
 

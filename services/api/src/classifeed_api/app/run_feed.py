@@ -23,8 +23,8 @@ class Runner(Protocol):
 class RunFeed:
     """Tells the loader the whole feed, so that one which was not pushed yet runs as well."""
 
-    def __init__(self, db: Database, loader: Runner) -> None:
-        self._db = db
+    def __init__(self, database: Database, loader: Runner) -> None:
+        self._database = database
         self._loader = loader
 
     async def __call__(
@@ -37,6 +37,6 @@ class RunFeed:
             FailedPrecondition: the feed was deleted, or has no link.
             Unavailable: the loader cannot be asked.
         """
-        async with self._db.transaction(timeout_s=timeout_s) as tx:
+        async with self._database.transaction(timeout_s=timeout_s) as tx:
             feed = await feeds.require_link(tx, key)
         return await self._loader.run_source(source_of(feed), force=force, request_id=request_id or str(uuid4()))

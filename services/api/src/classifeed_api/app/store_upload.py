@@ -22,9 +22,9 @@ class StoreUpload:
     """
 
     def __init__(
-        self, db: Database, blobs: BlobStore, refs: BlobRefs, *, on_stored: Callable[[], None] = lambda: None
+        self, database: Database, blobs: BlobStore, refs: BlobRefs, *, on_stored: Callable[[], None] = lambda: None
     ) -> None:
-        self._db = db
+        self._database = database
         self._blobs = blobs
         self._refs = refs
         self._on_stored = on_stored
@@ -35,7 +35,7 @@ class StoreUpload:
         Raises:
             FailedPrecondition: the namespace has a feed by link, and the upload is not forced.
         """
-        async with self._db.transaction() as tx:
+        async with self._database.transaction() as tx:
             if not force and not await _is_known(tx, key, request_id):
                 await _require_no_feed(tx, key)
 
@@ -48,7 +48,7 @@ class StoreUpload:
             Unavailable: the object store cannot be reached.
         """
         upload_id = uuid4()
-        async with self._db.transaction() as tx:
+        async with self._database.transaction() as tx:
             fresh = await uploads.insert(tx, upload_id, upload)
             if not fresh:
                 upload_id = await self._earlier(tx, upload)
@@ -65,7 +65,7 @@ class StoreUpload:
         return stored
 
     async def _make_due(self, upload_id: UUID, upload: NewUpload) -> Upload | None:
-        async with self._db.transaction() as tx:
+        async with self._database.transaction() as tx:
             await task_line.lock(tx, upload.key)
             if not upload.force and not await _is_known(tx, upload.key, upload.request_id):
                 await _require_no_feed(tx, upload.key)
@@ -76,7 +76,7 @@ class StoreUpload:
             return await uploads.get(tx, upload_id)
 
     async def _forget(self, upload_id: UUID) -> None:
-        async with self._db.transaction() as tx:
+        async with self._database.transaction() as tx:
             if await uploads.delete_unstored(tx, upload_id):
                 await self._refs.drop(tx, reference_of(upload_id))
 

@@ -14,8 +14,8 @@ from classifeed_common.db import Database
 class SwitchFeed:
     """Sets whether a feed is fetched by its schedule."""
 
-    def __init__(self, db: Database, *, on_changed: Callable[[], None]) -> None:
-        self._db = db
+    def __init__(self, database: Database, *, on_changed: Callable[[], None]) -> None:
+        self._database = database
         self._on_changed = on_changed
 
     async def __call__(self, key: NamespaceKey, status: int, *, timeout_s: float | None) -> Feed:
@@ -25,7 +25,7 @@ class SwitchFeed:
             NotFound: nothing ever filled the namespace.
             FailedPrecondition: the feed was deleted, or has no link.
         """
-        async with self._db.transaction(timeout_s=timeout_s) as tx:
+        async with self._database.transaction(timeout_s=timeout_s) as tx:
             await task_line.lock(tx, key)
             feed = await feeds.require_link(tx, key)
             if feed.status == status:

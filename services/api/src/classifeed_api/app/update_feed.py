@@ -25,14 +25,14 @@ class UpdateFeed:
 
     def __init__(
         self,
-        db: Database,
+        database: Database,
         limits: Limits,
         credentials: KeepCredentials,
         formats: CheckFormat,
         *,
         on_changed: Callable[[], None],
     ) -> None:
-        self._db = db
+        self._database = database
         self._limits = limits
         self._credentials = credentials
         self._formats = formats
@@ -65,7 +65,7 @@ class UpdateFeed:
             check_credentials(credentials, field=_CREDENTIALS)
         if names(paths, "settings.format"):
             await self._formats(wanted.format, field="feed.settings.format")
-        async with self._db.transaction(timeout_s=timeout_s) as tx:
+        async with self._database.transaction(timeout_s=timeout_s) as tx:
             await task_line.lock(tx, key)
             feed = await feeds.require_link(tx, key)
             if version not in {0, feed.version}:

@@ -42,14 +42,16 @@ class SourceVerifier:
     know. These are named: what is wanted only their sellers know.
 
     Args:
-        db: with the feeds.
+        database: with the feeds.
         loader: asked for its versions.
         on_lost: called when feeds became due again.
         interval_s: the pause between two comparisons, in seconds.
     """
 
-    def __init__(self, db: Database, loader: KnownSources, *, on_lost: Callable[[], None], interval_s: float) -> None:
-        self._db = db
+    def __init__(
+        self, database: Database, loader: KnownSources, *, on_lost: Callable[[], None], interval_s: float
+    ) -> None:
+        self._database = database
         self._loader = loader
         self._on_lost = on_lost
         self._interval_s = interval_s
@@ -73,7 +75,7 @@ class SourceVerifier:
         behind: list[feeds.Published] = []
         after: feeds.Published | None = None
         while True:
-            async with self._db.transaction() as tx:
+            async with self._database.transaction() as tx:
                 published = await feeds.list_published(tx, after, limit=_SLICE)
             if not published:
                 self._name(behind, await self._list_unknown())
@@ -81,7 +83,7 @@ class SourceVerifier:
             states = await self._loader.get_states([feed.name for feed in published])
             gone = [feed for feed, state in zip(published, states, strict=True) if state.feed_version < feed.version]
             if gone:
-                async with self._db.transaction() as tx:
+                async with self._database.transaction() as tx:
                     lost += await feeds.forget_published(tx, gone)
                 LOST_SOURCES.inc(len(gone))
                 log.warning("api.sources.lost", feeds=len(gone), first=gone[0].name)
@@ -99,7 +101,7 @@ class SourceVerifier:
         ]
         if not ahead:
             return []
-        async with self._db.transaction() as tx:  # read after the loader replied: a feed may have changed meanwhile
+        async with self._database.transaction() as tx:
             return await feeds.list_behind(tx, ahead)
 
     async def _list_unknown(self) -> list[NamespaceKey]:
@@ -107,7 +109,7 @@ class SourceVerifier:
         after = ""
         while names := await self._loader.list_sources(after):
             keys = [NamespaceKey(*parse_namespace(name)) for name in names]
-            async with self._db.transaction() as tx:
+            async with self._database.transaction() as tx:
                 unknown += await feeds.list_unknown(tx, keys)
             after = names[-1]
         return unknown

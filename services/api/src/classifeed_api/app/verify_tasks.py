@@ -40,14 +40,16 @@ class TaskVerifier:
     A namespace with a feed by link is left alone: its next fetch brings what is newer than any upload.
 
     Args:
-        db: with the uploads.
+        database: with the uploads.
         processor: asked for its tasks.
         on_lost: called when something became due again.
         interval_s: the pause between two comparisons, in seconds.
     """
 
-    def __init__(self, db: Database, processor: KnownTasks, *, on_lost: Callable[[], None], interval_s: float) -> None:
-        self._db = db
+    def __init__(
+        self, database: Database, processor: KnownTasks, *, on_lost: Callable[[], None], interval_s: float
+    ) -> None:
+        self._database = database
         self._processor = processor
         self._on_lost = on_lost
         self._interval_s = interval_s
@@ -65,7 +67,7 @@ class TaskVerifier:
         lost = 0
         after: NamespaceKey | None = None
         while True:
-            async with self._db.transaction() as tx:
+            async with self._database.transaction() as tx:
                 newest = await made_tasks.list_newest(tx, after, limit=_SLICE)
             if not newest:
                 return lost
@@ -79,7 +81,7 @@ class TaskVerifier:
         known = await self._processor.find_newest(made.key)
         if known >= made.at_least:
             return 0
-        async with self._db.transaction() as tx:
+        async with self._database.transaction() as tx:
             count = await made_tasks.forget_made(tx, made, known)
         if count:
             LOST_TASKS.inc(count)

@@ -9,6 +9,7 @@ import grpc
 
 from classifeed.feeds.v1.feed_pb2 import FeedSourceState, Fetch
 from classifeed.feeds.v1.feed_source_service_pb2 import (
+    GetFetchRequest,
     GetSourceStatesRequest,
     ListSourcesRequest,
     PutSourcesRequest,
@@ -16,20 +17,25 @@ from classifeed.feeds.v1.feed_source_service_pb2 import (
     SourceRecord,
 )
 from classifeed.feeds.v1.feed_source_service_pb2_grpc import FeedSourceServiceStub
+from classifeed_api.clients.asking import ask
+from classifeed_api.domain.unknown import UNKNOWN, Unknown
 from classifeed_common.errors import Unavailable
 from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.status import from_rpc_error
 
-# Half of what our caller still waits at most, so that there is time left to answer without the states.
+# Half of what our caller still waits at most, so that there is time left to respond without the states.
 _SHARE_FOR_STATES: Final = 0.5
 
 
 class LoaderClient:
-    """Tells the loader what to fetch, and asks it how that goes.
+    """Tells the loader what to fetch, and reads how that goes.
 
     Args:
         channel: to the loader.
         states_timeout_s: the longest wait for states, in seconds.
+
+    Attributes:
+        stub: for calls that are passed on as they are.
     """
 
     def __init__(self, channel: grpc.aio.Channel, *, states_timeout_s: float) -> None:
@@ -40,20 +46,20 @@ class LoaderClient:
         """Return the version known after the call for each source, in order; idempotent.
 
         Raises:
-            DomainError: as the loader answered.
+            DomainError: as the loader responded.
         """
         try:
-            answer = await self.stub.PutSources(PutSourcesRequest(sources=sources))
+            response = await self.stub.PutSources(PutSourcesRequest(sources=sources))
         except grpc.aio.AioRpcError as error:
             raise from_rpc_error(error) from error
-        return list(answer.feed_versions)
+        return list(response.feed_versions)
 
     async def run_source(self, source: SourceRecord, *, force: bool, request_id: str) -> Fetch:
         """Return the fetch that was queued; idempotent by request_id.
 
         Raises:
-            Unavailable: the loader cannot be asked.
-            grpc.aio.AioRpcError: as the loader answered otherwise.
+            Unavailable: the loader cannot be reached.
+            grpc.aio.AioRpcError: as the loader responded otherwise.
         """
         try:
             return await self.stub.RunSource(RunSourceRequest(source=source, force=force, request_id=request_id))
@@ -71,7 +77,7 @@ class LoaderClient:
         """Return the resource names of the first namespaces behind one that it fetches or would, without removed ones.
 
         Raises:
-            grpc.aio.AioRpcError: as the loader answered, or did not within the time.
+            grpc.aio.AioRpcError: as the loader responded, or did not within the time.
         """
         request = ListSourcesRequest(after=after)
         return (await self.stub.ListSources(request, timeout=self._states_timeout_s)).names
@@ -80,11 +86,24 @@ class LoaderClient:
         """Return a state for each resource name, in order; one that is not known has feed_version 0.
 
         Raises:
-            grpc.aio.AioRpcError: as the loader answered, or did not within the time.
+            grpc.aio.AioRpcError: as the loader responded, or did not within the time.
         """
         left_s = remaining_s()
         timeout_s = self._states_timeout_s
         if left_s is not None:
             timeout_s = min(timeout_s, left_s * _SHARE_FOR_STATES)
-        answer = await self.stub.GetSourceStates(GetSourceStatesRequest(names=names), timeout=timeout_s)
-        return answer.states
+        response = await self.stub.GetSourceStates(GetSourceStatesRequest(names=names), timeout=timeout_s)
+        return response.states
+
+    async def find_state(self, name: str, *, timeout_s: float) -> FeedSourceState | Unknown:
+        """Return the state of a feed by its resource name; UNKNOWN when there is no response within the time."""
+        request = GetSourceStatesRequest(names=[name])
+        response = await ask(self.stub.GetSourceStates(request, timeout=timeout_s), "state of the feed")
+        if response is None or response is UNKNOWN:
+            return UNKNOWN
+        [state] = response.states
+        return state
+
+    async def find_fetch(self, name: str, *, timeout_s: float) -> Fetch | Unknown | None:
+        """Return a fetch by its resource name; None when there is none, UNKNOWN when there is no response."""
+        return await ask(self.stub.GetFetch(GetFetchRequest(name=name), timeout=timeout_s), "fetch")

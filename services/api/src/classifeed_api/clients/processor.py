@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
@@ -9,13 +10,21 @@ import grpc
 
 from classifeed.feeds.v1 import load_pb2, task_pb2
 from classifeed.feeds.v1.format_pb2 import ListFormatsRequest
-from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest, FindTasksRequest, ListTasksRequest
+from classifeed.feeds.v1.task_service_pb2 import (
+    CreateTaskRequest,
+    FindTasksRequest,
+    GetTaskRequest,
+    ListOfferErrorsRequest,
+    ListTasksRequest,
+    LocateOfferRequest,
+)
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
 from classifeed_api.clients.asking import ask
 from classifeed_api.domain.feeds import FeedDeletion
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.domain.unknown import UNKNOWN, Unknown
 from classifeed_api.domain.uploads import Upload
+from classifeed_api.explain.facts import Look
 from classifeed_common.rpc.call import remaining_s
 
 # For what is asked on the way of a call that goes on without it.
@@ -28,7 +37,11 @@ _NAMES: Final = 1000
 
 
 class ProcessorClient:
-    """Makes tasks at the processor, and asks it which formats there are."""
+    """Makes tasks at the processor, and reads what it knows of tasks, formats and offers in files.
+
+    Attributes:
+        stub: for calls that are passed on as they are.
+    """
 
     def __init__(self, channel: grpc.aio.Channel) -> None:
         self.stub = TaskServiceStub(channel)
@@ -59,8 +72,8 @@ class ProcessorClient:
 
     async def list_formats(self) -> Sequence[str] | Unknown:
         """Return the names of all formats; UNKNOWN when the processor cannot be asked within a short time."""
-        answer = await ask(self.stub.ListFormats(ListFormatsRequest(), timeout=_timeout_s(_SHORT_S)), "formats")
-        return UNKNOWN if answer is None or answer is UNKNOWN else [each.format for each in answer.formats]
+        response = await ask(self.stub.ListFormats(ListFormatsRequest(), timeout=_timeout_s(_SHORT_S)), "formats")
+        return UNKNOWN if response is None or response is UNKNOWN else [each.format for each in response.formats]
 
     async def delete_offers(self, deletion: FeedDeletion) -> int:
         """Return the id of the task that takes a removed feed's offers away; idempotent by namespace and version.
@@ -79,11 +92,48 @@ class ProcessorClient:
         )
         return int(task.task_id)
 
-    async def list_newest(self, key: NamespaceKey) -> Sequence[task_pb2.Task] | Unknown:
-        """Return the newest tasks of a namespace, the newest first; UNKNOWN when the processor cannot be asked soon."""
+    async def list_newest(
+        self, key: NamespaceKey, *, timeout_s: float | None = None
+    ) -> Sequence[task_pb2.Task] | Unknown:
+        """Return the newest tasks of a namespace, the newest first; UNKNOWN when there is no response within the time.
+
+        Args:
+            key: the namespace.
+            timeout_s: the longest wait, in seconds; None: a short one, and half of what our caller still waits.
+        """
         request = ListTasksRequest(parent=key.name, page_size=_NEWEST)
-        answer = await ask(self.stub.ListTasks(request, timeout=_timeout_s(_SHORT_S)), "newest loads")
-        return UNKNOWN if answer is None or answer is UNKNOWN else list(answer.tasks)
+        longest_s = _timeout_s(_SHORT_S) if timeout_s is None else timeout_s
+        response = await ask(self.stub.ListTasks(request, timeout=longest_s), "newest loads")
+        return UNKNOWN if response is None or response is UNKNOWN else list(response.tasks)
+
+    async def find_task(self, key: NamespaceKey, task_id: int, *, timeout_s: float) -> task_pb2.Task | None:
+        """Return a task; None when it is forgotten, or there is no response within the time."""
+        request = GetTaskRequest(name=f"{key.name}/tasks/{task_id}")
+        response = await ask(self.stub.GetTask(request, timeout=timeout_s), "task")
+        return None if response is UNKNOWN else response
+
+    async def look(self, task: task_pb2.Task, external_id: str, *, timeout_s: float, reading_s: float) -> Look:
+        """Return what is known of an offer in the file of a task.
+
+        Args:
+            task: the task.
+            external_id: the seller's id of the offer.
+            timeout_s: the longest wait for its issues, in seconds.
+            reading_s: how long the file may be read, in seconds.
+        """
+        if task.kind == task_pb2.TASK_KIND_DELETE:
+            return Look(task, UNKNOWN, UNKNOWN)
+        locating = LocateOfferRequest(parent=task.name, external_id=external_id)
+        listing = ListOfferErrorsRequest(parent=task.name, external_id=external_id)
+        location, issues = await asyncio.gather(
+            ask(self.stub.LocateOffer(locating, timeout=reading_s), "place in the file"),
+            ask(self.stub.ListOfferErrors(listing, timeout=timeout_s), "issues"),
+        )
+        return Look(
+            task,
+            UNKNOWN if location is None else location,
+            UNKNOWN if issues is None or issues is UNKNOWN else issues.errors,
+        )
 
     async def find_newest(self, key: NamespaceKey) -> int:
         """Return the id of the namespace's newest task; 0 when there is none.
@@ -110,8 +160,8 @@ class ProcessorClient:
         Empty when the processor cannot be asked within a short time.
         """
         request = FindTasksRequest(names=sorted(names)[:_NAMES], with_tasks=True)
-        answer = await ask(self.stub.FindTasks(request, timeout=_timeout_s(_STANDINGS_S)), "loads of fetches")
-        return {} if answer is None or answer is UNKNOWN else {task.name: task for task in answer.tasks}
+        response = await ask(self.stub.FindTasks(request, timeout=_timeout_s(_STANDINGS_S)), "loads of fetches")
+        return {} if response is None or response is UNKNOWN else {task.name: task for task in response.tasks}
 
 
 def _timeout_s(longest_s: float) -> float:

@@ -1,1 +1,1 @@
-"""The gRPC door: translates and calls, nothing else."""
+"""Entry points of gRPC: translate and call, nothing else."""

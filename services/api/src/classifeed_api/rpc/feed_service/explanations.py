@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from classifeed.feeds.v1.explanation_pb2 import ExplainOfferRequest, OfferExplanation
-from classifeed_api.rpc.methods import Context, Methods
+from classifeed_api.app.explain_offer import ExplainOffer
+from classifeed_api.rpc.feed_service.context import Context
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_domain.offer_names import OfferName
 
 
-class ExplainMethods(Methods):
-    """Nobody alone knows the whole way of an offer: everyone on it is asked."""
+class ExplanationMethods:
+    """Nobody alone knows the whole timeline of an offer, so every service on it is called."""
+
+    def __init__(self, explain_offer: ExplainOffer) -> None:
+        self._explain_offer = explain_offer
 
     async def ExplainOffer(self, request: ExplainOfferRequest, context: Context) -> OfferExplanation:
         """Run the use case."""
@@ -19,4 +23,4 @@ class ExplainMethods(Methods):
             raise InvalidArgument(
                 "OFFER_NAME_INVALID", str(error), violations=[FieldViolation("name", str(error))]
             ) from error
-        return await self._parts.explain_offer(name)
+        return await self._explain_offer(name)

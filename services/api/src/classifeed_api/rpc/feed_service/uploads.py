@@ -4,38 +4,68 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
+from pathlib import Path
 from uuid import UUID
 
 from classifeed.feeds.v1 import feed_service_pb2, load_pb2
+from classifeed_api.app.limit_uploads import UploadSlots
+from classifeed_api.app.store_upload import StoreUpload
 from classifeed_api.domain.feed_settings import check_currency
 from classifeed_api.domain.namespaces import NamespaceKey, namespace_to_load
 from classifeed_api.domain.uploads import NewUpload, Upload
-from classifeed_api.rpc.methods import Context, Methods
-from classifeed_api.rpc.spool import Spool
-from classifeed_api.rpc.upload_pieces import pieces_of
+from classifeed_api.rpc.feed_service.context import Context
+from classifeed_api.rpc.feed_service.spool import Spool
+from classifeed_api.rpc.feed_service.upload_pieces import pieces_of
 from classifeed_api.store import uploads
+from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
 from classifeed_common.spool import run_folder
 from classifeed_common.telemetry.tracing import describe_span
 
 
-class UploadMethods(Methods):
-    """Uploads are kept here."""
+class UploadMethods:
+    """Uploads are kept here.
+
+    Args:
+        database: of the uploads.
+        store_upload: takes a file that has come as a whole.
+        slots: how many uploads may be under way.
+        spool_dir: folder of the files that come.
+        limit_bytes: the largest file.
+        reserve_bytes: what of the disk is left free.
+        idle_s: how long an upload may bring nothing, in seconds.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        store_upload: StoreUpload,
+        slots: UploadSlots,
+        *,
+        spool_dir: Path,
+        limit_bytes: int,
+        reserve_bytes: int,
+        idle_s: float,
+    ) -> None:
+        self._database = database
+        self._store_upload = store_upload
+        self._slots = slots
+        self._spool_dir = spool_dir
+        self._limit_bytes = limit_bytes
+        self._reserve_bytes = reserve_bytes
+        self._idle_s = idle_s
 
     async def UploadFeed(
         self, request_iterator: AsyncIterator[feed_service_pb2.UploadFeedRequest], context: Context
     ) -> feed_service_pb2.Upload:
-        """Spools the pieces, stores the file, answers once it is safe."""
+        """Spool the pieces, store the file, and return once it is safe."""
         spec: feed_service_pb2.UploadSpec | None = None
         key = NamespaceKey("", "")
-        settings = self._parts.settings
         with ExitStack() as held:
-            open_upload = held.enter_context(self._parts.upload_slots.hold())
-            folder = held.enter_context(run_folder(settings.spool_dir))
-            spool = held.enter_context(
-                Spool(folder, limit_bytes=settings.upload_limit_bytes, reserve_bytes=settings.spool_reserve_bytes)
-            )
-            async for request in pieces_of(request_iterator, settings.upload_idle_s, open_upload):
+            open_upload = held.enter_context(self._slots.hold())
+            folder = held.enter_context(run_folder(self._spool_dir))
+            spool = held.enter_context(Spool(folder, limit_bytes=self._limit_bytes, reserve_bytes=self._reserve_bytes))
+            async for request in pieces_of(request_iterator, self._idle_s, open_upload):
                 part = request.WhichOneof("part")
                 if (part == "spec") is not (spec is None):
                     raise _wrong_order(part)
@@ -44,8 +74,8 @@ class UploadMethods(Methods):
                     check_currency(spec.default_currency, field="spec.default_currency")
                     key = NamespaceKey(spec.seller_id, namespace_to_load(spec.namespace, field="spec.namespace"))
                     describe_span(seller=key.seller_id, namespace=key.namespace)
-                    held.enter_context(self._parts.upload_slots.hold_for(key.seller_id))
-                    await self._parts.store_upload.admit(key, request_id=spec.request_id or None, force=spec.force)
+                    held.enter_context(self._slots.hold_for(key.seller_id))
+                    await self._store_upload.admit(key, request_id=spec.request_id or None, force=spec.force)
                 else:
                     await spool.write(request.chunk)
                 del request
@@ -53,11 +83,11 @@ class UploadMethods(Methods):
                 raise _wrong_order("nothing")
             sha256 = spool.finish()
             _require_whole(spec, spool.size_bytes, sha256)
-            upload = await self._parts.store_upload(_new_upload(spec, key, sha256, spool.size_bytes), spool.path)
+            upload = await self._store_upload(_new_upload(spec, key, sha256, spool.size_bytes), spool.path)
         return _upload_message(upload)
 
     async def GetUpload(self, request: feed_service_pb2.GetUploadRequest, context: Context) -> feed_service_pb2.Upload:
-        """Answers from the uploads."""
+        """Return an upload."""
         try:
             upload_id = UUID(request.name.removeprefix("uploads/"))
         except ValueError as error:
@@ -66,7 +96,7 @@ class UploadMethods(Methods):
                 f"{request.name!r} names no upload. Names look like uploads/<uuid>.",
                 violations=[FieldViolation("name", "must end in a UUID")],
             ) from error
-        async with self._parts.db.transaction() as tx:
+        async with self._database.transaction() as tx:
             upload = await uploads.get(tx, upload_id)
         if upload is None:
             raise NotFound("UPLOAD_NOT_FOUND", f"There is no {request.name}.")

@@ -6,37 +6,59 @@ from typing import Final
 
 from classifeed.feeds.v1 import feed_pb2, feed_service_pb2
 from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE
+from classifeed_api.app.create_feed import CreateFeed
+from classifeed_api.app.delete_feed import DeleteFeed
+from classifeed_api.app.read_feeds import ReadFeeds
+from classifeed_api.app.run_feed import RunFeed
+from classifeed_api.app.switch_feed import SwitchFeed
+from classifeed_api.app.update_feed import UpdateFeed
 from classifeed_api.domain.feeds import NO_CREDENTIALS, Feed
 from classifeed_api.domain.namespaces import NamespaceKey, namespace_to_load
-from classifeed_api.rpc.methods import Context, Methods
+from classifeed_api.rpc.feed_service.context import Context
 from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.paging import read_page_token, write_page_token
 
 _DEFAULT_PAGE_FEEDS: Final = 50
 
 
-class FeedMethods(Methods):
-    """Feeds are kept here; how fetching goes is asked of the loader."""
+class FeedMethods:
+    """Feeds are kept here; how fetching goes is known to the loader. Each use case has its method."""
+
+    def __init__(
+        self,
+        *,
+        create: CreateFeed,
+        read: ReadFeeds,
+        update: UpdateFeed,
+        switch: SwitchFeed,
+        delete: DeleteFeed,
+        run: RunFeed,
+    ) -> None:
+        self._create = create
+        self._read = read
+        self._update = update
+        self._switch = switch
+        self._delete = delete
+        self._run = run
 
     async def CreateFeed(self, request: feed_service_pb2.CreateFeedRequest, context: Context) -> feed_pb2.Feed:
         """Make a feed."""
         key = NamespaceKey(_seller_of(request.parent), namespace_to_load(request.namespace, field="namespace"))
         request_id = _request_id(request.request_id)
-        cases = self._parts.feeds
-        feed = await cases.create(key, request.settings, request_id=request_id, timeout_s=remaining_s())
+        feed = await self._create(key, request.settings, request_id=request_id, timeout_s=remaining_s())
         return _feed_message(feed)
 
     async def GetFeed(self, request: feed_service_pb2.GetFeedRequest, context: Context) -> feed_pb2.Feed:
-        """Answers from the feeds, with the loader's state."""
+        """Return a feed, with the loader's state."""
         key = NamespaceKey.parse(request.name, field="name")
-        feed, state = await self._parts.feeds.read.get(key, timeout_s=remaining_s())
+        feed, state = await self._read.get(key, timeout_s=remaining_s())
         return _feed_message(feed, state)
 
     async def ListFeeds(
         self, request: feed_service_pb2.ListFeedsRequest, context: Context
     ) -> feed_service_pb2.ListFeedsResponse:
-        """Answers a page from the feeds, with the loader's states."""
-        page, more = await self._parts.feeds.read.list(
+        """Return a page of the feeds, with the loader's states."""
+        page, more = await self._read.list(
             _seller_of(request.parent),
             after=read_page_token(request.page_token),
             limit=request.page_size or _DEFAULT_PAGE_FEEDS,
@@ -49,7 +71,7 @@ class FeedMethods(Methods):
 
     async def UpdateFeed(self, request: feed_service_pb2.UpdateFeedRequest, context: Context) -> feed_pb2.Feed:
         """Change what the mask names."""
-        feed = await self._parts.feeds.update(
+        feed = await self._update(
             NamespaceKey.parse(request.feed.name, field="feed.name"),
             request.feed.settings,
             request.update_mask.paths,
@@ -59,28 +81,28 @@ class FeedMethods(Methods):
         return _feed_message(feed)
 
     async def PauseFeed(self, request: feed_service_pb2.PauseFeedRequest, context: Context) -> feed_pb2.Feed:
-        """Has a feed fetched no more."""
-        return await self._switch(request.name, feed_pb2.FEED_STATUS_PAUSED)
+        """Have a feed fetched no more."""
+        return await self._change_status(request.name, feed_pb2.FEED_STATUS_PAUSED)
 
     async def ResumeFeed(self, request: feed_service_pb2.ResumeFeedRequest, context: Context) -> feed_pb2.Feed:
-        """Has a feed fetched again."""
-        return await self._switch(request.name, feed_pb2.FEED_STATUS_ACTIVE)
+        """Have a feed fetched again."""
+        return await self._change_status(request.name, feed_pb2.FEED_STATUS_ACTIVE)
 
     async def DeleteFeed(self, request: feed_service_pb2.DeleteFeedRequest, context: Context) -> feed_pb2.Feed:
         """Remove a feed; the task that takes its offers away follows by itself."""
         key = NamespaceKey.parse(request.name, field="name")
         disposition = request.disposition or DISPOSITION_DELETE
-        return _feed_message(await self._parts.feeds.delete(key, disposition, timeout_s=remaining_s()))
+        return _feed_message(await self._delete(key, disposition, timeout_s=remaining_s()))
 
     async def RunFeed(self, request: feed_service_pb2.RunFeedRequest, context: Context) -> feed_pb2.Fetch:
-        """Has the loader fetch a feed now."""
+        """Have the loader fetch a feed now."""
         key = NamespaceKey.parse(request.name, field="name")
         request_id = _request_id(request.request_id)
-        return await self._parts.feeds.run(key, force=request.force, request_id=request_id, timeout_s=remaining_s())
+        return await self._run(key, force=request.force, request_id=request_id, timeout_s=remaining_s())
 
-    async def _switch(self, name: str, status: feed_pb2.FeedStatus) -> feed_pb2.Feed:
+    async def _change_status(self, name: str, status: feed_pb2.FeedStatus) -> feed_pb2.Feed:
         key = NamespaceKey.parse(name, field="name")
-        return _feed_message(await self._parts.feeds.switch(key, status, timeout_s=remaining_s()))
+        return _feed_message(await self._switch(key, status, timeout_s=remaining_s()))
 
 
 def _feed_message(feed: Feed, state: feed_pb2.FeedSourceState | None = None) -> feed_pb2.Feed:
@@ -103,6 +125,6 @@ def _seller_of(parent: str) -> str:
     return parent.removeprefix("sellers/")
 
 
-def _request_id(asked: str) -> str | None:
-    """Return the same UUID in another case is the same request."""
-    return asked.lower() or None
+def _request_id(given: str) -> str | None:
+    """Return a request_id in lower case, as the same UUID in another case is the same request; None for none."""
+    return given.lower() or None

@@ -1,0 +1,29 @@
+"""Methods about fetches."""
+
+from __future__ import annotations
+
+from classifeed.feeds.v1.feed_pb2 import Fetch
+from classifeed.feeds.v1.feed_source_service_pb2 import GetFetchRequest, ListFetchesRequest, ListFetchesResponse
+from classifeed_api.app.join_loads import JoinLoads
+from classifeed_api.clients.loader import LoaderClient
+from classifeed_api.rpc.feed_service.context import Context
+
+
+class FetchMethods:
+    """The loader has the fetches, the processor what became of their files."""
+
+    def __init__(self, loader: LoaderClient, join_loads: JoinLoads) -> None:
+        self._loader = loader
+        self._join_loads = join_loads
+
+    async def GetFetch(self, request: GetFetchRequest, context: Context) -> Fetch:
+        """Return a fetch of the loader, with the load of its file."""
+        fetch = await self._loader.stub.GetFetch(request)
+        await self._join_loads([fetch])
+        return fetch
+
+    async def ListFetches(self, request: ListFetchesRequest, context: Context) -> ListFetchesResponse:
+        """Return a page of fetches of the loader, with the loads of their files."""
+        page = await self._loader.stub.ListFetches(request)
+        await self._join_loads(page.fetches)
+        return page
