@@ -139,7 +139,7 @@ def test_every_page_that_is_promised_is_there() -> None:
     assert chapters == [
         "A job stays queued", "A job was quarantined, or failed by unknown faults",
         "A schedule makes no jobs", "Frequent back-off", "Many failed", "Slow", "Memory growth",
-        "No wake-up",
+        "Workers are not notified",
     ]  # fmt: skip
     for event in ("worker.claim.backoff", "worker.complete.failed", "reaper.requeued"):
         assert event in _HOW_TO
