@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 MEMBERS := $(wildcard libs/*/pyproject.toml) $(wildcard services/*/pyproject.toml) cli/pyproject.toml
 STAMP := $(VENV)/.ready
+UV_VERSION := $(shell sed -n 's/^uv==\([^ ]*\).*/\1/p' requirements.lock)
 # Five processes, a file of tests in one of them: most tests wait, and each process has servers of its own.
 # conftest.py says in which order.
 PYTEST_WORKERS ?= -n 5 --dist loadfile --no-loadscope-reorder
@@ -20,7 +21,7 @@ setup: $(STAMP)  ## make .venv with what requirements.lock pins, and the workspa
 
 $(VENV)/.tools:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 	@touch $@
 
 $(STAMP): $(VENV)/.tools requirements.lock $(MEMBERS)
@@ -54,15 +55,17 @@ lint: setup  ## ruff, mypy, import-linter, furniture, buf, stubs up to date
 	$(BIN)/python tools/genproto.py --check
 	$(BIN)/python -m tools.assemble_sql --check
 	$(BIN)/python -m tools.chart_schemas --check
+	$(BIN)/python -m tools.dockerfiles --check
 
 format: setup  ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format --quiet .
 
-stubs: setup  ## generate libs/contracts from proto/, SQL from its parts, schemas of charts
+stubs: setup  ## generate libs/contracts from proto/, SQL from its parts, schemas of charts, Dockerfiles
 	$(BIN)/python tools/genproto.py
 	$(BIN)/python -m tools.assemble_sql
 	$(BIN)/python -m tools.chart_schemas
+	$(BIN)/python -m tools.dockerfiles
 
 pictures: setup  ## play the demo and draw its terminal, and the diagram of the suite, for the README
 	$(BIN)/python -m tools.pictures --record

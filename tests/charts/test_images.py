@@ -6,6 +6,8 @@ import re
 import tomllib
 
 import pytest
+from tools import dockerfiles
+from tools.generated import list_stale
 
 from tests.charts.conftest import ROOT, SERVICES
 
@@ -24,23 +26,28 @@ def test_last_stage_runs_unprivileged_without_build_tools(service: str) -> None:
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_image_takes_every_member_that_the_service_names(service: str) -> None:
-    installed = set(re.findall(r"\./((?:libs|services)/\w+)", dockerfile(service)))
+    installed = set(re.findall(r"\./((?:libs|services)/\w+)", dockerfile(service).partition("--constraint")[2]))
     wanted, todo = set(), [f"services/{service}"]
     while todo:
         member = todo.pop()
         wanted.add(member)
         project = tomllib.loads((ROOT / member / "pyproject.toml").read_text())["project"]
         todo += [
-            f"libs/{name.removeprefix('classifeed-')}"
+            f"libs/{name.removeprefix('classifeed-').partition('[')[0]}"
             for name in project["dependencies"]
             if name.startswith("classifeed-")
         ]
     assert installed == wanted
+    assert set(re.findall(r"^COPY ((?:libs|services)/\w+) ", dockerfile(service), re.MULTILINE)) == wanted
+
+
+def test_dockerfiles_are_made_from_one() -> None:
+    assert list_stale(dockerfiles.list_files()) == [], "run `python -m tools.dockerfiles`"
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_dockerfiles_differ_by_the_service_alone(service: str) -> None:
-    def common(name: str) -> str:
-        return re.sub(r"--constraint.*", "", dockerfile(name).replace(name, "NAME"))
-
-    assert common(service) == common(SERVICES[0])
+def test_both_stages_take_the_base_that_the_builder_names_and_one_uv(service: str) -> None:
+    text = dockerfile(service)
+    assert re.findall(r"^FROM (\S+)", text, re.MULTILINE) == ["${PYTHON_IMAGE}"] * 2
+    assert text.index("ARG PYTHON_IMAGE=python:") < text.index("FROM"), "an ARG of both stages stands before them"
+    assert re.search(r"pip install \S+ uv==\d+\.\d+\.\d+$", text, re.MULTILINE)

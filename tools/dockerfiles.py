@@ -1,0 +1,65 @@
+"""The Dockerfile of every service, from one template and the members that its pyproject.toml names.
+
+python -m tools.dockerfiles            # write
+python -m tools.dockerfiles --check    # say what is not up to date
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from string import Template
+from typing import Final
+
+from tools.generated import ROOT, write_or_check
+
+TEMPLATE: Final = ROOT / "services/Dockerfile.template"
+
+
+def list_members(service: str) -> list[str]:
+    """Return the folders that an image of the service installs: libraries in order of their names, then the service."""
+    found: set[str] = set()
+    todo = [f"services/{service}"]
+    while todo:
+        project = tomllib.loads((ROOT / todo.pop() / "pyproject.toml").read_text("utf-8"))["project"]
+        named = {re.split(r"[^\w-]", each)[0] for each in project["dependencies"]}
+        libraries = {f"libs/{name.removeprefix('classifeed-')}" for name in named if name.startswith("classifeed-")}
+        todo += libraries - found
+        found |= libraries
+    return [*sorted(found), f"services/{service}"]
+
+
+def read_uv_version() -> str:
+    """Return the version of uv that the lock pins."""
+    version: str
+    [version] = re.findall(r"^uv==(\S+)", (ROOT / "requirements.lock").read_text("utf-8"), re.MULTILINE)
+    return version
+
+
+def list_files() -> Iterator[tuple[Path, str]]:
+    """Yield each Dockerfile, and what it should be."""
+    template = Template(TEMPLATE.read_text("utf-8"))
+    for project in sorted(ROOT.glob("services/*/pyproject.toml")):
+        service = project.parent.name
+        members = list_members(service)
+        yield (
+            project.parent / "Dockerfile",
+            template.substitute(
+                service=service,
+                uv_version=read_uv_version(),
+                copies="\n".join(f"COPY {member} ./{member}" for member in members),
+                members=" ".join(f"./{member}" for member in members),
+            ),
+        )
+
+
+def main() -> int:
+    """Write or check; returns the exit code."""
+    return write_or_check(list_files(), "tools.dockerfiles")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
