@@ -39,7 +39,7 @@ class ApiSettings(ServiceSettings):
     explain_timeout_s: float = Field(
         default=2,
         gt=0,
-        description="How long ExplainOffer waits for each answer that needs no file to be read, in seconds.",
+        description="How long ExplainOffer waits for each response that needs no file to be read, in seconds.",
     )
     spool_dir: Path = Field(
         default=Path(tempfile.gettempdir()) / "classifeed-api",

@@ -61,7 +61,7 @@ class Processor(TaskServiceServicer):
         self.tasks: dict[tuple[str, str], list[Made]] = {}
         self.listed: list[task_pb2.Task] | None = []
         """The newest tasks, as asked of any namespace; None: not now."""
-        self.asked: list[task_service_pb2.CancelTaskRequest | task_service_pb2.RerunTaskRequest] = []
+        self.passed_on: list[task_service_pb2.CancelTaskRequest | task_service_pb2.RerunTaskRequest] = []
         self.looks = 0
         self.formats_away = False
         self.standings: dict[str, task_pb2.Task] = {}
@@ -95,13 +95,13 @@ class Processor(TaskServiceServicer):
         return task_service_pb2.ListTasksResponse(tasks=self.listed)
 
     async def CancelTask(self, request: task_service_pb2.CancelTaskRequest, context: Any) -> task_pb2.Task:
-        self.asked.append(request)
+        self.passed_on.append(request)
         return task_pb2.Task(name=request.name, status="TASK_STATUS_CANCELED")
 
     async def RerunTask(self, request: task_service_pb2.RerunTaskRequest, context: Any) -> task_pb2.Task:
         if not request.name.endswith("/1"):
             raise FailedPrecondition("SOURCE_GONE", "gone", metadata={"task": request.name})
-        self.asked.append(request)
+        self.passed_on.append(request)
         return task_pb2.Task(name=f"{request.name}1", rerun_of=request.name)
 
     async def GetTask(self, request: task_service_pb2.GetTaskRequest, context: Any) -> task_pb2.Task:
@@ -149,7 +149,7 @@ class Loader(FeedSourceServiceServicer):
         self.newest: dict[str, Fetch] = {}
         """The newest fetch of a feed, by the feed's name."""
 
-    def _answer(self) -> None:
+    def _respond(self) -> None:
         if self.away:
             raise Unavailable("AWAY", "not now")
 
@@ -161,14 +161,14 @@ class Loader(FeedSourceServiceServicer):
         return self.sources[name]
 
     async def PutSources(self, request: PutSourcesRequest, context: Any) -> PutSourcesResponse:
-        self._answer()
+        self._respond()
         self.calls.append(len(request.sources))
         if self.poison & {source.namespace for source in request.sources}:
             raise InvalidArgument("POISON", "refused")
         return PutSourcesResponse(feed_versions=[self._take(source).feed_version for source in request.sources])
 
     async def RunSource(self, request: RunSourceRequest, context: Any) -> Fetch:
-        self._answer()
+        self._respond()
         source = self._take(request.source)
         if source.status == FEED_STATUS_REMOVED:
             raise FailedPrecondition("SOURCE_REMOVED", "gone")
@@ -177,7 +177,7 @@ class Loader(FeedSourceServiceServicer):
         return self.fetches.setdefault(request.request_id, fetch)
 
     async def GetSourceStates(self, request: GetSourceStatesRequest, context: Any) -> GetSourceStatesResponse:
-        self._answer()
+        self._respond()
         self.state_calls.append(list(request.names))
         versions = [self.sources[name].feed_version if name in self.sources else 0 for name in request.names]
         newest = [self.newest.get(name) for name in request.names]
@@ -227,7 +227,7 @@ class Api:
     stub: FeedServiceStub
     processor: Processor
     loader: Loader
-    sealer: CredentialCipher
+    cipher: CredentialCipher
     spool: Path
     runner: ServiceRunner
     stop: asyncio.Event = field(default_factory=asyncio.Event)

@@ -104,14 +104,14 @@ class World(TaskServiceServicer, FeedSourceServiceServicer, OfferServiceServicer
             self.documents[pk] = search_service_pb2.Hit(pk=pk, version=VERSION)
             self.documents[pk].index_time.FromMicroseconds(VERSION + 1_000_000)
 
-    async def _be_asked(self, what: str) -> None:
+    async def _serve(self, what: str) -> None:
         if what in self.hanging:
             await asyncio.sleep(3600)
         if what in self.away:
             raise Unavailable("AWAY", "not now")
 
     async def ListTasks(self, request: tasks_pb2.ListTasksRequest, context: Any) -> tasks_pb2.ListTasksResponse:
-        await self._be_asked("processor")
+        await self._serve("processor")
         return tasks_pb2.ListTasksResponse(tasks=self.tasks[: request.page_size])
 
     async def GetTask(self, request: tasks_pb2.GetTaskRequest, context: Any) -> task_pb2.Task:
@@ -120,7 +120,7 @@ class World(TaskServiceServicer, FeedSourceServiceServicer, OfferServiceServicer
     async def LocateOffer(self, request: tasks_pb2.LocateOfferRequest, context: Any) -> tasks_pb2.OfferLocation:
         number = int(request.parent.rpartition("/")[2])
         self.located.append(number)
-        await self._be_asked("file")
+        await self._serve("file")
         lines = self.files[number].get(request.external_id, [])
         location = tasks_pb2.OfferLocation(batch_id=1 if lines else 0)
         location.places.extend(tasks_pb2.OfferPlace(ordinal=line, line=line, column=1) for line in lines)
@@ -137,24 +137,24 @@ class World(TaskServiceServicer, FeedSourceServiceServicer, OfferServiceServicer
         return tasks_pb2.ListOfferErrorsResponse(errors=[it for it in found if it.external_id == request.external_id])
 
     async def GetFetch(self, request: sources_pb2.GetFetchRequest, context: Any) -> feed_pb2.Fetch:
-        await self._be_asked("loader")
+        await self._serve("loader")
         return self.fetches[request.name]
 
     async def GetSourceStates(
         self, request: sources_pb2.GetSourceStatesRequest, context: Any
     ) -> sources_pb2.GetSourceStatesResponse:
-        await self._be_asked("loader")
+        await self._serve("loader")
         empty = feed_pb2.FeedSourceState()
         return sources_pb2.GetSourceStatesResponse(states=[self.states.get(name, empty) for name in request.names])
 
     async def GetOffer(self, request: offer_service_pb2.GetOfferRequest, context: Any) -> offer_pb2.Offer:
-        await self._be_asked("offers")
+        await self._serve("offers")
         if request.name not in self.offers:
             raise NotFound("OFFER_NOT_FOUND", "There is none.")
         return self.offers[request.name]
 
     async def GetDocument(self, request: search_service_pb2.GetDocumentRequest, context: Any) -> search_service_pb2.Hit:
-        await self._be_asked("search")
+        await self._serve("search")
         if request.client != "offers" or request.pk not in self.documents:
             raise NotFound("DOCUMENT_NOT_FOUND", "There is none.")
         return self.documents[request.pk]
@@ -201,13 +201,13 @@ async def explain(
     return ask
 
 
-def fate_of(told: explanation_pb2.OfferExplanation) -> str:
-    return OfferFate.Name(told.fate).removeprefix("OFFER_FATE_")
+def outcome_of(explanation: explanation_pb2.OfferExplanation) -> str:
+    return OfferFate.Name(explanation.fate).removeprefix("OFFER_FATE_")
 
 
-def state_of(told: explanation_pb2.OfferExplanation, stage: str) -> str:
+def state_of(explanation: explanation_pb2.OfferExplanation, stage: str) -> str:
     number = ExplanationStage.Value(f"EXPLANATION_STAGE_{stage}")
-    state = next(step.state for step in told.steps if step.stage == number)
+    state = next(step.state for step in explanation.steps if step.stage == number)
     return ExplanationState.Name(state).removeprefix("EXPLANATION_STATE_")
 
 
@@ -222,12 +222,16 @@ async def test_uploaded_offer_is_told_from_the_upload_to_the_search(
     assert stored is not None
     world.load(1, lines={"a/b": [12]}, upload_id=str(upload_id))
     world.keep("a/b", 1)
-    told = await explain("a/b")
-    assert (fate_of(told), told.task, told.name) == ("SEARCHABLE", f"{PARENT}/tasks/1", f"{PARENT}/offers/a/b")
-    assert "“price.yml” (1,234 bytes)" in told.steps[0].text
-    assert told.steps[0].time.ToDatetime(tzinfo=UTC) == stored.created_at
-    assert told.steps[2].line == 12
-    assert told.steps[-1].time == world.documents["shop/default/a/b"].index_time
+    explanation = await explain("a/b")
+    assert (outcome_of(explanation), explanation.task, explanation.name) == (
+        "SEARCHABLE",
+        f"{PARENT}/tasks/1",
+        f"{PARENT}/offers/a/b",
+    )
+    assert "“price.yml” (1,234 bytes)" in explanation.steps[0].text
+    assert explanation.steps[0].time.ToDatetime(tzinfo=UTC) == stored.created_at
+    assert explanation.steps[2].line == 12
+    assert explanation.steps[-1].time == world.documents["shop/default/a/b"].index_time
 
 
 async def test_fetched_offer_names_its_fetch(explain: Explain, world: World) -> None:
@@ -236,8 +240,8 @@ async def test_fetched_offer_names_its_fetch(explain: Explain, world: World) -> 
     world.keep("A", 1)
     assert "Fetch 9" in (await explain("A")).steps[0].text
     world.away.add("loader")
-    told = await explain("A")
-    assert (fate_of(told), state_of(told, "SOURCE")) == ("SEARCHABLE", "UNKNOWN")
+    explanation = await explain("A")
+    assert (outcome_of(explanation), state_of(explanation, "SOURCE")) == ("SEARCHABLE", "UNKNOWN")
 
 
 async def make_feed(db: Database, namespace: str = "default") -> None:
@@ -260,19 +264,25 @@ async def test_link_that_never_brought_a_file_is_told_by_its_fault(
 ) -> None:
     await make_feed(db)
     world.states[PARENT] = failing(2)
-    told = await explain("A")
-    source = told.steps[0]
-    assert (fate_of(told), state_of(told, "SOURCE"), source.code) == ("NEVER_SEEN", "STOPPED", "HTTP_NOT_FOUND")
+    explanation = await explain("A")
+    source = explanation.steps[0]
+    assert (outcome_of(explanation), state_of(explanation, "SOURCE"), source.code) == (
+        "NEVER_SEEN",
+        "STOPPED",
+        "HTTP_NOT_FOUND",
+    )
     assert source.time == world.states[PARENT].last_fetch.end_time
     for words in ("could not be fetched", "shop.example answered 404", "The next fetch is due at"):
-        assert words in told.summary
-    assert told.suggestion
+        assert words in explanation.summary
+    assert explanation.suggestion
 
 
 async def test_first_fetch_is_waited_for(explain: Explain, world: World, db: Database) -> None:
     await make_feed(db)
-    told = await explain("A")
-    assert (fate_of(told), state_of(told, "SOURCE")) == ("ON_ITS_WAY", "WAITING"), "the loader does not know it yet"
+    explanation = await explain("A")
+    assert (outcome_of(explanation), state_of(explanation, "SOURCE")) == ("ON_ITS_WAY", "WAITING"), (
+        "the loader does not know it yet"
+    )
     world.states[PARENT] = feed_pb2.FeedSourceState(feed_version=1)
     world.states[PARENT].last_fetch.outcome = feed_pb2.FETCH_OUTCOME_RUNNING
     assert "is being fetched" in (await explain("A")).summary
@@ -285,18 +295,18 @@ async def test_link_that_fails_since_the_load_is_told_beside_it(explain: Explain
     await make_feed(db, "other")
     assert state_of(await explain("A"), "SOURCE") == "DONE", "the namespace has no feed"
     await make_feed(db)
-    told = await explain("A")
-    assert (fate_of(told), state_of(told, "SOURCE")) == ("SEARCHABLE", "WARNING")
-    assert "The link has failed 3 times since (HTTP_NOT_FOUND); the offers are those of load 1." in told.summary
+    explanation = await explain("A")
+    assert (outcome_of(explanation), state_of(explanation, "SOURCE")) == ("SEARCHABLE", "WARNING")
+    assert "The link has failed 3 times since (HTTP_NOT_FOUND); the offers are those of load 1." in explanation.summary
 
 
 @pytest.mark.parametrize("how", ["away", "hanging"])
 async def test_link_that_cannot_be_asked_for_is_unknown(explain: Explain, world: World, db: Database, how: str) -> None:
     await make_feed(db)
     getattr(world, how).add("loader")
-    told = await explain("A", timeout_s=5)
-    assert state_of(told, "SOURCE") == "UNKNOWN"
-    assert "The fetches of the feed could not be asked" in told.summary
+    explanation = await explain("A", timeout_s=5)
+    assert state_of(explanation, "SOURCE") == "UNKNOWN"
+    assert "The fetches of the feed could not be asked" in explanation.summary
 
 
 async def test_rejected_offer_is_told_by_its_error_and_by_the_state_before(explain: Explain, world: World) -> None:
@@ -306,9 +316,13 @@ async def test_rejected_offer_is_told_by_its_error_and_by_the_state_before(expla
         load_pb2.OfferError(external_id="A", level=1, kind=1, code="PRICE_INVALID", line=5, suggestion="Mend it.")
     ]
     world.keep("A", 1)
-    told = await explain("A")
-    assert (fate_of(told), told.suggestion, state_of(told, "CHECKS")) == ("REJECTED", "Mend it.", "STOPPED")
-    assert "the state of load 1" in told.summary
+    explanation = await explain("A")
+    assert (outcome_of(explanation), explanation.suggestion, state_of(explanation, "CHECKS")) == (
+        "REJECTED",
+        "Mend it.",
+        "STOPPED",
+    )
+    assert "the state of load 1" in explanation.summary
     assert world.located == [2], "no more files are read than the one that has the offer"
 
 
@@ -316,8 +330,12 @@ async def test_duplicate_is_told_by_all_its_lines(explain: Explain, world: World
     world.load(1, lines={"A": [4, 6]})
     world.issues[1] = [load_pb2.OfferError(external_id="A", level=1, kind=5, code="DUPLICATE_ID", line=6)]
     world.keep("A", 1)
-    told = await explain("A")
-    assert (fate_of(told), list(told.duplicate_lines), state_of(told, "CHECKS")) == ("SEARCHABLE", [6], "WARNING")
+    explanation = await explain("A")
+    assert (outcome_of(explanation), list(explanation.duplicate_lines), state_of(explanation, "CHECKS")) == (
+        "SEARCHABLE",
+        [6],
+        "WARNING",
+    )
 
 
 async def test_removed_offer_is_told_by_the_load_that_removed_it(explain: Explain, world: World) -> None:
@@ -328,16 +346,16 @@ async def test_removed_offer_is_told_by_the_load_that_removed_it(explain: Explai
     world.load(5)
     world.load(6, "CANCELED", lines={"A": [9]})
     world.keep("A", 3, "REMOVED")
-    told = await explain("A")
-    assert (fate_of(told), told.task) == ("REMOVED", f"{PARENT}/tasks/3")
+    explanation = await explain("A")
+    assert (outcome_of(explanation), explanation.task) == ("REMOVED", f"{PARENT}/tasks/3")
     for words in ("load 3 does not have the id “A”", "Load 1 had it on line 4", "Load 5, the newest, does not have it"):
-        assert words in told.summary
-    assert (state_of(told, "OFFER"), state_of(told, "APPLIED"), state_of(told, "SEARCHABLE")) == (
+        assert words in explanation.summary
+    assert (state_of(explanation, "OFFER"), state_of(explanation, "APPLIED"), state_of(explanation, "SEARCHABLE")) == (
         "STOPPED",
         "DONE",
         "SKIPPED",
     )
-    assert told.steps[-1].text == "The search does not have it any more."
+    assert explanation.steps[-1].text == "The search does not have it any more."
 
 
 async def test_removal_that_left_the_list_is_asked_for_by_its_number(explain: Explain, world: World) -> None:
@@ -345,8 +363,12 @@ async def test_removal_that_left_the_list_is_asked_for_by_its_number(explain: Ex
     for number in range(2, 30):
         world.load(number)
     world.keep("A", 1, "REMOVED")
-    told = await explain("A")
-    assert (fate_of(told), told.task, told.steps[2].code) == ("REMOVED", f"{PARENT}/tasks/1", "FEED_ENDED")
+    explanation = await explain("A")
+    assert (outcome_of(explanation), explanation.task, explanation.steps[2].code) == (
+        "REMOVED",
+        f"{PARENT}/tasks/1",
+        "FEED_ENDED",
+    )
 
 
 async def test_offer_that_came_back_is_told_by_the_load_that_refuses_it(explain: Explain, world: World) -> None:
@@ -354,18 +376,22 @@ async def test_offer_that_came_back_is_told_by_the_load_that_refuses_it(explain:
     world.load(2, lines={"A": [4]})
     world.issues[2] = [load_pb2.OfferError(external_id="A", level=1, kind=1, code="PRICE_INVALID", line=4)]
     world.keep("A", 1, "REMOVED")
-    told = await explain("A")
-    assert (fate_of(told), told.task) == ("REJECTED", f"{PARENT}/tasks/2")
-    assert "Load 1 had removed the offer before" in told.summary
+    explanation = await explain("A")
+    assert (outcome_of(explanation), explanation.task) == ("REJECTED", f"{PARENT}/tasks/2")
+    assert "Load 1 had removed the offer before" in explanation.summary
 
 
 async def test_failed_load_is_told_with_its_fault_and_what_stays(explain: Explain, world: World) -> None:
     world.load(1, lines={"A": [4]})
     world.load(2, "FAILED", error_code="MALFORMED_XML", error_message="A & stands alone.", error_line=5, error_column=3)
     world.keep("A", 1)
-    told = await explain("A")
-    assert (fate_of(told), state_of(told, "FILE"), told.steps[1].line) == ("LOAD_FAILED", "STOPPED", 5)
-    assert "the state of load 1" in told.summary
+    explanation = await explain("A")
+    assert (outcome_of(explanation), state_of(explanation, "FILE"), explanation.steps[1].line) == (
+        "LOAD_FAILED",
+        "STOPPED",
+        5,
+    )
+    assert "the state of load 1" in explanation.summary
 
 
 async def test_offer_that_patches_do_not_name_is_told_by_the_load_that_brought_it(
@@ -375,23 +401,23 @@ async def test_offer_that_patches_do_not_name_is_told_by_the_load_that_brought_i
     for number in range(2, 9):
         world.load(number, mode="LOAD_MODE_PATCH")
     world.keep("A", 1)
-    told = await explain("A")
-    assert (fate_of(told), told.task) == ("SEARCHABLE", f"{PARENT}/tasks/1")
+    explanation = await explain("A")
+    assert (outcome_of(explanation), explanation.task) == ("SEARCHABLE", f"{PARENT}/tasks/1")
     assert world.located == [8, 7, 6, 5, 1]
 
 
 async def test_offer_that_nobody_sent(explain: Explain, world: World) -> None:
-    assert fate_of(await explain("A")) == "NEVER_SEEN"
+    assert outcome_of(await explain("A")) == "NEVER_SEEN"
     for number in range(1, 9):
         world.load(number, lines={"a": [4]})
-    told = await explain("A")
-    assert (fate_of(told), told.task) == ("NEVER_SEEN", f"{PARENT}/tasks/8")
-    assert "loads 8, 7, 6, 5" in told.summary
-    assert told.suggestion
+    explanation = await explain("A")
+    assert (outcome_of(explanation), explanation.task) == ("NEVER_SEEN", f"{PARENT}/tasks/8")
+    assert "loads 8, 7, 6, 5" in explanation.summary
+    assert explanation.suggestion
 
 
 @pytest.mark.parametrize(
-    ("away", "unknown", "fate"),
+    ("away", "unknown", "outcome"),
     [
         ("processor", ["SOURCE", "FILE", "OFFER", "CHECKS", "BATCH"], "SEARCHABLE"),
         ("offers", ["APPLIED", "MODERATION", "PICTURES", "REGISTERED"], "SEARCHABLE"),
@@ -401,16 +427,16 @@ async def test_offer_that_nobody_sent(explain: Explain, world: World) -> None:
 )
 @pytest.mark.parametrize("how", ["away", "hanging"])
 async def test_who_cannot_be_asked_leaves_his_stations_unknown(
-    explain: Explain, world: World, how: str, away: str, unknown: list[str], fate: str
+    explain: Explain, world: World, how: str, away: str, unknown: list[str], outcome: str
 ) -> None:
     world.load(1, lines={"A": [4]})
     world.keep("A", 1)
     getattr(world, how).add(away)
-    told = await explain("A", timeout_s=5)
-    states = {stage: state_of(told, stage) for stage in unknown}
+    explanation = await explain("A", timeout_s=5)
+    states = {stage: state_of(explanation, stage) for stage in unknown}
     assert states == dict.fromkeys(unknown, "UNKNOWN")
-    assert [step.state for step in told.steps].count(explanation_pb2.EXPLANATION_STATE_UNKNOWN) == len(unknown)
-    assert fate_of(told) == fate
+    assert [step.state for step in explanation.steps].count(explanation_pb2.EXPLANATION_STATE_UNKNOWN) == len(unknown)
+    assert outcome_of(explanation) == outcome
 
 
 async def test_nobody_to_be_asked_is_unavailable(explain: Explain, world: World) -> None:
@@ -425,8 +451,8 @@ async def test_removed_offer_of_a_file_too_long_to_be_read(explain: Explain, wor
     world.load(2)
     world.keep("A", 1, "REMOVED")
     world.away.add("file")
-    told = await explain("A")
-    assert (fate_of(told), told.task) == ("REMOVED", f"{PARENT}/tasks/1")
+    explanation = await explain("A")
+    assert (outcome_of(explanation), explanation.task) == ("REMOVED", f"{PARENT}/tasks/1")
 
 
 async def test_an_offer_that_a_canceled_load_changed_is_explained_by_that_load(explain: Explain, world: World) -> None:

@@ -79,20 +79,20 @@ async def opened(api: Any) -> FeedCredentials | None:
     """Return the credentials as the loader would get them now."""
     await api.stub.RunFeed(RunFeedRequest(name=NAME))
     sealed = api.loader.sources[NAME].sealed_credentials
-    return FeedCredentials.FromString(api.sealer.decrypt(sealed, "shop/default")) if sealed else None
+    return FeedCredentials.FromString(api.cipher.decrypt(sealed, "shop/default")) if sealed else None
 
 
 async def test_secrets_are_in_no_column_no_log_and_no_answer(
     logged: io.StringIO, start_api: Callable[..., Awaitable[Any]], db: Database, eventually: Callable[..., Any]
 ) -> None:
     api = await start_api()
-    answers: list[Any] = [made := await create(api, GIVEN)]
+    responses: list[Any] = [made := await create(api, GIVEN)]
     await eventually(lambda: NAME in api.loader.sources)
     source = FeedSource(url="https://other.example/", credentials=GIVEN)
-    answers.append(changed := await api.stub.UpdateFeed(update(made, "settings", source=source)))
-    answers.append(await api.stub.GetFeed(GetFeedRequest(name=NAME)))
-    answers.append(await api.stub.ListFeeds(ListFeedsRequest(parent="sellers/shop")))
-    answers.append(await api.stub.PauseFeed(PauseFeedRequest(name=NAME)))
+    responses.append(changed := await api.stub.UpdateFeed(update(made, "settings", source=source)))
+    responses.append(await api.stub.GetFeed(GetFeedRequest(name=NAME)))
+    responses.append(await api.stub.ListFeeds(ListFeedsRequest(parent="sellers/shop")))
+    responses.append(await api.stub.PauseFeed(PauseFeedRequest(name=NAME)))
     refused = FeedSource(url="ftp://x/", credentials=FeedCredentials(headers={"Host": SECRETS[2]}))
     for call in (
         api.stub.UpdateFeed(update(changed, "settings.source.credentials", source=source)),
@@ -101,17 +101,18 @@ async def test_secrets_are_in_no_column_no_log_and_no_answer(
     ):
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await call
-        answers.append(caught.value)
+        responses.append(caught.value)
     api.loader.away = True
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await api.stub.RunFeed(RunFeedRequest(name=NAME))
-    answers.append(caught.value)
+    responses.append(caught.value)
     kept, log = await everything_kept(db), logged.getvalue().encode()
     assert b"shop.example" not in kept
     assert b"other.example" in kept, "the link is kept, in clear"
     assert b"FEED_CREDENTIALS_INVALID" in log
     shown = b"".join(
-        answer.SerializeToString() if hasattr(answer, "SerializeToString") else _status_of(answer) for answer in answers
+        response.SerializeToString() if hasattr(response, "SerializeToString") else _status_of(response)
+        for response in responses
     )
     for secret in SECRETS:
         for form in forms_of(secret):
@@ -205,4 +206,4 @@ async def test_credentials_are_bound_to_their_namespace(api: Any) -> None:
     await api.stub.RunFeed(RunFeedRequest(name=NAME))
     sealed = api.loader.sources[NAME].sealed_credentials
     with pytest.raises(Exception, match="cannot be decrypted"):
-        api.sealer.decrypt(sealed, "shop/other")
+        api.cipher.decrypt(sealed, "shop/other")

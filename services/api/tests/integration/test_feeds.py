@@ -173,9 +173,9 @@ async def test_feeds_are_listed_by_namespace_page_by_page_without_removed_ones(a
     pages, token = [], ""
     while not pages or token:
         request = ListFeedsRequest(parent="sellers/shop", page_size=2, page_token=token)
-        answer = await api.stub.ListFeeds(request)
-        pages.append([feed.namespace for feed in answer.feeds])
-        token = answer.next_page_token
+        response = await api.stub.ListFeeds(request)
+        pages.append([feed.namespace for feed in response.feeds])
+        token = response.next_page_token
     assert pages == [["a", "c"], ["d", "e"]]
     assert [len(names) for names in api.loader.state_calls] == [2, 2], "one call a page"
     wrong = ListFeedsRequest(parent="sellers/shop", page_token="?")
@@ -217,10 +217,10 @@ async def test_of_two_changes_from_one_version_one_is_aborted(api: Any) -> None:
             api.stub.UpdateFeed(update(feed, "settings.source.url", source=FeedSource(url=f"{URL}?{attempt}{each}")))
             for each in "ab"
         ]
-        answers = await asyncio.gather(*changes, return_exceptions=True)
-        refused = [answer for answer in answers if isinstance(answer, grpc.aio.AioRpcError)]
+        responses = await asyncio.gather(*changes, return_exceptions=True)
+        refused = [response for response in responses if isinstance(response, grpc.aio.AioRpcError)]
         assert [error.code() for error in refused] == [ABORTED]
-        [feed] = [answer for answer in answers if isinstance(answer, Feed)]
+        [feed] = [response for response in responses if isinstance(response, Feed)]
     assert await api.stub.GetFeed(GetFeedRequest(name=NAME)) == feed
 
 
@@ -248,13 +248,13 @@ async def test_change_waits_for_the_one_under_way_and_sees_it(api: Any, db: Data
         call = asyncio.ensure_future(_outcome(calls[what]()))
         while not await is_waiting():
             assert not call.done()
-    answer = await call
+    response = await call
     if what == "pause":
-        assert answer.version == paused.version
+        assert response.version == paused.version
     elif what == "delete":
-        assert answer.version > paused.version
+        assert response.version > paused.version
     else:
-        assert answer.code() is {"update": ABORTED, "create": EXISTS}[what]
+        assert response.code() is {"update": ABORTED, "create": EXISTS}[what]
 
 
 async def _outcome(call: Awaitable[Any]) -> Any:
@@ -281,10 +281,10 @@ async def test_racing_switches_are_one_change_each_and_deletion_has_the_last_wor
     assert same[0].version > made.version
     calls = [api.stub.ResumeFeed(ResumeFeedRequest(name=NAME)), api.stub.PauseFeed(PauseFeedRequest(name=NAME))] * 3
     calls += [api.stub.DeleteFeed(DeleteFeedRequest(name=NAME)) for _ in range(3)]
-    answers = await asyncio.gather(*calls, return_exceptions=True)
-    assert {type(answer) for answer in answers} <= {Feed, grpc.aio.AioRpcError}
-    assert {answer.code() for answer in answers if isinstance(answer, grpc.aio.AioRpcError)} <= {STATE}
-    seen = [answer for answer in answers if isinstance(answer, Feed)]
+    responses = await asyncio.gather(*calls, return_exceptions=True)
+    assert {type(response) for response in responses} <= {Feed, grpc.aio.AioRpcError}
+    assert {response.code() for response in responses if isinstance(response, grpc.aio.AioRpcError)} <= {STATE}
+    seen = [response for response in responses if isinstance(response, Feed)]
     assert {feed.version: feed.status for feed in seen}.items() == {(feed.version, feed.status) for feed in seen}, (
         "one status a version"
     )
@@ -302,8 +302,8 @@ async def test_state_is_the_loaders_and_its_absence_fails_no_read(api: Any) -> N
     assert (await api.stub.GetFeed(GetFeedRequest(name=NAME))).state.feed_version == made.version
     api.loader.away = True
     assert await api.stub.GetFeed(GetFeedRequest(name=NAME), timeout=60) == made
-    answer = await api.stub.ListFeeds(ListFeedsRequest(parent="sellers/shop"), timeout=60)
-    assert list(answer.feeds) == [made]
+    response = await api.stub.ListFeeds(ListFeedsRequest(parent="sellers/shop"), timeout=60)
+    assert list(response.feeds) == [made]
 
 
 async def test_run_takes_the_whole_feed_along_and_is_idempotent(api: Any, refusal: Refusal) -> None:
@@ -341,8 +341,8 @@ async def test_credentials_need_a_key_to_keep_them_with(start_api: Any, refusal:
     request.settings.source.credentials.CopyFrom(FeedCredentials(headers={"X-Key": "swordfish"}))
     assert await refusal(api.stub.CreateFeed(request)) == (STATE, "CREDENTIALS_NOT_SUPPORTED", [])
     made = await api.stub.CreateFeed(creation())
-    asked = update(made, "settings.source", source=request.settings.source)
-    assert await refusal(api.stub.UpdateFeed(asked)) == (STATE, "CREDENTIALS_NOT_SUPPORTED", [])
+    given = update(made, "settings.source", source=request.settings.source)
+    assert await refusal(api.stub.UpdateFeed(given)) == (STATE, "CREDENTIALS_NOT_SUPPORTED", [])
     assert await api.stub.GetFeed(GetFeedRequest(name=NAME)) == made
 
 
@@ -357,17 +357,17 @@ async def test_fetches_tell_how_their_loads_stand_while_the_processor_can_be_ask
     task.statistics.total = 5
     api.processor.standings[fetch.task] = task
     fetches = ListFetchesRequest(parent=NAME)
-    for told in (
+    for found in (
         (await api.stub.GetFetch(GetFetchRequest(name=fetch.name))),
         (await api.stub.ListFetches(fetches)).fetches[0],
         (await api.stub.GetFeed(GetFeedRequest(name=NAME))).state.last_fetch,
         (await api.stub.ListFeeds(ListFeedsRequest(parent="sellers/shop"))).feeds[0].state.last_fetch,
     ):
-        assert (told.load.status, told.load.error_code, told.load.error_line) == (task.status, "NOT_A_FEED", 1)
-        assert told.load.statistics.total == 5
+        assert (found.load.status, found.load.error_code, found.load.error_line) == (task.status, "NOT_A_FEED", 1)
+        assert found.load.statistics.total == 5
     assert api.processor.finds == [[fetch.task]] * 4, "one question a call, however many feeds"
     api.processor.away = True
     assert not (await api.stub.ListFetches(fetches)).fetches[0].HasField("load")
-    told = await api.stub.GetFeed(GetFeedRequest(name=NAME))
-    assert (told.version, told.state.last_fetch.task) == (made.version, fetch.task)
-    assert not told.state.last_fetch.HasField("load")
+    found = await api.stub.GetFeed(GetFeedRequest(name=NAME))
+    assert (found.version, found.state.last_fetch.task) == (made.version, fetch.task)
+    assert not found.state.last_fetch.HasField("load")

@@ -20,7 +20,7 @@ async def test_cancel_and_rerun_are_the_processors(api: Any, refusal: Refusal) -
     again = await api.stub.RerunTask(RerunTaskRequest(name=NAME, request_id=REQUEST, allow_changes=True))
     assert again.rerun_of == NAME
     await api.stub.RerunTask(RerunTaskRequest(name=NAME))
-    _, named, unnamed = api.processor.asked
+    _, named, unnamed = api.processor.passed_on
     assert (named.request_id, named.allow_removals, named.allow_changes) == (REQUEST, False, True)
     assert (len(unnamed.request_id), unnamed.allow_changes) == (36, False), (
         "one that is repeated on its way is one load"

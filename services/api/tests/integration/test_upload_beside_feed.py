@@ -43,7 +43,7 @@ async def parts(sent: list[bytes] | None = None, **fields: Any) -> AsyncIterator
     yield UploadFeedRequest(chunk=CONTENT)
 
 
-async def any_format(asked: str, *, field: str) -> None:
+async def any_format(given: str, *, field: str) -> None:
     """Take every format, as while the processor cannot be asked."""
 
 

@@ -70,8 +70,8 @@ async def deletions(db: Database) -> list[tuple[int, int]]:
         return [(version, disposition) for version, disposition in await rows.fetchall()]
 
 
-async def told(db: Database) -> tuple[int, int]:
-    """How many feeds the loader is to be told of, and how many it is expected to know."""
+async def count_sources(db: Database) -> tuple[int, int]:
+    """How many feeds are to be sent to the loader, and how many it is expected to know."""
     async with db.transaction() as tx:
         due = await (await tx.execute(SQL["select_due"], {"limit": 10})).fetchall()
         return len(due), len(await list_published(tx, None, limit=10))
@@ -100,7 +100,7 @@ async def test_it_is_listed_among_the_feeds_and_shown_without_a_link(api: Any, d
     assert (shown.name, shown.status, shown.settings) == (NAME, FEED_STATUS_ACTIVE, FeedSettings(source=FeedSource()))
     assert shown.HasField("update_time")
     assert {name for names in api.loader.state_calls for name in names} == {"sellers/shop/feeds/b"}
-    assert await told(db) == (1, 0)
+    assert await count_sources(db) == (1, 0)
     await api.stub.CreateFeed(CreateFeedRequest(parent="sellers/shop", namespace="a", settings=SETTINGS))
     assert (await listed(api))[0] == ("a", SETTINGS.source.url), "a link takes it over, and it is listed once"
 
@@ -134,7 +134,7 @@ async def test_it_is_removed_and_filled_and_removed_again(
     assert (removed.status, await get(api), await listed(api)) == (FEED_STATUS_REMOVED, removed, [])
     await eventually(lambda: api.processor.tasks.get(("shop", "default")) == line)
     assert api.processor.requests[-1].disposition == disposition
-    assert await told(db) == (0, 0), "nor is it expected to know it"
+    assert await count_sources(db) == (0, 0), "nor is it expected to know it"
     api.processor.listed = [task("DELETE", "IN_PROGRESS", run=0), task("LOAD", "SUCCEEDED")]
     assert await delete(api) == removed, "a repeated call makes no further task"
     line.append((await upload(api), 0))
@@ -144,7 +144,7 @@ async def test_it_is_removed_and_filled_and_removed_again(
     line.append(("DELETE", again.version))
     await eventually(lambda: api.processor.tasks.get(("shop", "default")) == line)
     assert await deletions(db) == [(removed.version, disposition), (again.version, disposition)]
-    assert (await told(db), api.loader.sources) == ((0, 0), {}), "the loader never hears of it"
+    assert (await count_sources(db), api.loader.sources) == ((0, 0), {}), "the loader never hears of it"
     made = await api.stub.CreateFeed(CreateFeedRequest(parent="sellers/shop", settings=SETTINGS))
     assert (made.status, made.version > again.version) == (FEED_STATUS_ACTIVE, True)
     await eventually(lambda: NAME in api.loader.sources)

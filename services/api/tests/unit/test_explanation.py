@@ -1,4 +1,4 @@
-"""What an explanation says of each fate, and that every combination of facts has a sound one."""
+"""What an explanation says of each outcome, and that every combination of facts has a sound one."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ def task(number: int, status: str = "SUCCEEDED", **fields: Any) -> Task:
     return made
 
 
-def located(*lines: int, batch: int = 3, answered: bool = True) -> OfferLocation:
+def located(*lines: int, batch: int = 3, has_reply: bool = True) -> OfferLocation:
     made = OfferLocation(batch_id=batch if lines else 0)
     made.check_time.FromMicroseconds(NOW_MICROS - 26 * SECOND)
     for line in lines:
         made.places.append(OfferPlace(ordinal=line - 3, line=line, column=1, excerpt=f'<offer id="B"> {line}'))
     if lines and batch:
         made.send_time.FromMicroseconds(NOW_MICROS - 25 * SECOND)
-        if answered:
+        if has_reply:
             made.answer_time.FromMicroseconds(NOW_MICROS - 20 * SECOND)
     return made
 
@@ -151,7 +151,7 @@ def facts(
             "link": None,
             "offer": offer,
             "document": document,
-            "asked_at": AT,
+            "requested_at": AT,
             **fields,
         }
     )
@@ -162,7 +162,7 @@ class Case:
     """Facts, and what is to be said of them; `steps` are names of stages with their states, others do not matter."""
 
     facts: Facts
-    fate: str
+    outcome: str
     summary: list[str]
     suggestion: str | None = ""
     steps: dict[str, str] = field(default_factory=dict)
@@ -305,7 +305,7 @@ CASES = {
         },
     ),
     "sent, not answered": Case(
-        facts(Look(task(7, "IN_PROGRESS", phase=1), located(5, answered=False), []), None, None),
+        facts(Look(task(7, "IN_PROGRESS", phase=1), located(5, has_reply=False), []), None, None),
         "ON_ITS_WAY",
         ["on its way. The list of offers has not taken it from load 7 yet."],
         steps={"FILE": "DONE", "CHECKS": "WAITING", "BATCH": "DONE", "APPLIED": "WAITING", "MODERATION": "WAITING"},
@@ -594,44 +594,44 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_each_fate_is_told(case: Case) -> None:
-    told = explain(case.facts)
-    assert OfferFate.Name(told.fate).removeprefix("OFFER_FATE_") == case.fate, told
+    explanation = explain(case.facts)
+    assert OfferFate.Name(explanation.fate).removeprefix("OFFER_FATE_") == case.outcome, explanation
     for words in case.summary:
-        assert words in told.summary
+        assert words in explanation.summary
     if case.suggestion is None:
-        assert told.suggestion
+        assert explanation.suggestion
     else:
-        assert told.suggestion == case.suggestion
-    states = states_of(told)
+        assert explanation.suggestion == case.suggestion
+    states = states_of(explanation)
     assert {stage: states[stage] for stage in case.steps} == case.steps
-    stopped = [step for step in told.steps if step.state == explanation_pb2.EXPLANATION_STATE_STOPPED]
+    stopped = [step for step in explanation.steps if step.state == explanation_pb2.EXPLANATION_STATE_STOPPED]
     if case.code:
         assert [step.code for step in stopped] == [case.code]
-    assert_sound(told)
+    assert_sound(explanation)
 
 
-def states_of(told: OfferExplanation) -> dict[str, str]:
+def states_of(explanation: OfferExplanation) -> dict[str, str]:
     return {
         ExplanationStage.Name(step.stage).removeprefix("EXPLANATION_STAGE_"): ExplanationState.Name(
             step.state
         ).removeprefix("EXPLANATION_STATE_")
-        for step in told.steps
+        for step in explanation.steps
     }
 
 
-def step_of(told: OfferExplanation, stage: str) -> explanation_pb2.ExplanationStep:
-    return told.steps[STAGES.index(ExplanationStage.Value(f"EXPLANATION_STAGE_{stage}"))]
+def step_of(explanation: OfferExplanation, stage: str) -> explanation_pb2.ExplanationStep:
+    return explanation.steps[STAGES.index(ExplanationStage.Value(f"EXPLANATION_STAGE_{stage}"))]
 
 
 def test_found_offer_names_its_place_its_category_and_the_time_of_each_step() -> None:
-    told = explain(CASES["found"].facts)
-    place = step_of(told, "OFFER")
+    explanation = explain(CASES["found"].facts)
+    place = step_of(explanation, "OFFER")
     assert (place.line, place.column, place.excerpt) == (5, 1, '<offer id="B"> 5')
-    assert "Мебель / Стулья" in step_of(told, "CHECKS").text
-    assert "Тверь" in step_of(told, "CHECKS").text
-    assert "“f.yml” (1,234 bytes)" in step_of(told, "SOURCE").text
-    assert told.task == f"{NAME.parent}/tasks/7"
-    done = [step for step in told.steps if step.state == explanation_pb2.EXPLANATION_STATE_DONE]
+    assert "Мебель / Стулья" in step_of(explanation, "CHECKS").text
+    assert "Тверь" in step_of(explanation, "CHECKS").text
+    assert "“f.yml” (1,234 bytes)" in step_of(explanation, "SOURCE").text
+    assert explanation.task == f"{NAME.parent}/tasks/7"
+    done = [step for step in explanation.steps if step.state == explanation_pb2.EXPLANATION_STATE_DONE]
     assert all(step.HasField("time") for step in done)
     seconds_ago = [(NOW_MICROS - step.time.ToMicroseconds()) // SECOND for step in done]
     assert seconds_ago == [31, 26, 25, 25, 25, 24, 24, 23, 22]
@@ -644,25 +644,27 @@ def test_the_check_of_a_file_has_one_moment_for_all_of_its_offers() -> None:
         Look(task(7), located(5, batch=0), []),
         Look(task(7), located(), []),
     ):
-        told = step_of(explain(facts(look, None, None)), "FILE")
-        assert NOW_MICROS - told.time.ToMicroseconds() == 26 * SECOND
+        explanation = step_of(explain(facts(look, None, None)), "FILE")
+        assert NOW_MICROS - explanation.time.ToMicroseconds() == 26 * SECOND
     unread = step_of(explain(facts(Look(task(7), UNKNOWN, []), kept(), found())), "FILE")
     assert not unread.HasField("time"), "nobody could say it"
 
 
 def test_what_an_earlier_load_brought_about_has_no_time_on_the_way_of_this_one() -> None:
-    told = explain(CASES["unchanged"].facts)
-    timed = [ExplanationStage.Name(step.stage).rpartition("_")[2] for step in told.steps if step.HasField("time")]
+    explanation = explain(CASES["unchanged"].facts)
+    timed = [
+        ExplanationStage.Name(step.stage).rpartition("_")[2] for step in explanation.steps if step.HasField("time")
+    ]
     assert timed == ["SOURCE", "FILE", "OFFER", "CHECKS", "BATCH", "APPLIED"]
-    assert "since 2026-11-21 11:59:38 UTC" in step_of(told, "SEARCHABLE").text
+    assert "since 2026-11-21 11:59:38 UTC" in step_of(explanation, "SEARCHABLE").text
 
 
 def test_fetched_file_names_its_fetch() -> None:
     fetch = Fetch(fetch_id=12, bytes=77)
     fetch.download_time.FromDatetime(AT)
-    told = step_of(explain(facts(Look(task(7), located(5), []), kept(), found(), source=fetch)), "SOURCE")
-    assert told.text.startswith("Fetch 12 brought the file (77 bytes)")
-    assert told.time == fetch.download_time
+    explanation = step_of(explain(facts(Look(task(7), located(5), []), kept(), found(), source=fetch)), "SOURCE")
+    assert explanation.text.startswith("Fetch 12 brought the file (77 bytes)")
+    assert explanation.time == fetch.download_time
 
 
 @pytest.mark.parametrize(
@@ -675,22 +677,24 @@ def test_fetched_file_names_its_fetch() -> None:
 )
 def test_removal_is_told_to_its_end(document: Hit | Unknown | None, words: str) -> None:
     removed = kept("REMOVED", 9, "REMOVED")
-    told = explain(facts(Look(task(9), located(), []), removed, document))
-    applied = step_of(told, "APPLIED")
+    explanation = explain(facts(Look(task(9), located(), []), removed, document))
+    applied = step_of(explanation, "APPLIED")
     assert (applied.text, applied.time) == ("Load 9 removed the offer.", removed.update_time)
-    assert step_of(told, "REGISTERED").text == "The registry of documents has been told of the removal."
-    assert step_of(told, "SEARCHABLE").text == words
+    assert step_of(explanation, "REGISTERED").text == "The registry of documents has been told of the removal."
+    assert step_of(explanation, "SEARCHABLE").text == words
 
 
 def test_removal_before_the_load_that_refuses_it_is_not_the_end_of_its_way() -> None:
-    told = explain(facts(Look(task(9), located(5), [issue("PRICE_INVALID")]), kept("REMOVED", 8, "REMOVED"), None))
-    assert states_of(told)["APPLIED"] == "SKIPPED"
+    explanation = explain(
+        facts(Look(task(9), located(5), [issue("PRICE_INVALID")]), kept("REMOVED", 8, "REMOVED"), None)
+    )
+    assert states_of(explanation)["APPLIED"] == "SKIPPED"
 
 
 def test_failed_fetch_has_its_time() -> None:
     known = link()
-    told = step_of(explain(facts(None, None, None, link=known)), "SOURCE")
-    assert told.time == known.state.last_fetch.end_time
+    explanation = step_of(explain(facts(None, None, None, link=known)), "SOURCE")
+    assert explanation.time == known.state.last_fetch.end_time
 
 
 @pytest.mark.parametrize(
@@ -699,31 +703,31 @@ def test_failed_fetch_has_its_time() -> None:
 )
 def test_page_in_place_of_a_feed_is_remedied_where_it_came_from(fetch: str, words: str) -> None:
     failed = task(7, "FAILED", error_code="NOT_A_FEED", error_message="It is a page.", error_line=1, fetch=fetch)
-    told = explain(facts(Look(failed, located(), []), None, None))
-    assert told.suggestion.startswith(words)
-    assert "line 1" not in told.suggestion
+    explanation = explain(facts(Look(failed, located(), []), None, None))
+    assert explanation.suggestion.startswith(words)
+    assert "line 1" not in explanation.suggestion
 
 
 def test_lists_below_a_fault_are_left_to_the_load() -> None:
     failed = task(7, "FAILED", error_code="UNKNOWN_FORMAT", error_message="It is JSON. Export it.\nKnown:\n- yml")
-    told = step_of(explain(facts(Look(failed, located(), []), None, None)), "FILE")
-    assert told.text == "The file of load 7 cannot be loaded. It is JSON. Export it."
-    assert told.suggestion.startswith("Do as is said of the file and load it again")
+    explanation = step_of(explain(facts(Look(failed, located(), []), None, None)), "FILE")
+    assert explanation.text == "The file of load 7 cannot be loaded. It is JSON. Export it."
+    assert explanation.suggestion.startswith("Do as is said of the file and load it again")
 
 
 def test_failed_load_names_place_and_words_of_the_fault() -> None:
-    told = step_of(explain(CASES["failed load"].facts), "FILE")
-    assert (told.code, told.line, told.column) == ("MALFORMED_XML", 5, 9)
-    assert "A & stands alone." in told.text
+    explanation = step_of(explain(CASES["failed load"].facts), "FILE")
+    assert (explanation.code, explanation.line, explanation.column) == ("MALFORMED_XML", 5, 9)
+    assert "A & stands alone." in explanation.text
     assert step_of(explain(CASES["failed load"].facts), "OFFER").line == 5
 
 
 def test_all_errors_of_an_offer_are_told_at_once() -> None:
     issues = [issue(code) for code in ("PRICE_INVALID", "CURRENCY_UNKNOWN", "URL_INVALID")]
-    told = explain(facts(Look(task(7), located(5), issues), None, None))
-    checks = step_of(told, "CHECKS")
+    explanation = explain(facts(Look(task(7), located(5), issues), None, None))
+    checks = step_of(explanation, "CHECKS")
     assert "currency_unknown (CURRENCY_UNKNOWN, line 5); url_invalid (URL_INVALID, line 5)" in checks.text
-    assert told.suggestion == "Mend PRICE_INVALID. Mend CURRENCY_UNKNOWN. Mend URL_INVALID."
+    assert explanation.suggestion == "Mend PRICE_INVALID. Mend CURRENCY_UNKNOWN. Mend URL_INVALID."
 
 
 def test_duplicates_are_counted_from_whichever_source_knows_more() -> None:
@@ -735,15 +739,15 @@ def test_duplicates_are_counted_from_whichever_source_knows_more() -> None:
 
 def test_broken_offer_may_have_a_duplicate() -> None:
     issues = [issue("PRICE_INVALID"), issue("DUPLICATE_ID", kind="DUPLICATE", line=9)]
-    told = explain(facts(Look(task(7), located(5, 9), issues), None, None))
-    assert step_of(told, "CHECKS").code == "PRICE_INVALID"
-    assert "line 9" in step_of(told, "CHECKS").text
+    explanation = explain(facts(Look(task(7), located(5, 9), issues), None, None))
+    assert step_of(explanation, "CHECKS").code == "PRICE_INVALID"
+    assert "line 9" in step_of(explanation, "CHECKS").text
 
 
 def test_long_wait_is_said_to_be_one() -> None:
     stuck = kept(version=NOW_MICROS - 600 * SECOND, published_version=NOW_MICROS - 600 * SECOND)
-    told = explain(facts(Look(task(7), located(5), []), stuck, None))
-    assert "tell the operator" in step_of(told, "SEARCHABLE").text
+    explanation = explain(facts(Look(task(7), located(5), []), stuck, None))
+    assert "tell the operator" in step_of(explanation, "SEARCHABLE").text
 
 
 # Everything that a source may answer, freely combined: also what should never come together.
@@ -773,7 +777,7 @@ tasks_ = st.builds(
 locations = st.one_of(
     st.just(UNKNOWN),
     st.builds(
-        lambda lines, batch, answered: located(*lines, batch=batch, answered=answered),
+        lambda lines, batch, has_reply: located(*lines, batch=batch, has_reply=has_reply),
         st.lists(st.integers(4, 30), max_size=8),
         st.integers(0, 2),
         st.booleans(),
@@ -817,30 +821,32 @@ def test_every_combination_of_facts_has_a_sound_explanation(known: Facts) -> Non
     assert_sound(explain(known))
 
 
-def assert_sound(told: OfferExplanation) -> None:
-    protovalidate.validate(told)
-    assert [step.stage for step in told.steps] == STAGES
-    states = [step.state for step in told.steps]
+def assert_sound(explanation: OfferExplanation) -> None:
+    protovalidate.validate(explanation)
+    assert [step.stage for step in explanation.steps] == STAGES
+    states = [step.state for step in explanation.steps]
     stopped = explanation_pb2.EXPLANATION_STATE_STOPPED
     assert states.count(stopped) <= 1
     if stopped in states:
         at = states.index(stopped)
         beyond = {
-            step.stage for step in told.steps[at + 1 :] if step.state != explanation_pb2.EXPLANATION_STATE_SKIPPED
+            step.stage
+            for step in explanation.steps[at + 1 :]
+            if step.state != explanation_pb2.EXPLANATION_STATE_SKIPPED
         }
         assert beyond <= {explanation_pb2.EXPLANATION_STAGE_APPLIED}, "but for where it was removed, all are skipped"
-        assert told.steps[at].code
-        assert told.suggestion
-        assert told.fate not in {explanation_pb2.OFFER_FATE_SEARCHABLE, explanation_pb2.OFFER_FATE_ON_ITS_WAY}
+        assert explanation.steps[at].code
+        assert explanation.suggestion
+        assert explanation.fate not in {explanation_pb2.OFFER_FATE_SEARCHABLE, explanation_pb2.OFFER_FATE_ON_ITS_WAY}
     assert explanation_pb2.EXPLANATION_STATE_UNSPECIFIED not in states
-    assert all(step.text.strip() for step in told.steps)
-    assert told.fate
-    assert told.summary.strip()
-    times = [step.time.ToNanoseconds() for step in told.steps if step.HasField("time")]
+    assert all(step.text.strip() for step in explanation.steps)
+    assert explanation.fate
+    assert explanation.summary.strip()
+    times = [step.time.ToNanoseconds() for step in explanation.steps if step.HasField("time")]
     assert times == sorted(times), "no station is passed before the one before it"
-    for text in (told.summary, *(step.text for step in told.steps)):
+    for text in (explanation.summary, *(step.text for step in explanation.steps)):
         assert not re.search(r"\s\s|[{}]|\bNone\b(?! of)", text), text
-    assert (told.fate == explanation_pb2.OFFER_FATE_SEARCHABLE) is (
+    assert (explanation.fate == explanation_pb2.OFFER_FATE_SEARCHABLE) is (
         states[-1] in {explanation_pb2.EXPLANATION_STATE_DONE, explanation_pb2.EXPLANATION_STATE_WARNING}
-        and told.fate != explanation_pb2.OFFER_FATE_LOAD_FAILED
+        and explanation.fate != explanation_pb2.OFFER_FATE_LOAD_FAILED
     )

@@ -9,7 +9,7 @@ from google.protobuf.json_format import ParseDict
 
 from classifeed.feeds.v1.feed_pb2 import FeedCredentials, FeedSettings, FeedSource
 from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE, DISPOSITION_MAKE_MANUAL, LOAD_MODE_PATCH, LOAD_MODE_REPLACE
-from classifeed_api.domain.credentials import check_credentials, credentials_asked
+from classifeed_api.domain.credentials import check_credentials, wanted_credentials
 from classifeed_api.domain.feed_settings import (
     ALL,
     MASK_PATHS,
@@ -35,10 +35,10 @@ def refused_fields(caught: pytest.ExceptionInfo[InvalidArgument]) -> list[str]:
 
 
 def test_what_is_left_out_gets_its_default_and_credentials_are_not_kept() -> None:
-    asked = FeedSettings(
+    given = FeedSettings(
         source=FeedSource(url=URL, credentials=FeedCredentials(headers={"X": "1"}), has_credentials=True)
     )
-    kept = complete(asked)
+    kept = complete(given)
     assert kept.schedule.interval.seconds == 3600
     assert (kept.mode, kept.disposition) == (LOAD_MODE_REPLACE, DISPOSITION_DELETE)
     assert kept.source == FeedSource(url=URL)
@@ -217,7 +217,7 @@ GIVEN = FeedSource(credentials=FeedCredentials(headers={"X": "1"}))
 
 
 @pytest.mark.parametrize(
-    ("paths", "source", "asked"),
+    ("paths", "source", "given"),
     [
         (["settings"], FeedSource(), None),
         (["settings.source"], FeedSource(url=URL), None),
@@ -232,6 +232,6 @@ GIVEN = FeedSource(credentials=FeedCredentials(headers={"X": "1"}))
     ],
 )
 def test_update_keeps_gives_or_removes_credentials(
-    paths: list[str], source: FeedSource, asked: FeedCredentials | None
+    paths: list[str], source: FeedSource, given: FeedCredentials | None
 ) -> None:
-    assert credentials_asked(source, paths) == asked
+    assert wanted_credentials(source, paths) == given

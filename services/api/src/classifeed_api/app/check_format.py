@@ -13,23 +13,23 @@ class Formats(Protocol):
     """The processor, as this check needs it."""
 
     async def list_formats(self) -> Sequence[str] | Unknown:
-        """Return the names of all formats; UNKNOWN when it cannot be asked."""
+        """Return the names of all formats; UNKNOWN when it does not respond."""
 
 
 class CheckFormat:
-    """Asks the processor, and takes any format while it is away: the load tells what is wrong then."""
+    """Checks with the processor, and takes any format while it is away: the load tells what is wrong then."""
 
     def __init__(self, formats: Formats) -> None:
         self._formats = formats
 
-    async def __call__(self, asked: str, *, field: str) -> None:
+    async def __call__(self, given: str, *, field: str) -> None:
         """Return if the format can be loaded, or is none in particular.
 
         Raises:
             InvalidArgument: it cannot; the error names `field` and the formats that can.
         """
-        if not asked:
+        if not given:
             return
         known = await self._formats.list_formats()
         if known is not UNKNOWN:
-            check_format(asked, known, field=field)
+            check_format(given, known, field=field)

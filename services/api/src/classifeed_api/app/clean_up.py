@@ -54,7 +54,7 @@ async def remove_old_uploads(
     """Remove those of the next uploads whose tasks are gone, each with its reference to the file.
 
     Raises:
-        grpc.aio.AioRpcError: the processor does not answer; nothing of the slice is removed.
+        grpc.aio.AioRpcError: the processor does not respond; nothing of the slice is removed.
     """
     async with begin() as tx:
         listed = await cleaning.list_loaded(tx, after=UUID(cursor or str(UUID(int=0))), kept=kept, limit=limit)

@@ -36,25 +36,25 @@ class CreateFeed:
         self._on_changed = on_changed
 
     async def __call__(
-        self, key: NamespaceKey, asked: FeedSettings, *, request_id: str | None, timeout_s: float | None
+        self, key: NamespaceKey, given: FeedSettings, *, request_id: str | None, timeout_s: float | None
     ) -> Feed:
-        """Return the feed; the same request_id again answers the feed as it is by now.
+        """Return the feed; the same request_id again returns the feed as it is now.
 
         Raises:
             InvalidArgument: the settings cannot be worked with.
             AlreadyExists: the namespace has a feed.
             FailedPrecondition: there are credentials, and no key to keep them with.
         """
-        settings = complete(asked)
+        settings = complete(given)
         check_settings(settings, ALL, self._limits, field="settings")
-        check_credentials(asked.source.credentials, field="settings.source.credentials")
+        check_credentials(given.source.credentials, field="settings.source.credentials")
         await self._formats(settings.format, field="settings.format")
-        sealed = self._credentials.seal(key, asked.source.credentials)
+        encrypted = self._credentials.encrypt(key, given.source.credentials)
         async with self._database.transaction(timeout_s=timeout_s) as tx:
             await task_line.lock(tx, key)
             feed = await feeds.get(tx, key)
             if feed is None:
-                feed = await feeds.insert(tx, key, settings, sealed, request_id)
+                feed = await feeds.insert(tx, key, settings, encrypted, request_id)
             elif request_id is not None and request_id == feed.request_id:
                 return feed
             elif not feed.is_removed:
@@ -70,7 +70,7 @@ class CreateFeed:
                         feed,
                         status=FEED_STATUS_ACTIVE,
                         settings=settings,
-                        sealed_credentials=sealed,
+                        sealed_credentials=encrypted,
                         request_id=request_id,
                     ),
                 )

@@ -32,7 +32,7 @@ class CreateTasks:
     """Pushes what waits for a task to the processor; safe to repeat, as the processor knows each by its id.
 
     Tasks of a namespace run in the order in which they are made. So the rows must be the first of their namespaces:
-    what comes after them is not asked for before their tasks are there.
+    what comes after them is not requested before their tasks are there.
     """
 
     def __init__(self, database: Database, processor: TaskMaker) -> None:

@@ -21,7 +21,7 @@ class NewestTasks(Protocol):
     """The processor, as this use case needs it."""
 
     async def list_newest(self, key: NamespaceKey) -> Sequence[Task] | Unknown:
-        """Return the newest tasks of a namespace, the newest first; UNKNOWN when it cannot be asked."""
+        """Return the newest tasks of a namespace, the newest first; UNKNOWN when it does not respond."""
 
 
 class DeleteFeed:
@@ -52,7 +52,7 @@ class DeleteFeed:
 
         Raises:
             NotFound: nothing ever filled the namespace.
-            Unavailable: that cannot be told while the processor does not answer.
+            Unavailable: that is not known while the processor does not respond.
         """
         async with self._database.transaction(timeout_s=timeout_s) as tx:
             await task_line.lock(tx, key)

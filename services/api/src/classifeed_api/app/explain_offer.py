@@ -1,4 +1,4 @@
-"""Explains one offer: asks everyone who knows something of it, and tells its way."""
+"""Explains one offer: calls every service that knows something of it, and describes its timeline."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _OTHER_SHARE: Final = 0.5
 
 
 class ExplainOffer:
-    """Asks the processor, the loader, the owner of the offers, the search, our own uploads and feeds.
+    """Calls the processor, the loader, the owner of the offers, the search, our own uploads and feeds.
 
-    Each has a share of the caller's time only; whoever cannot be asked leaves his stations UNKNOWN.
+    Each has a share of the caller's time only; a service that does not respond leaves its stages UNKNOWN.
 
     Args:
         database: of the uploads and the feeds.
@@ -75,10 +75,10 @@ class ExplainOffer:
     async def __call__(self, name: OfferName) -> OfferExplanation:
         """Return the explanation of an offer, also of one that nobody has seen.
 
-        What comes later on the way is asked later, so that no station seems behind one that waits for it.
+        What comes later in the timeline is called later, so that no stage seems behind one that waits for it.
 
         Raises:
-            Unavailable: nobody who knows of offers could be asked.
+            Unavailable: no service that knows of offers responded.
         """
         time_left = _TimeLeft()
         key = NamespaceKey(name.seller_id, name.namespace)
@@ -118,7 +118,7 @@ class ExplainOffer:
                 link=link,
                 offer=offer,
                 document=document,
-                asked_at=self._clock.now(),
+                requested_at=self._clock.now(),
                 **choice._asdict(),
             )
         )

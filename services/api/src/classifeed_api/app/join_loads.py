@@ -13,11 +13,11 @@ class Standings(Protocol):
     """The processor, as this use case needs it."""
 
     async def find_standings(self, names: Collection[str]) -> Mapping[str, Task]:
-        """Return how tasks stand, by resource name; what is not known, or cannot be asked soon, is left out."""
+        """Return how tasks stand, by resource name; what is not known, or does not come soon, is left out."""
 
 
 class JoinLoads:
-    """Asks the processor once, however many fetches there are.
+    """Calls the processor once, however many fetches there are.
 
     Args:
         processor: has the tasks.

@@ -1,4 +1,4 @@
-"""Keeps credentials of feeds: sealed for the loader, and compared without ever being answered."""
+"""Keeps credentials of feeds: encrypted for the loader, and compared, and never sent back."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from classifeed_common.errors import FailedPrecondition
 
 
 class KeepCredentials:
-    """Seals credentials for their namespace.
+    """Encrypt credentials for their namespace.
 
     Args:
-        sealer: has the keys that the loader has, too; None: no credentials are taken.
+        cipher: has the keys that the loader has, too; None: no credentials are taken.
     """
 
-    def __init__(self, sealer: CredentialCipher | None) -> None:
-        self._sealer = sealer
+    def __init__(self, cipher: CredentialCipher | None) -> None:
+        self._cipher = cipher
 
-    def seal(self, key: NamespaceKey, wanted: FeedCredentials, *, kept: bytes = NO_CREDENTIALS) -> bytes:
-        """Return the wanted credentials sealed; `kept` itself where those are the same, so that nothing changes.
+    def encrypt(self, key: NamespaceKey, wanted: FeedCredentials, *, kept: bytes = NO_CREDENTIALS) -> bytes:
+        """Return the wanted credentials encrypted; `kept` itself where those are the same, so that nothing changes.
 
         Raises:
-            FailedPrecondition: there is no key to seal them with.
+            FailedPrecondition: there is no key to encrypt them with.
         """
         if is_empty(wanted):
             return NO_CREDENTIALS
-        if self._sealer is None:
+        if self._cipher is None:
             raise FailedPrecondition(
                 "CREDENTIALS_NOT_SUPPORTED",
                 "This installation has no key to keep credentials with, so nothing was changed. Leave them out, or ask "
@@ -36,13 +36,13 @@ class KeepCredentials:
             )
         context = f"{key.seller_id}/{key.namespace}"
         plain = wanted.SerializeToString(deterministic=True)
-        if kept != NO_CREDENTIALS and _opened(self._sealer, kept, context) == plain:
+        if kept != NO_CREDENTIALS and _opened(self._cipher, kept, context) == plain:
             return kept
-        return self._sealer.encrypt(plain, context)
+        return self._cipher.encrypt(plain, context)
 
 
-def _opened(sealer: CredentialCipher, sealed: bytes, context: str) -> bytes | None:
+def _opened(cipher: CredentialCipher, encrypted: bytes, context: str) -> bytes | None:
     try:
-        return sealer.decrypt(sealed, context)
+        return cipher.decrypt(encrypted, context)
     except DecryptionError:
         return None

@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 
 
 class FeedWithState(NamedTuple):
-    """A feed, and its state at the loader: None while the loader does not know it or cannot be asked."""
+    """A feed, and its state at the loader: None while the loader does not know it or does not respond."""
 
     feed: Feed
     state: FeedSourceState | None
@@ -29,7 +29,7 @@ class States(Protocol):
     """The loader, as this use case needs it."""
 
     async def get_states(self, names: Sequence[str]) -> Sequence[FeedSourceState]:
-        """Return a state for each name, in order; raises soon when the loader cannot be asked."""
+        """Return a state for each name, in order; raises soon when the loader does not respond."""
 
 
 class ReadFeeds:

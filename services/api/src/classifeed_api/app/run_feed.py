@@ -30,12 +30,12 @@ class RunFeed:
     async def __call__(
         self, key: NamespaceKey, *, force: bool, request_id: str | None, timeout_s: float | None
     ) -> Fetch:
-        """Return the fetch; the same request_id again answers the same one.
+        """Return the fetch; the same request_id again returns the same one.
 
         Raises:
             NotFound: nothing ever filled the namespace.
             FailedPrecondition: the feed was deleted, or has no link.
-            Unavailable: the loader cannot be asked.
+            Unavailable: the loader does not respond.
         """
         async with self._database.transaction(timeout_s=timeout_s) as tx:
             feed = await feeds.require_link(tx, key)

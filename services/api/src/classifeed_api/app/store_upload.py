@@ -18,7 +18,7 @@ class StoreUpload:
     """Stores an upload and makes it due.
 
     The reference to the file is written before the file, so that no clean-up can take the file away in between. A crash
-    before the end leaves an upload that never becomes due; its sender got no answer and sends again.
+    before the end leaves an upload that never becomes due; its sender got no response and sends again.
     """
 
     def __init__(

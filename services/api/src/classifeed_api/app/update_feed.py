@@ -9,7 +9,7 @@ from typing import Final
 from classifeed.feeds.v1.feed_pb2 import FeedSettings
 from classifeed_api.app.check_format import CheckFormat
 from classifeed_api.app.keep_credentials import KeepCredentials
-from classifeed_api.domain.credentials import check_credentials, check_site, credentials_asked
+from classifeed_api.domain.credentials import check_credentials, check_site, wanted_credentials
 from classifeed_api.domain.feed_settings import Limits, change, check_mask, check_settings, complete, names
 from classifeed_api.domain.feeds import NO_CREDENTIALS, Feed
 from classifeed_api.domain.namespaces import NamespaceKey
@@ -39,13 +39,13 @@ class UpdateFeed:
         self._on_changed = on_changed
 
     async def __call__(
-        self, key: NamespaceKey, asked: FeedSettings, paths: Sequence[str], *, version: int, timeout_s: float | None
+        self, key: NamespaceKey, given: FeedSettings, paths: Sequence[str], *, version: int, timeout_s: float | None
     ) -> Feed:
         """Return the feed with a new version, or as it is where nothing changes.
 
         Args:
             key: whose feed.
-            asked: settings, of which those count that the mask names; what it names and they lack gets its default.
+            given: settings, of which those count that the mask names; what it names and they lack gets its default.
             paths: the mask.
             version: the one that the change was made from; 0: whatever there is.
             timeout_s: of each statement, in seconds.
@@ -58,9 +58,9 @@ class UpdateFeed:
             Aborted: the feed has changed since that version.
         """
         check_mask(paths)
-        wanted = complete(asked)
+        wanted = complete(given)
         check_settings(wanted, paths, self._limits, field="feed.settings")
-        credentials = credentials_asked(asked.source, paths)
+        credentials = wanted_credentials(given.source, paths)
         if credentials is not None:
             check_credentials(credentials, field=_CREDENTIALS)
         if names(paths, "settings.format"):
@@ -79,8 +79,8 @@ class UpdateFeed:
             if credentials is None and feed.sealed_credentials != NO_CREDENTIALS:
                 check_site(feed.settings.source.url, changed.settings.source.url, feed=key.name, field=_CREDENTIALS)
             if credentials is not None:
-                sealed = self._credentials.seal(key, credentials, kept=feed.sealed_credentials)
-                changed = replace(changed, sealed_credentials=sealed)
+                encrypted = self._credentials.encrypt(key, credentials, kept=feed.sealed_credentials)
+                changed = replace(changed, sealed_credentials=encrypted)
             if changed == feed:
                 return feed
             feed = await feeds.update(tx, changed)

@@ -43,7 +43,7 @@ class SourceVerifier:
 
     Args:
         database: with the feeds.
-        loader: asked for its versions.
+        loader: of the versions.
         on_lost: called when feeds became due again.
         interval_s: the pause between two comparisons, in seconds.
     """
@@ -69,7 +69,7 @@ class SourceVerifier:
         """Make due what the loader has lost, and return how many feeds those are; remember where it is ahead.
 
         Raises:
-            grpc.aio.AioRpcError: the loader does not answer.
+            grpc.aio.AioRpcError: the loader does not respond.
         """
         lost = 0
         behind: list[feeds.Published] = []
@@ -102,6 +102,7 @@ class SourceVerifier:
         if not ahead:
             return []
         async with self._database.transaction() as tx:
+            # Read after the loader replied: a feed may have changed meanwhile.
             return await feeds.list_behind(tx, ahead)
 
     async def _list_unknown(self) -> list[NamespaceKey]:

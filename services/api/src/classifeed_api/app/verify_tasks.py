@@ -41,7 +41,7 @@ class TaskVerifier:
 
     Args:
         database: with the uploads.
-        processor: asked for its tasks.
+        processor: of the tasks.
         on_lost: called when something became due again.
         interval_s: the pause between two comparisons, in seconds.
     """
@@ -62,7 +62,7 @@ class TaskVerifier:
         """Make due what the processor has lost, and return how many uploads and removals those are.
 
         Raises:
-            grpc.aio.AioRpcError: the processor does not answer.
+            grpc.aio.AioRpcError: the processor does not respond.
         """
         lost = 0
         after: NamespaceKey | None = None

@@ -1,4 +1,4 @@
-"""Asking another service for something that can be done without."""
+"""Calling another service for something that can be done without."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import structlog
 from classifeed_api.domain.unknown import UNKNOWN, Unknown
 
 _log = structlog.get_logger(__name__)
-Answer = TypeVar("Answer")
+Response = TypeVar("Response")
 
 
-async def ask(call: Awaitable[Answer], what: str) -> Answer | Unknown | None:
-    """Return the answer of a call, None when there is no such thing, and UNKNOWN when it could not be asked.
+async def ask(call: Awaitable[Response], what: str) -> Response | Unknown | None:
+    """Return the response of a call, None when there is no such thing, and UNKNOWN when there was no response.
 
     Args:
         call: the call, with a deadline of its own.
-        what: what is asked for, for the log.
+        what: what the call is for, for the log.
     """
     try:
         return await call

@@ -27,7 +27,7 @@ from classifeed_api.domain.uploads import Upload
 from classifeed_api.explain.facts import Look
 from classifeed_common.rpc.call import remaining_s
 
-# For what is asked on the way of a call that goes on without it.
+# For what is read on the way of a call that goes on without it.
 _SHORT_S: Final = 2.0
 _STANDINGS_S: Final = 1.0
 _SHARE: Final = 0.5
@@ -50,7 +50,7 @@ class ProcessorClient:
         """Return the id of the task that loads the upload; idempotent by the upload's id.
 
         Raises:
-            grpc.aio.AioRpcError: as the processor answered.
+            grpc.aio.AioRpcError: as the processor responded.
         """
         task = await self.stub.CreateTask(
             CreateTaskRequest(
@@ -71,7 +71,7 @@ class ProcessorClient:
         return int(task.task_id)
 
     async def list_formats(self) -> Sequence[str] | Unknown:
-        """Return the names of all formats; UNKNOWN when the processor cannot be asked within a short time."""
+        """Return the names of all formats; UNKNOWN when the processor does not respond within a short time."""
         response = await ask(self.stub.ListFormats(ListFormatsRequest(), timeout=_timeout_s(_SHORT_S)), "formats")
         return UNKNOWN if response is None or response is UNKNOWN else [each.format for each in response.formats]
 
@@ -79,7 +79,7 @@ class ProcessorClient:
         """Return the id of the task that takes a removed feed's offers away; idempotent by namespace and version.
 
         Raises:
-            grpc.aio.AioRpcError: as the processor answered.
+            grpc.aio.AioRpcError: as the processor responded.
         """
         task = await self.stub.CreateTask(
             CreateTaskRequest(
@@ -139,7 +139,7 @@ class ProcessorClient:
         """Return the id of the namespace's newest task; 0 when there is none.
 
         Raises:
-            grpc.aio.AioRpcError: as the processor answered.
+            grpc.aio.AioRpcError: as the processor responded.
         """
         newest = (await self.stub.ListTasks(ListTasksRequest(parent=key.name, page_size=1))).tasks
         return int(newest[0].task_id) if newest else 0
@@ -148,7 +148,7 @@ class ProcessorClient:
         """Return those of the tasks that there are, of at most 1,000.
 
         Raises:
-            grpc.aio.AioRpcError: as the processor answered.
+            grpc.aio.AioRpcError: as the processor responded.
         """
         if not names:
             return set()
@@ -157,7 +157,7 @@ class ProcessorClient:
     async def find_standings(self, names: Collection[str]) -> Mapping[str, task_pb2.Task]:
         """Return how tasks stand, by resource name, of at most 1,000; those that there are not are left out.
 
-        Empty when the processor cannot be asked within a short time.
+        Empty when the processor does not respond within a short time.
         """
         request = FindTasksRequest(names=sorted(names)[:_NAMES], with_tasks=True)
         response = await ask(self.stub.FindTasks(request, timeout=_timeout_s(_STANDINGS_S)), "loads of fetches")

@@ -14,7 +14,7 @@ from classifeed_common.fetch.headers import check_secrets
 _MAX_BYTES: Final = 96 * 1024 - 64
 
 
-def credentials_asked(source: FeedSource, paths: Collection[str]) -> FeedCredentials | None:
+def wanted_credentials(source: FeedSource, paths: Collection[str]) -> FeedCredentials | None:
     """Return the credentials that an update wants: None to keep those that there are, empty ones to remove them."""
     named = "settings.source.credentials" in paths
     if not named and not {"settings", "settings.source"} & set(paths):

@@ -63,10 +63,10 @@ def names(paths: Collection[str], path: str) -> bool:
     return any(path == named or path.startswith(f"{named}.") for named in paths)
 
 
-def complete(asked: FeedSettings) -> FeedSettings:
+def complete(given: FeedSettings) -> FeedSettings:
     """Return settings with what was left out filled in, and without credentials."""
     settings = FeedSettings()
-    settings.CopyFrom(asked)
+    settings.CopyFrom(given)
     settings.source.SetInParent()
     settings.source.ClearField("credentials")
     settings.source.ClearField("has_credentials")
@@ -77,24 +77,24 @@ def complete(asked: FeedSettings) -> FeedSettings:
     return settings
 
 
-def change(old: FeedSettings, asked: FeedSettings, paths: Collection[str]) -> FeedSettings:
-    """Return complete settings in which what the mask names is as asked for."""
+def change(old: FeedSettings, given: FeedSettings, paths: Collection[str]) -> FeedSettings:
+    """Return complete settings in which what the mask names is as given."""
     settings = FeedSettings()
     settings.CopyFrom(old)
     named = FieldMask(paths=[value for value in _VALUES if names(paths, f"settings.{value}")])
-    named.MergeMessage(asked, settings, replace_message_field=True)
+    named.MergeMessage(given, settings, replace_message_field=True)
     return settings
 
 
-def check_format(asked: str, known: Sequence[str], *, field: str) -> None:
+def check_format(given: str, known: Sequence[str], *, field: str) -> None:
     """Return if a format is among the known ones.
 
     Raises:
         InvalidArgument: it is not; the error names `field`.
     """
-    if asked in known:
+    if given in known:
         return
-    words = f"{asked!r} is no format that can be loaded; leave it empty, or take one of: {', '.join(known)}"
+    words = f"{given!r} is no format that can be loaded; leave it empty, or take one of: {', '.join(known)}"
     raise InvalidArgument(
         "FEED_SETTINGS_INVALID",
         f"The settings cannot be used: {field}: {words}",
@@ -102,14 +102,14 @@ def check_format(asked: str, known: Sequence[str], *, field: str) -> None:
     )
 
 
-def check_currency(asked: str, *, field: str) -> None:
+def check_currency(given: str, *, field: str) -> None:
     """Return if this is the code of a currency, or empty.
 
     Raises:
         InvalidArgument: it is not; the error names `field`.
     """
-    if asked and asked not in CURRENCY_CODES:
-        words = f"{asked!r} is not the code of a currency in ISO 4217, such as RUB, KZT, USD or EUR"
+    if given and given not in CURRENCY_CODES:
+        words = f"{given!r} is not the code of a currency in ISO 4217, such as RUB, KZT, USD or EUR"
         raise InvalidArgument(
             "FEED_SETTINGS_INVALID",
             f"The settings cannot be used: {field}: {words}",

@@ -41,13 +41,13 @@ class NamespaceKey(NamedTuple):
         return cls(*found.groups())
 
 
-def namespace_to_load(asked: str, *, field: str) -> str:
+def namespace_to_load(given: str, *, field: str) -> str:
     """Return the namespace that a seller's file is to go to.
 
     Raises:
         InvalidArgument: the namespace is one that sellers' files may not touch; the error names `field`.
     """
-    namespace = asked or DEFAULT_NAMESPACE
+    namespace = given or DEFAULT_NAMESPACE
     if _RESERVED.fullmatch(namespace):
         raise InvalidArgument(
             "NAMESPACE_RESERVED",

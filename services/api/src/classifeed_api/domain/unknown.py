@@ -1,4 +1,4 @@
-"""An answer that could not be had, which is not the same as the answer that there is nothing."""
+"""A response that did not come, which is not the same as the response that there is nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 
 class Unknown(Enum):
-    """The one value that stands for an answer that could not be had."""
+    """The one value that stands for a response that did not come."""
 
     UNKNOWN = "UNKNOWN"
 

@@ -1,4 +1,4 @@
-"""The stations behind a load: the list of offers, moderation, pictures, the registry of documents, the search."""
+"""The stages behind a load: the list of offers, moderation, pictures, the registry of documents, the search."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from classifeed.offers.v1.offer_pb2 import Offer
 from classifeed_api.domain.unknown import UNKNOWN
 from classifeed_api.explain.checks import OWNER_FINDINGS
 from classifeed_api.explain.facts import Facts
-from classifeed_api.explain.held import tell_hold
+from classifeed_api.explain.held import describe_hold
 from classifeed_api.explain.steps import (
     DONE,
     SKIPPED,
@@ -40,8 +40,8 @@ _BY_SETTING: Final = "setting"
 _LONG: Final = timedelta(minutes=5)
 
 
-def tell_applied(facts: Facts) -> ExplanationStep:
-    """Tells what became of it in the list of offers."""
+def describe_applied(facts: Facts) -> ExplanationStep:
+    """Describe what became of it in the list of offers."""
     if facts.offer is UNKNOWN:
         return _unasked(_APPLIED)
     offer, look = facts.offer, facts.look
@@ -79,11 +79,11 @@ def tell_applied(facts: Facts) -> ExplanationStep:
             code="ERRORS_TOO_LONG",
             suggestion="Correct the errors that its loads list; the next load without them brings it back.",
         )
-    return _tell_waiting(facts, offer) if offer.waiting_task_id else _tell_kept(facts, offer)
+    return _describe_waiting(facts, offer) if offer.waiting_task_id else _describe_kept(facts, offer)
 
 
-def tell_moderation(facts: Facts) -> ExplanationStep:
-    """Tells what became of its text."""
+def describe_moderation(facts: Facts) -> ExplanationStep:
+    """Describe what became of its text."""
     if facts.offer is UNKNOWN:
         return _unasked(_MODERATION)
     offer = facts.offer
@@ -111,8 +111,8 @@ def tell_moderation(facts: Facts) -> ExplanationStep:
     return step(_MODERATION, DONE, text, time=offer.update_time)
 
 
-def tell_pictures(facts: Facts) -> ExplanationStep:
-    """Tells what became of its pictures."""
+def describe_pictures(facts: Facts) -> ExplanationStep:
+    """Describe what became of its pictures."""
     if facts.offer is UNKNOWN:
         return _unasked(_PICTURES)
     if facts.offer is None:
@@ -137,8 +137,8 @@ def tell_pictures(facts: Facts) -> ExplanationStep:
     )
 
 
-def tell_registered(facts: Facts) -> ExplanationStep:
-    """Tells whether the registry of documents has its newest state."""
+def describe_registered(facts: Facts) -> ExplanationStep:
+    """Describe whether the registry of documents has its newest state."""
     if facts.offer is UNKNOWN:
         return _unasked(_REGISTERED)
     offer, hit = facts.offer, facts.found
@@ -150,8 +150,8 @@ def tell_registered(facts: Facts) -> ExplanationStep:
     return step(_REGISTERED, WAITING, f"Its newest state is about to be sent to the search.{_delay(facts, offer)}")
 
 
-def tell_searchable(facts: Facts) -> ExplanationStep:
-    """Tells whether the search has it, and since when."""
+def describe_searchable(facts: Facts) -> ExplanationStep:
+    """Describe whether the search has it, and since when."""
     if facts.document is UNKNOWN:
         return step(_SEARCHABLE, UNASKED, "The search cannot be asked right now.")
     hit, offer = facts.document, facts.kept
@@ -165,8 +165,8 @@ def tell_searchable(facts: Facts) -> ExplanationStep:
     return step(_SEARCHABLE, DONE, f"The search finds {found_state(facts)}{found_since(hit)}.", time=hit.index_time)
 
 
-def _tell_waiting(facts: Facts, offer: Offer) -> ExplanationStep:
-    """Tells of a change that the guard has set aside."""
+def _describe_waiting(facts: Facts, offer: Offer) -> ExplanationStep:
+    """Describe a change that the guard has set aside."""
     number = offer.waiting_task_id
     stays = f"Until then the offer stays as load {offer.last_task_id} left it."
     task = facts.look.task if facts.look is not None and facts.look.task.task_id == number else None
@@ -178,12 +178,12 @@ def _tell_waiting(facts: Facts, offer: Offer) -> ExplanationStep:
         _APPLIED,
         WAITING,
         f"What load {number} changes of the offer waits for a decision: the load is held, as it would "
-        f"{tell_hold(task.hold)}. {stays}",
+        f"{describe_hold(task.hold)}. {stays}",
         suggestion="Confirm that load if its file is right; else reject it, or load a right one.",
     )
 
 
-def _tell_kept(facts: Facts, offer: Offer) -> ExplanationStep:
+def _describe_kept(facts: Facts, offer: Offer) -> ExplanationStep:
     number = offer.last_task_id
     look = facts.look
     if offer.last_change == offer_pb2.OFFER_CHANGE_MADE_MANUAL:
@@ -229,7 +229,7 @@ def _few_pictures(one: bool) -> str:
 def _delay(facts: Facts, offer: Offer | None) -> str:
     if offer is None or not offer.version:
         return ""
-    waited = facts.asked_at - stamp_of_version(offer.version).ToDatetime(tzinfo=UTC)
+    waited = facts.requested_at - stamp_of_version(offer.version).ToDatetime(tzinfo=UTC)
     return " That takes seconds as a rule; tell the operator." if waited > _LONG else ""
 
 

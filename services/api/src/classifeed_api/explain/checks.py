@@ -1,4 +1,4 @@
-"""The station of the checks: what is wrong with the offer, and how its category and place were read."""
+"""The stage of the checks: what is wrong with the offer, and how its category and place were read."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from classifeed_api.explain.in_the_load import sent_at, without_load
 from classifeed_api.explain.steps import DONE, SKIPPED, STOPPED, UNASKED, WAITING, WARNING, lines_of, step
 
 _STAGE = EXPLANATION_STAGE_CHECKS
-# Told at stations of their own.
+# Described at stages of their own.
 _ELSEWHERE = frozenset({ISSUE_KIND_DUPLICATE, ISSUE_KIND_BANNED, ISSUE_KIND_PICTURE})
 # What only the owner finds: the offer passed the checks and was not taken.
 OWNER_FINDINGS = frozenset({"SKIPPED_TILL_NEXT_LOAD", "PATCH_UNKNOWN_OFFER"})
 _NAMED_ISSUES = 3
 
 
-def tell_checks(facts: Facts) -> ExplanationStep:
-    """Tells what the checks of the offer came to."""
+def describe_checks(facts: Facts) -> ExplanationStep:
+    """Describe what the checks of the offer came to."""
     look = facts.look
     if look is None:
         return without_load(_STAGE, facts)
@@ -38,19 +38,19 @@ def tell_checks(facts: Facts) -> ExplanationStep:
     issues = [it for it in look.issues if it.kind not in _ELSEWHERE and it.code not in OWNER_FINDINGS]
     errors = [it for it in issues if it.level == ISSUE_LEVEL_ERROR]
     if errors:
-        return _tell_issues(look, STOPPED, errors)
-    if not facts.is_applied and not look.is_answered:
+        return _describe_issues(look, STOPPED, errors)
+    if not facts.is_applied and not look.has_reply:
         return step(_STAGE, WAITING, "What the checks find is told with the answer to its batch.")
     if look.duplicate_lines:
-        return _tell_duplicates(look, [it for it in look.issues if is_duplicate(it)])
+        return _describe_duplicates(look, [it for it in look.issues if is_duplicate(it)])
     if issues:
-        return _tell_issues(look, WARNING, issues)
+        return _describe_issues(look, WARNING, issues)
     if look.unlisted_issues:
-        return _tell_unlisted(look, is_lacking=facts.offer is None and look.is_answered)
+        return _describe_unlisted(look, is_lacking=facts.offer is None and look.has_reply)
     return step(_STAGE, DONE, f"Nothing is wrong with it.{_recognised(facts)}", time=sent_at(look))
 
 
-def _tell_issues(look: Look, state: ExplanationState, issues: Sequence[OfferError]) -> ExplanationStep:
+def _describe_issues(look: Look, state: ExplanationState, issues: Sequence[OfferError]) -> ExplanationStep:
     first, further = issues[0], issues[1:]
     also = "; ".join(f"{it.title} ({it.code}, line {it.line})" for it in further[:_NAMED_ISSUES])
     more = f"; and {len(further) - _NAMED_ISSUES} more" if len(further) > _NAMED_ISSUES else ""
@@ -74,7 +74,7 @@ def _tell_issues(look: Look, state: ExplanationState, issues: Sequence[OfferErro
     )
 
 
-def _tell_unlisted(look: Look, *, is_lacking: bool) -> ExplanationStep:
+def _describe_unlisted(look: Look, *, is_lacking: bool) -> ExplanationStep:
     counted = f"{look.unlisted_issues:,} issues of this load are counted and not listed"
     again = "Correct what is listed, and load the file again."
     if not is_lacking:
@@ -84,7 +84,7 @@ def _tell_unlisted(look: Look, *, is_lacking: bool) -> ExplanationStep:
     return step(_STAGE, STOPPED, found, time=sent_at(look), suggestion=again, code=most.code)
 
 
-def _tell_duplicates(look: Look, issues: Sequence[OfferError]) -> ExplanationStep:
+def _describe_duplicates(look: Look, issues: Sequence[OfferError]) -> ExplanationStep:
     again = look.duplicate_lines
     where = f" on line {look.line}" if look.line else ""
     return step(

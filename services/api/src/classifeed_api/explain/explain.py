@@ -22,9 +22,8 @@ from classifeed.feeds.v1.task_pb2 import TASK_STATUS_FAILED
 from classifeed.offers.v1.offer_pb2 import OFFER_STATUS_BANNED
 from classifeed_api.domain.unknown import UNKNOWN
 from classifeed_api.explain.facts import Facts
-from classifeed_api.explain.newer_load import is_final_without_it, tell_newer
-from classifeed_api.explain.source import tell_failing
-from classifeed_api.explain.stages import walk
+from classifeed_api.explain.newer_load import describe_newer, is_final_without_it
+from classifeed_api.explain.source import describe_failing
 from classifeed_api.explain.steps import (
     DONE,
     STOPPED,
@@ -34,10 +33,11 @@ from classifeed_api.explain.steps import (
     found_state,
     lines_of,
 )
+from classifeed_api.explain.timeline import describe_stages
 
-# What these wait for is told better by the stations around them.
+# What these wait for is described better by the stages around them.
 _FOLLOWERS: Final = frozenset({stages.EXPLANATION_STAGE_OFFER, stages.EXPLANATION_STAGE_CHECKS})
-_FATE_WHERE_STOPPED: Final = {
+_OUTCOME_WHERE_STOPPED: Final = {
     stages.EXPLANATION_STAGE_SOURCE: OFFER_FATE_NEVER_SEEN,
     stages.EXPLANATION_STAGE_CHECKS: OFFER_FATE_REJECTED,
     stages.EXPLANATION_STAGE_MODERATION: OFFER_FATE_BANNED,
@@ -45,22 +45,22 @@ _FATE_WHERE_STOPPED: Final = {
 
 
 def explain(facts: Facts) -> OfferExplanation:
-    """Return the explanation of an offer; every combination of facts has one, with words and all stations."""
-    steps = walk(facts)
-    fate = _fate_of(facts, steps)
-    newer = tell_newer(facts)
+    """Return the explanation of an offer; every combination of facts has one, with words and all stages."""
+    steps = describe_stages(facts)
+    outcome = _outcome_of(facts, steps)
+    newer = describe_newer(facts)
     look = facts.look
     duplicates = look.duplicate_lines if look is not None else []
     parts = [
-        _sentence(facts, fate, steps).rstrip(),
+        _sentence(facts, outcome, steps).rstrip(),
         f"Its id stands again on {lines_of(duplicates)}, which was not read." if duplicates else "",
         newer.text,
-        tell_failing(facts),
+        describe_failing(facts),
         _unasked(facts),
     ]
     return OfferExplanation(
         name=str(facts.name),
-        fate=fate,
+        fate=outcome,
         summary=" ".join(filter(None, parts)),
         suggestion=_suggestion(steps, bool(duplicates)) or newer.suggestion or steps[0].suggestion,
         steps=steps,
@@ -69,7 +69,7 @@ def explain(facts: Facts) -> OfferExplanation:
     )
 
 
-def _fate_of(facts: Facts, steps: Sequence[ExplanationStep]) -> OfferFate:
+def _outcome_of(facts: Facts, steps: Sequence[ExplanationStep]) -> OfferFate:
     if facts.look is not None and facts.look.task.status == TASK_STATUS_FAILED:
         return OFFER_FATE_LOAD_FAILED
     stopped = _stopped(steps)
@@ -77,9 +77,9 @@ def _fate_of(facts: Facts, steps: Sequence[ExplanationStep]) -> OfferFate:
         if steps[-1].state in {DONE, WARNING}:
             return OFFER_FATE_SEARCHABLE
         return OFFER_FATE_REMOVED if is_final_without_it(facts) else OFFER_FATE_ON_ITS_WAY
-    fate = _FATE_WHERE_STOPPED.get(stopped.stage)
-    if fate is not None:
-        return fate
+    outcome = _OUTCOME_WHERE_STOPPED.get(stopped.stage)
+    if outcome is not None:
+        return outcome
     if facts.is_removed or is_final_without_it(facts):
         return OFFER_FATE_REMOVED
     if facts.kept is not None or (facts.look is not None and facts.look.has_offer):
@@ -87,10 +87,10 @@ def _fate_of(facts: Facts, steps: Sequence[ExplanationStep]) -> OfferFate:
     return OFFER_FATE_NEVER_SEEN
 
 
-def _sentence(facts: Facts, fate: OfferFate, steps: Sequence[ExplanationStep]) -> str:
+def _sentence(facts: Facts, outcome: OfferFate, steps: Sequence[ExplanationStep]) -> str:
     stopped, last = _stopped(steps), steps[-1]
     why = stopped.text if stopped is not None else ""
-    match fate:
+    match outcome:
         case stages.OFFER_FATE_SEARCHABLE:
             return " ".join([last.text, *(it.text for it in steps if it.state == WAITING)])
         case stages.OFFER_FATE_LOAD_FAILED:
@@ -161,13 +161,13 @@ def _suggestion(steps: Sequence[ExplanationStep], has_duplicates: bool) -> str:
 def _unasked(facts: Facts) -> str:
     missing = [
         who
-        for who, answer in (
+        for who, response in (
             ("the loads", facts.load),
             ("the fetches of the feed", facts.link),
             ("the list of offers", facts.offer),
             ("the search", facts.document),
         )
-        if answer is UNKNOWN
+        if response is UNKNOWN
     ]
     if not missing:
         return ""

@@ -1,4 +1,4 @@
-"""What is known of an offer when it is explained, and what could not be asked."""
+"""What is known of an offer when it is explained, and what could not be read."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ class Look:
         return not self.is_open or (self.task.phase != TASK_PHASE_UNSPECIFIED and bool(self.task.format))
 
     @property
-    def is_answered(self) -> bool:
-        """Whether the owner's answer about the offer has been taken in."""
+    def has_reply(self) -> bool:
+        """Whether the owner's reply about the offer has been taken in."""
         return not self.is_open or (self.location is not UNKNOWN and self.location.HasField("answer_time"))
 
 
@@ -118,7 +118,7 @@ class Facts:
         link: The feed by link; None when the namespace has none.
         offer: The offer as its owner keeps it; None when there is none.
         document: The offer as the search has it; None when it does not.
-        asked_at: When all this was asked.
+        requested_at: When all this was read.
     """
 
     name: OfferName
@@ -130,7 +130,7 @@ class Facts:
     link: Link | Unknown | None
     offer: Offer | Unknown | None
     document: Hit | Unknown | None
-    asked_at: datetime
+    requested_at: datetime
 
     @property
     def look(self) -> Look | None:
@@ -154,7 +154,7 @@ class Facts:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the offer is there for buyers or sellers, by whoever of owner and search could be asked."""
+        """Whether the offer is there for buyers or sellers, by whoever of owner and search responded."""
         if self.offer is UNKNOWN:
             return self.found is not None
         return self.offer is not None and not self.is_removed
@@ -164,7 +164,7 @@ class Facts:
         """Whether the owner has taken over what the explained load says of the offer."""
         if self.look is None or self.kept is None:
             return False
-        return self.kept.last_task_id == self.look.task.task_id or self.look.is_answered
+        return self.kept.last_task_id == self.look.task.task_id or self.look.has_reply
 
 
 def is_duplicate(issue: OfferError) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from classifeed.feeds.v1.load_pb2 import HOLD_REASON_PRICES, HOLD_REASON_UNAVAILABLE, LoadHold
 
 
-def tell_hold(hold: LoadHold) -> str:
+def describe_hold(hold: LoadHold) -> str:
     """Return in words that fit after “it would” what a load is held for."""
     parts = []
     if hold.removals:

@@ -1,4 +1,4 @@
-"""The stations that lie in a load: the check of its file, the offer in the file, the batch."""
+"""The stages that lie in a load: the check of its file, the offer in the file, the batch."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _BATCH = stages.EXPLANATION_STAGE_BATCH
 _PAGE = "NOT_A_FEED"
 
 
-def tell_file(facts: Facts) -> ExplanationStep:
-    """Tells what the check of the whole file came to."""
+def describe_file(facts: Facts) -> ExplanationStep:
+    """Describe what the check of the whole file came to."""
     look = facts.look
     if look is None:
         return without_load(_FILE, facts)
@@ -43,7 +43,7 @@ def tell_file(facts: Facts) -> ExplanationStep:
             STOPPED,
             f"The file of load {task.task_id} cannot be loaded. {_words_of(task)}",
             time=task.end_time,
-            suggestion=_remedy_of(task),
+            suggestion=_fix_of(task),
             code=task.error_code or "LOAD_FAILED",
             line=task.error_line,
             column=task.error_column,
@@ -58,8 +58,8 @@ def tell_file(facts: Facts) -> ExplanationStep:
     return step(_FILE, DONE, text, time=_checked_at(look))
 
 
-def tell_offer(facts: Facts) -> ExplanationStep:
-    """Tells where the offer stands in the file."""
+def describe_offer(facts: Facts) -> ExplanationStep:
+    """Describe where the offer stands in the file."""
     look = facts.look
     if look is None:
         return without_load(_OFFER, facts)
@@ -76,11 +76,11 @@ def tell_offer(facts: Facts) -> ExplanationStep:
         return step(_OFFER, state, text, time=sent_at(look), line=look.line)
     if look.has_offer is None and not _removed_by(facts, number):
         return step(_OFFER, UNASKED, f"Where the offer stands in the file of load {number} could not be found out now.")
-    return _tell_missing(facts, look)
+    return _describe_missing(facts, look)
 
 
-def tell_batch(facts: Facts) -> ExplanationStep:
-    """Tells when the offer was sent to the list of offers."""
+def describe_batch(facts: Facts) -> ExplanationStep:
+    """Describe when the offer was sent to the list of offers."""
     look = facts.look
     if look is None:
         return without_load(_BATCH, facts)
@@ -107,7 +107,7 @@ def tell_batch(facts: Facts) -> ExplanationStep:
 
 
 def without_load(stage: ExplanationStage, facts: Facts) -> ExplanationStep:
-    """Return the step of a station where no load can be told of."""
+    """Return the step of a stage where there is no load to describe."""
     if facts.load is UNKNOWN:
         return step(stage, UNASKED, "The loads of this namespace cannot be asked for right now.")
     return step(stage, SKIPPED, "No load of this namespace is remembered.")
@@ -128,7 +128,7 @@ def _words_of(task: Task) -> str:
     return task.error_message.partition("\n")[0]
 
 
-def _remedy_of(task: Task) -> str:
+def _fix_of(task: Task) -> str:
     if task.error_code == _PAGE:
         if task.fetch:
             return "Open the link in a browser, put right what the page says, and run the feed again."
@@ -137,7 +137,7 @@ def _remedy_of(task: Task) -> str:
     return f"{how} and load it again: one such fault stops all offers of the file."
 
 
-def _tell_missing(facts: Facts, look: Look) -> ExplanationStep:
+def _describe_missing(facts: Facts, look: Look) -> ExplanationStep:
     task, external_id = look.task, facts.name.external_id
     lacks = (
         f"Load {task.task_id} ended the feed."

@@ -15,7 +15,7 @@ from classifeed.feeds.v1.task_pb2 import (
 from classifeed.offers.v1.offer_pb2 import OFFER_ORIGIN_MANUAL
 from classifeed_api.domain.unknown import UNKNOWN
 from classifeed_api.explain.facts import Facts
-from classifeed_api.explain.held import tell_hold
+from classifeed_api.explain.held import describe_hold
 
 
 class Note(NamedTuple):
@@ -28,7 +28,7 @@ class Note(NamedTuple):
 _NONE: Final = Note()
 
 
-def tell_newer(facts: Facts) -> Note:
+def describe_newer(facts: Facts) -> Note:
     """Return what is to be said of the newest load, where an older one is explained."""
     task = facts.newer
     if task is None or task.mode == LOAD_MODE_PATCH:
@@ -47,7 +47,7 @@ def tell_newer(facts: Facts) -> Note:
         )
     if task.status == TASK_STATUS_HELD:
         return Note(
-            f"{lacks} and is held, as it would {tell_hold(task.hold)}: confirmed, it {loses}.",
+            f"{lacks} and is held, as it would {describe_hold(task.hold)}: confirmed, it {loses}.",
             "Reject that load, or load a file that has the offer, to keep it; confirm the load to let it go.",
         )
     if task.decision == HOLD_DECISION_REJECT:

@@ -1,4 +1,4 @@
-"""The first station: how the file came, or why its link brings none."""
+"""The first stage: how the file came, or why its link brings none."""
 
 from __future__ import annotations
 
@@ -43,27 +43,27 @@ _STILL_TO_COME: Final[dict[FetchOutcome, str]] = {
 }
 
 
-def tell_source(facts: Facts) -> ExplanationStep:
-    """Tells how the file came."""
+def describe_source(facts: Facts) -> ExplanationStep:
+    """Describe how the file came."""
     look = facts.look
     if look is None:
-        return without_load(_SOURCE, facts) if facts.load is UNKNOWN else _tell_no_load(facts)
-    told = _tell_file(facts, look)
-    failing = tell_failing(facts)
+        return without_load(_SOURCE, facts) if facts.load is UNKNOWN else _describe_no_load(facts)
+    described = _describe_file(facts, look)
+    failing = describe_failing(facts)
     if not failing or facts.link is UNKNOWN or facts.link is None:
-        return told
+        return described
     fetch = facts.link.state.last_fetch
     return step(
         _SOURCE,
         WARNING,
-        f"{told.text} {failing}",
-        time=told.time,
+        f"{described.text} {failing}",
+        time=described.time,
         code=fetch.code,
-        suggestion=_remedy_of(fetch) if fetch.code else "",
+        suggestion=_fix_of(fetch) if fetch.code else "",
     )
 
 
-def tell_failing(facts: Facts) -> str:
+def describe_failing(facts: Facts) -> str:
     """Return what is to be said of a link that has failed since the newest load; empty where it has not."""
     if facts.look is None or facts.link is UNKNOWN or facts.link is None or not facts.link.state.failures:
         return ""
@@ -74,13 +74,13 @@ def tell_failing(facts: Facts) -> str:
     return f"The link has failed {times} since{why}; the offers are those of load {newest.task_id}."
 
 
-def _tell_no_load(facts: Facts) -> ExplanationStep:
+def _describe_no_load(facts: Facts) -> ExplanationStep:
     if facts.is_alive:
         return step(_SOURCE, SKIPPED, "No load of this namespace is remembered; the offer is there without one.")
     if facts.link is UNKNOWN:
         return step(_SOURCE, UNASKED, "Whether the feed's link brings a file cannot be asked right now.")
-    told = _tell_link(facts.link) if facts.link is not None else None
-    return told or step(
+    described = _describe_link(facts.link) if facts.link is not None else None
+    return described or step(
         _SOURCE,
         STOPPED,
         "No load of this namespace is remembered.",
@@ -89,7 +89,7 @@ def _tell_no_load(facts: Facts) -> ExplanationStep:
     )
 
 
-def _tell_link(link: Link) -> ExplanationStep | None:
+def _describe_link(link: Link) -> ExplanationStep | None:
     """Return why the link has brought no file, None where it has."""
     fetch = link.state.last_fetch
     if fetch.outcome == FETCH_OUTCOME_FAILED:
@@ -101,7 +101,7 @@ def _tell_link(link: Link) -> ExplanationStep | None:
             " ".join(filter(None, [f"The file could not be fetched ({fetch.code}).", words, _next_try(link)])),
             time=fetch.end_time,
             code=fetch.code,
-            suggestion=_remedy_of(fetch),
+            suggestion=_fix_of(fetch),
         )
     if fetch.outcome not in _STILL_TO_COME:
         return None
@@ -131,12 +131,12 @@ def _next_try(link: Link) -> str:
     return f"The next fetch is due at {when(next_time)}." if is_set(next_time) else ""
 
 
-def _remedy_of(fetch: Fetch) -> str:
+def _fix_of(fetch: Fetch) -> str:
     fault = FETCH_FAULTS.get(fetch.code)
     return fault.suggestion if fault is not None else "Do as the words of the fetch say, and run the feed again."
 
 
-def _tell_file(facts: Facts, look: Look) -> ExplanationStep:
+def _describe_file(facts: Facts, look: Look) -> ExplanationStep:
     task = look.task
     if look.is_delete:
         return step(_SOURCE, SKIPPED, f"Load {task.task_id} ended the feed; it has no file.", time=task.create_time)

@@ -1,4 +1,4 @@
-"""The way of an offer: every station in its order, told by what is known."""
+"""The timeline of an offer: every stage in its order, described by what is known."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from classifeed.feeds.v1 import explanation_pb2 as stages
 from classifeed.feeds.v1.explanation_pb2 import ExplanationStage, ExplanationStep
 from classifeed_api.domain.unknown import UNKNOWN
 from classifeed_api.explain.after_the_load import (
-    tell_applied,
-    tell_moderation,
-    tell_pictures,
-    tell_registered,
-    tell_searchable,
+    describe_applied,
+    describe_moderation,
+    describe_pictures,
+    describe_registered,
+    describe_searchable,
 )
-from classifeed_api.explain.checks import tell_checks
+from classifeed_api.explain.checks import describe_checks
 from classifeed_api.explain.facts import Facts
-from classifeed_api.explain.in_the_load import tell_batch, tell_file, tell_offer
-from classifeed_api.explain.source import tell_source
+from classifeed_api.explain.in_the_load import describe_batch, describe_file, describe_offer
+from classifeed_api.explain.source import describe_source
 from classifeed_api.explain.steps import DONE, SKIPPED, STOPPED, WAITING, found_since, found_state, step
 
 _SOURCE: Final = stages.EXPLANATION_STAGE_SOURCE
@@ -27,55 +27,55 @@ _APPLIED: Final = stages.EXPLANATION_STAGE_APPLIED
 _MODERATION: Final = stages.EXPLANATION_STAGE_MODERATION
 _REGISTERED: Final = stages.EXPLANATION_STAGE_REGISTERED
 _SEARCHABLE: Final = stages.EXPLANATION_STAGE_SEARCHABLE
-_STATIONS: Final[tuple[tuple[ExplanationStage, Callable[[Facts], ExplanationStep]], ...]] = (
-    (_SOURCE, tell_source),
-    (stages.EXPLANATION_STAGE_FILE, tell_file),
-    (_OFFER, tell_offer),
-    (stages.EXPLANATION_STAGE_CHECKS, tell_checks),
-    (stages.EXPLANATION_STAGE_BATCH, tell_batch),
-    (_APPLIED, tell_applied),
-    (_MODERATION, tell_moderation),
-    (stages.EXPLANATION_STAGE_PICTURES, tell_pictures),
-    (_REGISTERED, tell_registered),
-    (_SEARCHABLE, tell_searchable),
+_STAGES: Final[tuple[tuple[ExplanationStage, Callable[[Facts], ExplanationStep]], ...]] = (
+    (_SOURCE, describe_source),
+    (stages.EXPLANATION_STAGE_FILE, describe_file),
+    (_OFFER, describe_offer),
+    (stages.EXPLANATION_STAGE_CHECKS, describe_checks),
+    (stages.EXPLANATION_STAGE_BATCH, describe_batch),
+    (_APPLIED, describe_applied),
+    (_MODERATION, describe_moderation),
+    (stages.EXPLANATION_STAGE_PICTURES, describe_pictures),
+    (_REGISTERED, describe_registered),
+    (_SEARCHABLE, describe_searchable),
 )
 
 
-def walk(facts: Facts) -> list[ExplanationStep]:
-    """Return one step for each station, in their order.
+def describe_stages(facts: Facts) -> list[ExplanationStep]:
+    """Return one step for each stage, in their order.
 
     Behind one that stopped the offer all are skipped, but for the list of offers where that is why it was removed.
     Their times are of one way and never run back: what an earlier load has passed has none.
     """
     steps: list[ExplanationStep] = []
     is_stopped = is_awaited = False
-    for stage, tell in _STATIONS:
+    for stage, describe in _STAGES:
         if is_stopped:
             steps.append(_beyond(stage, facts))
             continue
         if is_awaited:
             steps.append(_not_yet(stage, facts))
             continue
-        told = tell(facts)
-        steps.append(told)
-        is_stopped = told.state == STOPPED
-        is_awaited = told.state == WAITING and _holds_back(stage, facts)
+        described = describe(facts)
+        steps.append(described)
+        is_stopped = described.state == STOPPED
+        is_awaited = described.state == WAITING and _holds_back(stage, facts)
     _drop_earlier_times(steps)
     return steps
 
 
 def _drop_earlier_times(steps: Iterable[ExplanationStep]) -> None:
     latest = 0
-    for told in steps:
-        moment = told.time.ToNanoseconds()
+    for described in steps:
+        moment = described.time.ToNanoseconds()
         if moment < latest:
-            told.ClearField("time")
+            described.ClearField("time")
         else:
             latest = moment
 
 
 def _holds_back(stage: ExplanationStage, facts: Facts) -> bool:
-    """Whether what waits at a station keeps the later ones waiting: not where an earlier state is shown meanwhile."""
+    """Whether what waits at a stage keeps the later ones waiting: not where an earlier state is shown meanwhile."""
     if stage == _MODERATION:
         return facts.kept is None or not facts.kept.HasField("published_content")
     if stage == _APPLIED:
@@ -94,8 +94,8 @@ def _beyond(stage: ExplanationStage, facts: Facts) -> ExplanationStep:
             return step(stage, DONE if is_it else SKIPPED, text, time=offer.update_time)
         return step(stage, SKIPPED, f"The offer stays as load {offer.last_task_id} left it.", time=offer.update_time)
     if stage == _REGISTERED and offer is not None and facts.is_removed:
-        told = "has been" if offer.published_version >= offer.version else "is about to be"
-        return step(stage, SKIPPED, f"The registry of documents {told} told of the removal.")
+        notice = "has been" if offer.published_version >= offer.version else "is about to be"
+        return step(stage, SKIPPED, f"The registry of documents {notice} told of the removal.")
     if stage == _SEARCHABLE and facts.is_removed:
         return step(stage, SKIPPED, _forgotten(facts))
     if stage == _SEARCHABLE and hit is not None:
