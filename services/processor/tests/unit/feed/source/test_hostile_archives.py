@@ -18,7 +18,7 @@ import pytest
 
 from classifeed_processor.domain.faults import FeedFault
 
-from ..measuring import Measured, measure
+from ....measuring import Measured, measure
 
 MIB = 1 << 20
 # A goal of 1 s, on a machine that may be ten times slower than ours.

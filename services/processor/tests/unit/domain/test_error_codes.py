@@ -11,7 +11,7 @@ from classifeed_processor.domain.error_codes import FAULTS, ISSUES
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.feed.formats.registry import FORMATS
 
-PAGE = Path(__file__).parents[4] / "docs" / "reference" / "error-codes.md"
+PAGE = Path(__file__).parents[5] / "docs" / "reference" / "error-codes.md"
 
 
 def test_the_page_of_codes_is_up_to_date():

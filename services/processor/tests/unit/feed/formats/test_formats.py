@@ -23,7 +23,7 @@ from classifeed_processor.rpc.format_files import FormatFiles
 from classifeed_processor.rpc.task_service import TaskService
 
 SAMPLE, SCHEMA_FILE = format_pb2.FORMAT_FILE_KIND_SAMPLE, format_pb2.FORMAT_FILE_KIND_SCHEMA
-DOCS = Path(__file__).parents[4] / "docs" / "reference" / "formats"
+DOCS = Path(__file__).parents[6] / "docs" / "reference" / "formats"
 XS = "{http://www.w3.org/2001/XMLSchema}"
 each_format = pytest.mark.parametrize("found", FORMATS, ids=lambda found: found.name)
 

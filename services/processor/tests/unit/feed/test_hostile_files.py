@@ -15,7 +15,7 @@ import pytest
 
 from classifeed_processor.feed.formats.registry import FORMATS
 
-from ..measuring import measure
+from ...measuring import measure
 
 MIB = 1 << 20
 LIMIT_MIB = 300
