@@ -14,6 +14,7 @@ from classifeed.feeds.v1.task_pb2 import TASK_STATUS_HELD
 from classifeed.offers.v1 import offer_pb2
 from classifeed.offers.v1.offer_pb2 import Offer
 from classifeed_api.domain.unknown import UNKNOWN
+from classifeed_api.explain import sentences
 from classifeed_api.explain.checks import OWNER_FINDINGS
 from classifeed_api.explain.facts import Facts
 from classifeed_api.explain.held import describe_hold
@@ -54,30 +55,30 @@ def describe_applied(facts: Facts) -> ExplanationStep:
             return step(
                 _APPLIED,
                 STOPPED,
-                f"The list of offers does not have it{gone}.",
+                sentences.NOT_IN_OFFERS.format(gone=gone),
                 code="NOT_WITH_OWNER",
-                suggestion="Load a file that has the offer.",
+                suggestion=sentences.LOAD_OFFER_FIX,
             )
-        return step(_APPLIED, WAITING, f"The list of offers has not taken it from load {look.task.task_id} yet.")
+        return step(_APPLIED, WAITING, sentences.NOT_TAKEN_YET.format(load=look.task.task_id))
     if look is not None and look.has_offer is not False and not facts.is_applied:
-        return step(_APPLIED, WAITING, f"What load {look.task.task_id} says of the offer has not been answered yet.")
+        return step(_APPLIED, WAITING, sentences.NOT_ANSWERED_YET.format(load=look.task.task_id))
     if facts.is_removed:
         return step(
             _APPLIED,
             STOPPED,
-            f"Load {offer.last_task_id} removed the offer: it did not have it.",
+            sentences.REMOVED_BY.format(load=offer.last_task_id),
             time=offer.update_time,
             code="NOT_IN_FILE",
-            suggestion="Load a file that has the offer.",
+            suggestion=sentences.LOAD_OFFER_FIX,
         )
     if offer.status == offer_pb2.OFFER_STATUS_REJECTED:
         return step(
             _APPLIED,
             STOPPED,
-            "The offer had errors in every load for so long that it left the search.",
+            sentences.ERRORS_TOO_LONG,
             time=offer.update_time,
             code="ERRORS_TOO_LONG",
-            suggestion="Correct the errors that its loads list; the next load without them brings it back.",
+            suggestion=sentences.ERRORS_TOO_LONG_FIX,
         )
     return _describe_waiting(facts, offer) if offer.waiting_task_id else _describe_kept(facts, offer)
 
@@ -88,7 +89,7 @@ def describe_moderation(facts: Facts) -> ExplanationStep:
         return _unasked(_MODERATION)
     offer = facts.offer
     if offer is None:
-        return step(_MODERATION, WAITING, "Its text is judged once it is in the list of offers.")
+        return step(_MODERATION, WAITING, sentences.MODERATION_LATER)
     if offer.status == offer_pb2.OFFER_STATUS_BANNED:
         ban = next((it for it in _issues(facts) if it.kind == ISSUE_KIND_BANNED), None)
         if ban is not None:
@@ -96,18 +97,18 @@ def describe_moderation(facts: Facts) -> ExplanationStep:
         return step(
             _MODERATION,
             STOPPED,
-            "Moderation refuses the offer.",
+            sentences.BANNED,
             time=offer.update_time,
             code="BANNED",
-            suggestion="Change the text or the pictures so that they keep to the rules, and load the file again.",
+            suggestion=sentences.BANNED_FIX,
         )
     if offer.status == offer_pb2.OFFER_STATUS_PENDING or offer.HasField("published_content"):
-        meanwhile = " The text before it is shown meanwhile." if offer.HasField("published_content") else ""
-        return step(_MODERATION, WAITING, f"Its text waits for its verdict.{meanwhile}")
+        meanwhile = sentences.SHOWN_MEANWHILE if offer.HasField("published_content") else ""
+        return step(_MODERATION, WAITING, sentences.MODERATION_AWAITED.format(meanwhile=meanwhile))
     if offer.moderation == _BY_SETTING:
-        text = "Its text was approved by a setting of this installation; nobody has looked at it."
+        text = sentences.APPROVED_BY_SETTING
     else:
-        text = f"Its text was approved ({offer.moderation})." if offer.moderation else "Its text was approved."
+        text = sentences.APPROVED_BY.format(moderation=offer.moderation) if offer.moderation else sentences.APPROVED
     return step(_MODERATION, DONE, text, time=offer.update_time)
 
 
@@ -116,11 +117,11 @@ def describe_pictures(facts: Facts) -> ExplanationStep:
     if facts.offer is UNKNOWN:
         return _unasked(_PICTURES)
     if facts.offer is None:
-        return step(_PICTURES, WAITING, "Its pictures are looked at once it is in the list of offers.")
+        return step(_PICTURES, WAITING, sentences.PICTURES_LATER)
     faults = [it for it in _issues(facts) if it.kind == ISSUE_KIND_PICTURE]
     if faults:
         first = faults[0]
-        more = f" So with {len(faults) - 1} more." if len(faults) > 1 else ""
+        more = sentences.MORE_PICTURES.format(more=len(faults) - 1) if len(faults) > 1 else ""
         return step(
             _PICTURES,
             WARNING,
@@ -133,7 +134,7 @@ def describe_pictures(facts: Facts) -> ExplanationStep:
         )
     count = len(facts.offer.content.picture_urls)
     return step(
-        _PICTURES, SKIPPED, f"Its {count} pictures are kept as links." if count > 1 else _few_pictures(bool(count))
+        _PICTURES, SKIPPED, sentences.PICTURES_AS_LINKS.format(count=count) if count > 1 else _few_pictures(bool(count))
     )
 
 
@@ -143,43 +144,47 @@ def describe_registered(facts: Facts) -> ExplanationStep:
         return _unasked(_REGISTERED)
     offer, hit = facts.offer, facts.found
     if offer is None:
-        return step(_REGISTERED, WAITING, "Nothing of it is there to be searched yet.")
+        return step(_REGISTERED, WAITING, sentences.NOTHING_TO_SEARCH)
     if offer.published_version >= offer.version:
         time = hit.compose_time if hit is not None and hit.version >= offer.version else None
-        return step(_REGISTERED, DONE, "The registry of documents has taken its newest state.", time=time)
-    return step(_REGISTERED, WAITING, f"Its newest state is about to be sent to the search.{_delay(facts, offer)}")
+        return step(_REGISTERED, DONE, sentences.REGISTERED, time=time)
+    return step(_REGISTERED, WAITING, sentences.NOT_REGISTERED_YET.format(delay=_delay(facts, offer)))
 
 
 def describe_searchable(facts: Facts) -> ExplanationStep:
     """Describe whether the search has it, and since when."""
     if facts.document is UNKNOWN:
-        return step(_SEARCHABLE, UNASKED, "The search cannot be asked right now.")
+        return step(_SEARCHABLE, UNASKED, sentences.SEARCH_UNKNOWN)
     hit, offer = facts.document, facts.kept
     if hit is None:
-        return step(_SEARCHABLE, WAITING, f"The search does not have it yet.{_delay(facts, offer)}")
+        return step(_SEARCHABLE, WAITING, sentences.NOT_SEARCHABLE_YET.format(delay=_delay(facts, offer)))
     if facts.offer is UNKNOWN or offer is None:
-        text = f"The search finds {found_state(facts)}; whether that is the newest cannot be told right now."
+        text = sentences.SEARCHABLE_MAYBE_OLD.format(state=found_state(facts))
         return step(_SEARCHABLE, WARNING, text, time=hit.index_time)
     if hit.version < offer.version:
-        return step(_SEARCHABLE, WAITING, f"The search still finds {found_state(facts)}.{_delay(facts, offer)}")
-    return step(_SEARCHABLE, DONE, f"The search finds {found_state(facts)}{found_since(hit)}.", time=hit.index_time)
+        return step(
+            _SEARCHABLE, WAITING, sentences.SEARCHABLE_OLD.format(state=found_state(facts), delay=_delay(facts, offer))
+        )
+    return step(
+        _SEARCHABLE,
+        DONE,
+        sentences.SEARCHABLE.format(state=found_state(facts), since=found_since(hit)),
+        time=hit.index_time,
+    )
 
 
 def _describe_waiting(facts: Facts, offer: Offer) -> ExplanationStep:
     """Describe a change that the guard has set aside."""
     number = offer.waiting_task_id
-    stays = f"Until then the offer stays as load {offer.last_task_id} left it."
+    stays = sentences.STAYS_UNTIL_THEN.format(load=offer.last_task_id)
     task = facts.look.task if facts.look is not None and facts.look.task.task_id == number else None
     if task is None or task.status != TASK_STATUS_HELD:
-        return step(
-            _APPLIED, WAITING, f"What load {number} changes of the offer waits for the end of that load. {stays}"
-        )
+        return step(_APPLIED, WAITING, sentences.CHANGE_AWAITS_END.format(load=number, stays=stays))
     return step(
         _APPLIED,
         WAITING,
-        f"What load {number} changes of the offer waits for a decision: the load is held, as it would "
-        f"{describe_hold(task.hold)}. {stays}",
-        suggestion="Confirm that load if its file is right; else reject it, or load a right one.",
+        sentences.CHANGE_AWAITS_DECISION.format(load=number, change=describe_hold(task.hold), stays=stays),
+        suggestion=sentences.CHANGE_AWAITS_DECISION_FIX,
     )
 
 
@@ -187,21 +192,21 @@ def _describe_kept(facts: Facts, offer: Offer) -> ExplanationStep:
     number = offer.last_task_id
     look = facts.look
     if offer.last_change == offer_pb2.OFFER_CHANGE_MADE_MANUAL:
-        text = f"Load {number} did not have it; since then the offer is kept by hand, until a load brings it again."
+        text = sentences.MADE_MANUAL.format(load=number)
         return step(_APPLIED, WARNING, text, time=offer.update_time)
     if look is None or not number:
-        return step(_APPLIED, DONE, "It is in the list of offers.", time=offer.update_time)
+        return step(_APPLIED, DONE, sentences.IN_OFFERS, time=offer.update_time)
     if number == look.task.task_id:
         brought = offer.last_change == offer_pb2.OFFER_CHANGE_ADDED
-        text = f"Load {number} {'brought the offer' if brought else 'changed the offer'}."
+        text = (sentences.BROUGHT if brought else sentences.CHANGED).format(load=number)
         return step(_APPLIED, DONE, text, time=offer.update_time)
     if number > look.task.task_id:
-        return step(_APPLIED, DONE, f"Load {number} has changed the offer since.", time=offer.update_time)
+        return step(_APPLIED, DONE, sentences.CHANGED_SINCE.format(load=number), time=offer.update_time)
     time = None if look.location is UNKNOWN else look.location.answer_time
     if look.task.decision == HOLD_DECISION_REJECT and look.task.hold.changes:
-        text = f"It is as load {number} left it: load {look.task.task_id} left it so, or its change was rejected."
+        text = sentences.CHANGE_MAYBE_REJECTED.format(load=number, explained=look.task.task_id)
         return step(_APPLIED, DONE, text, time=time)
-    return step(_APPLIED, DONE, f"As before: nothing of it has changed since load {number}.", time=time)
+    return step(_APPLIED, DONE, sentences.UNCHANGED.format(load=number), time=time)
 
 
 def _stopped_by(stage: ExplanationStage, issue: OfferError, offer: Offer | None) -> ExplanationStep:
@@ -210,7 +215,7 @@ def _stopped_by(stage: ExplanationStage, issue: OfferError, offer: Offer | None)
         STOPPED,
         issue.message or issue.title or issue.code,
         time=offer.update_time if offer is not None else None,
-        suggestion=issue.suggestion or "Change what is said there and load the file again.",
+        suggestion=issue.suggestion or sentences.STOPPED_FIX,
         code=issue.code,
         line=issue.line,
         column=issue.column,
@@ -223,15 +228,15 @@ def _issues(facts: Facts) -> Sequence[OfferError]:
 
 
 def _few_pictures(one: bool) -> str:
-    return "Its picture is kept as a link." if one else "It has no pictures."
+    return sentences.PICTURE_AS_LINK if one else sentences.NO_PICTURES
 
 
 def _delay(facts: Facts, offer: Offer | None) -> str:
     if offer is None or not offer.version:
         return ""
     waited = facts.requested_at - stamp_of_version(offer.version).ToDatetime(tzinfo=UTC)
-    return " That takes seconds as a rule; tell the operator." if waited > _LONG else ""
+    return sentences.TAKES_LONG if waited > _LONG else ""
 
 
 def _unasked(stage: ExplanationStage) -> ExplanationStep:
-    return step(stage, UNASKED, "The list of offers cannot be asked right now.")
+    return step(stage, UNASKED, sentences.OFFERS_UNKNOWN)

@@ -14,6 +14,7 @@ from classifeed.feeds.v1.load_pb2 import (
 )
 from classifeed.offers.v1.offer_pb2 import OfferContent
 from classifeed_api.domain.unknown import UNKNOWN
+from classifeed_api.explain import sentences
 from classifeed_api.explain.facts import Facts, Look, is_duplicate
 from classifeed_api.explain.in_the_load import sent_at, without_load
 from classifeed_api.explain.steps import DONE, SKIPPED, STOPPED, UNASKED, WAITING, WARNING, lines_of, step
@@ -32,22 +33,22 @@ def describe_checks(facts: Facts) -> ExplanationStep:
     if look is None:
         return without_load(_STAGE, facts)
     if look.has_offer is False:
-        return step(_STAGE, SKIPPED, f"Load {look.task.task_id} had nothing to check.")
+        return step(_STAGE, SKIPPED, sentences.NOTHING_TO_CHECK.format(load=look.task.task_id))
     if look.issues is UNKNOWN:
-        return step(_STAGE, UNASKED, "What the checks found cannot be asked right now.")
+        return step(_STAGE, UNASKED, sentences.CHECKS_UNKNOWN)
     issues = [it for it in look.issues if it.kind not in _ELSEWHERE and it.code not in OWNER_FINDINGS]
     errors = [it for it in issues if it.level == ISSUE_LEVEL_ERROR]
     if errors:
         return _describe_issues(look, STOPPED, errors)
     if not facts.is_applied and not look.has_reply:
-        return step(_STAGE, WAITING, "What the checks find is told with the answer to its batch.")
+        return step(_STAGE, WAITING, sentences.CHECKS_AWAITED)
     if look.duplicate_lines:
         return _describe_duplicates(look, [it for it in look.issues if is_duplicate(it)])
     if issues:
         return _describe_issues(look, WARNING, issues)
     if look.unlisted_issues:
         return _describe_unlisted(look, is_lacking=facts.offer is None and look.has_reply)
-    return step(_STAGE, DONE, f"Nothing is wrong with it.{_recognised(facts)}", time=sent_at(look))
+    return step(_STAGE, DONE, sentences.CHECKS_PASSED.format(recognised=_recognised(facts)), time=sent_at(look))
 
 
 def _describe_issues(look: Look, state: ExplanationState, issues: Sequence[OfferError]) -> ExplanationStep:
@@ -57,8 +58,8 @@ def _describe_issues(look: Look, state: ExplanationState, issues: Sequence[Offer
     again = lines_of(look.duplicate_lines)
     parts = [
         first.message or first.title or first.code,
-        f"Also: {also}{more}." if also else "",
-        f"Its id stands again on {again}." if look.duplicate_lines else "",
+        sentences.FURTHER_ISSUES.format(also=also, more=more) if also else "",
+        sentences.ID_AGAIN.format(lines=again) if look.duplicate_lines else "",
     ]
     advice = dict.fromkeys(it.suggestion for it in issues[: _NAMED_ISSUES + 1] if it.suggestion)
     return step(
@@ -75,12 +76,14 @@ def _describe_issues(look: Look, state: ExplanationState, issues: Sequence[Offer
 
 
 def _describe_unlisted(look: Look, *, is_lacking: bool) -> ExplanationStep:
-    counted = f"{look.unlisted_issues:,} issues of this load are counted and not listed"
-    again = "Correct what is listed, and load the file again."
+    counted = sentences.UNLISTED_ISSUES.format(issues=look.unlisted_issues)
+    again = sentences.UNLISTED_FIX
     if not is_lacking:
-        return step(_STAGE, UNASKED, f"No issue of it is listed; {counted}.", time=sent_at(look), suggestion=again)
+        return step(
+            _STAGE, UNASKED, sentences.NO_ISSUE_LISTED.format(counted=counted), time=sent_at(look), suggestion=again
+        )
     most = max(look.task.statistics.issues, key=lambda count: count.unlisted)
-    found = f"It was not taken; what is wrong with it is among the {counted.replace(' are', ' that are')}."
+    found = sentences.AMONG_UNLISTED.format(counted=counted.replace(" are", " that are"))
     return step(_STAGE, STOPPED, found, time=sent_at(look), suggestion=again, code=most.code)
 
 
@@ -90,9 +93,9 @@ def _describe_duplicates(look: Look, issues: Sequence[OfferError]) -> Explanatio
     return step(
         _STAGE,
         WARNING,
-        f"Its id stands again on {lines_of(again)}; only the first offer with an id is read, the one{where}.",
+        sentences.ID_AGAIN_NOT_READ.format(lines=lines_of(again), where=where),
         time=sent_at(look),
-        suggestion=f"Remove the offer on {lines_of(again)}, or give it an id of its own.",
+        suggestion=sentences.ID_AGAIN_FIX.format(lines=lines_of(again)),
         code=issues[0].code if issues else "DUPLICATE_ID",
         line=again[0],
         column=issues[0].column if issues else look.places[1].column,
@@ -107,10 +110,12 @@ def _recognised(facts: Facts) -> str:
     content = facts.kept.content
     category = " / ".join(content.category_path)
     parts = [
-        f" Category: {category} (the file's category {content.category_id})."
+        sentences.CATEGORY_OF_ID.format(category=category, category_id=content.category_id)
         if category and content.category_id
         else "",
-        f" Category: {category or content.category_id}." if bool(category) != bool(content.category_id) else "",
+        sentences.CATEGORY.format(category=category or content.category_id)
+        if bool(category) != bool(content.category_id)
+        else "",
         _place(content),
     ]
     return "".join(parts)
@@ -119,5 +124,5 @@ def _recognised(facts: Facts) -> str:
 def _place(content: OfferContent) -> str:
     if content.HasField("location"):
         point = f"{content.location.latitude:.5f}, {content.location.longitude:.5f}"
-        return f" Place: {point}, by the file's coordinates."
-    return f" Place: {content.address}, in words." if content.address else ""
+        return sentences.PLACE_BY_COORDINATES.format(point=point)
+    return sentences.PLACE_IN_WORDS.format(address=content.address) if content.address else ""

@@ -21,6 +21,7 @@ from classifeed.feeds.v1.explanation_pb2 import (
 from classifeed.feeds.v1.task_pb2 import TASK_STATUS_FAILED
 from classifeed.offers.v1.offer_pb2 import OFFER_STATUS_BANNED
 from classifeed_api.domain.unknown import UNKNOWN
+from classifeed_api.explain import sentences
 from classifeed_api.explain.facts import Facts
 from classifeed_api.explain.newer_load import describe_newer, is_final_without_it
 from classifeed_api.explain.source import describe_failing
@@ -53,7 +54,7 @@ def explain(facts: Facts) -> OfferExplanation:
     duplicates = look.duplicate_lines if look is not None else []
     parts = [
         _sentence(facts, outcome, steps).rstrip(),
-        f"Its id stands again on {lines_of(duplicates)}, which was not read." if duplicates else "",
+        sentences.DUPLICATES_NOT_READ.format(lines=lines_of(duplicates)) if duplicates else "",
         newer.text,
         describe_failing(facts),
         _unasked(facts),
@@ -94,26 +95,26 @@ def _sentence(facts: Facts, outcome: OfferFate, steps: Sequence[ExplanationStep]
         case stages.OFFER_FATE_SEARCHABLE:
             return " ".join([last.text, *(it.text for it in steps if it.state == WAITING)])
         case stages.OFFER_FATE_LOAD_FAILED:
-            return f"{_who(facts)}, the newest, failed{_fault(facts)}: nothing of its file counts. {_earlier(facts)}"
+            return sentences.NEWEST_FAILED.format(who=_who(facts), fault=_fault(facts), earlier=_earlier(facts))
         case stages.OFFER_FATE_REJECTED:
-            return f"{_who(facts)} did not take the offer. {why} {_earlier(facts)}"
+            return sentences.NOT_TAKEN.format(who=_who(facts), why=why, earlier=_earlier(facts))
         case stages.OFFER_FATE_BANNED:
-            return f"{why} The search does not show it."
+            return sentences.NOT_SHOWN.format(why=why)
         case stages.OFFER_FATE_REMOVED:
             if stopped is None:
-                return "The newest load did not have the offer, and the search does not find it."
+                return sentences.NEWEST_LACKS
             return why
         case stages.OFFER_FATE_NEVER_SEEN:
             in_a_load = stopped is not None and stopped.stage == stages.EXPLANATION_STAGE_OFFER
-            return f"{why} Nor is it in the list of offers." if in_a_load and facts.offer is None else why
+            return sentences.NOR_IN_OFFERS.format(why=why) if in_a_load and facts.offer is None else why
     awaited = [it for it in steps if it.state == WAITING]
     waiting = next((it for it in awaited if it.stage not in _FOLLOWERS), None)
     if waiting is None:
-        return "As far as could be asked, nothing has stopped the offer."
+        return sentences.NOTHING_STOPS
     if waiting.stage == stages.EXPLANATION_STAGE_SOURCE:
         return waiting.text
-    meanwhile = f" Meanwhile the search finds {found_state(facts)}." if _is_found_before(facts) else ""
-    return f"The offer is on its way. {waiting.text}{meanwhile}"
+    meanwhile = sentences.FOUND_MEANWHILE.format(state=found_state(facts)) if _is_found_before(facts) else ""
+    return sentences.ON_ITS_WAY.format(text=waiting.text, meanwhile=meanwhile)
 
 
 def _who(facts: Facts) -> str:
@@ -131,16 +132,16 @@ def _earlier(facts: Facts) -> str:
     """Return what is true of the offer from before the load that is explained."""
     offer, hit = facts.kept, facts.found
     if facts.is_removed and offer is not None:
-        return f"Load {offer.last_task_id} had removed the offer before."
+        return sentences.REMOVED_BEFORE.format(load=offer.last_task_id)
     if facts.is_alive and hit is not None:
-        return f"As before, the search finds {found_state(facts)}{found_since(hit)}."
+        return sentences.FOUND_AS_BEFORE.format(state=found_state(facts), since=found_since(hit))
     if offer is None and facts.offer is not UNKNOWN:
-        return "No earlier load has brought it, so the search does not find it."
+        return sentences.NEVER_BROUGHT
     if offer is None:
         return ""
     if offer.status == OFFER_STATUS_BANNED:
-        return f"Moderation refuses it as load {offer.last_task_id} brought it."
-    return f"It stays in the list of offers as load {offer.last_task_id} left it."
+        return sentences.BANNED_BEFORE.format(load=offer.last_task_id)
+    return sentences.STAYS_IN_OFFERS.format(load=offer.last_task_id)
 
 
 def _is_found_before(facts: Facts) -> bool:
@@ -171,9 +172,7 @@ def _unasked(facts: Facts) -> str:
     ]
     if not missing:
         return ""
-    return (
-        f"{' and '.join(missing).capitalize()} could not be asked right now, so this may not be all; ask again later."
-    )
+    return sentences.NOT_ALL.format(missing=" and ".join(missing).capitalize())
 
 
 def _stopped(steps: Sequence[ExplanationStep]) -> ExplanationStep | None:

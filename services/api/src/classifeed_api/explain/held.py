@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from classifeed.feeds.v1.load_pb2 import HOLD_REASON_PRICES, HOLD_REASON_UNAVAILABLE, LoadHold
+from classifeed_api.explain import sentences
 
 
 def describe_hold(hold: LoadHold) -> str:
     """Return in words that fit after “it would” what a load is held for."""
     parts = []
     if hold.removals:
-        parts.append(f"remove {hold.removals:,} of {hold.offers:,} offers")
+        parts.append(sentences.HOLD_REMOVALS.format(removals=hold.removals, offers=hold.offers))
     if HOLD_REASON_PRICES in hold.reasons:
-        parts.append(f"move {hold.moved_prices:,} of {hold.changed_prices:,} changed prices far")
+        parts.append(sentences.HOLD_PRICES.format(moved=hold.moved_prices, changed=hold.changed_prices))
     if HOLD_REASON_UNAVAILABLE in hold.reasons:
-        parts.append("leave no offer available")
-    return " and ".join(parts) or "change too much"
+        parts.append(sentences.HOLD_UNAVAILABLE)
+    return " and ".join(parts) or sentences.HOLD_CHANGES

@@ -9,6 +9,7 @@ from classifeed.feeds.v1.explanation_pb2 import ExplanationStage, ExplanationSte
 from classifeed.feeds.v1.task_pb2 import TASK_STATUS_FAILED, Task
 from classifeed.offers.v1.offer_pb2 import OFFER_ORIGIN_MANUAL
 from classifeed_api.domain.unknown import UNKNOWN
+from classifeed_api.explain import sentences
 from classifeed_api.explain.facts import LATE_FAULTS, Facts, Look
 from classifeed_api.explain.steps import (
     DONE,
@@ -36,12 +37,12 @@ def describe_file(facts: Facts) -> ExplanationStep:
         return without_load(_FILE, facts)
     task = look.task
     if look.is_delete:
-        return step(_FILE, SKIPPED, "There is no file to be checked.")
+        return step(_FILE, SKIPPED, sentences.NO_FILE)
     if task.status == TASK_STATUS_FAILED and task.error_code not in LATE_FAULTS:
         return step(
             _FILE,
             STOPPED,
-            f"The file of load {task.task_id} cannot be loaded. {_words_of(task)}",
+            sentences.FILE_FAILED.format(load=task.task_id, fault=_words_of(task)),
             time=task.end_time,
             suggestion=_fix_of(task),
             code=task.error_code or "LOAD_FAILED",
@@ -49,10 +50,10 @@ def describe_file(facts: Facts) -> ExplanationStep:
             column=task.error_column,
         )
     if not look.is_checked:
-        words = "is being checked as a whole" if task.run else "waits for its turn"
-        return step(_FILE, WAITING, f"The file of load {task.task_id} {words}.")
+        words = sentences.FILE_BEING_CHECKED if task.run else sentences.FILE_WAITS
+        return step(_FILE, WAITING, sentences.FILE_AWAITED.format(load=task.task_id, words=words))
     offers = f"{task.expected_total:,} offers" if task.expected_total else "its offers"
-    text = f"The file was checked as a whole: {task.format or 'a known format'} with {offers}."
+    text = sentences.FILE_CHECKED.format(format=task.format or "a known format", offers=offers)
     if task.warnings:
         return step(_FILE, WARNING, " ".join([text, *task.warnings]), time=_checked_at(look))
     return step(_FILE, DONE, text, time=_checked_at(look))
@@ -68,14 +69,14 @@ def describe_offer(facts: Facts) -> ExplanationStep:
         state = DONE if look.is_checked else WAITING
         if look.places:
             first = look.places[0]
-            text = f"The offer is number {first.ordinal:,} of the file, on line {first.line}."
+            text = sentences.OFFER_AT_PLACE.format(ordinal=first.ordinal, line=first.line)
             return step(
                 _OFFER, state, text, time=sent_at(look), line=first.line, column=first.column, excerpt=first.excerpt
             )
-        text = f"The offer stands on line {look.line} of the file." if look.line else "The file has the offer."
+        text = sentences.OFFER_ON_LINE.format(line=look.line) if look.line else sentences.OFFER_IN_FILE
         return step(_OFFER, state, text, time=sent_at(look), line=look.line)
     if look.has_offer is None and not _removed_by(facts, number):
-        return step(_OFFER, UNASKED, f"Where the offer stands in the file of load {number} could not be found out now.")
+        return step(_OFFER, UNASKED, sentences.OFFER_UNKNOWN.format(load=number))
     return _describe_missing(facts, look)
 
 
@@ -89,28 +90,28 @@ def describe_batch(facts: Facts) -> ExplanationStep:
         return step(
             _BATCH,
             STOPPED,
-            f"Load {task.task_id} failed. {_words_of(task)}",
+            sentences.LOAD_FAILED.format(load=task.task_id, fault=_words_of(task)),
             time=task.end_time,
             code=task.error_code or "LOAD_FAILED",
-            suggestion="Load the file again; if it fails again, tell the operator.",
+            suggestion=sentences.LOAD_FAILED_FIX,
         )
     if look.has_offer is False:
-        return step(_BATCH, SKIPPED, f"Load {task.task_id} sent nothing about the offer.")
+        return step(_BATCH, SKIPPED, sentences.NOTHING_SENT.format(load=task.task_id))
     if look.location is not UNKNOWN and look.location.batch_id:
-        text = f"The offer was sent to the list of offers in batch {look.location.batch_id} of load {task.task_id}."
+        text = sentences.SENT_IN_BATCH.format(batch=look.location.batch_id, load=task.task_id)
         return step(_BATCH, DONE, text, time=sent_at(look))
     if look.is_open and not facts.is_applied:
         if look.location is UNKNOWN:
-            return step(_BATCH, UNASKED, "Whether the offer was sent already cannot be asked right now.")
-        return step(_BATCH, WAITING, f"Load {task.task_id} has not sent the offer to the list of offers yet.")
-    return step(_BATCH, DONE, f"Load {task.task_id} sent the offer to the list of offers.", time=sent_at(look))
+            return step(_BATCH, UNASKED, sentences.SENT_UNKNOWN)
+        return step(_BATCH, WAITING, sentences.NOT_SENT_YET.format(load=task.task_id))
+    return step(_BATCH, DONE, sentences.SENT.format(load=task.task_id), time=sent_at(look))
 
 
 def without_load(stage: ExplanationStage, facts: Facts) -> ExplanationStep:
     """Return the step of a stage where there is no load to describe."""
     if facts.load is UNKNOWN:
-        return step(stage, UNASKED, "The loads of this namespace cannot be asked for right now.")
-    return step(stage, SKIPPED, "No load of this namespace is remembered.")
+        return step(stage, UNASKED, sentences.LOADS_UNKNOWN)
+    return step(stage, SKIPPED, sentences.NO_LOAD)
 
 
 def sent_at(look: Look) -> Timestamp | None:
@@ -131,32 +132,32 @@ def _words_of(task: Task) -> str:
 def _fix_of(task: Task) -> str:
     if task.error_code == _PAGE:
         if task.fetch:
-            return "Open the link in a browser, put right what the page says, and run the feed again."
-        return "Open the file you sent: it is a page or an error text. Export the feed again, and send that."
-    how = f"Correct line {task.error_line} of the file" if task.error_line else "Do as is said of the file"
-    return f"{how} and load it again: one such fault stops all offers of the file."
+            return sentences.PAGE_OF_LINK_FIX
+        return sentences.PAGE_OF_UPLOAD_FIX
+    how = sentences.CORRECT_LINE.format(line=task.error_line) if task.error_line else sentences.CORRECT_FILE
+    return sentences.FILE_FAILED_FIX.format(how=how)
 
 
 def _describe_missing(facts: Facts, look: Look) -> ExplanationStep:
     task, external_id = look.task, facts.name.external_id
     lacks = (
-        f"Load {task.task_id} ended the feed."
+        sentences.FEED_ENDED.format(load=task.task_id)
         if look.is_delete
-        else f"The file of load {task.task_id} does not have the id “{external_id}”."
+        else sentences.NOT_IN_FILE.format(load=task.task_id, external_id=external_id)
     )
     if facts.is_alive:
         by_hand = facts.kept is not None and facts.kept.origin == OFFER_ORIGIN_MANUAL
-        stays = " The offer is kept by hand." if by_hand else " The offer is there as it was."
+        stays = sentences.KEPT_BY_HAND if by_hand else sentences.KEPT_AS_IT_WAS
         return step(_OFFER, WARNING, lacks + stays, code="FEED_ENDED" if look.is_delete else "NOT_IN_FILE")
     had = ""
     if facts.before is not None:
         line = f" on line {facts.before.line}" if facts.before.line else ""
-        had = f" Load {facts.before.task.task_id} had it{line}."
+        had = sentences.EARLIER_LOAD_HAD_IT.format(load=facts.before.task.task_id, line=line)
     removed_by_it = _removed_by(facts, task.task_id)
     time, gone = task.end_time, ""
     if removed_by_it and facts.kept is not None:
         time = facts.kept.update_time
-        gone = f" So the offer was removed, at {when(time)}."
+        gone = sentences.SO_REMOVED.format(time=when(time))
     if look.is_delete:
         return step(
             _OFFER,
@@ -164,19 +165,17 @@ def _describe_missing(facts: Facts, look: Look) -> ExplanationStep:
             lacks + gone + had,
             time=time,
             code="FEED_ENDED",
-            suggestion="To sell the offer again, load a file that has it, or make the feed anew.",
+            suggestion=sentences.FEED_ENDED_FIX,
         )
     if facts.kept is None and len(facts.lacking) > 1:
-        lacks = f"None of the files of {loads_of(facts.lacking)} has the id “{external_id}”."
+        lacks = sentences.NOT_IN_FILES.format(loads=loads_of(facts.lacking), external_id=external_id)
     return step(
         _OFFER,
         STOPPED,
         lacks + gone + had,
         time=time,
         code="NOT_IN_FILE",
-        suggestion="Put the offer back into the file and load it again."
-        if facts.kept is not None
-        else "Look for the id in your file: capitals and spaces inside count, and another namespace is another feed.",
+        suggestion=sentences.NOT_IN_FILE_FIX if facts.kept is not None else sentences.NEVER_IN_FILE_FIX,
     )
 
 

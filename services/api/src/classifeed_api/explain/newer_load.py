@@ -14,6 +14,7 @@ from classifeed.feeds.v1.task_pb2 import (
 )
 from classifeed.offers.v1.offer_pb2 import OFFER_ORIGIN_MANUAL
 from classifeed_api.domain.unknown import UNKNOWN
+from classifeed_api.explain import sentences
 from classifeed_api.explain.facts import Facts
 from classifeed_api.explain.held import describe_hold
 
@@ -35,24 +36,22 @@ def describe_newer(facts: Facts) -> Note:
         return _NONE
     by_hand = facts.kept is not None and facts.kept.origin == OFFER_ORIGIN_MANUAL
     if task.kind == TASK_KIND_DELETE:
-        lacks = f"Load {task.task_id} ends the feed"
+        lacks = sentences.NEWER_ENDS_FEED.format(load=task.task_id)
     else:
-        lacks = f"Load {task.task_id}, the newest, does not have it"
+        lacks = sentences.NEWER_LACKS.format(load=task.task_id)
     if not facts.is_alive or by_hand:
-        return Note(f"{lacks}; the offer is kept by hand." if by_hand and facts.is_alive else f"{lacks}.")
-    loses = "keeps it by hand from then on" if task.disposition == DISPOSITION_MAKE_MANUAL else "removes the offer"
+        return Note(sentences.NEWER_KEEPS_BY_HAND.format(lacks=lacks) if by_hand and facts.is_alive else f"{lacks}.")
+    loses = sentences.MAKES_MANUAL if task.disposition == DISPOSITION_MAKE_MANUAL else sentences.REMOVES
     if task.status == TASK_STATUS_IN_PROGRESS:
-        return Note(
-            f"{lacks} and {loses} when it ends.", "To keep the offer, put it back into the file and load it again."
-        )
+        return Note(sentences.NEWER_TO_END.format(lacks=lacks, loses=loses), sentences.NEWER_TO_END_FIX)
     if task.status == TASK_STATUS_HELD:
         return Note(
-            f"{lacks} and is held, as it would {describe_hold(task.hold)}: confirmed, it {loses}.",
-            "Reject that load, or load a file that has the offer, to keep it; confirm the load to let it go.",
+            sentences.NEWER_HELD.format(lacks=lacks, change=describe_hold(task.hold), loses=loses),
+            sentences.NEWER_HELD_FIX,
         )
     if task.decision == HOLD_DECISION_REJECT:
-        return Note(f"{lacks}; its removals were rejected, so the offer stays.")
-    return Note(f"{lacks}, yet it removed nothing.")
+        return Note(sentences.NEWER_REJECTED.format(lacks=lacks))
+    return Note(sentences.NEWER_REMOVED_NOTHING.format(lacks=lacks))
 
 
 def is_final_without_it(facts: Facts) -> bool:

@@ -8,6 +8,7 @@ from typing import Final
 from classifeed.feeds.v1 import explanation_pb2 as stages
 from classifeed.feeds.v1.explanation_pb2 import ExplanationStage, ExplanationStep
 from classifeed_api.domain.unknown import UNKNOWN
+from classifeed_api.explain import sentences
 from classifeed_api.explain.after_the_load import (
     describe_applied,
     describe_moderation,
@@ -86,32 +87,32 @@ def _holds_back(stage: ExplanationStage, facts: Facts) -> bool:
 def _beyond(stage: ExplanationStage, facts: Facts) -> ExplanationStep:
     offer, hit, look = facts.kept, facts.found, facts.look
     if stage == _OFFER and look is not None and look.line:
-        return step(stage, SKIPPED, f"It stands on line {look.line}, but was not read.", line=look.line)
+        return step(stage, SKIPPED, sentences.ON_LINE_NOT_READ.format(line=look.line), line=look.line)
     if stage == _APPLIED and offer is not None and offer.last_task_id:
         if facts.is_removed:
             is_it = look is not None and look.task.task_id == offer.last_task_id
-            text = f"Load {offer.last_task_id} removed the offer."
+            text = sentences.REMOVED.format(load=offer.last_task_id)
             return step(stage, DONE if is_it else SKIPPED, text, time=offer.update_time)
-        return step(stage, SKIPPED, f"The offer stays as load {offer.last_task_id} left it.", time=offer.update_time)
+        return step(stage, SKIPPED, sentences.STAYS.format(load=offer.last_task_id), time=offer.update_time)
     if stage == _REGISTERED and offer is not None and facts.is_removed:
         notice = "has been" if offer.published_version >= offer.version else "is about to be"
-        return step(stage, SKIPPED, f"The registry of documents {notice} told of the removal.")
+        return step(stage, SKIPPED, sentences.REGISTRY_OF_REMOVAL.format(notice=notice))
     if stage == _SEARCHABLE and facts.is_removed:
         return step(stage, SKIPPED, _forgotten(facts))
     if stage == _SEARCHABLE and hit is not None:
-        text = f"The search still finds {found_state(facts)}{found_since(hit)}."
+        text = sentences.STILL_SEARCHABLE.format(state=found_state(facts), since=found_since(hit))
         return step(stage, SKIPPED, text, time=hit.index_time)
-    return step(stage, SKIPPED, "Not reached.")
+    return step(stage, SKIPPED, sentences.NOT_REACHED)
 
 
 def _forgotten(facts: Facts) -> str:
     if facts.document is UNKNOWN:
-        return "Whether the search has forgotten it cannot be asked right now."
-    return "The search does not have it any more." if facts.document is None else "The search is about to forget it."
+        return sentences.FORGOTTEN_UNKNOWN
+    return sentences.FORGOTTEN if facts.document is None else sentences.FORGOTTEN_SOON
 
 
 def _not_yet(stage: ExplanationStage, facts: Facts) -> ExplanationStep:
     hit = facts.found
     if stage == _SEARCHABLE and hit is not None and not facts.is_removed:
-        return step(stage, WAITING, f"Not reached yet; meanwhile the search finds {found_state(facts)}.")
-    return step(stage, WAITING, "Not reached yet.")
+        return step(stage, WAITING, sentences.NOT_REACHED_BUT_FOUND.format(state=found_state(facts)))
+    return step(stage, WAITING, sentences.NOT_REACHED_YET)
