@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.load_pb2 import OfferError
 from classifeed.feeds.v1.task_pb2 import FeedStatistics, Task
-from classifeed_common.db import Tx, load_queries
+from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_processor.domain.tasks import TaskKey, fetch_name
+from classifeed_processor.store.keys import split_key
 
 _SQL = load_queries(__package__, "reading.sql")
 _GET_TASK = _SQL["get_task"]
@@ -35,14 +36,14 @@ class SentBatch(NamedTuple):
 
 async def get_task(tx: Tx, key: TaskKey) -> Task | None:
     """Return one task with its statistics; None when there is none."""
-    row = await (await tx.execute(_GET_TASK, key._asdict())).fetchone()
-    return None if row is None else _task(row)
+    rows = await fetch_named(tx, _GET_TASK, key._asdict())
+    return _task(rows[0]) if rows else None
 
 
 async def list_tasks(tx: Tx, seller_id: str, namespace: str, *, before: int, limit: int) -> list[Task]:
     """Return tasks of a namespace with smaller ids than `before`, the newest first."""
     parameters = {"seller_id": seller_id, "namespace": namespace, "before": before, "limit": limit}
-    return [_task(row) for row in await (await tx.execute(_LIST_TASKS, parameters)).fetchall()]
+    return [_task(row) for row in await fetch_named(tx, _LIST_TASKS, parameters)]
 
 
 async def find_tasks(tx: Tx, keys: Sequence[TaskKey]) -> list[TaskKey]:
@@ -52,18 +53,13 @@ async def find_tasks(tx: Tx, keys: Sequence[TaskKey]) -> list[TaskKey]:
 
 async def find_standings(tx: Tx, keys: Sequence[TaskKey]) -> list[Task]:
     """Return how those of the tasks stand that there are: kind, status, phase, error and counts."""
-    rows = await (await tx.execute(_FIND_STANDINGS, _named(keys))).fetchall()
-    return [_standing(TaskKey(*row[:3]), row[3:]) for row in rows]
+    return [_standing(row) for row in await fetch_named(tx, _FIND_STANDINGS, _named(keys))]
 
 
 async def list_errors(tx: Tx, key: TaskKey, run: int, parameters: dict[str, Any]) -> list[OfferError]:
     """Return issues of a task's run, errors before warnings, each in the order of the file."""
-    rows = await (await tx.execute(_LIST_ERRORS, {**key._asdict(), "run": run, **parameters})).fetchall()
-    names = (
-        "external_id", "error_id", "ordinal", "level", "kind", "code", "field", "line", "column", "path", "excerpt",
-        "value", "expected", "title", "message", "suggestion", "count",
-    )  # fmt: skip
-    return [OfferError(task=key.name, **dict(zip(names, row, strict=True))) for row in rows]
+    rows = await fetch_named(tx, _LIST_ERRORS, {**key._asdict(), "run": run, **parameters})
+    return [OfferError(task=key.name, **row._asdict()) for row in rows]
 
 
 async def find_batch(tx: Tx, key: TaskKey, run: int, ordinal: int) -> SentBatch | None:
@@ -107,59 +103,54 @@ def _named(keys: Sequence[TaskKey]) -> dict[str, list[Any]]:
     }
 
 
-def _standing(key: TaskKey, row: tuple[Any, ...]) -> Task:
-    names = ("kind", "status", "phase", "error_code", "error_message", "error_line")
-    task = Task(
-        name=key.name,
-        seller_id=key.seller_id,
-        namespace=key.namespace,
-        task_id=key.task_id,
-        **dict(zip(names, row[:-1], strict=True)),
-    )
-    task.statistics.CopyFrom(FeedStatistics.FromString(row[-1] or b""))
+def _standing(row: Any) -> Task:
+    key, columns = split_key(row)
+    statistics = FeedStatistics.FromString(columns.pop("statistics") or b"")
+    task = Task(name=key.name, **key._asdict(), **columns)
+    task.statistics.CopyFrom(statistics)
     for detail in ("issues", "stages"):
         task.statistics.ClearField(detail)
     return task
 
 
-def _task(row: tuple[Any, ...]) -> Task:
-    key = TaskKey(*row[:3])
+def _task(row: Any) -> Task:
+    key, _ = split_key(row)
     task = Task(
         name=key.name,
         seller_id=key.seller_id,
         namespace=key.namespace,
         task_id=key.task_id,
-        kind=row[3],
-        status=row[4],
-        phase=row[5],
-        run=row[6],
-        mode=row[7],
-        disposition=row[8],
-        upload_id=row[9] or "",
-        source_sha256=row[10],
-        source_bytes=row[11],
-        file_name=row[12],
-        format=row[13],
-        expected_total=row[14],
-        warnings=row[15],
-        error_code=row[16],
-        error_message=row[17],
-        error_line=row[18],
-        error_column=row[19],
+        kind=row.kind,
+        status=row.status,
+        phase=row.phase,
+        run=row.run,
+        mode=row.mode,
+        disposition=row.disposition,
+        upload_id=row.upload_id or "",
+        source_sha256=row.source_sha256,
+        source_bytes=row.source_bytes,
+        file_name=row.file_name,
+        format=row.format,
+        expected_total=row.expected_total,
+        warnings=row.warnings,
+        error_code=row.error_code,
+        error_message=row.error_message,
+        error_line=row.error_line,
+        error_column=row.error_column,
+        feed_version=row.feed_version,
+        decision=row.decision,
     )
-    task.create_time.FromDatetime(row[20])
-    task.update_time.FromDatetime(row[21])
-    if row[22] is not None:
-        task.end_time.FromDatetime(row[22])
-    task.statistics.CopyFrom(FeedStatistics.FromString(row[23] or b""))
-    if row[24]:
-        task.statistics.offers_per_second = task.statistics.total / row[24]
-    if row[25] is not None:
-        task.fetch = fetch_name(key.seller_id, key.namespace, row[25])
-    task.feed_version = row[26]
-    if row[27] is not None:
-        task.hold.ParseFromString(row[27])
-    task.decision = row[28]
-    if row[29] is not None:
-        task.rerun_of = TaskKey(key.seller_id, key.namespace, row[29]).name
+    task.create_time.FromDatetime(row.created_at)
+    task.update_time.FromDatetime(row.updated_at)
+    if row.ended_at is not None:
+        task.end_time.FromDatetime(row.ended_at)
+    task.statistics.CopyFrom(FeedStatistics.FromString(row.statistics or b""))
+    if row.reply_s:
+        task.statistics.offers_per_second = task.statistics.total / row.reply_s
+    if row.feed_loader_result_id is not None:
+        task.fetch = fetch_name(key.seller_id, key.namespace, row.feed_loader_result_id)
+    if row.hold is not None:
+        task.hold.ParseFromString(row.hold)
+    if row.rerun_of is not None:
+        task.rerun_of = key._replace(task_id=row.rerun_of).name
     return task

@@ -4,7 +4,7 @@
 SELECT t.seller_id, t.namespace, t.task_id, t.kind, t.status, t.phase, t.run, t.mode, t.disposition, t.upload_id,
        t.source_sha256, t.source_bytes, t.file_name, t.format, t.expected_total, t.warnings, t.error_code,
        t.error_message, t.error_line, t.error_column, t.created_at, t.updated_at, t.ended_at, s.statistics,
-       extract(epoch FROM s.last_answer_at - s.first_answer_at)::float8, t.feed_loader_result_id, t.feed_version,
+       extract(epoch FROM s.last_answer_at - s.first_answer_at)::float8 AS reply_s, t.feed_loader_result_id, t.feed_version,
        t.hold, t.decision, t.rerun_of
 FROM tasks t LEFT JOIN feed_statistics s USING (seller_id, namespace, task_id)
 WHERE t.seller_id = %(seller_id)s AND t.namespace = %(namespace)s AND t.task_id = %(task_id)s
@@ -13,7 +13,7 @@ WHERE t.seller_id = %(seller_id)s AND t.namespace = %(namespace)s AND t.task_id 
 SELECT t.seller_id, t.namespace, t.task_id, t.kind, t.status, t.phase, t.run, t.mode, t.disposition, t.upload_id,
        t.source_sha256, t.source_bytes, t.file_name, t.format, t.expected_total, t.warnings, t.error_code,
        t.error_message, t.error_line, t.error_column, t.created_at, t.updated_at, t.ended_at, s.statistics,
-       extract(epoch FROM s.last_answer_at - s.first_answer_at)::float8, t.feed_loader_result_id, t.feed_version,
+       extract(epoch FROM s.last_answer_at - s.first_answer_at)::float8 AS reply_s, t.feed_loader_result_id, t.feed_version,
        t.hold, t.decision, t.rerun_of
 FROM tasks t LEFT JOIN feed_statistics s USING (seller_id, namespace, task_id)
 WHERE t.seller_id = %(seller_id)s AND t.namespace = %(namespace)s AND t.task_id < %(before)s

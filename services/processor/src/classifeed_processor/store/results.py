@@ -8,8 +8,9 @@ from uuid import UUID
 
 from classifeed.feeds.v1.load_pb2 import OfferError
 from classifeed.feeds.v1.task_pb2 import FeedStatistics
-from classifeed_common.db import Tx, load_queries
+from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_processor.domain.tasks import TaskKey
+from classifeed_processor.store.keys import split_key
 
 _SQL = load_queries(__package__, "results.sql")
 _LOCK_TASKS = _SQL["lock_tasks"]
@@ -41,8 +42,8 @@ async def lock_tasks(tx: Tx, keys: Collection[TaskKey]) -> dict[TaskKey, LockedT
         "namespaces": [key.namespace for key in keys],
         "task_ids": [key.task_id for key in keys],
     }
-    rows = await (await tx.execute(_LOCK_TASKS, columns)).fetchall()
-    return {TaskKey(*row[:3]): LockedTask(*row[3:]) for row in rows}
+    found = map(split_key, await fetch_named(tx, _LOCK_TASKS, columns))
+    return {key: LockedTask(**state) for key, state in found}
 
 
 async def note_replies(tx: Tx, batches: Sequence[tuple[TaskKey, int, int]]) -> set[tuple[TaskKey, int]]:

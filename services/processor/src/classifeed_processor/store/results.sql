@@ -2,8 +2,8 @@
 
 -- name: lock_tasks
 -- In key order, so that two transactions never wait for each other.
-SELECT t.seller_id, t.namespace, t.task_id, t.status, t.phase, t.run, t.incomplete_runs, t.window_state, t.job_id,
-       extract(epoch FROM clock_timestamp() - t.sent_at)::float8, t.decision
+SELECT t.seller_id, t.namespace, t.task_id, t.status, t.phase, t.run, t.incomplete_runs, t.window_state AS "window",
+       t.job_id, extract(epoch FROM clock_timestamp() - t.sent_at)::float8 AS sent_s, t.decision
 FROM tasks t
 JOIN (SELECT DISTINCT * FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(task_ids)s::bigint[]))
      AS n(seller_id, namespace, task_id) USING (seller_id, namespace, task_id)

@@ -9,12 +9,13 @@ from uuid import UUID
 from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.load_pb2 import LoadHold
 from classifeed.feeds.v1.offer_requests_pb2 import HoldDecision
-from classifeed_common.db import Tx, load_queries
+from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.feed_order import FeedMarks, FetchOrder
 from classifeed_processor.domain.made_task import MadeTask
 from classifeed_processor.domain.tasks import TaskKey, TaskState, Window
 from classifeed_processor.domain.wanted_task import WantedTask
+from classifeed_processor.store.keys import split_key
 
 _SQL = load_queries(__package__, "tasks.sql")
 _LOCK_COUNTER = _SQL["lock_counter"]
@@ -87,8 +88,10 @@ async def find_newest(tx: Tx, seller_id: str, namespace: str) -> MadeTask | None
 
 
 async def _find(tx: Tx, statement: str, parameters: dict[str, Any]) -> MadeTask | None:
-    row = await (await tx.execute(statement, parameters)).fetchone()
-    return None if row is None else MadeTask(TaskKey(*row[:3]), *row[3:])
+    for row in await fetch_named(tx, statement, parameters):
+        key, columns = split_key(row)
+        return MadeTask(key, **columns)
+    return None
 
 
 async def read_marks(tx: Tx, seller_id: str, namespace: str, statuses: Sequence[task_pb2.TaskStatus]) -> FeedMarks:
@@ -117,8 +120,8 @@ async def insert_task(tx: Tx, key: TaskKey, job_id: UUID, columns: dict[str, Any
 
 async def lock_task(tx: Tx, key: TaskKey) -> TaskState | None:
     """Return the task, locked until the transaction ends; None when there is none."""
-    row = await (await tx.execute(_LOCK_TASK, _key(key))).fetchone()
-    return None if row is None else TaskState(*row)
+    rows = await fetch_named(tx, _LOCK_TASK, _key(key))
+    return TaskState(**rows[0]._asdict()) if rows else None
 
 
 async def find_job(tx: Tx, key: TaskKey) -> UUID | None:

@@ -64,8 +64,9 @@ VALUES (%(seller_id)s, %(namespace)s, %(task_id)s, %(kind)s, %(status)s, %(phase
 
 -- name: lock_task
 SELECT kind, status, phase, run, incomplete_runs, mode, disposition, source_sha256, source_bytes, batch_count, digest,
-       feed_version, feed_loader_result_id, format_wanted, default_currency, window_state, asks,
-       extract(epoch FROM clock_timestamp() - asked_at)::float8, decision, decided_at IS NOT NULL
+       feed_version, feed_loader_result_id, format_wanted, default_currency, window_state AS "window", asks,
+       extract(epoch FROM clock_timestamp() - asked_at)::float8 AS since_request_s, decision,
+       decided_at IS NOT NULL AS was_decided
 FROM tasks
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
 FOR UPDATE
