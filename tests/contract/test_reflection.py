@@ -10,7 +10,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest
 from grpc_reflection.v1alpha.reflection_pb2_grpc import ServerReflectionStub
 
-from classifeed_common.rpc.contracts import list_services
+from classifeed_common.contracts import list_services
 from classifeed_common.rpc.reflection import add_reflection
 
 _MESSAGE, _FIELD, _ENUM, _VALUE, _SERVICE, _METHOD = 4, 2, 5, 2, 6, 2

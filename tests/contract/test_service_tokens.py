@@ -23,7 +23,7 @@ from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest
 from grpc_reflection.v1alpha.reflection_pb2_grpc import ServerReflectionStub
 
 from classifeed_common.auth import KeyStore, create_team_token
-from classifeed_common.rpc.contracts import list_methods, list_services
+from classifeed_common.contracts import list_methods, list_services
 from classifeed_common.rpc.health import Health
 from classifeed_common.rpc.reflection import add_reflection
 from classifeed_common.rpc.server import Servicer, build_server

@@ -10,9 +10,9 @@ from tools.pictures.recording import COLUMNS, shape_of
 
 from classifeed_cli.commands.demo import play
 from classifeed_cli.commands.demo.story import Story
-from classifeed_cli.output import Output
 from classifeed_cli.platform.installation import Installation
 from classifeed_cli.platform.layout import Layout
+from classifeed_cli.terminal.output import Output
 from tests.e2e.suite import Suite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]

@@ -15,7 +15,7 @@ from typer.exceptions import TyperException
 from classifeed_cli import commands
 from classifeed_cli.examples import add_examples
 from classifeed_cli.exit_codes import CommandError, ExitCode, unavailable
-from classifeed_cli.output import Output, print_json
+from classifeed_cli.terminal.output import Output, print_json
 from classifeed_common.embedded.process import ServerError
 
 # Options that may stand without their value; typer knows no such thing.

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, TypeVar
 
 from classifeed_cli.options import AddressOption, DataOption
-from classifeed_cli.output import JsonOption, Output
 from classifeed_cli.platform.installation import Installation
+from classifeed_cli.terminal.output import JsonOption, Output
 
 if TYPE_CHECKING:
     from classifeed_client import Client, IndexClient, JobClient

@@ -22,7 +22,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from classifeed.feeds.v1 import feed_pb2, feed_service_pb2, task_pb2
-from classifeed_cli.progress import LoadProgress
+from classifeed_cli.views.progress import LoadProgress
 
 Snapshot = Callable[[str, Any], None]
 NAME = "sellers/my-shop/feeds/default/tasks/7"

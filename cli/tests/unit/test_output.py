@@ -6,8 +6,8 @@ import pytest
 
 from classifeed.feeds.v1 import feed_pb2, task_pb2
 from classifeed_cli.messages import document_of
-from classifeed_cli.output import Output
-from classifeed_cli.views.wrapping import printable
+from classifeed_cli.terminal.output import Output
+from classifeed_cli.terminal.wrapping import printable
 
 
 def test_what_a_terminal_would_obey_is_escaped() -> None:

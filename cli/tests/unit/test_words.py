@@ -10,11 +10,11 @@ import pytest
 from classifeed.feeds.v1 import feed_pb2, feed_source_service_pb2
 from classifeed.feeds.v1.explanation_pb2 import ExplanationStep, OfferExplanation
 from classifeed_cli.commands.status import print_status
-from classifeed_cli.output import Output
 from classifeed_cli.platform import doctor, installation
 from classifeed_cli.platform import settle as settle_module
 from classifeed_cli.platform.doctor import Finding
 from classifeed_cli.platform.service_table import ServiceTable
+from classifeed_cli.terminal.output import Output
 
 FEED = {"feed": "sellers/my-shop/feeds/summer"}
 ADD = ("feed", "add", "ftp://a.example/f", "--seller", "my-shop", "--namespace", "summer", "--every", "1s")

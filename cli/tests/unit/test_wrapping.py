@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from classifeed_cli.durations import parse_duration
+from classifeed_cli.terminal.wrapping import cut, one_line, printable, with_short_links, wrapped
 from classifeed_cli.views.amounts import duration_words, size_words
-from classifeed_cli.views.wrapping import cut, one_line, printable, with_short_links, wrapped
 
 
 def test_lines_end_at_the_edge_and_hang() -> None:

@@ -6,8 +6,8 @@ import typer
 
 from classifeed_cli.exit_codes import ExitCode
 from classifeed_cli.options import DataOption, data_folder
-from classifeed_cli.output import JsonOption, Output
-from classifeed_cli.views.wrapping import one_line
+from classifeed_cli.terminal.output import JsonOption, Output
+from classifeed_cli.terminal.wrapping import one_line
 
 
 def register(app: typer.Typer) -> None:

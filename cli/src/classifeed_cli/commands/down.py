@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from classifeed_cli.options import DataOption, data_folder
-from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.terminal.output import JsonOption, Output
 
 
 def register(app: typer.Typer) -> None:

@@ -10,8 +10,8 @@ import typer
 
 from classifeed.documents.v1 import document_pb2
 from classifeed.search.v1 import search_service_pb2
-from classifeed_cli.output import Output
 from classifeed_cli.session import Session, with_session
+from classifeed_cli.terminal.output import Output
 from classifeed_client import Client
 
 _SHOWN = ("seller", "namespace", "external_id", "title", "price", "currency")

@@ -10,8 +10,8 @@ from classifeed_cli.issues.groups import group_issues
 from classifeed_cli.issues.reading import Issues
 from classifeed_cli.issues.view import show_groups
 from classifeed_cli.messages import document_of
-from classifeed_cli.output import Output
 from classifeed_cli.paging import collect
+from classifeed_cli.terminal.output import Output
 from classifeed_cli.views.task import show_errors, show_unlisted
 from classifeed_client import Client
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from classifeed.feeds.v1 import load_pb2
 from classifeed_cli.issues.groups import Group
-from classifeed_cli.issues.place import place_of, short_place_of
 from classifeed_cli.messages import enum_label
-from classifeed_cli.output import Output
+from classifeed_cli.terminal.output import Output
+from classifeed_cli.terminal.wrapping import one_line
 from classifeed_cli.views.excerpt import excerpt_lines
-from classifeed_cli.views.wrapping import one_line
+from classifeed_cli.views.place import place_of, short_place_of
 
 
 def show_groups(out: Output, groups: Sequence[Group]) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 
 from rich.cells import cell_len
 
-from classifeed_cli.views.wrapping import cut, one_line
+from classifeed_cli.terminal.wrapping import cut, one_line
 
 BAR: Final = "│ "
 _MARK: Final = "…"

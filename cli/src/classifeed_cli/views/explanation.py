@@ -18,10 +18,10 @@ from classifeed.feeds.v1.explanation_pb2 import (
 )
 from classifeed_cli.developer_hints import hint_of
 from classifeed_cli.messages import enum_label
-from classifeed_cli.output import Output
+from classifeed_cli.terminal.output import Output
+from classifeed_cli.terminal.wrapping import one_line, with_short_links
 from classifeed_cli.views.amounts import duration_words, local_time
 from classifeed_cli.views.excerpt import excerpt_lines
-from classifeed_cli.views.wrapping import one_line, with_short_links
 
 MARKS: Final = {
     EXPLANATION_STATE_DONE: "✓",

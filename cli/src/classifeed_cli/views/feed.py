@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from classifeed.feeds.v1 import feed_pb2, load_pb2, task_pb2
 from classifeed_cli.messages import enum_label
-from classifeed_cli.output import Output
+from classifeed_cli.terminal.output import Output
+from classifeed_cli.terminal.wrapping import one_line
 from classifeed_cli.views.amounts import duration_words, time_words
 from classifeed_cli.views.fetch import load_line, outcome_of, show_words
 from classifeed_cli.views.load_status import is_poor, status_of
-from classifeed_cli.views.wrapping import one_line
 
 _GONE = {
     load_pb2.DISPOSITION_DELETE: "offers that the file lacks are removed",

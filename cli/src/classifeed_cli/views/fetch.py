@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from classifeed.feeds.v1 import feed_pb2, task_pb2
 from classifeed_cli.developer_hints import hint_of
 from classifeed_cli.messages import enum_label
-from classifeed_cli.output import Output
+from classifeed_cli.terminal.output import Output
 from classifeed_cli.views.amounts import duration_words, size_words, time_words
 from classifeed_cli.views.load_status import standing_of
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from classifeed.feeds.v1 import load_pb2, offer_requests_pb2, task_pb2
-from classifeed_cli.output import Output
+from classifeed_cli.terminal.output import Output
+from classifeed_cli.terminal.wrapping import cut, one_line
 from classifeed_cli.views.amounts import price_words
-from classifeed_cli.views.wrapping import cut, one_line
 
 _TITLE_CHARS = 60
 

@@ -14,9 +14,9 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from classifeed.jobs.v1 import job_pb2, schedule_pb2
 from classifeed_cli.job_services import Responses
 from classifeed_cli.messages import document_of, enum_label
-from classifeed_cli.output import Output
+from classifeed_cli.terminal.output import Output
+from classifeed_cli.terminal.wrapping import cut, one_line
 from classifeed_cli.views.amounts import duration_words, local_time, time_words
-from classifeed_cli.views.wrapping import cut, one_line
 
 ENDED = frozenset({job_pb2.JOB_STATUS_SUCCEEDED, job_pb2.JOB_STATUS_FAILED, job_pb2.JOB_STATUS_CANCELED})
 _NAME_WIDTH: Final = 31

@@ -6,7 +6,7 @@ from typing import Final
 
 from classifeed.feeds.v1 import feed_pb2, load_pb2, task_pb2
 from classifeed_cli.messages import enum_label
-from classifeed_cli.views.wrapping import one_line
+from classifeed_cli.terminal.wrapping import one_line
 
 _MANY: Final = 0.5
 _NAMED: Final = 3

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from classifeed.feeds.v1 import load_pb2, task_pb2
-from classifeed_cli.issues.place import place_of
 from classifeed_cli.messages import enum_label
-from classifeed_cli.output import Output
+from classifeed_cli.terminal.output import Output
+from classifeed_cli.terminal.wrapping import one_line
 from classifeed_cli.views.amounts import size_words
 from classifeed_cli.views.hold import show_hold
 from classifeed_cli.views.load_status import caution_of, status_of, stays_of
-from classifeed_cli.views.wrapping import one_line
+from classifeed_cli.views.place import place_of
 
 _COUNTS = (
     ("added", "added"),

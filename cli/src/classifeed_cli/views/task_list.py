@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from classifeed.feeds.v1 import task_pb2
-from classifeed_cli.output import Output
+from classifeed_cli.terminal.output import Output
 from classifeed_cli.views.amounts import duration_words, time_words
 from classifeed_cli.views.hold import describe_hold
 from classifeed_cli.views.load_status import result_of, status_of

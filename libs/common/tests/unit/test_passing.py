@@ -24,7 +24,7 @@ from classifeed_common.errors import (
     Unavailable,
     Unimplemented,
 )
-from classifeed_common.passing import is_passing
+from classifeed_common.faults.passing import is_passing
 
 
 class _CallFailed(grpc.RpcError):

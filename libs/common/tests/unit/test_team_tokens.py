@@ -19,8 +19,8 @@ from classifeed_common.auth import (
 )
 from classifeed_common.auth.policy import OPERATOR
 from classifeed_common.auth.team_tokens import MAX_TEAM_TTL_S, expand_methods
+from classifeed_common.contracts import list_services
 from classifeed_common.errors import PermissionDenied, Unauthenticated
-from classifeed_common.rpc.contracts import list_services
 from classifeed_domain.policy import CALLERS, POLICY, SERVED_BY
 
 NOW = 1_800_000_000.0

@@ -13,8 +13,8 @@ from classifeed_cli.commands.demo.steps import STEPS
 from classifeed_cli.commands.demo.story import Story
 from classifeed_cli.commands.demo.suite import running_suite
 from classifeed_cli.exit_codes import ExitCode
-from classifeed_cli.interruption import Interruption
-from classifeed_cli.output import JsonOption, Output
+from classifeed_cli.terminal.interruption import Interruption
+from classifeed_cli.terminal.output import JsonOption, Output
 
 
 def register(app: typer.Typer) -> None:

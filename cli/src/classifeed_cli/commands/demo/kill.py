@@ -17,7 +17,7 @@ from classifeed_cli.messages import document_of
 from classifeed_cli.platform.description import read_running
 from classifeed_cli.platform.examination import identity_of
 from classifeed_cli.platform.settle import wait_settled
-from classifeed_cli.progress import LoadProgress
+from classifeed_cli.views.progress import LoadProgress
 from classifeed_client import feed_name
 from classifeed_common.embedded.process import ProcessIdentity
 

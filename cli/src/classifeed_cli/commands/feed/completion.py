@@ -9,7 +9,7 @@ import typer
 
 from classifeed.feeds.v1 import feed_pb2, task_pb2
 from classifeed_cli.exit_codes import ExitCode
-from classifeed_cli.output import Output
+from classifeed_cli.terminal.output import Output
 from classifeed_cli.views.fetch import show_fetch
 from classifeed_cli.views.load_status import refused_share
 from classifeed_cli.views.task import show_task

@@ -10,8 +10,8 @@ import typer
 from classifeed.feeds.v1 import format_pb2
 from classifeed_cli.exit_codes import CommandError, ExitCode, refused
 from classifeed_cli.messages import document_of, enum_label
-from classifeed_cli.output import Output
 from classifeed_cli.session import Session, with_session
+from classifeed_cli.terminal.output import Output
 from classifeed_cli.views.amounts import size_words
 from classifeed_client import Client, format_name
 

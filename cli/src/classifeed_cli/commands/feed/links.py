@@ -24,13 +24,13 @@ from classifeed_cli.commands.feed.settings import (
     UserOption,
     settings_of,
 )
-from classifeed_cli.confirmation import YesOption, confirm, is_terminal
 from classifeed_cli.exit_codes import CommandError, ExitCode
 from classifeed_cli.messages import document_of
 from classifeed_cli.options import NamespaceOption, SellerOption, feed_options
-from classifeed_cli.output import Output
 from classifeed_cli.paging import collect
 from classifeed_cli.session import Session, with_session
+from classifeed_cli.terminal.confirmation import YesOption, confirm, is_terminal
+from classifeed_cli.terminal.output import Output
 from classifeed_cli.views.feed import show_feed, show_feeds
 from classifeed_cli.views.task import show_task
 from classifeed_client import ApiError, Client, Refused, feed_name, seller_name

@@ -11,11 +11,11 @@ from pathlib import Path
 from classifeed.feeds.v1 import feed_pb2, feed_service_pb2, task_pb2
 from classifeed_cli.commands.feed.sending import send_when_there_is_room
 from classifeed_cli.exit_codes import CommandError, ExitCode
-from classifeed_cli.interruption import Interruption
 from classifeed_cli.options import feed_options
-from classifeed_cli.output import Output
-from classifeed_cli.progress import LoadProgress
+from classifeed_cli.terminal.interruption import Interruption
+from classifeed_cli.terminal.output import Output
 from classifeed_cli.views.load_status import load_of
+from classifeed_cli.views.progress import LoadProgress
 from classifeed_client import Client, DeadlineExceeded, Unreachable
 
 _RETRY_S = 0.5

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from classifeed.feeds.v1 import feed_service_pb2
-from classifeed_cli.progress import LoadProgress
+from classifeed_cli.views.progress import LoadProgress
 from classifeed_client import Refused
 
 # Nothing was stored, and the refusal says when to come again.

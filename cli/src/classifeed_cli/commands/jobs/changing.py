@@ -12,12 +12,12 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from classifeed.jobs.v1 import job_pb2, job_service_pb2
 from classifeed_cli.commands.jobs.options import JobArgument, QueueArgument, ServiceOption
 from classifeed_cli.commands.jobs.waiting import end_with, wait_for_job
-from classifeed_cli.confirmation import YesOption, confirm
 from classifeed_cli.durations import parse_duration
 from classifeed_cli.exit_codes import ExitCode
 from classifeed_cli.job_services import ask_all, choose, find_job
 from classifeed_cli.messages import document_of
 from classifeed_cli.session import Session, with_session
+from classifeed_cli.terminal.confirmation import YesOption, confirm
 from classifeed_cli.views.job import job_document, show_unreachable, status_of
 
 

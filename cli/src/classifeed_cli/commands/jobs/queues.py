@@ -8,11 +8,11 @@ import typer
 
 from classifeed.jobs.v1 import job_pb2
 from classifeed_cli.commands.jobs.options import QueueArgument, ServiceOption
-from classifeed_cli.confirmation import YesOption, confirm
 from classifeed_cli.exit_codes import refused, unavailable
 from classifeed_cli.job_services import ask_all, choose
 from classifeed_cli.messages import document_of
 from classifeed_cli.session import Session, with_session
+from classifeed_cli.terminal.confirmation import YesOption, confirm
 from classifeed_cli.views.job import show_locks, show_queues, show_unreachable
 from classifeed_client import JobClient
 

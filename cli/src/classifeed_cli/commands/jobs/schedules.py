@@ -11,9 +11,9 @@ from classifeed.jobs.v1 import job_service_pb2, schedule_pb2
 from classifeed_cli.commands.jobs.options import ServiceOption
 from classifeed_cli.job_services import ask_all, choose
 from classifeed_cli.messages import document_of
-from classifeed_cli.output import Output
 from classifeed_cli.paging import collect
 from classifeed_cli.session import Session, with_session
+from classifeed_cli.terminal.output import Output
 from classifeed_cli.views.job import show_schedules, show_unreachable
 from classifeed_client import JobClient
 

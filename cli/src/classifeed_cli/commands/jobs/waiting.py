@@ -10,8 +10,8 @@ import typer
 
 from classifeed.jobs.v1 import job_pb2
 from classifeed_cli.exit_codes import ExitCode, timed_out
-from classifeed_cli.interruption import Interruption
-from classifeed_cli.output import Output
+from classifeed_cli.terminal.interruption import Interruption
+from classifeed_cli.terminal.output import Output
 from classifeed_cli.views.job import ENDED, job_document, progress_words, show_job, status_of
 from classifeed_client import DeadlineExceeded, JobClient, Unreachable
 

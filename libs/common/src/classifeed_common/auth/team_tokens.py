@@ -22,7 +22,7 @@ from google.protobuf.descriptor_pb2 import MethodOptions
 
 from classifeed_common.auth.keys import read_private_key, write_secret
 from classifeed_common.auth.policy import OPERATOR, Policy
-from classifeed_common.rpc.contracts import list_methods
+from classifeed_common.contracts import list_methods
 
 TEAM_PREFIX: Final = "team:"
 MAX_TEAM_TTL_S: Final = 366 * 86_400.0

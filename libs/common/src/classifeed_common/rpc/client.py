@@ -14,8 +14,8 @@ import grpc.aio
 from google.protobuf.descriptor_pb2 import MethodOptions
 
 from classifeed_common.auth.service_tokens import KeyStore
+from classifeed_common.contracts import list_methods
 from classifeed_common.rpc.call import REQUEST_ID_KEY, Peer, bounded_timeout_s, current_call
-from classifeed_common.rpc.contracts import list_methods
 from classifeed_common.rpc.keepalive import KEEPALIVE
 from classifeed_common.rpc.server import MAX_MESSAGE_BYTES
 from classifeed_common.telemetry.tracing import CallSpan, client_span

@@ -7,7 +7,7 @@ from typing import Any
 from structlog.typing import FilteringBoundLogger
 
 from classifeed_common.errors import DomainError, name_fault
-from classifeed_common.passing import is_passing
+from classifeed_common.faults.passing import is_passing
 
 
 def log_fault(

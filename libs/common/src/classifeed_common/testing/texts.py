@@ -13,7 +13,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from classifeed_common.auth.policy import OPERATOR, SERVICE
-from classifeed_common.rpc.contracts import list_methods
+from classifeed_common.contracts import list_methods
 from classifeed_common.rpc.status import from_rpc_error
 from classifeed_common.rpc.texts import is_left_to_service
 from classifeed_domain.policy import POLICY

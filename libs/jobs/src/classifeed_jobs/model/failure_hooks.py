@@ -8,7 +8,7 @@ from typing import Any
 import structlog
 
 from classifeed_common.db import Tx
-from classifeed_common.passing import is_passing
+from classifeed_common.faults.passing import is_passing
 from classifeed_jobs.model.task import FailedJob, Task
 
 _log = structlog.get_logger("classifeed_jobs.model.failure_hooks")

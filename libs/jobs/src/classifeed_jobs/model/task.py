@@ -60,7 +60,8 @@ class Task:
             thread it is told to stop, which it hears at its next yield or `raise_if_stopped`.
         resumes: on drain the run is stopped at once instead of being given time to end: it goes on from its checkpoint.
         max_unknown_faults: the job fails (UNKNOWN_FAULTS) after so many exceptions that do not pass by themselves
-            (`classifeed_common.passing`), whatever attempts it has left; those that pass are not counted. None: never.
+            (`classifeed_common.faults.passing`), whatever attempts it has left. Those that pass are not counted. None:
+            never.
         on_failed: `(tx, args, job)`, called in the transaction in which a job of this task ends failed or canceled,
             by whoever ends it: worker, reaper or operator. It must do nothing but write in `tx`. Raising keeps the job.
     """

@@ -15,8 +15,8 @@ import structlog
 
 from classifeed_common.db import Database
 from classifeed_common.errors import name_fault
+from classifeed_common.faults.passing import is_passing
 from classifeed_common.ids import new_incident
-from classifeed_common.passing import is_passing
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.claim.claim import CANCELED, FAILED, FAULT, RETRY, RETURNED, SNOOZED, SUCCEEDED, Claim, Completion
 from classifeed_jobs.model.outcomes import ClaimLost, Fail, Progress, Retry, Snooze, StopRequested

@@ -6,7 +6,6 @@ import errno
 import sys
 from typing import Final
 
-from classifeed_common.db import is_passing_fault
 from classifeed_common.errors import (
     Aborted,
     DeadlineExceeded,
@@ -16,6 +15,7 @@ from classifeed_common.errors import (
     Unauthenticated,
     Unavailable,
 )
+from classifeed_common.faults.database import is_passing_fault
 
 # That another service does not know us, or does not let us, is a matter of keys and policies, not of the work.
 _DOMAIN: Final = (Unavailable, DeadlineExceeded, ResourceExhausted, Aborted, Unauthenticated, PermissionDenied)

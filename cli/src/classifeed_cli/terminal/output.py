@@ -13,8 +13,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 
-from classifeed_cli.views.colours import Words
-from classifeed_cli.views.wrapping import cut, one_line, printable, wrapped
+from classifeed_cli.terminal.colours import Words
+from classifeed_cli.terminal.wrapping import cut, one_line, printable, wrapped
 
 _GAP = "  "
 _LEAST_WIDTH = 10

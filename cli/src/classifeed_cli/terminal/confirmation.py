@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from classifeed_cli.exit_codes import CommandError, ExitCode
-from classifeed_cli.output import Output
+from classifeed_cli.terminal.output import Output
 
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask on a terminal.")]
 _AGREED: Final = frozenset({"y", "yes"})

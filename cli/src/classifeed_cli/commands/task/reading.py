@@ -1,4 +1,4 @@
-"""`classifeed task …`: what became of loads, ending or repeating one, and decisions about held ones."""
+"""`classifeed task list|show|errors`: what became of loads."""
 
 from __future__ import annotations
 
@@ -8,29 +8,23 @@ from typing import Annotated
 import typer
 
 from classifeed.feeds.v1 import task_pb2, task_service_pb2
-from classifeed_cli import task_changing, task_deciding
+from classifeed_cli.commands.task.argument import LATEST, TaskArgument, find_task
 from classifeed_cli.issues.listing import export_issues, list_groups, list_issues
 from classifeed_cli.messages import document_of
 from classifeed_cli.options import NamespaceArgument, SellerArgument
 from classifeed_cli.session import Session, with_session
-from classifeed_cli.task_argument import LATEST, TaskArgument, find_task
 from classifeed_cli.views.task import show_task
 from classifeed_cli.views.task_list import show_tasks
 from classifeed_client import feed_name
 
-_app = typer.Typer(
-    help="What became of loads, ending or repeating one, and decisions about held ones.", no_args_is_help=True
-)
-task_changing.register(_app)
-task_deciding.register(_app)
+
+def register(group: typer.Typer) -> None:
+    """Add the commands."""
+    group.command("list")(list_tasks)
+    for command in (show, errors):
+        group.command()(command)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the group."""
-    app.add_typer(_app, name="task")
-
-
-@_app.command("list")
 @with_session
 def list_tasks(
     session: Session,
@@ -50,7 +44,6 @@ def list_tasks(
     out.document(document_of(page))
 
 
-@_app.command()
 @with_session
 def show(
     session: Session,
@@ -66,7 +59,6 @@ def show(
     out.document(document_of(found))
 
 
-@_app.command()
 @with_session
 def errors(
     session: Session,

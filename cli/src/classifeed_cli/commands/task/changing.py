@@ -9,12 +9,12 @@ import typer
 
 from classifeed.feeds.v1 import load_pb2, task_pb2
 from classifeed_cli.commands.feed.loading import follow_load
-from classifeed_cli.confirmation import YesOption, confirm
+from classifeed_cli.commands.task.argument import TaskArgument, find_task
 from classifeed_cli.exit_codes import ExitCode
 from classifeed_cli.messages import document_of
 from classifeed_cli.options import NamespaceArgument, SellerArgument
 from classifeed_cli.session import Session, with_session
-from classifeed_cli.task_argument import TaskArgument, find_task
+from classifeed_cli.terminal.confirmation import YesOption, confirm
 from classifeed_cli.views.amounts import time_words
 from classifeed_cli.views.task import show_task, source_of
 

@@ -10,9 +10,9 @@ from typing import Self
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from classifeed.feeds.v1 import feed_pb2, task_pb2
-from classifeed_cli.output import Output
+from classifeed_cli.terminal.output import Output
+from classifeed_cli.terminal.wrapping import cut, one_line
 from classifeed_cli.views.amounts import size_words
-from classifeed_cli.views.wrapping import cut, one_line
 
 _LONGEST_STAGE = 30
 _REFRESHES_A_SECOND = 8

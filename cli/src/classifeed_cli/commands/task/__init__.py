@@ -1,0 +1,17 @@
+"""`classifeed task …`: what became of loads, ending or repeating one, and decisions about held ones."""
+
+from __future__ import annotations
+
+import typer
+
+from classifeed_cli.commands.task import changing, deciding, reading
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group."""
+    group = typer.Typer(
+        help="What became of loads, ending or repeating one, and decisions about held ones.", no_args_is_help=True
+    )
+    for module in (changing, deciding, reading):
+        module.register(group)
+    app.add_typer(group, name="task")

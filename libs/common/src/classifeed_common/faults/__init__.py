@@ -1,0 +1,1 @@
+"""Which faults pass by themselves, of a database and of anything else."""
