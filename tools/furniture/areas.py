@@ -12,7 +12,7 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[2]
 # What does not hold yet, by area. The lists only shrink: take a rule off with the change that makes the area clean.
 # For docstrings (D401) the same is in pyproject.toml, per-file-ignores.
-NOT_YET: Final[Mapping[str, Set[str]]] = {"services/api": {"word"}}
+NOT_YET: Final[Mapping[str, Set[str]]] = {}
 
 
 @dataclass(frozen=True, slots=True)
