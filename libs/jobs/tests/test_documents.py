@@ -27,27 +27,36 @@ def _blocks(text: str, language: str) -> list[str]:
 
 
 @pytest.mark.slow
-async def test_readme_runs_as_it_stands(database_dsn: str, tmp_path: Path) -> None:
-    *start, operate = _blocks(_README, "python")
-    main = start[-1]
-    operated = main.replace("    stop.set()\n", "    await operate()\n    stop.set()\n")
-    assert operated != main
-    script = tmp_path / "readme.py"
-    script.write_text("\n\n".join([*start[:-1], operate, operated]), encoding="utf-8")
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-W",
-        "error",
-        str(script),
-        env={"DSN": database_dsn, "PATH": ""},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    output, _ = await asyncio.wait_for(process.communicate(), 300)
-    lines = output.decode().splitlines()
-    assert process.returncode == 0, output.decode()
-    assert "succeeded Hello, Anna!" in lines
-    assert any(line.startswith("default 0 None QueueLimits(max_running=20") for line in lines), output.decode()
+async def test_readme_runs_as_it_stands_twice(database_dsn: str, tmp_path: Path) -> None:
+    start, operate = _blocks(_README, "python")
+    (tmp_path / "app.py").write_text(start, encoding="utf-8")
+    (tmp_path / "operate.py").write_text(f"from app import *\n{operate}\nasyncio.run(operate())\n", encoding="utf-8")
+
+    async def run(*arguments: str, until_line: str = "") -> str:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-W", "error", *arguments, cwd=tmp_path, env={"JOBS_DSN": database_dsn, "PATH": ""},
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+        )  # fmt: skip
+        assert process.stdout is not None
+        lines: list[str] = []
+        async with asyncio.timeout(300):
+            async for line in process.stdout:
+                lines.append(line.decode())
+                if until_line and until_line in lines[-1]:
+                    process.terminate()
+                    until_line = ""
+            assert await process.wait() == 0, lines
+        return "".join(lines)
+
+    for _ in range(2):
+        await run("app.py")
+    worker = ("-m", "classifeed_jobs", "--app", "app:jobs", "worker")
+    log = await run(*worker, until_line="job.run.ended")
+    assert "outcome=succeeded" in log
+    assert "task=greet" in log
+    assert "default 0 None QueueLimits(max_running=20" in await run("operate.py")
+    listed = await run("-m", "classifeed_jobs", "--app", "app:jobs", "list")
+    assert "succeeded" in listed
 
 
 @pytest.fixture

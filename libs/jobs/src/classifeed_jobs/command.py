@@ -12,6 +12,7 @@ from typing import Any, Final
 from uuid import UUID
 
 import psycopg
+import structlog
 from psycopg_pool import PoolTimeout
 
 from classifeed_common.errors import DomainError, name_fault
@@ -36,6 +37,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             say(f"CREATE SCHEMA IF NOT EXISTS {arguments.schema};\nSET search_path = {arguments.schema};\n")
             say("\n".join(ddl(version) for version in VERSIONS if version > arguments.after))
             return
+        if arguments.verb == "retry" and arguments.job is None and arguments.queue_name is None:
+            raise UsageError("retry needs a JOB, or --queue for all failed jobs of a queue")
         jobs = _jobs_of(arguments)
         if arguments.verb == "worker":
             jobs.run_worker(dict(arguments.queue) or None, drain_grace_s=arguments.drain_grace_s)
@@ -64,6 +67,8 @@ def _fail(message: str, code: int) -> int:
 
 
 async def _with(jobs: Jobs, arguments: argparse.Namespace) -> None:
+    if not structlog.is_configured():  # the output is for what was asked for
+        structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     async with jobs:
         await _VERBS[arguments.verb](jobs, arguments)
 
@@ -93,8 +98,6 @@ async def _retry(jobs: Jobs, arguments: argparse.Namespace) -> None:
         await jobs.admin.retry(arguments.job, by=by)
         say(f"{arguments.job} is back in its queue")
         return
-    if arguments.queue_name is None:
-        raise UsageError("retry needs a JOB, or --queue for all failed jobs of a queue")
     count = await jobs.admin.retry_failed(JobFilter(queue=arguments.queue_name, task=arguments.task), by=by)
     say(f"{count} jobs are back in their queue")
 
