@@ -10,12 +10,12 @@ from typing import Final
 import pytest
 
 from tests.docs.pages import ROOT
+from tests.docs.test_words import NO_PROSE, banned
 
 FOLDER: Final = ROOT / "docs" / "adr"
 ADRS: Final = sorted(path for path in FOLDER.glob("*.md") if path.name != "README.md")
 MAX_WORDS: Final = 350
-# Still too long: they are shortened one by one.
-LONG: Final = frozenset({"0028"})
+SHAPE: Final = ("**Context.**", "**Choice.**", "**What would change our mind.**")
 
 _TITLE: Final = re.compile(r"# (?P<number>\d{4}) (?P<title>\S.*)")
 _STATUS: Final = re.compile(
@@ -59,7 +59,20 @@ def test_title_and_status_stand_first(adr: Path) -> None:
 
 @each_adr
 def test_it_fits_a_page(adr: Path) -> None:
-    assert (len(adr.read_text("utf-8").split()) <= MAX_WORDS) != (adr.name[:4] in LONG)
+    assert len(adr.read_text("utf-8").split()) <= MAX_WORDS
+
+
+@each_adr
+def test_it_has_context_choice_and_what_would_change_it(adr: Path) -> None:
+    text = adr.read_text("utf-8")
+    places = [text.find(f"\n\n{part}") for part in SHAPE]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+@each_adr
+def test_it_has_the_terms_of_the_field(adr: Path) -> None:
+    assert banned(NO_PROSE.sub("", adr.read_text("utf-8"))) == []
 
 
 def test_index_has_every_decision_in_order() -> None:

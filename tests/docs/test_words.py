@@ -17,7 +17,7 @@ _PLAIN: Final = {
     "answer", "ending", "face", "faces", "house", "looked", "odd", "pace", "turn", "turns", "walk", "walks"
 }  # fmt: skip
 _WORD: Final = re.compile(rf"(?<![\w.-])({'|'.join(sorted(BANNED.keys() - _PLAIN))})(?![\w-])", re.IGNORECASE)
-_NO_PROSE: Final = re.compile(r"```.*?```|`[^`\n]*`|\[[^\]]*\]\([^)]*glossary\.md[^)]*\)|\]\([^)]*\)", re.DOTALL)
+NO_PROSE: Final = re.compile(r"```.*?```|`[^`\n]*`|\[[^\]]*\]\([^)]*glossary\.md[^)]*\)|\]\([^)]*\)", re.DOTALL)
 # Made from texts in the code, or what was and what is to come.
 _OTHERS: Final = {
     "cli.md", "error-codes.md", "fetch-codes.md", "metrics.md", "mutations.md", "benchmarks.md", "glossary.md",
@@ -35,7 +35,7 @@ def banned(text: str) -> list[str]:
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_pages_have_the_terms_of_the_field(page: Path) -> None:
-    assert banned(_NO_PROSE.sub("", page.read_text("utf-8"))) == []
+    assert banned(NO_PROSE.sub("", page.read_text("utf-8"))) == []
 
 
 @pytest.mark.parametrize("proto", PROTOS, ids=lambda proto: proto.name)
