@@ -42,6 +42,10 @@ EXAMPLES: Final = {
     "jobs schedules resume": ("classifeed jobs schedules resume nightly",),
     "jobs status": ("classifeed jobs status 0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b",),
     "jobs trigger": ("classifeed jobs trigger etl.default load.customers --lock-key c",),
+    "keys init": (
+        "classifeed keys init --format k8s-secret --to ./keys",
+        "classifeed keys init --format files --to ./keys",
+    ),
     "logs": ("classifeed logs processor -f", "classifeed logs --task my-shop/default/1763956803123456"),
     "offer explain": ("classifeed offer explain my-shop default S-016",),
     "offer list": ("classifeed offer list my-shop default --limit 10",),

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from classifeed_cli.platform.layout import Layout, read_json, write_json
+from classifeed_cli.platform.layout import CREDENTIAL_KEYS_FILE, Layout, read_json, write_json
 from classifeed_common.auth import KeyStore, write_keys
 from classifeed_common.auth.encryption import new_key_line
 
@@ -34,9 +34,7 @@ class Credentials:
 def ensure_credentials(layout: Layout, services: Iterable[str]) -> Credentials:
     """Read the passwords; make those that are missing, keys of tokens and of credentials too. Idempotent."""
     names = list(services)
-    write_keys(layout.keys, [*names, OPERATOR, SERVICE])
-    if not layout.credential_keys.exists():
-        write_private(layout.credential_keys, new_key_line())
+    make_keys(layout.keys, [*names, OPERATOR, SERVICE])
     path = layout.keys / "postgres.json"
     passwords: dict[str, str] = read_json(path) or {}
     missing = [name for name in ("postgres", *names) if name not in passwords]
@@ -49,6 +47,14 @@ def ensure_credentials(layout: Layout, services: Iterable[str]) -> Credentials:
         write_json(layout.s3_keys, s3)
     roles = {name: passwords[name] for name in names}
     return Credentials(passwords["postgres"], roles, s3["access_key"], s3["secret_key"])
+
+
+def make_keys(folder: Path, callers: Iterable[str]) -> None:
+    """Make the callers' keys of tokens, and the one of credentials, where they are missing. Idempotent."""
+    write_keys(folder, callers)
+    credential_keys = folder / CREDENTIAL_KEYS_FILE
+    if not credential_keys.exists():
+        write_private(credential_keys, new_key_line())
 
 
 def write_tokens(layout: Layout, services: Iterable[str]) -> None:

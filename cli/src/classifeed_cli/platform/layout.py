@@ -15,6 +15,8 @@ from classifeed_cli.exit_codes import unavailable
 from classifeed_common.embedded.process import explain_os_error
 
 _LEAST_FREE_BYTES = 300 * 1024 * 1024
+# By this name the charts look for it too.
+CREDENTIAL_KEYS_FILE = "seal.keys"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class Layout:
     @property
     def credential_keys(self) -> Path:
         """Keys that encrypt and decrypt credentials of feeds, a line each."""
-        return self.keys / "seal.keys"
+        return self.keys / CREDENTIAL_KEYS_FILE
 
     def part(self, name: str) -> Path:
         """Return the data folder of an embedded server."""
