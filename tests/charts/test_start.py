@@ -68,14 +68,24 @@ class Pod:
 
     async def run(self, arguments: tuple[str, ...]) -> str:
         """Run a container to its end; return what it said if it failed."""
-        process = await self._start(arguments, {})
+        process = await self._start(arguments, {}, self.environment(arguments))
         said, _ = await asyncio.wait_for(process.communicate(), _LIMIT_S)
         return said.decode() if process.returncode else ""
+
+    async def check(self, arguments: tuple[str, ...]) -> set[str]:
+        """Return what `check` finds missing with the environment of a container, having opened all."""
+        process = await self._start(["check"], {}, self.environment(arguments))
+        said, _ = await asyncio.wait_for(process.communicate(), _LIMIT_S)
+        missing = {line.partition(": ")[0] for line in said.decode().splitlines() if not line.startswith("{")}
+        assert process.returncode == bool(missing), said.decode()
+        assert "start" not in missing, said.decode()
+        return missing
 
     async def start_and_stop(self, arguments: tuple[str, ...]) -> None:
         """Start a container, see it find its own servers and end in order."""
         run_file = self._folder / "run.json"
-        process = await self._start(arguments, {f"{self._prefix}RUN_FILE": str(run_file)})
+        run = {f"{self._prefix}RUN_FILE": str(run_file)}
+        process = await self._start(arguments, run, self.environment(arguments))
         try:
             async with asyncio.timeout(_LIMIT_S):
                 while not run_file.exists():
@@ -94,13 +104,15 @@ class Pod:
                 process.kill()
                 await process.wait()
 
-    async def _start(self, arguments: Sequence[str], further: Mapping[str, str]) -> asyncio.subprocess.Process:
+    async def _start(
+        self, arguments: Sequence[str], further: Mapping[str, str], environment: Mapping[str, str]
+    ) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
             f"classifeed_{self.service}",
             *arguments,
-            env={"PATH": os.environ["PATH"], **self.environment(tuple(arguments)), **further},
+            env={"PATH": os.environ["PATH"], **environment, **further},
             cwd=self._folder,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
@@ -162,4 +174,5 @@ async def test_service_starts_with_what_its_chart_gives_by_default(pod: Callable
             assert await it.run(arguments) == ""
     assert it.roles
     for arguments in it.roles:
+        assert not _OWN & await it.check(arguments)
         await it.start_and_stop(arguments)
