@@ -56,16 +56,18 @@ lint: setup  ## ruff, mypy, import-linter, furniture, buf, stubs up to date
 	$(BIN)/python -m tools.assemble_sql --check
 	$(BIN)/python -m tools.chart_schemas --check
 	$(BIN)/python -m tools.dockerfiles --check
+	$(BIN)/python -m tools.chart_readmes --check
 
 format: setup  ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format --quiet .
 
-stubs: setup  ## generate libs/contracts from proto/, SQL from its parts, schemas of charts, Dockerfiles
+stubs: setup  ## generate libs/contracts from proto/, SQL from its parts, schemas and READMEs of charts, Dockerfiles
 	$(BIN)/python tools/genproto.py
 	$(BIN)/python -m tools.assemble_sql
 	$(BIN)/python -m tools.chart_schemas
 	$(BIN)/python -m tools.dockerfiles
+	$(BIN)/python -m tools.chart_readmes
 
 pictures: setup  ## play the demo and draw its terminal, and the diagram of the suite, for the README
 	$(BIN)/python -m tools.pictures --record

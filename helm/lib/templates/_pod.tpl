@@ -152,7 +152,7 @@ spec:
   volumes:
     - name: keys
       secret:
-        secretName: {{ required "keys.name must name the Secret with the service's ticket keys" $root.Values.keys.name }}
+        secretName: {{ required "keys.name must name the Secret with the service's keys" $root.Values.keys.name }}
         defaultMode: 0440
     - name: tmp
       emptyDir:
