@@ -45,13 +45,13 @@ def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description="Compares proto/ with an earlier commit by `buf breaking`.")
     parser.add_argument("--against", metavar="COMMIT", help="commit to compare with")
-    asked = parser.parse_args().against
-    base = asked or find_base()
+    against = parser.parse_args().against
+    base = against or find_base()
     archive = git("archive", "--format=tar", base, "--", "proto/classifeed", "proto/buf") if base else None
     if archive is None:
-        if asked:
+        if against:
             sys.exit(
-                f"breaking: commit {asked} is unknown here or has no proto/; name one that `git log -- proto` shows"
+                f"breaking: commit {against} is unknown here or has no proto/; name one that `git log -- proto` shows"
             )
         print("breaking: no earlier protos to compare with")
         return 0

@@ -116,12 +116,12 @@ def render_grpc_types(file: FileDescriptorProto, types: dict[str, tuple[str, str
         lines += [f"    {m.name}: {stub_type(m, name_of)}" for m in service.method]
         lines += ["", f"class {service.name}Servicer:"]
         for m in service.method:
-            request, answer = name_of(m.input_type), name_of(m.output_type)
+            request, response = name_of(m.input_type), name_of(m.output_type)
             if m.client_streaming:
                 request = f"AsyncIterator[{request}]"
-            answer = f"AsyncIterator[{answer}]" if m.server_streaming else f"Awaitable[{answer}]"
+            response = f"AsyncIterator[{response}]" if m.server_streaming else f"Awaitable[{response}]"
             context = "grpc.aio.ServicerContext[Any, Any]"
-            lines.append(f"    def {m.name}(self, request: {request}, context: {context}, /) -> {answer}: ...")
+            lines.append(f"    def {m.name}(self, request: {request}, context: {context}, /) -> {response}: ...")
         lines += [
             "",
             f"def add_{service.name}Servicer_to_server(servicer: {service.name}Servicer, server: grpc.aio.Server)"

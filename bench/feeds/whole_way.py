@@ -35,10 +35,10 @@ def measure_load(suite: Suite, file: Path, seller: str, expect: str) -> Load:
     """Load a file and return what it cost; `expect` names the count that must hold all offers."""
     before = _cpu(suite)
     started = time.perf_counter()
-    answer = suite.upload(file, seller, timeout_s=3000)
-    if answer.exit_code:
-        raise RuntimeError(answer.document)
-    task = answer.document
+    result = suite.upload(file, seller, timeout_s=3000)
+    if result.exit_code:
+        raise RuntimeError(result.document)
+    task = result.document
     suite.settle(timeout_s=3000)
     drained = time.perf_counter() - started
     after = _cpu(suite)
@@ -50,7 +50,7 @@ def measure_load(suite: Suite, file: Path, seller: str, expect: str) -> Load:
 
 
 def _seconds(task: dict[str, Any]) -> float:
-    """Return the seconds from the begin of the first stage to the end of the task, without the wait for its turn."""
+    """Return the seconds from the begin of the first stage to the end of the task, without the wait in its queue."""
     return sum(float(stage["duration"].rstrip("s")) for stage in task["statistics"]["stages"])
 
 

@@ -42,9 +42,9 @@ class Bench:
 
     def add(self) -> None:
         """Make the feed and wait for its first load."""
-        answer = self._suite.run("feed", "add", self._publish(), "--seller", "fresh", "--every", "1d")
-        if answer.exit_code:
-            raise RuntimeError(answer.document)
+        result = self._suite.run("feed", "add", self._publish(), "--seller", "fresh", "--every", "1d")
+        if result.exit_code:
+            raise RuntimeError(result.document)
         self._suite.settle()
 
     def change(self, share: int) -> float:
@@ -53,9 +53,9 @@ class Bench:
         self._revisions[:share] = [newest] * share
         self._publish()
         expected = _OFFERS * share // 100
-        answer = self._suite.run("feed", "run", "--seller", "fresh", "--no-wait")
-        if answer.exit_code:
-            raise RuntimeError(answer.document)
+        result = self._suite.run("feed", "run", "--seller", "fresh", "--no-wait")
+        if result.exit_code:
+            raise RuntimeError(result.document)
         found_at = self._await_found(newest, expected)
         fetches = self._suite.run("feed", "fetches", "--seller", "fresh", "--limit", "1").document["fetches"]
         return found_at - datetime.fromisoformat(fetches[0]["download_time"]).timestamp()

@@ -119,10 +119,10 @@ class Bench:
 
     def _command(self, namespace: str) -> str:
         file = write_feed(self._folder / f"{namespace}.yml", 3, prefix=namespace)
-        answer = self._suite.upload(file, "neighbour", "--namespace", namespace, timeout_s=_LIMIT_S)
-        if answer.exit_code:
-            raise RuntimeError(answer.document)
-        return str(answer.document["name"])
+        result = self._suite.upload(file, "neighbour", "--namespace", namespace, timeout_s=_LIMIT_S)
+        if result.exit_code:
+            raise RuntimeError(result.document)
+        return str(result.document["name"])
 
     def _fetch(self, namespace: str) -> str:
         file = write_feed(self._folder / f"{namespace}.yml", 3, prefix=namespace)

@@ -77,10 +77,10 @@ def test_names_in_alerts_and_documents_are_those_of_metrics() -> None:
         *(ROOT / "helm").rglob("*.tpl"),
     ]
     packages = {path.name for path in ROOT.glob("*/*/src/*")} | {"classifeed_cli"}
-    told = {name for page in pages for name in _NAME.findall(page.read_text("utf-8"))} - packages
+    named = {name for page in pages for name in _NAME.findall(page.read_text("utf-8"))} - packages
     known = {name + suffix for name in declared() for suffix in ("", "_count", "_sum", "_bucket")}
-    assert "classifeed_loads_held_oldest_age_seconds" in told
-    assert told - known == set()
+    assert "classifeed_loads_held_oldest_age_seconds" in named
+    assert named - known == set()
 
 
 @pytest.mark.parametrize("name", ["loads_total", "classifeed_loads"])

@@ -58,10 +58,10 @@ def change(root: Path, old: str, new: str) -> None:
 def test_stubs_must_be_what_the_protos_say(clone: Path) -> None:
     assert run(clone, "genproto.py", "--check").returncode == 0
     change(clone, "int64 total = 2;", "int64 total = 7;")
-    told = run(clone, "genproto.py", "--check")
-    assert told.returncode == 1
-    assert "libs/contracts/src/classifeed/search/v1/search_service_pb2.py: differs" in told.stdout
-    assert "make stubs" in told.stdout
+    result = run(clone, "genproto.py", "--check")
+    assert result.returncode == 1
+    assert "libs/contracts/src/classifeed/search/v1/search_service_pb2.py: differs" in result.stdout
+    assert "make stubs" in result.stdout
     assert run(clone, "genproto.py").returncode == 0
     assert run(clone, "genproto.py", "--check").returncode == 0
 
@@ -77,9 +77,9 @@ def test_a_stub_without_a_proto_is_told_and_removed(clone: Path) -> None:
 def test_a_breaking_change_is_refused_before_and_after_its_commit(clone: Path) -> None:
     assert run(clone, "breaking.py").returncode == 0
     change(clone, "int64 total = 2;", "int64 total = 7;")
-    told = run(clone, "breaking.py")
-    assert told.returncode != 0
-    assert '"total"' in told.stdout
+    result = run(clone, "breaking.py")
+    assert result.returncode != 0
+    assert '"total"' in result.stdout
     commit(clone)
     assert run(clone, "breaking.py").returncode != 0
     commit_nothing(clone)
@@ -96,5 +96,5 @@ def test_a_new_field_is_no_breaking_change(clone: Path) -> None:
 
 
 def test_a_base_that_is_not_there_is_said(clone: Path) -> None:
-    told = run(clone, "breaking.py", "--against", "no-such-commit")
-    assert (told.returncode, "no-such-commit" in told.stderr) == (1, True)
+    result = run(clone, "breaking.py", "--against", "no-such-commit")
+    assert (result.returncode, "no-such-commit" in result.stderr) == (1, True)

@@ -174,8 +174,8 @@ async def test_health_needs_no_token(target: str) -> None:
 async def test_reflection_needs_no_token_and_lists_every_service(target: str) -> None:
     async with grpc.aio.insecure_channel(target) as channel:
         calls = ServerReflectionStub(channel).ServerReflectionInfo(iter([ServerReflectionRequest(list_services="*")]))
-        answer = await calls.read()
-    listed = {service.name for service in answer.list_services_response.service}
+        response = await calls.read()
+    listed = {service.name for service in response.list_services_response.service}
     assert {service.full_name for service in list_services()} <= listed
 
 

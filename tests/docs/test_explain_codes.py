@@ -10,7 +10,7 @@ from tests.docs.pages import REFERENCE, ROOT, entries
 
 PAGE = REFERENCE / "explain-codes.md"
 CODE = ROOT / "services/api/src/classifeed_api/explain"
-SHOWN, FOUND, FATES = "What the stages show", "What only the list of offers finds", "Where the offer has come to"
+SHOWN, FOUND, OUTCOMES = "What the stages show", "What only the list of offers finds", "Where the offer has come to"
 
 
 def names(section: str) -> list[str]:
@@ -41,13 +41,13 @@ def test_page_has_what_only_the_owner_finds() -> None:
 
 
 def test_page_has_every_outcome() -> None:
-    fates = [name.removeprefix("OFFER_FATE_") for name in OfferFate.keys() if not name.endswith("_UNSPECIFIED")]  # noqa: SIM118
-    assert names(FATES) == fates
+    outcomes = [name.removeprefix("OFFER_FATE_") for name in OfferFate.keys() if not name.endswith("_UNSPECIFIED")]  # noqa: SIM118
+    assert names(OUTCOMES) == outcomes
 
 
 def test_each_code_has_a_stage_a_cause_and_a_fix() -> None:
     for entry in entries(PAGE):
         assert entry.text.strip(), entry.name
-        if entry.section != FATES:
+        if entry.section != OUTCOMES:
             starts = [line.split(":")[0] for line in entry.text.splitlines() if line.startswith("- ")]
             assert starts == ["- Stage", "- Cause", "- Fix"], entry.name

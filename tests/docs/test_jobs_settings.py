@@ -17,12 +17,12 @@ def test_page_and_code_have_the_same_variables() -> None:
 
 
 def test_defaults_are_those_of_the_code() -> None:
-    for name, said in ROWS.items():
+    for name, stated in ROWS.items():
         default = Hosting.model_fields[name.lower()].default
         if name == "WORKERS_JSON":
-            assert said == ", ".join(f"`{queue}` {count}" for queue, count in default.items())
+            assert stated == ", ".join(f"`{queue}` {count}" for queue, count in default.items())
         elif name == "DL_PIPELINE_MODULES":
-            assert said == f"`{','.join(default)}`"
+            assert stated == f"`{','.join(default)}`"
         else:
             shown = str(default) if default is not None and "Secret" not in type(default).__name__ else ""
-            assert said == (f"`{shown}`" if shown else ""), name
+            assert stated == (f"`{shown}`" if shown else ""), name

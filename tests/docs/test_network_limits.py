@@ -18,8 +18,8 @@ from classifeed_common.rpc import client, keepalive
 from classifeed_common.runner import readiness
 from classifeed_common.settings import ServiceSettings
 from classifeed_common.telemetry.tracing import Tracing
-from classifeed_jobs.api.http import middleware as door
-from classifeed_jobs.worker import listener as wakeups
+from classifeed_jobs.api.http import middleware
+from classifeed_jobs.worker import listener
 from tests.docs.pages import REFERENCE
 
 PAGE = (REFERENCE / "network-limits.md").read_text("utf-8")
@@ -44,7 +44,7 @@ _SECONDS: dict[str, list[float]] = {
         float(ServiceSettings.model_fields["db_unanswered_s"].default)
     ],
     "what the server says of a silent session": [probe.LIMIT_S, watch.PROBE_TICKS * watch.TICK_S],
-    "a notification": [wakeups._CHECK_EVERY_S],
+    "a notification": [listener._CHECK_EVERY_S],
     "a response to a migration": [
         migrations._RESPONSE_LIMIT_S,
         migrations._RESPONSE_LIMIT_S - migrations.STATEMENT_TIMEOUT_S,
@@ -63,7 +63,7 @@ _SECONDS: dict[str, list[float]] = {
         client._LONGEST_PAUSE_MS / 1000,
         dict(public_client.OPTIONS)["grpc.min_reconnect_backoff_ms"] / 1000,
     ],
-    "the body of a request of the job API": [door._BODY_LIMIT_S],
+    "the body of a request of the job API": [middleware._BODY_LIMIT_S],
     "a readiness check": [readiness.CHECK_TIMEOUT_S, readiness._ABANDON_S],
     "the count of a backlog": [app.BACKLOG_TIMEOUT_S],
     "the response of a broker": [cluster._REQUEST_LIMIT_S],

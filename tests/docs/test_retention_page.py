@@ -60,9 +60,9 @@ def test_year_of_loads_counts_the_tables_that_name_it() -> None:
 
 
 def test_settings_have_the_defaults_of_the_code() -> None:
-    said = dict(re.findall(r"`([A-Z_]+)` \((\d+)\)", PAGE))
-    assert said
-    for name, default in said.items():
+    stated = dict(re.findall(r"`([A-Z_]+)` \((\d+)\)", PAGE))
+    assert stated
+    for name, default in stated.items():
         assert str(default_of(name)) == default, name
 
 
@@ -70,7 +70,7 @@ def test_what_charts_say_of_settings_is_so_and_retention_is_said() -> None:
     for service in SERVICES:
         values = " ".join(re.findall(r"^# ?(.*)", (ROOT / "helm" / service / "values.yaml").read_text("utf-8"), re.M))
         prefix = f"CLASSIFEED_{service.upper()}_"
-        said = {prefix + name: number for name, number in re.findall(r"\b([A-Z][A-Z0-9_]+) \((\d+)", values)}
-        for name, default in said.items():
+        stated = {prefix + name: number for name, number in re.findall(r"\b([A-Z][A-Z0-9_]+) \((\d+)", values)}
+        for name, default in stated.items():
             assert float(default) == default_of(name), name
-        assert set(re.findall(rf"{prefix}\w+", PAGE)) <= set(said)
+        assert set(re.findall(rf"{prefix}\w+", PAGE)) <= set(stated)

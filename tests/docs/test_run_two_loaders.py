@@ -26,6 +26,6 @@ def test_defaults_are_those_of_the_settings() -> None:
     rows = re.findall(r"^\| `([A-Z0-9_]+)` \| (\d+) \|", TEXT, re.MULTILINE)
     assert {name: int(value) for name, value in rows} == {name: FIELDS[name.lower()].default for name, _ in rows}
     assert len(rows) >= 5
-    said = dict(re.findall(r"`([A-Z_]+)`[ (,]+(\d+) s", TEXT))
-    assert said == {"LEASE_TTL_S": "10", "JOBS_LEASE_S": "20", "DRAIN_GRACE_S": "45"}
-    assert all(float(value) == FIELDS[name.lower()].default for name, value in said.items())
+    stated = dict(re.findall(r"`([A-Z_]+)`[ (,]+(\d+) s", TEXT))
+    assert stated == {"LEASE_TTL_S": "10", "JOBS_LEASE_S": "20", "DRAIN_GRACE_S": "45"}
+    assert all(float(value) == FIELDS[name.lower()].default for name, value in stated.items())

@@ -113,9 +113,9 @@ def test_wrong_request_names_the_field(suite: Suite) -> None:
     status = suite.status()
     offers = status["services"]["offers"]["grpc"]
     get_offer = "classifeed.offers.v1.OfferService/GetOffer"
-    answer = ask(offers, get_offer, token=operator_token(status), name="offers/1")
-    assert "Code: InvalidArgument" in answer.stderr
-    assert "name" in answer.stderr
+    result = ask(offers, get_offer, token=operator_token(status), name="offers/1")
+    assert "Code: InvalidArgument" in result.stderr
+    assert "name" in result.stderr
 
 
 @pytest.mark.parametrize("service", JOB_SERVICES)
@@ -124,9 +124,9 @@ def test_every_service_with_jobs_keeps_schedules(suite: Suite, service: str) -> 
     address, token = status["services"][service]["grpc"], operator_token(status)
 
     def ask_jobs(method: str, **request: object) -> dict[str, object]:
-        answer = ask(address, f"classifeed.jobs.v1.JobService/{method}", token=token, **request)
-        assert answer.returncode == 0, answer.stderr
-        found: dict[str, object] = json.loads(answer.stdout)
+        result = ask(address, f"classifeed.jobs.v1.JobService/{method}", token=token, **request)
+        assert result.returncode == 0, result.stderr
+        found: dict[str, object] = json.loads(result.stdout)
         return found
 
     ask_jobs("PutSchedule", name="e2e", queue="nobody works it", task="noop", lock_key="e2e", every_sec=1)

@@ -33,9 +33,9 @@ def offer(external_id: str, *, price: str = "100") -> str:
 
 
 def explain(suite: Suite, seller: str, external_id: str) -> tuple[dict[str, Any], Mapping[str, dict[str, Any]]]:
-    answer = suite.run("offer", "explain", seller, "default", external_id)
-    assert answer.exit_code == 0, answer.document
-    document = answer.document
+    result = suite.run("offer", "explain", seller, "default", external_id)
+    assert result.exit_code == 0, result.document
+    document = result.document
     return document, {step["stage"]: step for step in document["steps"]}
 
 

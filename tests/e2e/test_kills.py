@@ -41,8 +41,8 @@ def test_every_service_is_killed_during_a_load(suite: Suite, seller: str, tmp_pa
 
         suite.wait(is_back, 300, f"{service} is back")
     # The command watched through the api, which was killed under it: it waited and went on.
-    printed, said = command.communicate(timeout=2000)
-    assert command.returncode == 0, (printed, said)
+    printed, errors = command.communicate(timeout=2000)
+    assert command.returncode == 0, (printed, errors)
     task = json.loads(printed)
     assert task["status"] == "SUCCEEDED", json.dumps(task, ensure_ascii=False)
     assert counts_of(task) == {"added": _OFFERS}

@@ -39,15 +39,15 @@ class Feed:
 
     def do(self, verb: str, *options: str, code: int | None = 0) -> dict[str, Any]:
         """Run a command on the feed."""
-        answer = self._suite.run("feed", verb, "--seller", self._seller, *options)
-        assert code is None or answer.exit_code == code, (answer.document, answer.stderr)
-        return answer.document
+        result = self._suite.run("feed", verb, "--seller", self._seller, *options)
+        assert code is None or result.exit_code == code, (result.document, result.stderr)
+        return result.document
 
     def add(self, link: str, *options: str, every_s: int = _EVERY_S) -> None:
         """Make the feed."""
         add = ("feed", "add", link, "--no-wait", "--seller", self._seller, "--every", f"{every_s}s")
-        answer = self._suite.run(*add, *options)
-        assert answer.exit_code == 0, (answer.document, answer.stderr)
+        result = self._suite.run(*add, *options)
+        assert result.exit_code == 0, (result.document, result.stderr)
 
     def fetches(self) -> list[dict[str, Any]]:
         """Return the fetches that have ended, the oldest first."""
@@ -250,6 +250,6 @@ def test_link_into_the_installation_is_refused(suite: Suite, seller: str) -> Non
         ("http://user:secret@shop.example/feed.yml", "URL"),
         ("file:///etc/passwd", "URL"),
     ):
-        answer = suite.run("feed", "add", link, "--seller", seller)
-        assert answer.exit_code in {1, 2}, answer.document
-        assert reason in answer.document["error"]["reason"] or "url" in str(answer.document).lower()
+        result = suite.run("feed", "add", link, "--seller", seller)
+        assert result.exit_code in {1, 2}, result.document
+        assert reason in result.document["error"]["reason"] or "url" in str(result.document).lower()

@@ -37,9 +37,9 @@ def counts_of(task: dict[str, Any]) -> dict[str, int]:
 def test_real_file(suite: Suite, seller: str, name: str, word: str, finds: str) -> None:
     path = shared_data() / "feeds" / name
     file = count_offers(path)
-    answer = suite.upload(path, seller)
-    assert (answer.exit_code, answer.document["status"]) == (0, "SUCCEEDED"), answer.document
-    task = answer.document
+    result = suite.upload(path, seller)
+    assert (result.exit_code, result.document["status"]) == (0, "SUCCEEDED"), result.document
+    task = result.document
     counts = counts_of(task)
     errors = suite.errors(task)
     refused = {error["external_id"] for error in errors if error["level"] == "ERROR" and error["kind"] != "DUPLICATE"}
@@ -244,9 +244,9 @@ def test_broken_file_changes_nothing(suite: Suite, seller: str, tmp_path: Path, 
         case "empty":
             broken.write_bytes(b"")
             expected = ("FILE_EMPTY", 0)
-    answer = suite.upload(broken, seller)
-    task = answer.document
-    assert (answer.exit_code, task["status"]) == (1, "FAILED"), task
+    result = suite.upload(broken, seller)
+    task = result.document
+    assert (result.exit_code, task["status"]) == (1, "FAILED"), task
     assert task["error_code"]
     assert len(task["error_message"].split()) > 5, "says in words what happened"
     if expected is not None:

@@ -34,8 +34,8 @@ class Load:
         wanted = self._without_last if revision % 2 else self._without_first
         file = self._folder / f"{revision}.yml"
         write_feed(file, _OFFERS, prefix=self._seller, revision=revision * _PRICE_STEP, skip=self._all - wanted)
-        answer = self._suite.upload(file, self._seller, timeout_s=900)
-        assert answer.exit_code == 0, answer.document
+        result = self._suite.upload(file, self._seller, timeout_s=900)
+        assert result.exit_code == 0, result.document
 
     def is_fresh(self, revision: int) -> bool:
         """Whether the search has all of a revision, and nothing else."""

@@ -27,9 +27,9 @@ _MOVED = {
 
 def lines_of(suite: Suite, *options: str) -> list[dict[str, Any]]:
     """Return the lines of all services that are JSON."""
-    answer = suite.run("logs", "-n", "10000", *options)
-    assert answer.exit_code == 0, answer.document
-    return [line for line in answer.document["lines"] if "timestamp" in line]
+    result = suite.run("logs", "-n", "10000", *options)
+    assert result.exit_code == 0, result.document
+    return [line for line in result.document["lines"] if "timestamp" in line]
 
 
 def figures(suite: Suite) -> dict[str, float]:

@@ -35,10 +35,10 @@ def test_status_and_doctor_name_what_stands_still_and_what_to_do(healthy: Suite)
     suite = healthy
     for name, pid in pids(suite).items():
         with stopped(pid):
-            told = suite.run("status")
+            shown = suite.run("status")
             doctor = suite.run("doctor")
-        row = told.document["parts" if name in _PARTS else "services"][name]
-        assert (told.exit_code, row["state"]) == (1, "NOT_SERVING"), name
+        row = shown.document["parts" if name in _PARTS else "services"][name]
+        assert (shown.exit_code, row["state"]) == (1, "NOT_SERVING"), name
         assert row["since"], name
         assert (row["fixes"], row["log"]) == (
             [f"`kill -CONT {pid}` lets it go on."],
@@ -101,9 +101,9 @@ def test_what_a_service_misses_has_its_cause_and_its_time(healthy: Suite) -> Non
     suite.wait(lambda: is_well(suite), 300, "all is well again")
     assert len(calls) == 1
     assert b"Traceback" not in calls[0]
-    told = (suite.data / "logs" / "supervisor.log").read_text()
-    assert "kafka: its process" in told
-    assert "kafka is well again" in told
+    shown = (suite.data / "logs" / "supervisor.log").read_text()
+    assert "kafka: its process" in shown
+    assert "kafka is well again" in shown
 
 
 def processor_serves(suite: Suite) -> bool:

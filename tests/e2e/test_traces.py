@@ -58,8 +58,8 @@ def test_one_trace_leads_from_the_upload_to_the_index(suite: Suite, seller: str,
         _IDS.generate_trace_id(), _IDS.generate_span_id(), is_remote=False, trace_flags=TraceFlags(TraceFlags.SAMPLED)
     )
     with entered(trace.set_span_in_context(NonRecordingSpan(sender))):
-        answer = suite.upload(file, seller)
-    assert answer.exit_code == 0, (answer.document, answer.stderr)
+        result = suite.upload(file, seller)
+    assert result.exit_code == 0, (result.document, result.stderr)
 
     sent = f"0x{trace.format_span_id(sender.span_id)}"
 
@@ -81,4 +81,4 @@ def test_one_trace_leads_from_the_upload_to_the_index(suite: Suite, seller: str,
     answered = find(_RESULTS, spans_of(suite, sender))
     assert answered is not None
     about = {name: answered["attributes"][f"classifeed.{name}"] for name in ("seller", "namespace", "task")}
-    assert about == {"seller": seller, "namespace": "default", "task": int(answer.document["task_id"])}
+    assert about == {"seller": seller, "namespace": "default", "task": int(result.document["task_id"])}

@@ -1,4 +1,4 @@
-"""What whoever runs the suite may do about a code, beside the remedy for sellers.
+"""What whoever runs the suite may do about a code, beside the fix for sellers.
 
 Services do not know how their suite was started; the command line does.
 """

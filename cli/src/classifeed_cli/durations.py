@@ -25,7 +25,7 @@ def parse_duration(text: str) -> float:
     # Units that fall, each once and each said: 30m1h, 10m10m and 1h30 are slips.
     falls = all(_SECONDS[earlier] > _SECONDS[later] for earlier, later in pairwise(units))
     duration_s = sum(float(number) * _SECONDS[unit] for number, unit in parts)
-    said = len(units) == 1 or "" not in units
-    if not (is_whole and falls and said and 0 < duration_s <= _LONGEST_S):
+    has_units = len(units) == 1 or "" not in units
+    if not (is_whole and falls and has_units and 0 < duration_s <= _LONGEST_S):
         raise typer.BadParameter(f"{text!r} is no duration; write it as 90s, 10m, 1h, 1h30m or 1d")
     return duration_s

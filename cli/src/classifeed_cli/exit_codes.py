@@ -65,5 +65,5 @@ def unavailable(reason: str, message: str, **metadata: str) -> CommandError:
 
 
 def timed_out(reason: str, message: str, **metadata: str) -> CommandError:
-    """Return what was asked for did not happen in time."""
+    """Return the error of something that did not happen in time."""
     return CommandError(ExitCode.TIME_OUT, reason, message, metadata)

@@ -1,4 +1,4 @@
-"""Asking all services that answer for jobs, as if they were one."""
+"""Calls of all services that have jobs, as if they were one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Response = TypeVar("Response")
 
 @dataclass
 class Responses(Generic[Response]):
-    """What the services said: the answers by service, and why the others gave none."""
+    """The responses by service, and why the others gave none."""
 
     by_service: dict[str, Response] = field(default_factory=dict)
     unreachable: dict[str, str] = field(default_factory=dict)

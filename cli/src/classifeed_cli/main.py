@@ -132,9 +132,9 @@ def _of_api(error: Exception) -> CommandError | None:
 
 
 def _of_usage(error: TyperException) -> CommandError:
-    said = error.format_message().replace("Value error, ", "")
+    message = error.format_message().replace("Value error, ", "")
     # A command or group without arguments has printed its help, and that is all there is to say.
-    return CommandError(ExitCode.USAGE, "USAGE", f"{said} (see --help)", words=None if said else "")
+    return CommandError(ExitCode.USAGE, "USAGE", f"{message} (see --help)", words=None if message else "")
 
 
 def _end(error: CommandError, arguments: Sequence[str]) -> int:

@@ -10,7 +10,7 @@ _LARGEST_PAGE: Final = 1000
 
 
 def collect(ask: Callable[[int, str], Response], items: str, limit: int) -> Response:
-    """Return an answer with up to `limit` items, of as many pages as they take.
+    """Return a response with up to `limit` items, of as many pages as they take.
 
     Its next_page_token is empty unless there are more of them.
 

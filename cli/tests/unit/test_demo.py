@@ -211,19 +211,19 @@ def test_steps_play_after_each_other(
     assert [fetch["outcome"] for fetch in document["fetches"]] == ["LOADED", "NOT_MODIFIED"]
     assert document["found"]["name"].endswith("/offers/B-101")
     assert document["rejected"]["name"].endswith("/offers/S-203"), "not the duplicate, whose first one is found"
-    said = capsys.readouterr().out
-    assert "    │ <g:price>4 – 5 EUR</g:price>\n    │          ^^^^^^^^^\n" in said
+    shown = capsys.readouterr().out
+    assert "    │ <g:price>4 – 5 EUR</g:price>\n    │          ^^^^^^^^^\n" in shown
     assert [parts[0].spec.namespace for parts in api.requests["UploadFeed"]] == ["default", "default", "warehouse"]
     assert played.count == 2
     for number, step in enumerate(STEPS, start=1):
-        assert f"\n{number}. {step.title}\n   {step.services}\n" in said
+        assert f"\n{number}. {step.title}\n   {step.services}\n" in shown
         assert len(step.services) + 3 <= 80, "one line of a terminal"
 
     assert process.returncode == -signal.SIGKILL
     assert document["kill"] == {
         "service": "offers", "pid": process.pid, "pid_after": os.getppid(), "answered_before": BIG // 2
     }  # fmt: skip
-    assert f"> kill -9 {process.pid}\n" in said
+    assert f"> kill -9 {process.pid}\n" in shown
     assert document["counts"] == {"file": BIG, "load": BIG, "offers": BIG, "search": BIG}
 
 

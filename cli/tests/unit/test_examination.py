@@ -208,8 +208,8 @@ def test_status_and_doctor_end_with_1_and_say_which(
     monkeypatch.setenv("CLASSIFEED_DATA", str(layout.root))
     status = terminal("status")
     assert status.exit_code == 1
-    for said in (status.out, terminal("doctor").out):
-        words = " ".join(said.split())
+    for shown in (status.out, terminal("doctor").out):
+        words = " ".join(shown.split())
         assert f"nothing listens on 127.0.0.1:{port}" in words
         assert "since 2026-11-23 12:00:00" in words
         assert "/data/logs/x.log" in words

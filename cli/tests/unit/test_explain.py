@@ -90,14 +90,14 @@ def test_time_counts_from_the_coming_of_the_file_and_from_nothing_else(api: Any,
     later = step("FILE", "DONE", "Checked.", 3)
     batch = step("BATCH", "DONE", "Sent.", 3.5)
     api.respond("ExplainOffer", explanation({**REJECTED, "steps": [SOURCE, later, batch]}))
-    told = terminal("offer", "explain", "home-and-garden", "default", "S-016").out
-    assert "Times of 2026-11-21; + is the time since the file came\n" in told
-    assert ["+2.0 s" in told, "+2.5 s" in told] == [True, True]
+    shown = terminal("offer", "explain", "home-and-garden", "default", "S-016").out
+    assert "Times of 2026-11-21; + is the time since the file came\n" in shown
+    assert ["+2.0 s" in shown, "+2.5 s" in shown] == [True, True]
     unasked = step("SOURCE", "UNKNOWN", "How the file came cannot be asked right now.")
     api.respond("ExplainOffer", explanation({**REJECTED, "steps": [unasked, later, batch]}))
-    told = terminal("offer", "explain", "home-and-garden", "default", "S-016").out
-    assert "Times of 2026-11-21\n" in told
-    assert "+" not in told, "an offset from another moment would mean another thing"
+    shown = terminal("offer", "explain", "home-and-garden", "default", "S-016").out
+    assert "Times of 2026-11-21\n" in shown
+    assert "+" not in shown, "an offset from another moment would mean another thing"
 
 
 LINK = "https://shop.example/exports/of-the-year/2026/for-everybody/price-list-of-all-goods.yml"
@@ -108,17 +108,17 @@ def test_long_links_fit_their_column(api: Any, terminal: Any, monkeypatch: pytes
     row = {**REJECTED, "steps": [step("SOURCE", "STOPPED", text, 1, code="HTTP_NOT_FOUND", excerpt="<a>" * 60)]}
     api.respond("ExplainOffer", explanation(row))
     command = ("offer", "explain", "home-and-garden", "default", "S-016")
-    told = terminal(*command).out
-    assert max(map(len, told.splitlines())) <= 80
-    assert "https://shop.example/exports/o…" in told
-    assert "goods.yml" in told
-    assert told.count("(HTTP_NOT_FOUND)") == 1
+    shown = terminal(*command).out
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "https://shop.example/exports/o…" in shown
+    assert "goods.yml" in shown
+    assert shown.count("(HTTP_NOT_FOUND)") == 1
     for name in ("TTY_COMPATIBLE", "COLUMNS"):
         monkeypatch.delenv(name)
     piped = terminal(*command).out
     assert [LINK in piped, "<a>" * 60 in piped] == [True, True], "a program reads all of it"
     monkeypatch.setenv("COLUMNS", "80")
-    assert terminal(*command).out == told
+    assert terminal(*command).out == shown
 
 
 def test_way_over_midnight_shows_the_days(api: Any, terminal: Any, snapshot: Snapshot) -> None:

@@ -47,9 +47,9 @@ def test_without_a_suite_the_way_to_start_one_is_told(terminal: Any, monkeypatch
     monkeypatch.delenv("CLASSIFEED_ADDRESS")
     ended = terminal("feed", "formats", "--data", "nowhere")
     assert ended.exit_code == 3
-    said = " ".join(ended.err.split())
-    assert said.startswith("classifeed: no suite runs in ")
-    assert said.endswith("nowhere: start one with `classifeed up --detach`")
+    shown = " ".join(ended.err.split())
+    assert shown.startswith("classifeed: no suite runs in ")
+    assert shown.endswith("nowhere: start one with `classifeed up --detach`")
 
 
 def test_files_are_saved_as_they_are(formats: Any, terminal: Any, tmp_path: Path) -> None:

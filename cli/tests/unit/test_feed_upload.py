@@ -248,8 +248,8 @@ def test_ctrl_c_while_sending_says_that_nothing_was_stored(
 
     api.respond("UploadFeed", take_a_little)
     code, out, words = interrupted(api, reached, "feed", "upload", str(large), "--seller", "my-shop")
-    said = "interrupted: the file was not sent to its end, so nothing was stored and no offer has changed"
-    assert (code, out, words) == (130, "", [f"classifeed: {said}"])
+    printed = "interrupted: the file was not sent to its end, so nothing was stored and no offer has changed"
+    assert (code, out, words) == (130, "", [f"classifeed: {printed}"])
 
 
 def test_ctrl_c_while_loading_says_that_the_load_goes_on(
@@ -264,8 +264,8 @@ def test_ctrl_c_while_loading_says_that_the_load_goes_on(
     api.respond("WatchTask", load)
     code, out, words = interrupted(api, reached, "feed", "upload", file, "--seller", "my-shop")
     look = "classifeed task show my-shop default 7"
-    said = f"interrupted: only the waiting has ended, load 7 goes on; see {look}"
-    assert (code, out, words) == (130, "", [f"classifeed: {said}"])
+    printed = f"interrupted: only the waiting has ended, load 7 goes on; see {look}"
+    assert (code, out, words) == (130, "", [f"classifeed: {printed}"])
 
 
 def test_ctrl_c_while_fetching_says_that_the_fetch_goes_on(api: Any, reached: threading.Event) -> None:

@@ -85,9 +85,9 @@ def test_a_value_that_is_missing_has_its_caret_under_the_empty_element(
 ) -> None:
     excerpt = f"<g:id>T-305</g:id> {element} <g:link>1</g:link>"
     load.respond("ListOfferErrors", page(issue(1, field="g:title", value="", excerpt=excerpt)))
-    said = terminal(*LOAD).out
-    assert (f"    │ {excerpt}\n    │ {' ' * excerpt.index(element)}{'^' * len(element)}\n" in said) == is_found
-    assert ("^" in said) == is_found
+    shown = terminal(*LOAD).out
+    assert (f"    │ {excerpt}\n    │ {' ' * excerpt.index(element)}{'^' * len(element)}\n" in shown) == is_found
+    assert ("^" in shown) == is_found
 
 
 def cells(path: Path) -> list[list[dict[str, str]]]:

@@ -141,9 +141,9 @@ def test_waiting_leaves_no_trace_of_the_call(api: Any, terminal: Any, caplog: py
     late = terminal("jobs", "status", ID, "--wait", "--timeout", "0.5")
     stop.set()
     assert (late.exit_code, caplog.messages) == (4, [])
-    [progress, *said] = late.err.splitlines()
+    [progress, *shown] = late.err.splitlines()
     assert progress.startswith("running")
-    assert " ".join(map(str.strip, said)) == f"classifeed: Job {ID} has not ended within 0.5 s; it goes on."
+    assert " ".join(map(str.strip, shown)) == f"classifeed: Job {ID} has not ended within 0.5 s; it goes on."
 
 
 def test_status_finds_whose_job_it_is(
@@ -152,8 +152,8 @@ def test_status_finds_whose_job_it_is(
     api.respond("GetJob", refusal(*MISSING))
     processor.respond("GetJob", job())
     snapshot("jobs-status", terminal("jobs", "status", ID))
-    said = terminal("jobs", "status", ID, "--json").document
-    assert (said["service"], said["status"], said["progress"]["processed"]) == ("processor", "RUNNING", "1250")
+    shown = terminal("jobs", "status", ID, "--json").document
+    assert (shown["service"], shown["status"], shown["progress"]["processed"]) == ("processor", "RUNNING", "1250")
     processor.respond("GetJob", refusal(*MISSING))
     none = terminal("jobs", "status", ID, "--json")
     assert (none.exit_code, none.document["error"]["reason"]) == (1, "JOB_NOT_FOUND")
@@ -181,8 +181,8 @@ def test_status_tells_the_journal(api: Any, terminal: Any, snapshot: Snapshot) -
     }
     api.respond("ListJobEvents", ParseDict(events, job_service_pb2.ListJobEventsResponse()))
     snapshot("jobs-status-journal", terminal("jobs", "status", ID, "--journal"))
-    said = terminal("jobs", "status", ID, "--journal", "--json").document
-    assert [event["kind"] for event in said["events"]] == ["queued", "picked", "heartbeat_lost"]
+    shown = terminal("jobs", "status", ID, "--journal", "--json").document
+    assert [event["kind"] for event in shown["events"]] == ["queued", "picked", "heartbeat_lost"]
 
 
 def test_lists_of_all_services_are_one(
@@ -260,8 +260,8 @@ def test_queues_are_paused_where_they_are(api: Any, processor: Any, terminal: An
     unknown = terminal("jobs", "pause", "later", "--json")
     assert (unknown.exit_code, unknown.document["error"]["reason"]) == (1, "QUEUE_NOT_FOUND")
     api.respond("PauseQueue", queue("later", paused=True))
-    said = terminal("jobs", "pause", "later", "--service", "loader", "--json").document
-    assert (said["queues"][0]["service"], said["queues"][0]["paused"]) == ("loader", True)
+    shown = terminal("jobs", "pause", "later", "--service", "loader", "--json").document
+    assert (shown["queues"][0]["service"], shown["queues"][0]["paused"]) == ("loader", True)
     assert "PauseQueue" in api.requests
     assert "ResumeQueue" not in processor.requests
 
@@ -270,9 +270,9 @@ def test_what_answers_is_listed_in_time_though_another_hangs(
     api: Any, processor: Any, terminal: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("classifeed_client.jobs.JobClient.__init__.__kwdefaults__", {"timeout_s": 0.5, "connect": None})
-    may_answer = threading.Event()
+    may_respond = threading.Event()
     api.respond("ListQueues", job_service_pb2.ListQueuesResponse(queues=[queue("feed.fetch", workers=2)]))
-    processor.respond("ListQueues", lambda _: may_answer.wait(60) and None)
+    processor.respond("ListQueues", lambda _: may_respond.wait(60) and None)
     ended = terminal("jobs", "queues", "--json")
     assert (ended.exit_code, ended.document["unreachable"]) == (3, ["processor"])
     assert [each["queue"] for each in ended.document["queues"]] == ["feed.fetch"]
@@ -281,7 +281,7 @@ def test_what_answers_is_listed_in_time_though_another_hangs(
     words = " ".join(nobody.err.split())
     assert (nobody.exit_code, "gave no answer in time. `classifeed status` says what is wrong." in words) == (4, True)
     assert "Deadline Exceeded" not in words
-    may_answer.set()
+    may_respond.set()
 
 
 def test_services_are_asked_at_the_same_time(api: Any, processor: Any, terminal: Any) -> None:
@@ -326,11 +326,11 @@ def test_schedules_of_all_services_are_one(api: Any, processor: Any, terminal: A
     api.respond("ListSchedules", job_service_pb2.ListSchedulesResponse(schedules=[long, nightly]))
     processor.respond("ListSchedules", job_service_pb2.ListSchedulesResponse(schedules=[held]))
     snapshot("jobs-schedules-list", terminal("jobs", "schedules", "list"))
-    said = terminal("jobs", "schedules", "list", "--json").document["schedules"]
-    assert [(each["service"], each["name"]) for each in said if each["service"] != "offers"] == [
+    shown = terminal("jobs", "schedules", "list", "--json").document["schedules"]
+    assert [(each["service"], each["name"]) for each in shown if each["service"] != "offers"] == [
         ("loader", long.name), ("loader", "nightly"), ("processor", "sweep"),
     ]  # fmt: skip
-    assert (said[1]["cron"], said[1]["time_zone"], said[1]["paused"]) == ("30 3 * * *", "Europe/Moscow", False)
+    assert (shown[1]["cron"], shown[1]["time_zone"], shown[1]["paused"]) == ("30 3 * * *", "Europe/Moscow", False)
     processor.stop()
     partly = terminal("jobs", "schedules", "list", "--json")
     assert (partly.exit_code, partly.document["unreachable"]) == (3, ["processor"])
@@ -353,8 +353,8 @@ def test_schedules_are_paused_where_they_are(api: Any, processor: Any, terminal:
     processor.respond("PauseSchedule", schedule("sweep", every_sec=60, paused=True))
     processor.respond("ResumeSchedule", schedule("sweep", every_sec=60))
     assert terminal("jobs", "schedules", "pause", "sweep").out == "sweep of processor is paused.\n"
-    said = terminal("jobs", "schedules", "resume", "sweep", "--json").document["schedules"]
-    assert [(each["service"], each["name"], each["paused"]) for each in said] == [("processor", "sweep", False)]
+    shown = terminal("jobs", "schedules", "resume", "sweep", "--json").document["schedules"]
+    assert [(each["service"], each["name"], each["paused"]) for each in shown] == [("processor", "sweep", False)]
     assert processor.requests["PauseSchedule"] == [job_service_pb2.PauseScheduleRequest(name="sweep")]
     processor.respond("PauseSchedule", missing)
     none = terminal("jobs", "schedules", "pause", "sweep", "--json")

@@ -63,13 +63,13 @@ def test_lines_about_a_load_are_found_however_it_is_named(layout: Layout, termin
 def test_what_is_written_meanwhile_is_told_whole(layout: Layout) -> None:
     path = layout.log("processor")
     follower = Follower({"processor": path}, None)
-    told: list[str] = []
-    is_told = threading.Event()
+    events: list[str] = []
+    is_shown = threading.Event()
 
     def read() -> None:
         for each in follower:
-            told.append(str(each.fields["event"]))
-            is_told.set()
+            events.append(str(each.fields["event"]))
+            is_shown.set()
             if each.fields["event"] == "end":
                 return
 
@@ -80,7 +80,7 @@ def test_what_is_written_meanwhile_is_told_whole(layout: Layout) -> None:
         file.write(whole[:20])
         file.flush()
         file.write(whole[20:])
-    assert is_told.wait(60)
+    assert is_shown.wait(60)
     path.write_text(line(7, "end"))  # begun anew, as by a rotation
     thread.join(60)
-    assert told == ["first", "end"]
+    assert events == ["first", "end"]

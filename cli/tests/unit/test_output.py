@@ -79,7 +79,7 @@ def test_a_terminal_gets_colour_unless_it_says_no(
     out.say("1. A headline that SUCCEEDED", style="bold")
     out.table(("name", "state"), [("kafka", "RUNNING")])
     out.entries(("name", "state"), [(("kafka", "HELD"), [])])
-    said = capsys.readouterr().out
+    shown = capsys.readouterr().out
     painted = {
         "32": ["SUCCEEDED", "RUNNING", "added"],
         "31": ["FAILED", "NOT_SERVING", "error PRICE_INVALID", "^^", "rejected"],
@@ -87,9 +87,9 @@ def test_a_terminal_gets_colour_unless_it_says_no(
     }  # fmt: skip
     for colour, words in painted.items():
         for word in words:
-            assert (f"\x1b[{colour}m{word}\x1b[0m" in said) == is_painted, word
-    assert ("\x1b[3" in said) == is_painted
-    assert "\x1b[1m1. A headline that SUCCEEDED\x1b[0m" in said
+            assert (f"\x1b[{colour}m{word}\x1b[0m" in shown) == is_painted, word
+    assert ("\x1b[3" in shown) == is_painted
+    assert "\x1b[1m1. A headline that SUCCEEDED\x1b[0m" in shown
 
 
 def test_a_pipe_gets_no_colour(capsys: pytest.CaptureFixture[str], pipe: pytest.MonkeyPatch) -> None:

@@ -88,9 +88,9 @@ def test_a_set_port_is_taken(layout: Layout, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_credentials_are_made_once_and_private(layout: Layout) -> None:
     first = ensure_credentials(layout, ["api"])
-    sealed = CredentialCipher.load(layout.credential_keys).encrypt(b"secret", "shop/default")
+    encrypted = CredentialCipher.load(layout.credential_keys).encrypt(b"secret", "shop/default")
     second = ensure_credentials(layout, ["api", "offers"])
-    assert CredentialCipher.load(layout.credential_keys).decrypt(sealed, "shop/default") == b"secret"
+    assert CredentialCipher.load(layout.credential_keys).decrypt(encrypted, "shop/default") == b"secret"
     assert second.superuser == first.superuser
     assert second.roles["api"] == first.roles["api"]
     assert second.s3_secret_key == first.s3_secret_key

@@ -109,17 +109,17 @@ def test_issues_that_are_only_counted_are_said(api: Any, terminal: Any) -> None:
     rows = [{**flood, "field": field} for field in ("price", "oldprice")]
     counted = {**TASKS[0], "seller_id": "my-shop", "namespace": "default"}
     api.respond("GetTask", task({**counted, "statistics": {"total": 500_012, "issues": rows}}))
-    said = "… and 499,912 more with PRICE_INVALID that are not listed"
-    assert said in terminal("task", "show", "my-shop", "default", "12").out.splitlines()
+    shown = "… and 499,912 more with PRICE_INVALID that are not listed"
+    assert shown in terminal("task", "show", "my-shop", "default", "12").out.splitlines()
     page = errors(ERROR)
     page.unlisted.add(code="PRICE_INVALID", count=499_912)
     api.respond("ListOfferErrors", page)
     load = ("task", "errors", "my-shop", "default", "12")
-    assert terminal(*load).out.splitlines()[-1] == said
+    assert terminal(*load).out.splitlines()[-1] == shown
     del page.errors[:]
     api.respond("ListOfferErrors", page)
     ended = terminal(*load, "--offer", "S-999")
-    assert ended.out.splitlines() == [said, "Issues of S-999 may be among those that are not listed."]
+    assert ended.out.splitlines() == [shown, "Issues of S-999 may be among those that are not listed."]
     api.respond("ListOfferErrors", page)
     assert terminal(*load, "--json").document["unlisted"] == [{"code": "PRICE_INVALID", "count": "499912"}]
 

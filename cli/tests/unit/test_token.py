@@ -34,10 +34,10 @@ def test_a_token_is_made_listed_and_withdrawn(keys: Path, capsys: pytest.Capture
         str(keys),
     ]
     assert run(create) == 0
-    printed, told = capsys.readouterr()
+    printed, message = capsys.readouterr()
     token = KeyStore(keys).verify(printed.strip(), "api")
     assert (token.caller, token.may) == ("team:shop", {METHOD})
-    assert "classifeed token revoke" in told.replace("\n", " ")
+    assert "classifeed token revoke" in message.replace("\n", " ")
 
     assert run(["token", "list", "--keys", str(keys), "--json"]) == 0
     (record,) = json.loads(capsys.readouterr().out)["tokens"]

@@ -44,9 +44,9 @@ def test_credentials_of_another_site_are_asked_for_by_their_options(api: Any, te
     reason = "FEED_CREDENTIALS_OF_ANOTHER_SITE"
     api.respond("UpdateFeed", refusal("INVALID_ARGUMENT", reason, message, FEED, wrong))
     change = ("feed", "set", "--seller", "my-shop", "--namespace", "summer", "--url", "https://other.example/f")
-    told = words(terminal(*change))
-    assert told.startswith("Nothing was changed: the new link of my-shop/summer leads to another site")
-    assert all(option in told for option in ("--user", "--header", "--no-credentials"))
+    printed = words(terminal(*change))
+    assert printed.startswith("Nothing was changed: the new link of my-shop/summer leads to another site")
+    assert all(option in printed for option in ("--user", "--header", "--no-credentials"))
     assert terminal(*change, "--json").document["error"]["reason"] == reason
 
 
@@ -110,9 +110,9 @@ def test_fields_that_no_option_gives_are_told_as_the_service_does(api: Any, term
 def test_names_that_cannot_be_are_quoted_with_their_rule(
     terminal: Any, arguments: tuple[str, ...], expected: str
 ) -> None:
-    told = words(terminal("feed", "show", *arguments))
-    assert told.startswith(expected)
-    assert told.endswith("64 characters.")
+    printed = words(terminal("feed", "show", *arguments))
+    assert printed.startswith(expected)
+    assert printed.endswith("64 characters.")
 
 
 def test_reserved_namespaces_are_told_by_their_message_alone(api: Any, terminal: Any, refusal: Any) -> None:

@@ -28,7 +28,7 @@ def doctor(data: DataOption = None, as_json: JsonOption = False) -> None:
     rows = [("check", "outcome", "particulars"), *((f.check, f.outcome, f.text) for f in findings)]
     check_width, outcome_width = (max(len(row[column]) for row in rows) for column in (0, 1))
     for check, outcome, text in rows:
-        # Wrapped, never cut: what follows is the remedy.
+        # Wrapped, never cut: what follows is the fix.
         head = f"{check:<{check_width}}  {outcome:<{outcome_width}}  "
         output.say(head + one_line(text), hang=len(head))
     if not healthy:

@@ -28,7 +28,7 @@ _FREE_MEMORY_MIB = 1200
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check: `ok`, `warning` (it will work, perhaps not well) or `failed`, with particulars or the remedy."""
+    """One check: `ok`, `warning` (it will work, perhaps not well) or `failed`, with particulars or the fix."""
 
     check: str
     outcome: str
@@ -120,7 +120,7 @@ def _what_runs(layout: Layout, status: Mapping[str, Any]) -> Iterator[Finding]:
         text += f": {len(unwell)} of {len(rows)} parts and services do not work as they should"
     yield Finding("installation", "ok" if status["healthy"] else "failed", text)
     for name, row in unwell:
-        told = [
+        problems = [
             f"{problem.rstrip('.')}. {fix}".rstrip() for problem, fix in zip(row["problems"], row["fixes"], strict=True)
         ]
-        yield Finding(f"running {name}", "failed", f"{since_words(row)}: {' '.join(told)} Log: {row['log']}")
+        yield Finding(f"running {name}", "failed", f"{since_words(row)}: {' '.join(problems)} Log: {row['log']}")

@@ -17,8 +17,8 @@ class HealthWatch:
 
     Args:
         describe: returns the run document.
-        on_change: told after something fell ill or recovered.
-        progress: told so in words.
+        on_change: called after something fell ill or recovered.
+        progress: called with a message of it.
     """
 
     def __init__(

@@ -93,7 +93,7 @@ class Installation:
         return Client(addresses, self.token)
 
     def job_client(self) -> JobClient:
-        """Return a client of the services that answer for jobs, of those that are part of the installation.
+        """Return a client of the services that have jobs, of those that are part of the installation.
 
         Services behind one address are one: it is asked once, under the first of their names.
 

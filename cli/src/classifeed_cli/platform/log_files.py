@@ -20,7 +20,7 @@ _POLL_S: Final = 0.2
 # Without a filter the newest lines are looked for in so much of the end of a file.
 _END_BYTES: Final = 4 * 1024 * 1024
 _TIME: Final = re.compile(r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?Z?")
-_SAID_APART: Final = frozenset({"timestamp", "level", "event", "service", "logger", "exception"})
+_OWN_COLUMNS: Final = frozenset({"timestamp", "level", "event", "service", "logger", "exception"})
 
 Filter = Callable[[str], bool]
 
@@ -51,9 +51,9 @@ class Line:
     @property
     def time(self) -> datetime | None:
         """When it was written; None where it does not say. Times without a zone are taken for UTC."""
-        said = str(self.fields.get("timestamp", "")) or next(iter(_TIME.findall(self.text[:40])), "")
+        stamp = str(self.fields.get("timestamp", "")) or next(iter(_TIME.findall(self.text[:40])), "")
         try:
-            found = datetime.fromisoformat(said.replace("/", "-").replace(",", "."))
+            found = datetime.fromisoformat(stamp.replace("/", "-").replace(",", "."))
         except ValueError:
             return None
         return found if found.tzinfo else found.replace(tzinfo=UTC)
@@ -65,7 +65,7 @@ class Line:
             return f"{self.service}: {self.text}"
         time = f"{self.time.astimezone():%Y-%m-%d %H:%M:%S.%f}"[:-3] if self.time else ""
         level = str(self.fields.get("level", ""))
-        rest = " ".join(f"{name}={value}" for name, value in self.fields.items() if name not in _SAID_APART)
+        rest = " ".join(f"{name}={value}" for name, value in self.fields.items() if name not in _OWN_COLUMNS)
         trace = self.fields.get("exception")
         head = f"{time} {level:<7} {self.service}: {self.fields.get('event', '')} {rest}".strip()
         return f"{head}\n{trace}" if trace else head

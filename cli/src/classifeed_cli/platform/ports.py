@@ -24,7 +24,7 @@ def plan_ports(layout: Layout, services: Iterable[str]) -> dict[str, int]:
     """
     before: dict[str, int] = read_json(layout.ports) or {}
     names = ["postgres", "kafka", "kafka.controller", "s3"]
-    names += [f"{service}.{face}" for service in services for face in ("grpc", "http")]
+    names += [f"{service}.{protocol}" for service in services for protocol in ("grpc", "http")]
     ports: dict[str, int] = {}
     for name in names:
         chosen = _chosen(name)
@@ -46,8 +46,8 @@ def plan_ports(layout: Layout, services: Iterable[str]) -> dict[str, int]:
 
 
 def _variable(name: str) -> str:
-    service, dot, face = name.partition(".")
-    return f"CLASSIFEED_{service.upper()}_" + (f"{face.upper()}_LISTEN" if dot else "PORT")
+    service, dot, protocol = name.partition(".")
+    return f"CLASSIFEED_{service.upper()}_" + (f"{protocol.upper()}_LISTEN" if dot else "PORT")
 
 
 def _chosen(name: str) -> int:

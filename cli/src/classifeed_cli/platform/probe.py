@@ -19,8 +19,8 @@ async def http_get(address: str, path: str, timeout_s: float = 3.0) -> tuple[int
 
 async def is_ready(address: str) -> bool:
     """Whether a service says that it is ready for calls."""
-    answer = await http_get(address, "/health/ready", timeout_s=2.0)
-    return answer is not None and answer[0] == 200
+    response = await http_get(address, "/health/ready", timeout_s=2.0)
+    return response is not None and response[0] == 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +39,20 @@ class Readiness:
 
 async def get_readiness(address: str) -> Readiness | None:
     """Return what a service says of itself; None when it does not answer in time."""
-    answer = await http_get(address, "/health/ready")
+    response = await http_get(address, "/health/ready")
     try:
-        told = json.loads(answer[1]) if answer is not None else None
+        readiness = json.loads(response[1]) if response is not None else None
     except ValueError:
         return None
-    if answer is None or not isinstance(told, dict):
+    if response is None or not isinstance(readiness, dict):
         return None
-    since = told.get("since", {})
-    problems = [(f"{name}: {fault}", since.get(name, "")) for name, fault in told.get("missing", {}).items()]
-    for role, items in told.get("blocked", {}).items():
+    since = readiness.get("since", {})
+    problems = [(f"{name}: {fault}", since.get(name, "")) for name, fault in readiness.get("missing", {}).items()]
+    for role, items in readiness.get("blocked", {}).items():
         problems += [(f"{role}: {what}: {why}", since.get(f"{role}: {what}", "")) for what, why in items.items()]
-    if answer[0] != 200 and not problems:
+    if response[0] != 200 and not problems:
         problems = [("starts, or drains", "")]
-    return Readiness(answer[0] == 200, tuple(problems))
+    return Readiness(response[0] == 200, tuple(problems))
 
 
 async def _get(address: str, path: str) -> tuple[int, bytes]:

@@ -12,7 +12,7 @@ from classifeed_cli.exit_codes import CommandError, ExitCode
 from classifeed_cli.platform.probe import http_get
 
 _PAUSE_S = 0.15
-_LONGEST_ANSWER_S = 10.0
+_LONGEST_RESPONSE_S = 10.0
 # When the time is over, those that were not asked yet have so long to say what is left.
 _LAST_LOOK_S = 1.0
 UNREACHABLE = "unreachable"
@@ -62,22 +62,22 @@ class _Look:
         waiting = dict(self._services)
         while waiting and (left_s := deadline - time.monotonic()) > 0:
             name = next(iter(waiting))
-            await self._ask(name, waiting.pop(name), min(_LONGEST_ANSWER_S, left_s))
+            await self._ask(name, waiting.pop(name), min(_LONGEST_RESPONSE_S, left_s))
         await asyncio.gather(*(self._ask(name, address, _LAST_LOOK_S) for name, address in waiting.items()))
 
     async def _ask(self, name: str, address: str, limit_s: float) -> None:
-        answer = await http_get(address, "/backlog", timeout_s=limit_s)
-        if answer is None:
+        response = await http_get(address, "/backlog", timeout_s=limit_s)
+        if response is None:
             self._note(name, f"http://{address}/backlog does not answer")
             return
-        status, body = answer
+        status, body = response
         try:
-            told = json.loads(body)
+            backlog = json.loads(body)
         except ValueError:
-            told = {}
+            backlog = {}
         if status != 200:
-            self._note(name, told.get("detail") or f"http://{address}/backlog answers with HTTP {status}")
-        elif items := {item: int(count) for item, count in told["items"].items() if int(count)}:
+            self._note(name, backlog.get("detail") or f"http://{address}/backlog answers with HTTP {status}")
+        elif items := {item: int(count) for item, count in backlog["items"].items() if int(count)}:
             self.left[name] = items
 
     def _note(self, name: str, fault: str) -> None:

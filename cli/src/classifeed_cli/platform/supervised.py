@@ -37,7 +37,7 @@ class Supervised:
         log: where its output goes.
         stop_signal: what asks it to end.
         stop_timeout_s: when it is killed instead.
-        on_change: told after each start and each death.
+        on_change: called after each start and each death.
     """
 
     def __init__(

@@ -28,7 +28,7 @@ class Supervisor:
 
     Args:
         plan: what to run; its folder is locked by the caller.
-        progress: told in words what is being done.
+        progress: called with what is being done.
     """
 
     def __init__(self, plan: Plan, progress: Callable[[str], None] = lambda _: None) -> None:

@@ -29,12 +29,12 @@ def confirm(out: Output, question: str, *, yes: bool) -> None:
         return
     out.ask(f"{question} [y/N] ")
     try:
-        answer = sys.stdin.readline()
+        reply = sys.stdin.readline()
     except KeyboardInterrupt:
-        answer = ""
-    if not answer.endswith("\n"):
+        reply = ""
+    if not reply.endswith("\n"):
         out.ask("\n")
-    if answer.strip().lower() not in _AGREED:
+    if reply.strip().lower() not in _AGREED:
         raise CommandError(
             ExitCode.REFUSED, "NOT_CONFIRMED", "not confirmed, so nothing was done; --yes does it without asking"
         )

@@ -120,8 +120,8 @@ def _console(*, stderr: bool) -> Console:
 
 def _edge(console: Console) -> int | None:
     """Return the width of the terminal, or what COLUMNS says of a pipe."""
-    said = os.environ.get("COLUMNS", "")
-    return console.width if console.is_terminal or (said.isdigit() and int(said) > 0) else None
+    columns = os.environ.get("COLUMNS", "")
+    return console.width if console.is_terminal or (columns.isdigit() and int(columns) > 0) else None
 
 
 def _print_wrapped(console: Console, text: str, hang: int | None = None, style: str | None = None) -> None:

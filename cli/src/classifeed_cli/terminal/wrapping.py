@@ -7,7 +7,7 @@ import unicodedata
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 
-_TURNS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_DIRECTION_MARKS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 # Control characters, halves of pairs, private and unassigned ones, separators of lines and of paragraphs.
 _OBEYED = frozenset({"Cc", "Cs", "Co", "Cn", "Zl", "Zp"})
 
@@ -71,7 +71,7 @@ def _pieces(word: str, width: int) -> list[str]:
 
 
 def _is_obeyed(character: str) -> bool:
-    return character in _TURNS or unicodedata.category(character) in _OBEYED
+    return character in _DIRECTION_MARKS or unicodedata.category(character) in _OBEYED
 
 
 def _escaped(character: str) -> str:

@@ -1,6 +1,6 @@
 """What the API says, in the words of the command line: its fields and methods are options and commands here.
 
-Programs get the server's own text (`--json`); only people are told these.
+Programs get the server's own text (`--json`); only people get these.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _UNITS: Final = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 
 
 def words_of(error: ApiError) -> str:
-    """Return what people are told of an error; the server's own words where they name nothing of the API."""
+    """Return the message of an error for people; the server's own words where they name nothing of the API."""
     if error.reason in _WHOLE:
         return error.message
     if error.reason == "REQUEST_INVALID" and (whose := _NAMED.get(error.metadata.get("field", ""))):
@@ -48,9 +48,9 @@ def words_of(error: ApiError) -> str:
     if (task := error.metadata.get("task")) and (speak_of := _TASK_REASONS.get(error.reason)):
         return speak_of(*task.split("/")[1::2])
     if error.violations and all(_field(violation) in _OPTIONS for violation in error.violations):
-        said = "; ".join(map(_describe_violation, error.violations))
+        message = "; ".join(map(_describe_violation, error.violations))
         hints = dict.fromkeys(hint_of(_code(violation)) for violation in error.violations)
-        return " ".join(filter(None, [f"{said[:1].upper()}{said[1:]}.", *hints]))
+        return " ".join(filter(None, [f"{message[:1].upper()}{message[1:]}.", *hints]))
     return str(error)
 
 

@@ -1,4 +1,4 @@
-"""The way of one offer for people: its stations, the one that stopped it, and what to change."""
+"""The way of one offer for people: its stages, the one that stopped it, and what to change."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _QUOTED: Final = re.compile("“([^”]+)”")
 
 
 def show_explanation(out: Output, explanation: OfferExplanation) -> None:
-    """Print where an offer has come to, each station on the way, and what to change."""
+    """Print where an offer has come to, each stage on the way, and what to change."""
     seller_id, _, namespace, _, external_id = explanation.name.split("/", 5)[1:]
-    fate = enum_label(explanation_pb2.OfferFate.DESCRIPTOR, explanation.fate).replace("_", " ")
-    out.say(f"{one_line(external_id)} of {seller_id}/{namespace}: {fate}. {one_line(explanation.summary)}")
+    outcome = enum_label(explanation_pb2.OfferFate.DESCRIPTOR, explanation.fate).replace("_", " ")
+    out.say(f"{one_line(external_id)} of {seller_id}/{namespace}: {outcome}. {one_line(explanation.summary)}")
     _Stages(out, explanation).show()
     changes = _changes(explanation)
     if changes:

@@ -11,7 +11,7 @@ from classifeed_cli.terminal.output import Output
 from classifeed_cli.views.amounts import duration_words, size_words, time_words
 from classifeed_cli.views.load_status import standing_of
 
-_LOOKED_UP = frozenset({feed_pb2.FETCH_OUTCOME_FAILED, feed_pb2.FETCH_OUTCOME_DROPPED})
+_WITH_REASON = frozenset({feed_pb2.FETCH_OUTCOME_FAILED, feed_pb2.FETCH_OUTCOME_DROPPED})
 # Where nobody knows how the load stands, the file was fetched, and no more is said.
 _LOADED = {
     task_pb2.TASK_STATUS_IN_PROGRESS: "loading",
@@ -71,7 +71,7 @@ def show_fetches(out: Output, fetches: Sequence[feed_pb2.Fetch]) -> None:
                     size_words(fetch.bytes) if fetch.bytes else "",
                     fetch.task.rpartition("/")[2],
                 ),
-                [*(words_of(fetch) if fetch.outcome in _LOOKED_UP else ()), load_line(fetch)],
+                [*(words_of(fetch) if fetch.outcome in _WITH_REASON else ()), load_line(fetch)],
             )
             for fetch in fetches
         ),

@@ -100,5 +100,5 @@ def _decided(task: task_pb2.Task) -> str:
 
 
 def _name(external_id: str, title: str) -> str:
-    told = one_line(title)
-    return f"{one_line(external_id)} “{cut(told, _TITLE_CHARS)}”" if told else one_line(external_id)
+    shown = one_line(title)
+    return f"{one_line(external_id)} “{cut(shown, _TITLE_CHARS)}”" if shown else one_line(external_id)

@@ -36,7 +36,7 @@ def job_document(service: str, job: job_pb2.Job) -> dict[str, Any]:
 
 
 def show_unreachable(out: Output, responses: Responses[Any]) -> dict[str, Any]:
-    """Says which services did not answer, and returns it for the document; nothing when all did."""
+    """Say which services did not answer, and return it for the document; nothing when all did."""
     for service, why in responses.unreachable.items():
         out.progress(f"{service} is left out: {why} `classifeed status` says what is wrong.")
     return {"unreachable": sorted(responses.unreachable)} if responses.unreachable else {}

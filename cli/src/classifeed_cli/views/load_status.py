@@ -43,8 +43,8 @@ def result_of(load: task_pb2.Task | feed_pb2.FetchLoad) -> str:
         (numbers.removed, "removed"),
         (numbers.made_manual, "kept by hand"),
     )
-    said = ", ".join(f"{count:,} {word}" for count, word in counts if count)
-    return f"{numbers.total:,} offers: {said}" if numbers.total else said
+    text = ", ".join(f"{count:,} {word}" for count, word in counts if count)
+    return f"{numbers.total:,} offers: {text}" if numbers.total else text
 
 
 def standing_of(load: feed_pb2.FetchLoad) -> str:

@@ -27,7 +27,7 @@ def show_tasks(out: Output, tasks: Sequence[task_pb2.Task]) -> None:
 
 
 def _took(task: task_pb2.Task) -> str:
-    """From the making of the task to its end, so with the wait for its turn; empty until it has ended."""
+    """From the making of the task to its end, so with the wait in its queue; empty until it has ended."""
     if not task.HasField("end_time"):
         return ""
     return duration_words((task.end_time.ToNanoseconds() - task.create_time.ToNanoseconds()) / 1e9)

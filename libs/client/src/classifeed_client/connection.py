@@ -39,7 +39,7 @@ class Caller:
 
     Args:
         addresses: where each service listens, host:port.
-        token: asked before each call for the bearer token, so that a renewed one is used.
+        token: called before each call for the bearer token, so that a renewed one is used.
         timeout_s: how long a call may take, unless it says otherwise.
         connect: opens a channel to an address; without TLS unless given.
     """

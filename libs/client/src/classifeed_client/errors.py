@@ -1,4 +1,4 @@
-"""What a call may end with, other than its answer."""
+"""What a call may end with, other than its response."""
 
 from __future__ import annotations
 

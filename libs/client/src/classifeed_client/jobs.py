@@ -10,7 +10,7 @@ from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
 from classifeed_client.connection import Caller
 
 JOB_SERVICES: Final = ("loader", "processor", "offers", "api")
-"""The services that answer for jobs; the loader's are those that anybody may trigger."""
+"""The services that have jobs; the loader's are those that anybody may trigger."""
 
 
 class JobClient(Caller):
@@ -27,7 +27,7 @@ class JobClient(Caller):
     def trigger_job(
         self, service: str, request: job_service_pb2.TriggerJobRequest
     ) -> job_service_pb2.TriggerJobResponse:
-        """Enqueue a job; the same idempotency key again answers the job that it made."""
+        """Enqueue a job; the same idempotency key again returns the job that it made."""
         return self._call(self._stubs[service].TriggerJob, request, job_service_pb2.TriggerJobResponse)
 
     def get_job(self, service: str, job_id: str) -> job_pb2.Job:

@@ -31,7 +31,7 @@ def size_of(file: Path) -> int:
 def pieces_of(
     spec: feed_service_pb2.UploadSpec, source: BinaryIO, on_sent: Callable[[int], None] | None
 ) -> Iterator[feed_service_pb2.UploadFeedRequest]:
-    """Yield the requests of an upload; `on_sent` is told the bytes sent so far."""
+    """Yield the requests of an upload; `on_sent` is given the bytes sent so far."""
     yield feed_service_pb2.UploadFeedRequest(spec=spec)
     sent = 0
     while chunk := source.read(_CHUNK_BYTES):

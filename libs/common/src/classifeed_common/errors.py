@@ -1,7 +1,7 @@
 """Errors that a caller can act on, and the one table of what they are on gRPC and on HTTP.
 
-Rooms below the doors raise these; the doors never translate by hand: the server's interceptor makes a google.rpc.Status
-(classifeed_common.rpc.status) and the HTTP side a problem document (classifeed_common.http.problems) out of them.
+Layers below the entry points raise these, and entry points never translate by hand: the server's interceptor makes a
+google.rpc.Status (classifeed_common.rpc.status) and the HTTP side a problem document (classifeed_common.http.problems).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class FieldViolation:
 
 
 class DomainError(Exception):
-    """Something that the caller is told.
+    """An error for the caller.
 
     Args:
         reason: stable, UPPER_SNAKE_CASE; programs branch on it, and the reference has a line for each.

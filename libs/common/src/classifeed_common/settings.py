@@ -112,7 +112,7 @@ class ServiceSettings(LogFileSettings):
 
     @property
     def selected_roles(self) -> frozenset[str]:
-        """Returns the roles asked for; empty means all."""
+        """Returns the requested roles; empty means all."""
         return frozenset(role.strip() for role in self.roles.split(",") if role.strip())
 
     def with_roles(self, roles: str) -> Self:

@@ -199,24 +199,24 @@ async def test_names_are_looked_for_in_further_schemas_after_the_own(database: D
 async def test_what_tells_of_an_effect_is_told_after_the_commit_and_of_none_that_was_rolled_back(
     database: Database,
 ) -> None:
-    told: list[str] = []
+    calls: list[str] = []
     of: ContextVar[str] = ContextVar("of", default="nobody")
 
     async def fail(tx: Tx) -> None:
         async with tx.transaction():
-            after_commit(tx, lambda: told.append("savepoint"))
+            after_commit(tx, lambda: calls.append("savepoint"))
             raise LookupError
 
     async with database.transaction() as tx:
         of.set("anna")
-        after_commit(tx, lambda: told.append(f"of {of.get()}"))
+        after_commit(tx, lambda: calls.append(f"of {of.get()}"))
         of.set("later")
         with pytest.raises(LookupError):
             await fail(tx)
         async with tx.transaction():
-            after_commit(tx, lambda: told.append("inner"))
-        assert told == []
-    assert told == ["of anna", "inner"]
+            after_commit(tx, lambda: calls.append("inner"))
+        assert calls == []
+    assert calls == ["of anna", "inner"]
 
     async def fail_alone() -> None:
         async with database.transaction() as tx:
@@ -226,4 +226,4 @@ async def test_what_tells_of_an_effect_is_told_after_the_commit_and_of_none_that
         await fail_alone()
     async with database.transaction() as tx:  # on the same pooled connection
         pass
-    assert told == ["of anna", "inner"]
+    assert calls == ["of anna", "inner"]

@@ -123,9 +123,9 @@ def test_s3_stores_lists_and_refuses_strangers(s3: EmbeddedS3) -> None:
     client.make_bucket("embedded")
     body = os.urandom(6 * 1024 * 1024)
     client.put_object("embedded", "a/b", io.BytesIO(body), -1, part_size=5 * 1024 * 1024)
-    answer = client.get_object("embedded", "a/b")
-    assert answer.read() == body
-    answer.close()
+    response = client.get_object("embedded", "a/b")
+    assert response.read() == body
+    response.close()
     assert [item.object_name for item in client.list_objects("embedded", recursive=True)] == ["a/b"]
     assert b"TZ=UTC" in Path(f"/proc/{s3.pid}/environ").read_bytes().split(b"\0"), "its log"
     stranger = Minio(host, access_key=s3.access_key, secret_key="wrong", secure=False)
@@ -143,9 +143,9 @@ def test_s3_serves_the_same_objects_after_sigkill_without_leftovers() -> None:
             server.kill()
             (folder / "data" / "files" / ".rclone_temp_put_1").write_bytes(b"cut off")
             server.start()
-            answer = client.get_object("files", "x")
-            assert answer.read() == b"kept"
-            answer.close()
+            response = client.get_object("files", "x")
+            assert response.read() == b"kept"
+            response.close()
             assert not list((folder / "data").rglob(".rclone_temp_*"))
         finally:
             server.stop()

@@ -36,8 +36,8 @@ async def server(health: Health, socket_dir: Any) -> AsyncIterator[tuple[grpc.ai
 
 async def ask(target: str, service: str = "") -> int:
     async with grpc.aio.insecure_channel(target) as channel:
-        answer = await HealthStub(channel).Check(HealthCheckRequest(service=service))
-        return int(answer.status)
+        response = await HealthStub(channel).Check(HealthCheckRequest(service=service))
+        return int(response.status)
 
 
 async def test_nothing_is_serving_until_it_is_said(health: Health, server: tuple[grpc.aio.Server, str]) -> None:

@@ -107,8 +107,8 @@ async def test_a_running_service_answers_everywhere(tmp_path: Path) -> None:
     own = Route("/hello", lambda _: PlainTextResponse("hi"))
     runner = build(roles=roles, routes=[own], changes={"run_file": run_file})
     async with running(runner) as (stop, task):
-        said = json.loads(run_file.read_text())
-        assert (said["grpc"], said["http"], said["pid"]) == (runner.grpc_address, runner.http_address, os.getpid())
+        shown = json.loads(run_file.read_text())
+        assert (shown["grpc"], shown["http"], shown["pid"]) == (runner.grpc_address, runner.http_address, os.getpid())
         assert await health_of(runner) == HealthCheckResponse.SERVING
         assert await health_of(runner, "classifeed.offers.v1.OfferService") == HealthCheckResponse.SERVING
         assert (await get(runner, "/health/live")).status_code == 200
@@ -495,8 +495,8 @@ async def test_a_process_ends_with_0_on_sigterm(tmp_path: Path) -> None:
     process = await spawn(tmp_path, RUN_FILE=str(run_file), DRAIN_NOTICE_S="0")
     try:
         await until(run_file.exists)
-        said = json.loads(run_file.read_text())
-        assert said["pid"] == process.pid
+        shown = json.loads(run_file.read_text())
+        assert shown["pid"] == process.pid
         process.send_signal(signal.SIGTERM)
         async with asyncio.timeout(120):
             _, log = await process.communicate()

@@ -90,16 +90,16 @@ async def test_readiness_follows_a_silent_database(
     async with database.connection() as connection:
         await connection.execute("CREATE TABLE things ()")
     db = await proxied_database()
-    said: list[bool] = []
-    state = Readiness({"postgres": check_table(db, "things")}, said.append)
+    changes: list[bool] = []
+    state = Readiness({"postgres": check_table(db, "things")}, changes.append)
     stop = asyncio.Event()
     watching = asyncio.create_task(state.watch(stop))
-    await until(lambda: said[-1:] == [True])
+    await until(lambda: changes[-1:] == [True])
     postgres_proxy.silence_existing()
     watch = Stopwatch("readiness: not ready")
-    await until(lambda: said[-1] is False)
+    await until(lambda: changes[-1] is False)
     watch.stop()
-    await until(lambda: said[-1] is True)
+    await until(lambda: changes[-1] is True)
     watch.stop()
     stop.set()
     await watching

@@ -98,10 +98,10 @@ def test_one_trace_goes_through_every_service_and_into_the_logs(tmp_path: Path) 
         (2, "SpanKind.CLIENT"),
         (3, "SpanKind.SERVER"),
     ]
-    asked = [event for event in events if event["event"] == "asked"]
-    assert len(asked) == 2
-    assert {event["trace_id"] for event in asked} == ids
-    assert len({event["request_id"] for event in asked}) == 1
+    called = [event for event in events if event["event"] == "asked"]
+    assert len(called) == 2
+    assert {event["trace_id"] for event in called} == ids
+    assert len({event["request_id"] for event in called}) == 1
     failed = next(event for event in events if event["event"] == "rpc.call.failed")
     assert "RuntimeError: no" in str(failed["exception"])
     assert "hunter2" not in raw.replace('password = "hunter2"', "")

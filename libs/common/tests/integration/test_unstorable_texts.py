@@ -36,8 +36,8 @@ async def run(database: Database, way: str, text: str) -> None:
 async def test_a_nul_is_refused_in_words_and_not_as_a_fault_of_ours(kept: Database, way: str) -> None:
     with pytest.raises(psycopg.DataError) as caught:
         await run(kept, way, "a\0b")
-    told = explain(caught.value, "test")
-    assert (type(told), told.reason) == (InvalidArgument, "TEXT_UNSTORABLE")
+    shown = explain(caught.value, "test")
+    assert (type(shown), shown.reason) == (InvalidArgument, "TEXT_UNSTORABLE")
 
 
 @pytest.mark.parametrize("way", ["text", "array", "compared"])

@@ -94,10 +94,10 @@ def test_a_service_behind_ours_that_is_away_or_silent_is_named(
         assert 9.4 < left_s <= 9.5, "there is time left to say that it gave no answer"
         assert bounded_timeout_s(1) == 1
         call.peers[:] = [Peer("processor", "h:1")]
-        told = explain(grpc.aio.AioRpcError(code, grpc.aio.Metadata(), grpc.aio.Metadata(), details="broken"), "/m")
-        assert type(told) is kind
-        assert told.message.startswith(words)
-        assert told.metadata == {"service": "processor", "address": "h:1"}
+        shown = explain(grpc.aio.AioRpcError(code, grpc.aio.Metadata(), grpc.aio.Metadata(), details="broken"), "/m")
+        assert type(shown) is kind
+        assert shown.message.startswith(words)
+        assert shown.metadata == {"service": "processor", "address": "h:1"}
         known = explain(received(errors.Unavailable("DATABASE_UNAVAILABLE", "No database.")), "/m")
         assert (known.reason, known.message) == ("DATABASE_UNAVAILABLE", "No database."), "it says itself what it lacks"
 
@@ -106,37 +106,37 @@ def test_a_service_behind_ours_that_is_away_or_silent_is_named(
 
 @pytest.mark.parametrize("kind", [errors.Unauthenticated, errors.PermissionDenied, errors.Unimplemented])
 def test_that_we_were_refused_is_not_told_as_if_the_caller_was(kind: type[DomainError]) -> None:
-    told = from_upstream(received(kind("TICKET_EXPIRED", "expired")))
-    assert type(told) is errors.Internal
-    assert told.metadata["upstream_reason"] == "TICKET_EXPIRED"
+    shown = from_upstream(received(kind("TICKET_EXPIRED", "expired")))
+    assert type(shown) is errors.Internal
+    assert shown.metadata["upstream_reason"] == "TICKET_EXPIRED"
 
 
 def test_what_concerns_the_request_passes_through() -> None:
-    told = from_upstream(received(errors.NotFound("TASK_NOT_FOUND", "There is no task 7.")))
-    assert (type(told), told.reason) == (errors.NotFound, "TASK_NOT_FOUND")
+    shown = from_upstream(received(errors.NotFound("TASK_NOT_FOUND", "There is no task 7.")))
+    assert (type(shown), shown.reason) == (errors.NotFound, "TASK_NOT_FOUND")
 
 
 def test_faults_of_ours_are_explained_without_their_cause() -> None:
-    told = explain(RuntimeError("password=hunter2"), "GetOffer")
-    assert type(told) is errors.Internal
-    assert "hunter2" not in str(told)
-    assert told.metadata["incident"] in told.message
+    shown = explain(RuntimeError("password=hunter2"), "GetOffer")
+    assert type(shown) is errors.Internal
+    assert "hunter2" not in str(shown)
+    assert shown.metadata["incident"] in shown.message
     assert type(explain(psycopg.OperationalError("connection lost"), "GetOffer")) is Unavailable
     assert type(explain(NotImplementedError(), "GetOffer")) is errors.Unimplemented
     assert type(explain(TimeoutError(), "GetOffer")) is errors.DeadlineExceeded
 
 
 def test_problem_documents_say_the_same_on_http() -> None:
-    answer = problem_of(
+    response = problem_of(
         errors.ResourceExhausted(
             "QUOTA", "Too much. Wait.", retry_after_s=0.2, violations=[FieldViolation("size", "too large")]
         ),
         instance="/upload",
     )
-    body = json.loads(bytes(answer.body))
-    assert answer.status_code == body["status"] == 429
-    assert answer.headers["content-type"] == "application/problem+json"
-    assert answer.headers["retry-after"] == "1"
+    body = json.loads(bytes(response.body))
+    assert response.status_code == body["status"] == 429
+    assert response.headers["content-type"] == "application/problem+json"
+    assert response.headers["retry-after"] == "1"
     assert (body["type"], body["detail"]) == ("urn:classifeed:error:QUOTA", "Too much. Wait.")
     assert body["violations"] == [{"field": "size", "description": "too large"}]
 

@@ -136,8 +136,8 @@ def test_a_file_that_cannot_be_written_is_said_once_until_it_can_again(
     (tmp_path / "folder").mkdir()
     write(file, "a")
     write(file, "b")
-    said = capsys.readouterr().err.splitlines()
-    assert said == [f"{tmp_path}/folder cannot be written: Is a directory. Its lines are lost until it can."]
+    shown = capsys.readouterr().err.splitlines()
+    assert shown == [f"{tmp_path}/folder cannot be written: Is a directory. Its lines are lost until it can."]
     (tmp_path / "folder").rmdir()
     write(file, "c")
     assert lines_of(tmp_path / "folder") == ["c"]

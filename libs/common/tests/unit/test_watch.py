@@ -14,17 +14,17 @@ from classifeed_common.runner import Watch
 async def test_what_is_blocked_is_shown_until_it_is_not_and_passing_faults_change_nothing() -> None:
     stop = asyncio.Event()
     seen: list[Mapping[str, str]] = []
-    answers: list[dict[str, str] | Exception] = [{"a": "why"}, psycopg.OperationalError("away"), {}]
+    responses: list[dict[str, str] | Exception] = [{"a": "why"}, psycopg.OperationalError("away"), {}]
 
     async def look() -> Mapping[str, str]:
         seen.append(watch.blocked())
-        if not answers:
+        if not responses:
             stop.set()
             return {}
-        answer = answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        response = responses.pop(0)
+        if isinstance(response, Exception):
+            raise response
+        return response
 
     watch = Watch(look, period_s=0.001)
     await asyncio.wait_for(watch.run(stop), 30)

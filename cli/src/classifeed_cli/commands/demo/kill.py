@@ -42,11 +42,11 @@ def kill_amid_load(story: Story) -> dict[str, Any]:
     )
     name = story.client.wait_for_task_name(upload, timeout_s=_TIMEOUT_S)
     task = _wait_for_share(story, name)
-    answered = task.statistics.total
+    stored = task.statistics.total
     killed = _process(story)
     if killed is None or not killed.send(signal.SIGKILL):
         raise failed(f"The process of {_VICTIM} was not there to be killed.")
-    out.say(f"\n{answered:,} of {task.expected_total:,} offers are stored: now their service dies.")
+    out.say(f"\n{stored:,} of {task.expected_total:,} offers are stored: now their service dies.")
     out.say(f"> kill -9 {killed.pid}")
     successor = _wait_for_successor(story, killed)
     out.say(f"The supervisor has started {_VICTIM} again, as process {successor.pid}.")
@@ -58,7 +58,7 @@ def kill_amid_load(story: Story) -> dict[str, Any]:
     asyncio.run(wait_settled(story.installation.http, SETTLE_TIMEOUT_S))
     return {
         "big": document_of(task),
-        "kill": {"service": _VICTIM, "pid": killed.pid, "pid_after": successor.pid, "answered_before": answered},
+        "kill": {"service": _VICTIM, "pid": killed.pid, "pid_after": successor.pid, "answered_before": stored},
         "counts": _compare(story, ids_of_big_list(file), task),
     }
 

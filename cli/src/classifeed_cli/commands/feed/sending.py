@@ -21,7 +21,7 @@ def send_when_there_is_room(
 
     Args:
         send: the same upload each time, by one request_id.
-        progress: is told what is waited for.
+        progress: is shown what is waited for.
         left_s: seconds that may be waited yet.
 
     Raises:

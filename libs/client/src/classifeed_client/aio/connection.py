@@ -25,7 +25,7 @@ class Connection:
 
     Args:
         addresses: where the services listen.
-        token: asked before each call for the bearer token, so that a renewed one is used.
+        token: called before each call for the bearer token, so that a renewed one is used.
         timeout_s: how long a call may take, unless it says otherwise, in seconds.
         connect: opens a channel to an address; without TLS unless given.
     """

@@ -17,7 +17,7 @@ class FeedCalls(Connection):
     async def create_feed(
         self, seller_id: str, namespace: str, settings: feed_pb2.FeedSettings, *, request_id: str = ""
     ) -> feed_pb2.Feed:
-        """Make the feed of a namespace and return it; the same request_id again answers the same feed."""
+        """Make the feed of a namespace and return it; the same request_id again returns the same feed."""
         feed_name(seller_id, namespace)
         request = feed_service_pb2.CreateFeedRequest(
             parent=seller_name(seller_id), namespace=namespace, settings=settings, request_id=request_id

@@ -21,7 +21,7 @@ class FetchCalls(Connection):
     async def run_feed(self, name: str, *, force: bool = False, request_id: str = "") -> feed_pb2.Fetch:
         """Have a feed fetched now and return the fetch, which is not completed yet.
 
-        The same request_id again answers the same fetch.
+        The same request_id again returns the same fetch.
         """
         request = feed_service_pb2.RunFeedRequest(name=name, force=force, request_id=request_id)
         return await self._call(self._feeds.RunFeed, request, feed_pb2.Fetch)
@@ -46,7 +46,7 @@ class FetchCalls(Connection):
     async def wait_for_fetch(
         self, fetch: feed_pb2.Fetch, *, timeout_s: float, on_change: Callable[[feed_pb2.Fetch], None] | None = None
     ) -> feed_pb2.Fetch:
-        """Return a fetch once it has ended, however it did; `on_change` is told each state that was seen.
+        """Return a fetch once it has ended, however it did; `on_change` is given each state that was seen.
 
         Raises:
             DeadlineExceeded: it has not ended in time; it goes on.

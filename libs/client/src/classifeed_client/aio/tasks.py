@@ -31,7 +31,7 @@ class TaskCalls(Connection):
     async def rerun_task(
         self, name: str, *, request_id: str = "", allow_removals: bool = False, allow_changes: bool = False
     ) -> task_pb2.Task:
-        """Return a new task that loads the file of an earlier one again; the same request_id answers the same task."""
+        """Return a new task that loads the file of an earlier one again; the same request_id returns the same task."""
         request = task_service_pb2.RerunTaskRequest(
             name=name, request_id=request_id, allow_removals=allow_removals, allow_changes=allow_changes
         )

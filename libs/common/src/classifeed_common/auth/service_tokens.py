@@ -121,7 +121,7 @@ class KeyStore:
             raise Unauthenticated("TICKET_EXPIRED", "The token has expired. Send a new one; check both clocks.")
         longest_s = MAX_TTL_S if verified.may is None else MAX_TEAM_TTL_S
         if verified.expires_at - now > longest_s + LEEWAY_S:
-            raise Unauthenticated("TICKET_TOO_LONG", f"Tickets live {longest_s:.0f} s at most. Send a shorter one.")
+            raise Unauthenticated("TICKET_TOO_LONG", f"Tokens live {longest_s:.0f} s at most. Send a shorter one.")
         if verified.may is not None:
             self._reload_records()
             if verified.token_id in self._revoked:

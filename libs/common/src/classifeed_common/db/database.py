@@ -34,7 +34,7 @@ class Database:
         use_pool: otherwise each transaction has a new connection, and nothing stays on the server between two of them.
         recycle_s: a pooled connection that is older goes when it is given back, and another one takes its place.
         unanswered_s: how long a statement may be silent while nobody can tell what the server does: without a pool,
-            behind a pooler, and while the server gives no answer at all.
+            behind a pooler, and while the server gives no response at all.
     """
 
     def __init__(

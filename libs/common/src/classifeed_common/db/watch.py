@@ -39,8 +39,8 @@ class ConnectionWatch:
     A statement that has been silent for 6 s has the server asked, over a new connection, what the session does. If
     it works on the statement or waits for a lock, the wait goes on, however long, and the server is asked again. If it
     waits for us, the connection is cut and the session is ended: its locks would be in the way of the next attempt.
-    Without an answer the wait goes on for `unanswered_s`: a server that stands still for a while fails nothing. At most
-    one probe is under way.
+    Without a response the wait goes on for `unanswered_s`: a server that stands still for a while fails nothing. One
+    probe at most is under way.
 
     After a dead connection those that have not answered since are suspect: they are probed after 2 s.
 

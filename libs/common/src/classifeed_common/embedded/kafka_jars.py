@@ -55,7 +55,7 @@ def kafka_class_path(folder: Path | None = None, progress: Callable[[str], None]
 
     Args:
         folder: where the jars lie; `cache_dir()/kafka` when None.
-        progress: told once, in words, when something must be fetched.
+        progress: called once, with a message, when something must be fetched.
 
     Raises:
         ServerError: a jar cannot be fetched or has another hash than the pinned one.

@@ -115,20 +115,20 @@ class Dialer:
             raise FetchFailed("PROXY_FAILED", "The proxy cannot be reached") from error
         try:
             connection = httpcore.AsyncHTTP11Connection(url.origin, stream)
-            answer = await connection.handle_async_request(httpcore.Request("CONNECT", url, headers=headers))
+            response = await connection.handle_async_request(httpcore.Request("CONNECT", url, headers=headers))
         except (httpcore.ProtocolError, httpcore.NetworkError) as error:
             await stream.aclose()
             raise FetchFailed("PROXY_FAILED", "The proxy does not answer as a proxy does") from error
         except BaseException:
             await stream.aclose()
             raise
-        if 200 <= answer.status < 300:
-            tunnel: httpcore.AsyncNetworkStream = answer.extensions["network_stream"]
+        if 200 <= response.status < 300:
+            tunnel: httpcore.AsyncNetworkStream = response.extensions["network_stream"]
             return tunnel
         await stream.aclose()
-        if answer.status in _TARGET_UNREACHED:
+        if response.status in _TARGET_UNREACHED:
             raise FetchFailed("CONNECT_FAILED", f"{link.shown} cannot be reached")
-        raise FetchFailed("PROXY_FAILED", f"The proxy refused the connection with status {answer.status}")
+        raise FetchFailed("PROXY_FAILED", f"The proxy refused the connection with status {response.status}")
 
     async def _secure(
         self, stream: httpcore.AsyncNetworkStream, link: Link, limits: FetchLimits

@@ -10,9 +10,9 @@ class FetchFailed(Exception):
 
     Attributes:
         code: A key of `FETCH_FAULTS`.
-        reason: What happened and where, in words, without the remedy and without secrets.
-        http_status: Of the last answer; 0 when none came.
-        bytes_received: Of the last answer's body, as it travelled.
+        reason: What happened and where, in words, without the fix and without secrets.
+        http_status: Of the last response; 0 when none came.
+        bytes_received: Of the last response's body, as it travelled.
         retry_after_s: How long the server asks to be left alone, 0 to 24 h in seconds; None when it does not ask.
     """
 

@@ -78,7 +78,7 @@ class Fetcher:
         """Download a file to `to`, replacing what was there, or learns that the caller has it already.
 
         May be called again at will. Unless it returns `Fetched`, `to` is as before; a process that is killed may leave
-        a hidden file `.<name>.<random>.part` beside it. Waits for its turn with the host as long as it takes.
+        a hidden file `.<name>.<random>.part` beside it. Waits for a slot of the host as long as it takes.
 
         Args:
             request: what to download.
@@ -132,7 +132,7 @@ class Fetcher:
     async def _ask(
         self, way: Redirects, request: FetchRequest, to: Path, limits: FetchLimits, progress: _Progress
     ) -> Fetched | NotModified | None:
-        """Asks the address that the way has come to; None after a redirect that was followed."""
+        """Ask the address that the way has come to; None after a redirect that was followed."""
         link = way.link
         addresses = await self._resolve(link, request.owner, limits)
         headers = headers_for(link, request, user_agent=self._user_agent, with_secrets=way.with_secrets)
@@ -167,7 +167,7 @@ class Fetcher:
 async def _send(
     stream: MeteredStream, link: Link, headers: list[tuple[bytes, bytes]], limits: FetchLimits
 ) -> httpcore.Response:
-    """Send the request and return the answer, its body unread."""
+    """Send the request and return the response, its body unread."""
     url = httpcore.URL(
         scheme=link.scheme.encode(), host=link.host.encode(), port=link.port, target=link.target.encode()
     )

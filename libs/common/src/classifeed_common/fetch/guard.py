@@ -50,10 +50,10 @@ class AddressGuard:
             FetchFailed: ADDRESS_REFUSED if any of the addresses is refused, DNS_NOT_FOUND, DNS_FAILED, URL_PORT.
         """
         literal = link.address
-        answers = [literal] if literal is not None else await self._look_up(link, owner)
-        addresses = list(dict.fromkeys(address for address in answers if address and self._is_allowed(address)))
+        resolved = [literal] if literal is not None else await self._look_up(link, owner)
+        addresses = list(dict.fromkeys(address for address in resolved if address and self._is_allowed(address)))
         # Which address was refused stays untold: a seller shall not learn what our resolver knows about the inside.
-        if len(addresses) < len(set(answers)):
+        if len(addresses) < len(set(resolved)):
             raise FetchFailed("ADDRESS_REFUSED", f"{link.host} does not lead to the public internet alone")
         if not all(is_loopback(address) for address in addresses):
             check_port(link.port)
@@ -69,16 +69,16 @@ class AddressGuard:
     async def _look_up(self, link: Link, owner: str) -> list[Address | None]:
         try:
             if self._resolver is not None:
-                answers = await self._resolver(link.host)
+                resolved = await self._resolver(link.host)
             else:
-                answers = await self._ask_system(link.host, owner)
+                resolved = await self._ask_system(link.host, owner)
         except (socket.gaierror, UnicodeError) as error:
             if isinstance(error, socket.gaierror) and error.errno in _PASSING:
                 raise FetchFailed("DNS_FAILED", f"The name servers of {link.host} did not answer") from error
             raise FetchFailed("DNS_NOT_FOUND", f"The host {link.host} is not known") from error
-        if not answers:
+        if not resolved:
             raise FetchFailed("DNS_NOT_FOUND", f"The host {link.host} has no address")
-        return [parse_address(answer) for answer in answers]
+        return [parse_address(address) for address in resolved]
 
     async def _ask_system(self, name: str, owner: str) -> Sequence[str]:
         # With a dot at its end a name is absolute: the machine's search list could make an inner name of it.

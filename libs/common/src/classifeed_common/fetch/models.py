@@ -13,11 +13,11 @@ class FetchLimits:
     Attributes:
         max_bytes: Of the file as it is stored, and of the body as it travels.
         connect_s: Longest look-up of a name, and longest way to a connection that can be used, in seconds.
-        read_s: Longest silence, longest wait for the head of an answer, and window of the lowest rate, in seconds.
+        read_s: Longest silence, longest wait for the head of a response, and window of the lowest rate, in seconds.
         total_s: Longest download with all its redirects, in seconds; waiting for other downloads is not counted.
         min_bytes_per_s: Lowest rate of the body over a window of `read_s` seconds of waiting for it.
         redirects: How many are followed.
-        per_host: How many downloads from one host run at a time, of each owner one; the others wait for their turn.
+        per_host: How many downloads from one host run at a time, of each owner one; the others wait.
         disk_reserve_bytes: What stays free on the disk.
     """
 
@@ -63,7 +63,7 @@ class Fetched:
         final_url: Where it came from after redirects, with its query: not to be shown to others than the seller.
         etag: For the next request; empty when the server sent none.
         last_modified: For the next request; empty when the server sent none.
-        http_status: Of the answer.
+        http_status: Of the response.
         content_type: As the server wrote it; empty when it sent none. Servers lie.
     """
 

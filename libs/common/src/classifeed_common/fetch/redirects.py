@@ -33,7 +33,7 @@ class Redirects:
         return self._has_secrets and not self.with_secrets
 
     def follow(self, head: Head, guard: AddressGuard) -> None:
-        """Move `link` to where the answer sends us.
+        """Move `link` to where the response sends us.
 
         Raises:
             FetchFailed: REDIRECT_INVALID, one of the codes REDIRECT_*, or what `check_url` raises.

@@ -53,7 +53,7 @@ def build_app(
     """Return the application, all its routes behind the guard against web pages.
 
     Args:
-        state: asked at each request.
+        state: read at each request.
         backlogs: by role, what counts the work that waits.
         routes: what the service has besides; they win over the standard ones. One that needs what the service works
             with begins with `require_open`.

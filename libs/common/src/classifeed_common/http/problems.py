@@ -16,7 +16,7 @@ from classifeed_common.rpc.faults import explain
 
 
 def problem_of(error: DomainError, *, instance: str, status: int | None = None) -> JSONResponse:
-    """Return the answer for an error; `type` is a URN of the reason, stable and without an address to resolve.
+    """Return the response for an error; `type` is a URN of the reason, stable and without an address to resolve.
 
     Args:
         error: what happened.

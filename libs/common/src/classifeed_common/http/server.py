@@ -50,7 +50,7 @@ def bind(address: str) -> socket.socket:
     host, _, port = address.rpartition(":")
     host = host.strip("[]")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Named as TCP, for asyncio switches Nagle's algorithm off on such sockets only: head and body of an answer are two
+    # Named as TCP, for asyncio switches Nagle's algorithm off on such sockets only: head and body of a response are two
     # writes, and the second one would wait 40 ms for the client's delayed acknowledgement of the first.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:

@@ -16,7 +16,7 @@ class OutboxCursor:
     """The id that the next read begins above; 0: a full scan.
 
     While a transaction is open anywhere, what was sent and removed since it began stays in the index, and a read from
-    the head walks over all of it. Ids are drawn before their transactions commit, so the cursor may not simply follow
+    the head scans all of it. Ids are drawn before their transactions commit, so the cursor may not simply follow
     the ids that were sent: a smaller one that commits later would be left behind, and sent after a later message of its
     key. It moves to an id once every transaction that could have drawn a smaller one has ended, and a read that began
     after that has found nothing more below it. Such transactions hold a lock on the table from before they draw an id.

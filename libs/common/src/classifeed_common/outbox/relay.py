@@ -114,11 +114,11 @@ class Relay:
         kept_at = asyncio.get_running_loop().time()
         while asyncio.get_running_loop().time() < kept_at + self._leases.ttl_s:
             await asyncio.sleep(self._leases.ttl_s / 3)
-            asked_at = asyncio.get_running_loop().time()
+            sent_at = asyncio.get_running_loop().time()
             try:
                 if lease.name not in await self._leases.renew([lease]):
                     break
-                kept_at = asked_at
+                kept_at = sent_at
             except Exception as error:  # noqa: BLE001 - until the lease runs out there is time to try again
                 log_fault(_log, "relay.renewal.failed", error, retry_in_s=self._leases.ttl_s / 3, lease=lease.name)
         _log.warning("relay.lease.lost", lease=lease.name, fence=lease.fence)

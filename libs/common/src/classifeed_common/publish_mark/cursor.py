@@ -14,7 +14,7 @@ class DueCursor:
     """The version that the next read begins above; 0: a full scan.
 
     While a transaction is open anywhere, each row that was due since it began leaves an entry in the index of due rows,
-    and a read from the head walks over all of them. Rows need no order, so a read may begin above the versions read
+    and a read from the head scans all of them. Rows need no order, so a read may begin above the versions read
     last. What lies below by then (committed late, refused, made due again) is found by full scans, which take a
     twentieth of the time: after one of 100 ms the next comes in 2 s. Where a full scan is short every read is one.
 

@@ -1,6 +1,6 @@
-"""What the call that is being answered says about itself, for whoever works on its behalf.
+"""What the call that is being handled says about itself, for whoever works on its behalf.
 
-Each call is answered in a task of its own, so a value set for it never leaks into another one; tasks started by a call
+Each call is handled in a task of its own, so a value set for it never leaks into another one; tasks started by a call
 inherit its values.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 REQUEST_ID_KEY: Final = "x-request-id"
-# What a call to another service leaves of our caller's time, so that we can still answer that it gave no answer.
+# What a call to another service leaves of our caller's time, so that we can still report that it gave no response.
 _MARGIN: Final = 0.1
 _LONGEST_MARGIN_S: Final = 0.5
 
@@ -30,7 +30,7 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The call being answered.
+    """The call being handled.
 
     Attributes:
         method: full name.
@@ -59,7 +59,7 @@ def enter_call(method: str, *, caller: str, request_id: str, time_left_s: float 
 
 
 def current_call() -> Call | None:
-    """Return the call that this task answers, or None outside of one."""
+    """Return the call that this task handles, or None outside of one."""
     return _current.get()
 
 
@@ -72,7 +72,7 @@ def remaining_s() -> float | None:
 
 
 def bounded_timeout_s(default_s: float | None) -> float | None:
-    """Return the smaller of a default and what the caller will still wait, less the time that our answer takes."""
+    """Return the smaller of a default and what the caller will still wait, less the time that our response takes."""
     remaining = remaining_s()
     if remaining is None:
         return default_s

@@ -151,10 +151,10 @@ class SigningChannel(grpc.aio.Channel):
             token = self._sign()
             if token is not None:
                 carrier["authorization"] = f"Bearer {token}"
-            answered = current_call()
-            carrier[REQUEST_ID_KEY] = answered.request_id if answered is not None else uuid4().hex
-            if answered is not None:
-                answered.peers[:] = [self._peer]
+            handled = current_call()
+            carrier[REQUEST_ID_KEY] = handled.request_id if handled is not None else uuid4().hex
+            if handled is not None:
+                handled.peers[:] = [self._peer]
             span = client_span(name, carrier)
             started = start(
                 request,

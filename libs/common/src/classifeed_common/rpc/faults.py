@@ -1,4 +1,4 @@
-"""Whatever a servicer raises, as an error that a caller can be told."""
+"""Whatever a servicer raises, as an error for the caller."""
 
 from __future__ import annotations
 

@@ -29,11 +29,11 @@ class Health(HealthServicer):
 
     @property
     def is_serving(self) -> bool:
-        """What probes are told now."""
+        """What probes get now."""
         return self._serving
 
     def set_serving(self, serving: bool) -> None:
-        """Change what probes are told; without effect while draining."""
+        """Change what probes get; without effect while draining."""
         if serving != self._serving and not (serving and self._draining):
             self._serving = serving
             self._changed.set()
@@ -48,7 +48,7 @@ class Health(HealthServicer):
     async def Check(
         self, request: HealthCheckRequest, context: grpc.aio.ServicerContext[Any, Any]
     ) -> HealthCheckResponse:
-        """Answers at once; NOT_FOUND for a service that is not here."""
+        """Respond at once; NOT_FOUND for a service that is not here."""
         if request.service not in self._services:
             await context.abort(grpc.StatusCode.NOT_FOUND, f"{request.service} is not served here")
         return self._response()
@@ -56,7 +56,7 @@ class Health(HealthServicer):
     async def Watch(
         self, request: HealthCheckRequest, context: grpc.aio.ServicerContext[Any, Any]
     ) -> AsyncIterator[HealthCheckResponse]:
-        """Answers at once and at each change."""
+        """Respond at once and at each change."""
         if request.service not in self._services:
             yield HealthCheckResponse(status=HealthCheckResponse.SERVICE_UNKNOWN)
             await asyncio.Event().wait()

@@ -41,7 +41,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
     Args:
         audience: name of this service, which tokens must be made for.
-        keys: how tokens are verified; None: callers are not asked (loopback without keys).
+        keys: how tokens are verified; None: callers need no token (loopback without keys).
         policy: who may call what.
         is_started: whether the servicers have what they work with; until then calls are Unavailable.
     """

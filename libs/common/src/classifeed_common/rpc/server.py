@@ -97,7 +97,7 @@ def build_server(
     Args:
         settings: names the service (the tokens' audience) and its folder of keys.
         policy: who may call what.
-        keys: verifies tokens; unless given, the keys of `settings.keys_dir`; neither: callers are not asked.
+        keys: verifies tokens; unless given, the keys of `settings.keys_dir`; neither: callers need none.
         is_started: whether the servicers have what they work with; until then calls are Unavailable.
     """
     if keys is None and settings.keys_dir is not None:

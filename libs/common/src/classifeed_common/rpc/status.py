@@ -101,7 +101,7 @@ async def response_of(call: Awaitable[ResponseT]) -> ResponseT:
 
 
 def from_upstream(error: grpc.aio.AioRpcError) -> DomainError:
-    """Return what the caller of a service is told when a service behind it refused.
+    """Return what the caller of a service gets when a service behind it refused.
 
     What concerns the caller's request passes as it is. That *we* were refused (no token, no such method) is our fault,
     not the caller's, and becomes Internal.

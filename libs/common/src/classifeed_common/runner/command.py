@@ -181,10 +181,10 @@ async def _check(runner: ServiceRunner) -> int:
 
 
 def select_roles(known: Sequence[str], *, verb: str | None, requested: Sequence[str]) -> frozenset[str]:
-    """Return the roles to run: those asked for, of those that the verb allows.
+    """Return the roles to run: the requested ones, of those that the verb allows.
 
     Raises:
-        ListenError: a role is asked for that the service does not have.
+        ListenError: a role is requested that the service does not have.
     """
     unknown = [name for name in requested if name not in known]
     if unknown:

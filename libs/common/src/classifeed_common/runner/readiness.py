@@ -43,7 +43,7 @@ class Readiness:
 
     Args:
         checks: by name; each returns when its dependency answers and raises otherwise.
-        on_change: told whether all are there, after each round.
+        on_change: called with whether all are there, after each round.
     """
 
     def __init__(self, checks: Mapping[str, Check], on_change: Callable[[bool], None]) -> None:
@@ -60,7 +60,7 @@ class Readiness:
         return self._since.of(self.faults)
 
     async def check(self) -> bool:
-        """Asks all at once and returns whether all answered."""
+        """Ask all at once and return whether all responded."""
         found = await asyncio.gather(*(self._ask(name) for name in self._checks))
         for name, fault in zip(self._checks, found, strict=True):
             self._note(name, fault)

@@ -24,7 +24,7 @@ class Role:
             within the drain grace, and must bear that at any await: whatever counts is in a transaction.
         backlog: counts what waits for it, by item; raises rather than guess.
         blocked: says what it cannot go on with although it runs, and why, each in words that name the fix: a partition
-            whose record fails, a shard whose queue was cut off. Empty: nothing. Asked often, so it answers from memory.
+            whose record fails, a shard whose queue was cut off. Empty: nothing. Asked often, so it returns from memory.
     """
 
     name: str

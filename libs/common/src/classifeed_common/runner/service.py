@@ -111,12 +111,12 @@ class ServiceRunner:
     @property
     def blocked(self) -> dict[str, dict[str, str]]:
         """What roles of this process cannot go on with, and why, by role; roles without such a thing are left out."""
-        asked = {name: role.blocked for name, role in self._roles.items() if name in self._selected}
-        found = {name: dict(blocked()) for name, blocked in asked.items() if blocked is not None}
+        sources = {name: role.blocked for name, role in self._roles.items() if name in self._selected}
+        found = {name: dict(blocked()) for name, blocked in sources.items() if blocked is not None}
         return {name: items for name, items in found.items() if items}
 
     def describe(self) -> dict[str, object]:
-        """Return the answer of /health; `degraded` is ready for calls, while a role cannot go on with something.
+        """Return the response of /health; `degraded` is ready for calls, while a role cannot go on with something.
 
         `since` says when each of what is missing or blocked (`<role>: <what>`) was first seen so, in UTC.
         """
@@ -188,9 +188,9 @@ class ServiceRunner:
     async def _open(self, stop: asyncio.Event) -> bool:
         """Open what the service works with; False when it was asked to end meanwhile (a database can be slow)."""
         opening = asyncio.create_task(self._on_start(), name="open")
-        asked = asyncio.create_task(stop.wait(), name="stop")
-        await asyncio.wait([opening, asked], return_when=asyncio.FIRST_COMPLETED)
-        asked.cancel()
+        stopping = asyncio.create_task(stop.wait(), name="stop")
+        await asyncio.wait([opening, stopping], return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
         if not opening.done():
             opening.cancel()
             await asyncio.wait([opening])
@@ -200,17 +200,17 @@ class ServiceRunner:
         return True
 
     async def _work(self, roles: Sequence[Role], stop: asyncio.Event, server: grpc.aio.Server) -> bool:
-        ending = asyncio.Event()
-        tasks = [asyncio.create_task(run_role(role, ending), name=f"role {role.name}") for role in roles]
-        watch = asyncio.create_task(self._readiness.watch(ending), name="readiness")
-        asked = asyncio.create_task(stop.wait(), name="stop")
-        await asyncio.wait([asked, watch, *tasks], return_when=asyncio.FIRST_COMPLETED)
+        closing = asyncio.Event()
+        tasks = [asyncio.create_task(run_role(role, closing), name=f"role {role.name}") for role in roles]
+        watch = asyncio.create_task(self._readiness.watch(closing), name="readiness")
+        stopping = asyncio.create_task(stop.wait(), name="stop")
+        await asyncio.wait([stopping, watch, *tasks], return_when=asyncio.FIRST_COMPLETED)
         failed = not stop.is_set()
-        asked.cancel()
+        stopping.cancel()
         started = time.monotonic()
         _log.info("runner.draining", requested=stop.is_set())
         self._health.drain()
-        ending.set()
+        closing.set()
         if not failed:
             # Whoever balances load needs a moment to see NOT_SERVING before calls are refused.
             await asyncio.sleep(self.settings.drain_notice_s)

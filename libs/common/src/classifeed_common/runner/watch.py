@@ -15,7 +15,7 @@ _log = structlog.get_logger("runner")
 
 
 class Watch:
-    """Remembers the last look, so that `blocked` answers from memory (`Role.blocked`).
+    """Remembers the last look, so that `blocked` returns from memory (`Role.blocked`).
 
     Args:
         look: reads the tables and returns what is blocked, and why, in words that name the fix. Passing faults are

@@ -21,7 +21,7 @@ def log_fault(
 ) -> None:
     """Log a fault that whoever works waits out.
 
-    What passes by itself, or is told in words of ours (`DomainError`), is a warning in one line: nothing is wrong with
+    What passes by itself, or has a message of ours (`DomainError`), is a warning in one line: nothing is wrong with
     the code, and a database that restarts is no news for each thing that waits for it. Anything else is a fault of the
     code: an error with its traceback.
 

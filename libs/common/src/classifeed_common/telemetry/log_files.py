@@ -21,7 +21,7 @@ class RotatedFile(logging.Handler):
     """Appends each record as a line; a file that is full or of yesterday becomes `<name>.1`, and `<name>.10` goes.
 
     The handlers of the standard library know one process and the machine's own clock. Here any number of processes may
-    append to one file: a line is one write at its end, and only who turns the file over takes a lock, which nobody
+    append to one file: a line is one write at its end, and only who rotates the file takes a lock, which nobody
     waits for. A process that stands still with it can thus keep no other one from writing.
 
     A line that cannot be written is lost to the file; that is said once on stderr, until lines come through again.

@@ -20,7 +20,7 @@ from classifeed_common.telemetry.tracing import trace_ids
 
 RPC_AUDIT: Final = "classifeed_common.rpc.audit"
 _AUDIT: Final = ".audit"
-# Of libraries: httpcore tells the headers of answers, urllib3 each line.
+# Of libraries: httpcore tells the headers of responses, urllib3 each line.
 _NOISY: Final = ("uvicorn", "httpx", "httpcore", "urllib3")
 
 

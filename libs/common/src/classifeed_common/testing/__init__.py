@@ -1,1 +1,1 @@
-"""Fixtures shipped for the tests of every room: real servers, fresh databases, in-process gRPC."""
+"""Fixtures shipped for the tests of every package: real servers, fresh databases, in-process gRPC."""

@@ -90,10 +90,10 @@ async def test_a_transfer_that_falls_silent_amid_its_bytes_ends(
         "put": lambda: store.put_file(path, sha256),
     }
     before = proxy.forwarded_bytes
-    ending = asyncio.create_task(unavailable(f"S3: amid a {what}", calls[what]))
+    stopping = asyncio.create_task(unavailable(f"S3: amid a {what}", calls[what]))
     await until(lambda: proxy.forwarded_bytes > before + 1_000_000)
     proxy.silence_existing()
-    await ending
+    await stopping
     await calls[what]()
     assert await store.fetch(sha256, tmp_path / "back") == MANY_BYTES
 

@@ -403,9 +403,9 @@ async def test_other_work_goes_on_while_a_large_file_comes(fetcher: Fetcher, ser
 
     web = await serve(large)
     download = asyncio.create_task(fetcher.fetch(FetchRequest(web.url()), tmp_path / "feed"))
-    turns = 0
+    yields = 0
     while not download.done():
         await asyncio.sleep(0)
-        turns += 1
+        yields += 1
     assert isinstance(await download, Fetched)
-    assert turns > 300
+    assert yields > 300

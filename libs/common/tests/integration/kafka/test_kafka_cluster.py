@@ -33,9 +33,9 @@ async def test_making_again_changes_nothing(kafka, cluster, name):
 
 async def test_another_number_of_partitions_is_told_not_changed(kafka, cluster, name):
     await ensure_topics(kafka.bootstrap, [Topic(name, 3, 60_000)])
-    with pytest.raises(FailedPrecondition, match="has 3 partitions, declared are 4") as told:
+    with pytest.raises(FailedPrecondition, match="has 3 partitions, declared are 4") as refused:
         await ensure_topics(kafka.bootstrap, [Topic(name, 4, 60_000)])
-    assert "lag 0" in str(told.value)
+    assert "lag 0" in str(refused.value)
     assert (await cluster.topics([name]))[name].partitions == 3
 
 

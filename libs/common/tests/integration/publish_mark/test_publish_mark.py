@@ -138,11 +138,11 @@ async def test_pushing_goes_on_after_a_lease_that_ran_out_and_was_renewed(db: Da
 async def test_an_answer_that_does_not_fit_marks_nothing(db: Database) -> None:
     await fill(db, 3)
     peer = Peer()
-    answers = [[True], [True, True, True, True]]
+    responses = [[True], [True, True, True, True]]
 
     async def push(rows: Any) -> list[bool]:
         taken = await peer.push(rows)
-        return answers.pop() if answers else taken
+        return responses.pop() if responses else taken
 
     pusher = pusher_of(db, push, max_backoff_s=0.1)
     async with running(pusher):

@@ -31,7 +31,7 @@ class CallSpan:
 
 @contextmanager
 def server_span(method: str, metadata: Mapping[str, Any]) -> Iterator[CallSpan]:
-    """Start the span of a call being answered, as a child of its caller's, and make it this task's current one.
+    """Start the span of a call being handled, as a child of its caller's, and make it this task's current one.
 
     It is not detached at the end: the task ends with its call, and a cancelled stream is closed from elsewhere.
     """
