@@ -40,6 +40,8 @@ def sources(root: Path = ROOT) -> list[Path]:
 def collect(paths: Iterable[Path], root: Path = ROOT) -> list[Raised]:
     """Return every error that is made in the modules, once for each reason that it may have."""
     modules = [_Module(path, root) for path in paths]
+    for module in modules:
+        module.callers = [module, *(other for other in modules if module.name in other.imports)]
     constants: dict[str, set[str]] = {}
     for module in modules:
         for name, value in module.constants.items():
@@ -60,6 +62,10 @@ class _Module:
             for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
             if isinstance(target, ast.Name)
         }
+        # As in imports; and from which modules it imports.
+        self.name = self._path.partition("/src/")[2].removesuffix(".py").replace("/", ".")
+        self.imports = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        self.callers = [self]
         self._calls = list(_calls(tree, None))
 
     def errors(self, constants: Mapping[str, set[str]]) -> Iterator[Raised]:
@@ -96,15 +102,16 @@ class _Module:
             case ast.Call(func=ast.Attribute(value=inner, attr="upper"), args=[]):
                 return {value.upper() for value in self._values(inner, function, constants, seen)}
             case ast.Name(id=name) if function is not None and name in (names := _parameters(function)):
-                key = (function.name, name)
+                key = (f"{self._path}:{function.name}", name)
                 if key in seen:
                     return set()
                 return {
                     value
-                    for call, caller in self._calls
+                    for module in self.callers
+                    for call, caller in module._calls
                     if _name_of(call.func) == function.name
                     and (given := _argument(call, names.index(name), name)) is not None
-                    for value in self._values(given, caller, constants, seen | {key})
+                    for value in module._values(given, caller, constants, seen | {key})
                 }
             case ast.Name(id=name):
                 return {self.constants[name]} if name in self.constants else constants.get(name, set())

@@ -21,8 +21,6 @@ PASSED_ON = {
     ("cli/src/classifeed_cli/platform/daemon.py", "error['reason']"),
     # An error of a service, said in the command line's words.
     ("cli/src/classifeed_cli/main.py", "error.reason"),
-    # The makers of such errors.
-    ("cli/src/classifeed_cli/exit_codes.py", "reason"),
 }
 
 
@@ -96,3 +94,14 @@ def test_collector_follows_constants_choices_and_parameters(tmp_path: Path) -> N
         ("Aborted", "OTHER"),
         ("Unavailable", ""),
     }
+
+
+def test_a_reason_is_found_where_another_module_gives_a_part_of_it(tmp_path: Path) -> None:
+    folder = tmp_path / "services/x/src/x"
+    folder.mkdir(parents=True)
+    (folder / "fields.py").write_text('def wrong(field):\n    return InvalidArgument(f"{field.upper()}_INVALID", "")\n')
+    (folder / "names.py").write_text("from x.fields import wrong\ndef name_of(field):\n    raise wrong(field)\n")
+    (folder / "tasks.py").write_text('from x.names import name_of\nname_of("parent")\n')
+    (folder / "others.py").write_text('from y.names import name_of\nname_of("other")\n')
+    found = collect(folder.glob("*.py"), tmp_path)
+    assert [(each.reason, each.place) for each in found] == [("PARENT_INVALID", "services/x/src/x/fields.py:2")]

@@ -19,7 +19,7 @@ from classifeed_loader.app.clean_up import loader_clean_up
 from classifeed_offers.app.clean_up import offers_clean_up
 from classifeed_offers.app.watch_publication import PublicationWatch
 from classifeed_processor.app.clean_up import processor_clean_up
-from classifeed_processor.rpc.task_service import TaskService
+from classifeed_processor.rpc.task_service.tasks import TaskMethods
 
 BEGIN: Final = datetime(2027, 1, 1, tzinfo=UTC)
 FEEDS: Final = ("link", "uploads", "gone")
@@ -98,7 +98,7 @@ class Tasks:
     """The processor as the others ask it, without the network between."""
 
     def __init__(self, db: Database) -> None:
-        self._service = TaskService(db, JobStore(), None, None)  # type: ignore[arg-type]
+        self._service = TaskMethods(db, JobStore(), None)  # type: ignore[arg-type]
 
     async def find_tasks(self, names: Collection[str]) -> set[str]:
         return set((await self._service.FindTasks(FindTasksRequest(names=names), None)).names)  # type: ignore[arg-type]

@@ -7,10 +7,9 @@ import sys
 from collections.abc import Mapping
 from typing import Final
 
-from classifeed.feeds.v1.task_service_pb2_grpc import add_TaskServiceServicer_to_server
 from classifeed_common.blobs import BlobSweeper
 from classifeed_common.kafka import Cluster, DeadLetters, KafkaProducer, OrderedConsumer, dlq, ensure_topics
-from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
+from classifeed_common.runner import Role, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import blobs_of, check_table, database_of
 from classifeed_common.spool import sweep_spool
@@ -19,14 +18,14 @@ from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, 
 from classifeed_jobs.service import ServiceJobs
 from classifeed_processor.app.clean_up import processor_clean_up
 from classifeed_processor.app.create_task import QUEUE
-from classifeed_processor.app.locate_offer import OfferLocator
+from classifeed_processor.app.locate_offer import LocateOffer
 from classifeed_processor.app.seller_windows import SellerWindows
 from classifeed_processor.app.send_run import RunParts
 from classifeed_processor.app.task_signals import TaskSignals
 from classifeed_processor.app.watch_loads import measure_loads
 from classifeed_processor.consumers.results import GROUP, NotifyingPositions, ResultHandler
 from classifeed_processor.jobs.feed_process import registry
-from classifeed_processor.rpc.task_service import TaskService
+from classifeed_processor.rpc.task_service import task_servicer
 from classifeed_processor.settings import ProcessorSettings
 from classifeed_processor.store import reading
 
@@ -78,7 +77,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         spool_dir=settings.spool_dir,
         windows=SellerWindows(settings.window_batches),
     )
-    locator = OfferLocator(database, blobs, settings.spool_dir)
+    locate_offer = LocateOffer(database, blobs, settings.spool_dir)
 
     async def start() -> None:
         sys.setswitchinterval(_SWITCH_S)
@@ -131,7 +130,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
             Role("watch", waiting.run, blocked=waiting.blocked),
         ],
         servicers=[
-            Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, jobs.store, blobs, locator)),
+            task_servicer(database, jobs.store, blobs, locate_offer),
             jobs.servicer(),
         ],
         readiness={"postgres": check_table(database, "tasks"), "kafka": check_kafka, "s3": blobs.check},

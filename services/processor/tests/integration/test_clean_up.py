@@ -15,7 +15,7 @@ from classifeed_jobs import JobStore
 from classifeed_processor.app import clean_up as cleaning
 from classifeed_processor.app.clean_up import processor_clean_up, remove_old_tasks
 from classifeed_processor.domain.tasks import TaskKey
-from classifeed_processor.rpc.task_service import TaskService
+from classifeed_processor.rpc.task_service.tasks import TaskMethods
 from classifeed_processor.store import tasks
 
 AT = datetime(2026, 11, 26, tzinfo=UTC)
@@ -126,7 +126,7 @@ async def test_tasks_that_there_are_can_be_asked_for(database: Database) -> None
     for number in range(1, 5):
         await insert(database, number)
     await processor_clean_up(history_tasks=2).run(database, AT)
-    service = TaskService(database, JobStore(), None, None)
+    service = TaskMethods(database, JobStore(), None)
     names = [TaskKey("s", "default", number).name for number in (1, 2, 3, 4, 9)]
     found = await service.FindTasks(FindTasksRequest(names=names), None)
     assert (sorted(found.names), list(found.tasks)) == (names[2:4], [])

@@ -15,14 +15,13 @@ from classifeed.feeds.v1 import load_pb2, task_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch
 from classifeed.feeds.v1.offer_results_pb2 import BATCH_OUTCOME_APPLIED, OfferBatchResult
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest, LocateOfferRequest, OfferLocation
-from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub, add_TaskServiceServicer_to_server
+from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
 from classifeed_common.blobs import BlobStore
-from classifeed_common.rpc.server import Servicer
 from classifeed_common.rpc.status import from_rpc_error
 from classifeed_jobs import JobStore
 from classifeed_processor.app import locate_offer as locating
 from classifeed_processor.app.create_task import create_task
-from classifeed_processor.app.locate_offer import OfferLocator
+from classifeed_processor.app.locate_offer import LocateOffer
 from classifeed_processor.app.take_results import take_results
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.tasks import TaskKey
@@ -31,7 +30,7 @@ from classifeed_processor.feed.first_pass import scan_feed
 from classifeed_processor.feed.second_pass import read_batches
 from classifeed_processor.feed.source.limits import DEFAULT_LIMITS
 from classifeed_processor.feed.source.source import open_source
-from classifeed_processor.rpc.task_service import TaskService
+from classifeed_processor.rpc.task_service import task_servicer
 from classifeed_processor.store import tasks
 
 
@@ -57,7 +56,7 @@ class Service:
     counting: CountingBlobs
     stub: TaskServiceStub
     folder: object
-    locator: OfferLocator
+    locate_offer: LocateOffer
 
     async def load(self, content: bytes, **fields) -> TaskKey:
         sha256 = hashlib.sha256(content).hexdigest()
@@ -84,10 +83,10 @@ async def service(migrated_database, rpc_server, rpc_channel, s3, tmp_path):
     blobs = BlobStore(endpoint=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key, bucket="locate-test")
     await blobs.open()
     counting = CountingBlobs(blobs)
-    locator = OfferLocator(database, counting, tmp_path / "spool")
-    servicer = Servicer.of(add_TaskServiceServicer_to_server, TaskService(database, JobStore(), blobs, locator))
+    locate_offer = LocateOffer(database, counting, tmp_path / "spool")
+    servicer = task_servicer(database, JobStore(), blobs, locate_offer)
     stub = TaskServiceStub(rpc_channel(await rpc_server("processor", servicer), caller="api", audience="processor"))
-    yield Service(database, blobs, counting, stub, tmp_path, locator)
+    yield Service(database, blobs, counting, stub, tmp_path, locate_offer)
     await blobs.close()
 
 
@@ -179,7 +178,7 @@ async def test_one_file_is_read_at_a_time_and_the_others_wait_till_their_deadlin
         await service.locate(key, "a", timeout_s=0.3)
     assert caught.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
     async with asyncio.timeout(90):  # the server gives the call up a moment later than the caller
-        while any(not waiter.done() for waiter in service.locator._reading._waiters or ()):
+        while any(not waiter.done() for waiter in service.locate_offer._reading._waiters or ()):
             await asyncio.sleep(0.01)
     patient = asyncio.create_task(service.locate(key, "a"))
     service.counting.gate.set()

@@ -18,17 +18,16 @@ import pytest
 
 from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
-from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub, add_TaskServiceServicer_to_server
+from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
 from classifeed_common.blobs import BlobMissing, BlobRefs, BlobStore
 from classifeed_common.db import Database
 from classifeed_common.errors import Unavailable
-from classifeed_common.rpc.server import Servicer
 from classifeed_common.testing.dying_store import DyingStore, run_until_killed
 from classifeed_jobs import JobStore
 from classifeed_processor.app.create_task import create_task, keep_source
-from classifeed_processor.app.locate_offer import OfferLocator
+from classifeed_processor.app.locate_offer import LocateOffer
 from classifeed_processor.domain.tasks import TaskKey
-from classifeed_processor.rpc.task_service import TaskService
+from classifeed_processor.rpc.task_service import task_servicer
 
 NO_GRACE_S = -5.0
 
@@ -74,8 +73,8 @@ async def service(migrated_database, rpc_server, rpc_channel, store_of, tmp_path
     database = await migrated_database("classifeed_processor", "processor")
     own = store_of("processor")
     flaky = Flaky(own)
-    servicer = TaskService(database, JobStore(), flaky, OfferLocator(database, own, tmp_path / "spool"))
-    target = await rpc_server("processor", Servicer.of(add_TaskServiceServicer_to_server, servicer))
+    servicer = task_servicer(database, JobStore(), flaky, LocateOffer(database, own, tmp_path / "spool"))
+    target = await rpc_server("processor", servicer)
     stub = TaskServiceStub(rpc_channel(target, caller="api", audience="processor"))
     return database, own, flaky, stub
 

@@ -20,14 +20,14 @@ from classifeed.feeds.v1.task_service_pb2 import (
     ListOfferErrorsRequest,
     ListTasksRequest,
 )
-from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub, add_TaskServiceServicer_to_server
+from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.testing.texts import check_that_nul_is_refused
 from classifeed_jobs import JobStore
-from classifeed_processor.app.locate_offer import OfferLocator
+from classifeed_processor.app.locate_offer import LocateOffer
 from classifeed_processor.app.take_results import take_results
 from classifeed_processor.domain.tasks import TaskKey
-from classifeed_processor.rpc.task_service import TaskService
+from classifeed_processor.rpc.task_service import task_servicer
 from classifeed_processor.store import tasks
 
 PARENT = "sellers/shop/feeds/default"
@@ -44,8 +44,8 @@ class NoBlobs:
         """Every file is there."""
 
 
-def service_of(database, folder) -> TaskService:
-    return TaskService(database, JobStore(), NoBlobs(), OfferLocator(database, NoBlobs(), folder))
+def service_of(database, folder) -> Servicer:
+    return task_servicer(database, JobStore(), NoBlobs(), LocateOffer(database, NoBlobs(), folder))
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ async def database(migrated_database):
 
 @pytest.fixture
 async def target(database, rpc_server, tmp_path) -> str:
-    return await rpc_server("processor", Servicer.of(add_TaskServiceServicer_to_server, service_of(database, tmp_path)))
+    return await rpc_server("processor", service_of(database, tmp_path))
 
 
 @pytest.fixture
@@ -254,7 +254,7 @@ async def test_a_flood_of_issues_is_counted_and_few_of_them_are_kept(service):
 
 async def test_strangers_are_refused(migrated_database, rpc_server, rpc_channel, tmp_path):
     database = await migrated_database("classifeed_processor", "processor")
-    servicer = Servicer.of(add_TaskServiceServicer_to_server, service_of(database, tmp_path))
+    servicer = service_of(database, tmp_path)
     target = await rpc_server("processor", servicer)
     stub = TaskServiceStub(rpc_channel(target, caller="api", audience="processor", signed=False))
     with pytest.raises(grpc.aio.AioRpcError) as caught:

@@ -24,7 +24,7 @@ from classifeed_processor.feed.source.source import ByteStream, SourceFile, open
 from classifeed_processor.store import reading
 
 
-class OfferLocator:
+class LocateOffer:
     """Reads one file at a time, so that curiosity takes one core and one file of disk from the loads, at most.
 
     Args:
@@ -39,7 +39,7 @@ class OfferLocator:
         self._spool_dir = spool_dir
         self._reading = asyncio.Lock()
 
-    async def locate(self, task: Task, external_id: str, *, timeout_s: float | None) -> OfferLocation:
+    async def __call__(self, task: Task, external_id: str, *, timeout_s: float | None) -> OfferLocation:
         """Return where the offer stands in the file of the task, its batch in the newest run, and when that began.
 
         Waits for its turn and then takes as long as the file's first pass; cancelled, it stops reading at once. A file

@@ -19,8 +19,7 @@ from classifeed_processor.feed.formats.native.schema import SCHEMA
 from classifeed_processor.feed.formats.native.tags import TABLE as NATIVE_TABLE
 from classifeed_processor.feed.formats.registry import FORMATS, find_format, format_named
 from classifeed_processor.feed.scanning.shape import expat_name
-from classifeed_processor.rpc.format_files import FormatFiles
-from classifeed_processor.rpc.task_service import TaskService
+from classifeed_processor.rpc.task_service.formats import FormatMethods
 
 SAMPLE, SCHEMA_FILE = format_pb2.FORMAT_FILE_KIND_SAMPLE, format_pb2.FORMAT_FILE_KIND_SCHEMA
 DOCS = Path(__file__).parents[6] / "docs" / "reference" / "formats"
@@ -79,8 +78,7 @@ def test_our_sample_fits_our_schema_as_a_whole():
 
 
 async def test_formats_and_their_files_are_given_to_callers():
-    assert (TaskService.ListFormats, TaskService.GetFormatFile) == (FormatFiles.ListFormats, FormatFiles.GetFormatFile)
-    service = FormatFiles()
+    service = FormatMethods()
     formats = (await service.ListFormats(ListFormatsRequest(), None)).formats
     assert [(each.name, each.format) for each in formats] == [(f"formats/{each.name}", each.name) for each in FORMATS]
     for each in formats:
@@ -97,5 +95,5 @@ async def test_formats_and_their_files_are_given_to_callers():
 @pytest.mark.parametrize(("name", "kind"), [("formats/nothing", SAMPLE), ("formats/google_rss", SCHEMA_FILE)])
 async def test_what_there_is_not_is_not_found(name, kind):
     with pytest.raises(NotFound) as caught:
-        await FormatFiles().GetFormatFile(GetFormatFileRequest(name=name, kind=kind), None)
+        await FormatMethods().GetFormatFile(GetFormatFileRequest(name=name, kind=kind), None)
     assert name in str(caught.value)

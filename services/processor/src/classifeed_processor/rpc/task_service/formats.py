@@ -1,10 +1,8 @@
-"""ListFormats and GetFormatFile of TaskService: what can be loaded, with a sample and a schema of it."""
+"""Methods about formats: what can be loaded, with a sample and a schema of it."""
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
-
-import grpc.aio
+from typing import Final
 
 from classifeed.feeds.v1 import format_pb2
 from classifeed.feeds.v1.format_pb2 import (
@@ -16,16 +14,16 @@ from classifeed.feeds.v1.format_pb2 import (
 from classifeed_common.errors import NotFound
 from classifeed_processor.feed.formats.format import Format
 from classifeed_processor.feed.formats.registry import FORMATS, format_named
+from classifeed_processor.rpc.task_service.context import Context
 
-Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _KIND_NAMES: Final = {
     format_pb2.FORMAT_FILE_KIND_SAMPLE: "sample",
     format_pb2.FORMAT_FILE_KIND_SCHEMA: "schema",
 }
 
 
-class FormatFiles:
-    """The methods of TaskService that speak of formats. They read nothing but the package itself."""
+class FormatMethods:
+    """What can be loaded; read from the package itself."""
 
     async def ListFormats(self, request: ListFormatsRequest, context: Context) -> ListFormatsResponse:
         """Return every format, in the order in which they are told to people."""

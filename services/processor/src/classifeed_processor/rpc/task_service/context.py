@@ -1,0 +1,9 @@
+"""The context of a call, which no method looks into."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import grpc
+
+Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
