@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, TypedDict, Unpack
-
-from starlette.routing import BaseRoute
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from classifeed_common.auth import KeyStore, Policy
 from classifeed_common.db import Database
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.runner import Role
 from classifeed_jobs.admin.admin import MAX_OPEN_PER_CALLER, JobAdmin
-from classifeed_jobs.api.http import Info, job_routes
 from classifeed_jobs.api.rpc import job_servicer
 from classifeed_jobs.enqueue.store import KEY_TTL_S, JobStore
 from classifeed_jobs.maintenance.cleaning import CleanUp
@@ -22,6 +19,11 @@ from classifeed_jobs.model.task import Task
 from classifeed_jobs.schedule.scheduler import Scheduler
 from classifeed_jobs.schedule.schedules import Schedules
 from classifeed_jobs.worker.worker import Worker
+
+if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
+
+    from classifeed_jobs.api.http import Info
 
 
 class WorkerOptions(TypedDict, total=False):
@@ -118,4 +120,6 @@ class ServiceJobs:
 
     def routes(self, *, info: Info, keys: KeyStore | None, policy: Policy) -> Sequence[BaseRoute]:
         """Return the HTTP API of the jobs; see `job_routes`."""
+        from classifeed_jobs.api.http import job_routes  # it declares metrics, which others are not to show
+
         return job_routes(self.admin, info=info, keys=keys, policy=policy)
