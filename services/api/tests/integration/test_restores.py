@@ -17,7 +17,6 @@ import pytest
 from classifeed.feeds.v1 import feed_pb2, feed_service_pb2, task_pb2
 from classifeed.feeds.v1.feed_source_service_pb2_grpc import add_FeedSourceServiceServicer_to_server
 from classifeed.feeds.v1.task_service_pb2 import GetTaskRequest, ListTasksRequest
-from classifeed.feeds.v1.task_service_pb2_grpc import add_TaskServiceServicer_to_server
 from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database
 from classifeed_common.rpc.server import Servicer
@@ -25,8 +24,8 @@ from classifeed_common.testing.databases import DatabaseServer, MigratedDatabase
 from classifeed_common.testing.rpc import StartServer
 from classifeed_jobs import JobStore
 from classifeed_loader.rpc.feed_source_service import FeedSourceService
-from classifeed_processor.app.locate_offer import OfferLocator
-from classifeed_processor.rpc.task_service import TaskService
+from classifeed_processor.app.locate_offer import LocateOffer
+from classifeed_processor.rpc.task_service import task_servicer
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -145,12 +144,12 @@ async def suite(
     tmp_path: Path,
 ) -> Suite:
     loader, processor = await migrated_database("classifeed_loader"), await migrated_database("classifeed_processor")
-    jobs, locator = JobStore(), OfferLocator(processor, blobs, tmp_path / "located")
+    jobs, locate_offer = JobStore(), LocateOffer(processor, blobs, tmp_path / "located")
     sources = FeedSourceService(loader, jobs, min_interval_s=60)
-    tasks = TaskService(processor, jobs, blobs, locator)
+    tasks = task_servicer(processor, jobs, blobs, locate_offer)
     api = await start_api(
         loader_address=await rpc_server("loader", Servicer.of(add_FeedSourceServiceServicer_to_server, sources)),
-        processor_address=await rpc_server("processor", Servicer.of(add_TaskServiceServicer_to_server, tasks)),
+        processor_address=await rpc_server("processor", tasks),
         verify_interval_s=0.5,
     )
     return Suite(api, {"loader": loader, "processor": processor, "api": db}, database_server)
