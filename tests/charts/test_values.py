@@ -12,6 +12,7 @@ import yaml
 from tools import chart_schemas
 from tools.generated import list_stale
 
+from classifeed_common.fetch import networks, urls
 from tests.charts.conftest import SERVICES, Manifests
 
 Render = Callable[..., Manifests]
@@ -110,11 +111,11 @@ def test_what_clusters_ask_for_reaches_every_pod(render: Render, tmp_path: Path,
         assert spec["priorityClassName"] == "high"
         assert {"name": "GOOD", "value": "1"} in container["env"]
         assert {"configMapRef": {"name": "further"}} in container["envFrom"]
+        assert given["extraVolumes"][0] in spec["volumes"]
+        assert given["extraVolumeMounts"][0] in container["volumeMounts"]
         if spec.get("restartPolicy") != "Never":  # a pod of a role
             assert pod["metadata"]["labels"]["team"] == "feeds"
             assert given["topologySpreadConstraints"][0] in spec["topologySpreadConstraints"]
-            assert given["extraVolumes"][0] in spec["volumes"]
-            assert given["extraVolumeMounts"][0] in container["volumeMounts"]
     by_kind = {each["kind"]: each for each in manifests}
     assert by_kind["ServiceAccount"]["metadata"]["annotations"] == {"cloud.example/role": "feeds"}
     assert by_kind["ServiceMonitor"]["metadata"]["labels"]["release"] == "prometheus"
@@ -135,21 +136,54 @@ def test_pods_call_their_peers_and_servers_and_nobody_else(render: Render, chart
         peer["podSelector"]["matchLabels"]["app.kubernetes.io/name"]
         for rule in rules
         for peer in rule.get("to", [])
-        if "podSelector" in peer and "namespaceSelector" not in peer
+        if peer.get("podSelector") and "namespaceSelector" not in peer
     }
     assert {f"classifeed-{name}" for name in named} == set(peers_of(manifests))
     blocks = [peer["ipBlock"] for rule in rules for peer in rule.get("to", []) if "ipBlock" in peer]
     assert bool(blocks) == (chart == "loader"), "links of sellers are fetched by the loader alone"
-    for block in blocks:
-        assert {"10.0.0.0/8", "169.254.0.0/16"} <= set(block["except"]) or "fc00::/7" in block["except"]
-    # A rule without an address is for the ports of servers only.
-    assert all(rule["ports"] for rule in rules if "to" not in rule)
+    assert all(rule.get("to") and rule["ports"] for rule in rules), "nothing is open to everywhere, or at every port"
+    [servers] = [rule for rule in rules if rule["to"] == [{"podSelector": {}}]]
+    assert {"port": 4317} in servers["ports"]
     assert (
         "egress"
         not in next(
             each for each in render(chart, "networkPolicy.egress.enabled=false") if each["kind"] == "NetworkPolicy"
         )["spec"]
     )
+
+
+def test_internet_is_what_the_fetcher_takes_for_it(render: Render) -> None:
+    [policy] = [each for each in render("loader") if each["kind"] == "NetworkPolicy"]
+    [rule] = [rule for rule in policy["spec"]["egress"] if "ipBlock" in rule["to"][0]]
+    v4, v6 = (peer["ipBlock"] for peer in rule["to"])
+    assert (v4["cidr"], set(v4["except"])) == ("0.0.0.0/0", set(map(str, networks._SPECIAL_V4)))
+    assert (v6["cidr"], set(v6["except"])) == (str(networks._UNICAST_V6), set(map(str, networks._SPECIAL_V6)))
+    for each in rule["ports"]:
+        urls.check_port(each["port"])
+    assert {each["port"] for each in rule["ports"]} == {80, 443}
+
+
+def test_servers_elsewhere_are_called_where_the_values_say(render: Render, tmp_path: Path) -> None:
+    to = [{"ipBlock": {"cidr": "10.20.0.0/24"}}]
+    values = tmp_path / "values.yaml"
+    values.write_text(yaml.safe_dump({"networkPolicy": {"egress": {"to": to}}}))
+    [policy] = [each for each in render("offers", values=values) if each["kind"] == "NetworkPolicy"]
+    [servers] = [rule for rule in policy["spec"]["egress"] if {"port": 5432} in rule["ports"]]
+    assert servers["to"] == to
+
+
+@pytest.mark.parametrize("chart", SERVICES)
+def test_digest_of_an_image_wins_over_its_tag(render: Render, chart: str) -> None:
+    digest = "sha256:" + "a" * 64
+
+    def images(*settings: str) -> set[str]:
+        manifests = render(chart, "image.repository=registry.example/x", "image.tag=1.2", *settings)
+        return {container["image"] for pod in pods_of(manifests) for container in pod["spec"]["containers"]}
+
+    assert images() == {"registry.example/x:1.2"}
+    assert images(f"image.digest={digest}") == {f"registry.example/x@{digest}"}
+    with pytest.raises(ValueError, match="digest"):
+        images("image.digest=latest")
 
 
 def test_schemas_are_made_from_one() -> None:

@@ -61,10 +61,16 @@ spec:
           volumeMounts:
             - name: tmp
               mountPath: /tmp
+            {{- with ($root.Values.pod).extraVolumeMounts }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
       volumes:
         - name: tmp
           emptyDir:
             sizeLimit: 64Mi
+        {{- with ($root.Values.pod).extraVolumes }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
 {{- end }}
 {{- end }}
 {{- end -}}
