@@ -31,6 +31,7 @@ EXAMPLES: Final = {
     "index republish": ("classifeed index republish --seller my-shop",),
     "index status": ("classifeed index status",),
     "jobs cancel": ("classifeed jobs cancel 0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b",),
+    "jobs limit": ("classifeed jobs limit feed.fetch --running 20 --per-partition 2",),
     "jobs list": ("classifeed jobs list --queue feed.process --status failed",),
     "jobs locks": ("classifeed jobs locks",),
     "jobs pause": ("classifeed jobs pause feed.fetch",),
@@ -42,6 +43,7 @@ EXAMPLES: Final = {
     "jobs schedules resume": ("classifeed jobs schedules resume nightly",),
     "jobs status": ("classifeed jobs status 0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b",),
     "jobs trigger": ("classifeed jobs trigger etl.default load.customers --lock-key c",),
+    "jobs workers": ("classifeed jobs workers",),
     "keys init": (
         "classifeed keys init --format k8s-secret --to ./keys",
         "classifeed keys init --format files --to ./keys",

@@ -300,6 +300,48 @@ def test_a_queue_that_may_be_at_a_silent_service_is_not_said_to_be_nowhere(
     assert (ended.exit_code, "processor does not" in " ".join(ended.err.split())) == (3, True)
 
 
+def test_limits_are_replaced_and_said(api: Any, processor: Any, terminal: Any) -> None:
+    for service, name in ((api, "feed.fetch"), (processor, "feed.process")):
+        service.respond("ListQueues", job_service_pb2.ListQueuesResponse(queues=[queue(name)]))
+
+    def limited(request: job_service_pb2.SetQueueLimitsRequest) -> job_pb2.Queue:
+        names = ("concurrency_limit", "partition_limit", "rate_limit", "rate_burst")
+        return queue(request.queue, **{name: getattr(request, name) for name in names})
+
+    api.respond("SetQueueLimits", limited)
+    given = ("--running", "20", "--per-partition", "2", "--rate", "0.5", "--burst", "3")
+    said = "20 at a time, 2 of one partition key, 0.5 begun a second, 3 at once after a quiet time."
+    ended = terminal("jobs", "limit", "feed.fetch", *given)
+    assert " ".join(ended.out.split()) == f"feed.fetch of loader runs at most {said}"
+    assert terminal("jobs", "limit", "feed.fetch").out == "feed.fetch of loader has no limits.\n"
+    shown = terminal("jobs", "limit", "feed.fetch", "--running", "3", "--json").document["queues"]
+    assert [(each["service"], each["concurrency_limit"]) for each in shown] == [("loader", 3)]
+    assert "SetQueueLimits" not in processor.requests
+
+
+def test_workers(api: Any, terminal: Any, snapshot: Snapshot) -> None:
+    began, renewed = Timestamp(), Timestamp()
+    began.FromSeconds(int(time.time()) - 7200)
+    renewed.FromSeconds(int(time.time()) - 150)
+    worker = job_pb2.Worker(
+        worker_id="host:17:0a1b2c3d",
+        queues=["etl.default", "feed.fetch"],
+        start_time=began,
+        renew_time=renewed,
+        running=2,
+    )
+
+    def pages(request: job_service_pb2.ListWorkersRequest) -> job_service_pb2.ListWorkersResponse:
+        token = "" if request.page_token else "next"
+        return job_service_pb2.ListWorkersResponse(workers=[worker], next_page_token=token)
+
+    api.respond("ListWorkers", pages)
+    snapshot("jobs-workers", terminal("jobs", "workers"))
+    assert [each["running"] for each in terminal("jobs", "workers", "--json").document["workers"]] == [2, 2]
+    api.respond("ListWorkers", job_service_pb2.ListWorkersResponse())
+    assert terminal("jobs", "workers").out == "No process runs jobs.\n"
+
+
 def test_locks(api: Any, terminal: Any, snapshot: Snapshot) -> None:
     since = Timestamp()
     since.FromSeconds(int(time.time()) - 7200)

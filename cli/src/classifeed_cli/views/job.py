@@ -127,6 +127,36 @@ def show_queues(out: Output, queues: Mapping[str, Iterable[job_pb2.Queue]]) -> N
     )
 
 
+def describe_limits(queue: job_pb2.Queue) -> str:
+    """Return what a queue's limits let run, as the end of a sentence."""
+    limits = [
+        f"{queue.concurrency_limit} at a time" if queue.concurrency_limit else "",
+        f"{queue.partition_limit} of one partition key" if queue.partition_limit else "",
+        f"{queue.rate_limit:g} begun a second" if queue.rate_limit else "",
+        f"{queue.rate_burst} at once after a quiet time" if queue.rate_burst else "",
+    ]
+    return f"runs at most {', '.join(filter(None, limits))}" if any(limits) else "has no limits"
+
+
+def show_workers(out: Output, workers: Mapping[str, Iterable[job_pb2.Worker]]) -> None:
+    """Print a line for each worker process."""
+    out.table(
+        ("service", "running", "for", "renewed", "worker", "queues"),
+        (
+            (
+                service,
+                worker.running,
+                duration_words(max(0.0, _ago_s(worker.start_time))),
+                _age(_ago_s(worker.renew_time)),
+                worker.worker_id,
+                ", ".join(worker.queues),
+            )
+            for service, found in workers.items()
+            for worker in found
+        ),
+    )
+
+
 def show_locks(out: Output, locks: Mapping[str, Iterable[job_pb2.Lock]]) -> None:
     """Print a line for each key that is held."""
     out.table(

@@ -80,6 +80,16 @@ class JobClient(Caller):
         request = job_service_pb2.ResumeQueueRequest(queue=queue)
         return self._call(self._stubs[service].ResumeQueue, request, job_pb2.Queue)
 
+    def set_queue_limits(self, service: str, request: job_service_pb2.SetQueueLimitsRequest) -> job_pb2.Queue:
+        """Replace the limits of a queue over all workers; 0 is no limit. Idempotent."""
+        return self._call(self._stubs[service].SetQueueLimits, request, job_pb2.Queue)
+
+    def list_workers(
+        self, service: str, request: job_service_pb2.ListWorkersRequest
+    ) -> job_service_pb2.ListWorkersResponse:
+        """Return a page of worker processes by id."""
+        return self._call(self._stubs[service].ListWorkers, request, job_service_pb2.ListWorkersResponse)
+
     def get_locks(self, service: str) -> list[job_pb2.Lock]:
         """Return who holds which lock key, the longest held first."""
         request = job_service_pb2.GetLocksRequest()

@@ -141,6 +141,8 @@ CALLERS: Final[Mapping[str, frozenset[str]]] = {
                 "ListQueues",
                 "PauseQueue",
                 "ResumeQueue",
+                "SetQueueLimits",
+                "ListWorkers",
                 "GetLocks",
                 "ListSchedules",
                 "GetSchedule",

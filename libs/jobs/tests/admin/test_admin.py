@@ -255,7 +255,7 @@ async def test_locks_workers_and_queues_are_shown(operated: Operated) -> None:
     await operated.claim()
     (lock,) = await operated.admin.list_locks()
     assert (lock.lock_key, lock.job_id, lock.worker_id, lock.waiting) == ("seller 7", job_id, "w1", 0)
-    (worker,) = await operated.admin.list_workers()
+    (worker,) = (await operated.admin.list_workers()).workers
     assert (worker.worker_id, worker.queues, worker.running) == ("w1", ["q"], 1)
     await operated.admin.pause_queue("q", by="anna")
     await operated.admin.set_limits("q", QueueLimits(max_running=2), by="anna")

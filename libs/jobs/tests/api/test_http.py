@@ -482,7 +482,7 @@ async def test_the_openapi_document_is_valid_and_true(services) -> None:
         Draft202012Validator.check_schema(schema)
     assert references(document) == {f"#/components/schemas/{name}" for name in schemas}
     operations = [(path, verb, each) for path, item in document["paths"].items() for verb, each in item.items()]
-    assert len({each["operationId"] for _, _, each in operations}) == len(operations) == 20
+    assert len({each["operationId"] for _, _, each in operations}) == len(operations) == 22
     for path, _, each in operations:
         in_path = {parameter["name"] for parameter in each["parameters"] if parameter["in"] == "path"}
         assert in_path == {step.strip("{}") for step in path.split("/") if step.startswith("{")}

@@ -308,3 +308,38 @@ async def test_who_asked_is_kept(host, keys: KeyStore) -> None:
         await channel.close()
         other: Any = JobServiceStub(open_channel(services.grpc_address, caller="api", audience="loader", keys=keys))
         assert (await refused(other.TriggerJob(request()))).code() is grpc.StatusCode.PERMISSION_DENIED
+
+
+async def test_limits_of_a_queue_are_replaced_over_both_apis(services: Any, stub: Any) -> None:
+    given = {"concurrency_limit": 20, "partition_limit": 2, "rate_limit": 0.5, "rate_burst": 3}
+    queue = await stub.SetQueueLimits(pb.SetQueueLimitsRequest(queue="q/1", **given))
+    assert {name: getattr(queue, name) for name in given} == given
+    url = f"/api/v1/queues/{quote('q/1', safe='')}/limits"
+    shown = (await services.http.put(url, json={"concurrency_limit": 3})).json()
+    assert {name: shown[name] for name in given} == dict.fromkeys(given) | {"concurrency_limit": 3}
+    sql = "SELECT max_running, max_running_per_partition FROM dl_queues WHERE queue = 'q/1'"
+    limits = (await services.bench.execute(sql))[0]
+    assert limits == (3, None)
+    queue = await stub.SetQueueLimits(pb.SetQueueLimitsRequest(queue="q/1"))
+    assert {name: getattr(queue, name) for name in given} == dict.fromkeys(given, 0)
+    refusals = [
+        from_rpc_error(await refused(stub.SetQueueLimits(pb.SetQueueLimitsRequest(**wrong)))).reason
+        for wrong in ({"queue": "q", "rate_burst": 3}, {"queue": "q", "concurrency_limit": -1}, {"queue": ""})
+    ]
+    assert refusals == ["REQUEST_INVALID"] * 3
+    assert (await services.http.put(url, json={"concurrency_limit": 0})).status_code == 400
+
+
+async def test_workers_are_listed_page_by_page_over_both_apis(services: Any, stub: Any) -> None:
+    for number in range(3):
+        await services.bench.execute("INSERT INTO dl_workers (worker_id, queues) VALUES (%s, '{q,r}')", f"w{number}")
+    page = await stub.ListWorkers(pb.ListWorkersRequest(page_size=2))
+    assert [(worker.worker_id, list(worker.queues), worker.running) for worker in page.workers] == [
+        ("w0", ["q", "r"], 0), ("w1", ["q", "r"], 0),
+    ]  # fmt: skip
+    rest = await stub.ListWorkers(pb.ListWorkersRequest(page_token=page.next_page_token))
+    assert ([worker.worker_id for worker in rest.workers], rest.next_page_token) == (["w2"], "")
+    first = (await services.http.get("/api/v1/workers", params={"page_size": 2})).json()
+    second = (await services.http.get("/api/v1/workers", params={"page_token": first["next_page_token"]})).json()
+    shown = [worker["worker_id"] for part in (first, second) for worker in part["workers"]]
+    assert (shown, second["next_page_token"]) == (["w0", "w1", "w2"], None)

@@ -1,25 +1,28 @@
-"""`classifeed jobs queues|pause|resume|locks`."""
+"""`classifeed jobs queues|pause|resume|limit|workers|locks`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Annotated, Final
 
 import typer
 
-from classifeed.jobs.v1 import job_pb2
+from classifeed.jobs.v1 import job_pb2, job_service_pb2
 from classifeed_cli.commands.jobs.options import QueueArgument, ServiceOption
 from classifeed_cli.exit_codes import refused, unavailable
 from classifeed_cli.job_services import ask_all, choose
 from classifeed_cli.messages import document_of
 from classifeed_cli.session import Session, with_session
 from classifeed_cli.terminal.confirmation import YesOption, confirm
-from classifeed_cli.views.job import show_locks, show_queues, show_unreachable
+from classifeed_cli.views.job import describe_limits, show_locks, show_queues, show_unreachable, show_workers
 from classifeed_client import JobClient
+
+_WORKERS_PAGE: Final = 1000
 
 
 def register(group: typer.Typer) -> None:
     """Add the commands."""
-    for command in (queues, pause, resume, locks):
+    for command in (queues, pause, resume, limit, workers, locks):
         group.command()(command)
 
 
@@ -55,7 +58,7 @@ def pause(
         whose = " and ".join(owners)
         confirm(out, f"Pause {queue} of {whose}? No job of it begins until `classifeed jobs resume {queue}`.", yes=yes)
 
-    _switch(session, service, queue, JobClient.pause_queue, ask)
+    _change(session, service, queue, JobClient.pause_queue, _pause_message, ask)
 
 
 @with_session
@@ -65,7 +68,51 @@ def resume(
     service: ServiceOption = "",
 ) -> None:
     """Let the jobs of a queue run again."""
-    _switch(session, service, queue, JobClient.resume_queue)
+    _change(session, service, queue, JobClient.resume_queue, _pause_message)
+
+
+@with_session
+def limit(
+    session: Session,
+    queue: QueueArgument,
+    running: Annotated[int, typer.Option("--running", min=0, help="Jobs at a time.")] = 0,
+    per_partition: Annotated[
+        int, typer.Option("--per-partition", min=0, help="Jobs of one partition key at a time.")
+    ] = 0,
+    rate: Annotated[float, typer.Option("--rate", min=0, help="Jobs begun a second.")] = 0,
+    burst: Annotated[int, typer.Option("--burst", min=0, help="Jobs at once after a quiet time; needs --rate.")] = 0,
+    service: ServiceOption = "",
+) -> None:
+    """Replace the limits of a queue over all processes; what is left out has none."""
+
+    def change(client: JobClient, owner: str, queue: str) -> job_pb2.Queue:
+        request = job_service_pb2.SetQueueLimitsRequest(
+            queue=queue, concurrency_limit=running, partition_limit=per_partition, rate_limit=rate, rate_burst=burst
+        )
+        return client.set_queue_limits(owner, request)
+
+    _change(session, service, queue, change, describe_limits)
+
+
+@with_session
+def workers(
+    session: Session,
+    service: ServiceOption = "",
+) -> int:
+    """List the processes that run jobs: their queues, and when they renewed their lease."""
+    out = session.out
+    with session.job_client() as client:
+        responses = ask_all(choose(client, service), lambda name: _all_workers(client, name))
+    if any(responses.by_service.values()):
+        show_workers(out, responses.by_service)
+    else:
+        out.say("No process runs jobs.")
+    left_out = show_unreachable(out, responses)
+    found = [
+        {"service": name, **document_of(worker)} for name, listed in responses.by_service.items() for worker in listed
+    ]
+    out.document({"workers": found, **left_out})
+    return responses.exit_code
 
 
 @with_session
@@ -87,11 +134,27 @@ def locks(
     return responses.exit_code
 
 
-def _switch(
+def _all_workers(client: JobClient, service: str) -> list[job_pb2.Worker]:
+    request = job_service_pb2.ListWorkersRequest(page_size=_WORKERS_PAGE)
+    found: list[job_pb2.Worker] = []
+    while True:
+        page = client.list_workers(service, request)
+        found += page.workers
+        if not page.next_page_token:
+            return found
+        request.page_token = page.next_page_token
+
+
+def _pause_message(queue: job_pb2.Queue) -> str:
+    return "is paused" if queue.paused else "goes on"
+
+
+def _change(
     session: Session,
     service: str,
     queue: str,
-    switch: Callable[[JobClient, str, str], job_pb2.Queue],
+    change: Callable[[JobClient, str, str], job_pb2.Queue],
+    describe: Callable[[job_pb2.Queue], str],
     ask: Callable[[Sequence[str]], None] = lambda _: None,
 ) -> None:
     out = session.out
@@ -115,7 +178,7 @@ def _switch(
                 "QUEUE_NOT_FOUND", f"No service has a queue {queue} now. Say whose it will be: --service", queue=queue
             )
         ask(owners)
-        switched = {name: switch(client, name, queue) for name in owners}
-    for name, found in switched.items():
-        out.say(f"{found.queue} of {name} {'is paused' if found.paused else 'goes on'}.")
-    out.document({"queues": [{"service": name, **document_of(found)} for name, found in switched.items()]})
+        changed = {name: change(client, name, queue) for name in owners}
+    for name, found in changed.items():
+        out.say(f"{found.queue} of {name} {describe(found)}.")
+    out.document({"queues": [{"service": name, **document_of(found)} for name, found in changed.items()]})

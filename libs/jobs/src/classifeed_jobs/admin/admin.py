@@ -59,6 +59,14 @@ class SchedulePage:
     next_after: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class WorkerPage:
+    """A page of worker processes, in order of their ids; `next_after` begins the next one, None: this was the last."""
+
+    workers: list[WorkerProcess]
+    next_after: str | None
+
+
 def log_audit(entry: AuditEntry) -> None:
     """Write a line of the log, `job.audit`: the default audit hook."""
     _log.info(
@@ -249,10 +257,11 @@ class JobAdmin:
         async with self._db.transaction() as tx:
             return await self._store.list_locks(tx, after=after, limit=limit)
 
-    async def list_workers(self, *, after: str = "", limit: int = 100) -> list[WorkerProcess]:
+    async def list_workers(self, *, after: str = "", limit: int = 100) -> WorkerPage:
         """Return a page of the processes that work or worked lately."""
         async with self._db.transaction() as tx:
-            return await self._store.list_workers(tx, after=after, limit=limit)
+            found = await self._store.list_workers(tx, after=after, limit=limit + 1)
+        return WorkerPage(found[:limit], found[limit - 1].worker_id if len(found) > limit else None)
 
     async def put_schedule(self, schedule: Schedule, *, by: str) -> ScheduleState:
         """Make or replace a schedule; see `Schedules.put`."""

@@ -17,6 +17,7 @@ from classifeed_jobs.model.job import JobFilter, JobRequest
 
 MAX_BATCH: Final = 1000
 MAX_LOCKS: Final = 1000
+DEFAULT_PAGE: Final = 50
 _DEFAULT_PRIORITY: Final = 100
 _DEFAULT_MAX_ATTEMPTS: Final = 5
 INT32: Final = 2**31

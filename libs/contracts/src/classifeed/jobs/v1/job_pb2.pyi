@@ -2,10 +2,11 @@ import datetime
 
 from google.protobuf import struct_pb2 as _struct_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Mapping as _Mapping
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
@@ -116,7 +117,7 @@ class JobEvent(_message.Message):
     def __init__(self, job_id: _Optional[str] = ..., event_id: _Optional[int] = ..., kind: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempt: _Optional[int] = ..., claim_no: _Optional[int] = ..., worker_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
 
 class Queue(_message.Message):
-    __slots__ = ("queue", "paused", "ready", "delayed", "parked", "running", "oldest_age_s", "ended_last_minute", "failed_last_hour", "concurrency_limit", "partition_limit", "rate_limit", "workers")
+    __slots__ = ("queue", "paused", "ready", "delayed", "parked", "running", "oldest_age_s", "ended_last_minute", "failed_last_hour", "concurrency_limit", "partition_limit", "rate_limit", "workers", "rate_burst")
     QUEUE_FIELD_NUMBER: _ClassVar[int]
     PAUSED_FIELD_NUMBER: _ClassVar[int]
     READY_FIELD_NUMBER: _ClassVar[int]
@@ -130,6 +131,7 @@ class Queue(_message.Message):
     PARTITION_LIMIT_FIELD_NUMBER: _ClassVar[int]
     RATE_LIMIT_FIELD_NUMBER: _ClassVar[int]
     WORKERS_FIELD_NUMBER: _ClassVar[int]
+    RATE_BURST_FIELD_NUMBER: _ClassVar[int]
     queue: str
     paused: bool
     ready: int
@@ -143,7 +145,22 @@ class Queue(_message.Message):
     partition_limit: int
     rate_limit: float
     workers: int
-    def __init__(self, queue: _Optional[str] = ..., paused: _Optional[bool] = ..., ready: _Optional[int] = ..., delayed: _Optional[int] = ..., parked: _Optional[int] = ..., running: _Optional[int] = ..., oldest_age_s: _Optional[float] = ..., ended_last_minute: _Optional[int] = ..., failed_last_hour: _Optional[int] = ..., concurrency_limit: _Optional[int] = ..., partition_limit: _Optional[int] = ..., rate_limit: _Optional[float] = ..., workers: _Optional[int] = ...) -> None: ...
+    rate_burst: int
+    def __init__(self, queue: _Optional[str] = ..., paused: _Optional[bool] = ..., ready: _Optional[int] = ..., delayed: _Optional[int] = ..., parked: _Optional[int] = ..., running: _Optional[int] = ..., oldest_age_s: _Optional[float] = ..., ended_last_minute: _Optional[int] = ..., failed_last_hour: _Optional[int] = ..., concurrency_limit: _Optional[int] = ..., partition_limit: _Optional[int] = ..., rate_limit: _Optional[float] = ..., workers: _Optional[int] = ..., rate_burst: _Optional[int] = ...) -> None: ...
+
+class Worker(_message.Message):
+    __slots__ = ("worker_id", "queues", "start_time", "renew_time", "running")
+    WORKER_ID_FIELD_NUMBER: _ClassVar[int]
+    QUEUES_FIELD_NUMBER: _ClassVar[int]
+    START_TIME_FIELD_NUMBER: _ClassVar[int]
+    RENEW_TIME_FIELD_NUMBER: _ClassVar[int]
+    RUNNING_FIELD_NUMBER: _ClassVar[int]
+    worker_id: str
+    queues: _containers.RepeatedScalarFieldContainer[str]
+    start_time: _timestamp_pb2.Timestamp
+    renew_time: _timestamp_pb2.Timestamp
+    running: int
+    def __init__(self, worker_id: _Optional[str] = ..., queues: _Optional[_Iterable[str]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., renew_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., running: _Optional[int] = ...) -> None: ...
 
 class Lock(_message.Message):
     __slots__ = ("lock_key", "job_id", "worker_id", "acquire_time", "waiting")

@@ -161,6 +161,36 @@ class ResumeQueueRequest(_message.Message):
     queue: str
     def __init__(self, queue: _Optional[str] = ...) -> None: ...
 
+class SetQueueLimitsRequest(_message.Message):
+    __slots__ = ("queue", "concurrency_limit", "partition_limit", "rate_limit", "rate_burst")
+    QUEUE_FIELD_NUMBER: _ClassVar[int]
+    CONCURRENCY_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    RATE_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    RATE_BURST_FIELD_NUMBER: _ClassVar[int]
+    queue: str
+    concurrency_limit: int
+    partition_limit: int
+    rate_limit: float
+    rate_burst: int
+    def __init__(self, queue: _Optional[str] = ..., concurrency_limit: _Optional[int] = ..., partition_limit: _Optional[int] = ..., rate_limit: _Optional[float] = ..., rate_burst: _Optional[int] = ...) -> None: ...
+
+class ListWorkersRequest(_message.Message):
+    __slots__ = ("page_size", "page_token")
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    page_size: int
+    page_token: str
+    def __init__(self, page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListWorkersResponse(_message.Message):
+    __slots__ = ("workers", "next_page_token")
+    WORKERS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    workers: _containers.RepeatedCompositeFieldContainer[_job_pb2.Worker]
+    next_page_token: str
+    def __init__(self, workers: _Optional[_Iterable[_Union[_job_pb2.Worker, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
 class GetLocksRequest(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...

@@ -97,6 +97,16 @@ class JobServiceStub:
                 request_serializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.ResumeQueueRequest.SerializeToString,
                 response_deserializer=classifeed_dot_jobs_dot_v1_dot_job__pb2.Queue.FromString,
                 _registered_method=True)
+        self.SetQueueLimits = channel.unary_unary(
+                '/classifeed.jobs.v1.JobService/SetQueueLimits',
+                request_serializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.SetQueueLimitsRequest.SerializeToString,
+                response_deserializer=classifeed_dot_jobs_dot_v1_dot_job__pb2.Queue.FromString,
+                _registered_method=True)
+        self.ListWorkers = channel.unary_unary(
+                '/classifeed.jobs.v1.JobService/ListWorkers',
+                request_serializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.ListWorkersRequest.SerializeToString,
+                response_deserializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.ListWorkersResponse.FromString,
+                _registered_method=True)
         self.GetLocks = channel.unary_unary(
                 '/classifeed.jobs.v1.JobService/GetLocks',
                 request_serializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.GetLocksRequest.SerializeToString,
@@ -222,6 +232,20 @@ class JobServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SetQueueLimits(self, request, context):
+        """Replaces the limits of a queue, over all workers; what runs goes on.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListWorkers(self, request, context):
+        """Lists the worker processes by id: those that renew their lease, and those that were lost lately.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetLocks(self, request, context):
         """Lists who holds which lock key since when, the longest first.
         """
@@ -333,6 +357,16 @@ def add_JobServiceServicer_to_server(servicer, server):
                     servicer.ResumeQueue,
                     request_deserializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.ResumeQueueRequest.FromString,
                     response_serializer=classifeed_dot_jobs_dot_v1_dot_job__pb2.Queue.SerializeToString,
+            ),
+            'SetQueueLimits': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetQueueLimits,
+                    request_deserializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.SetQueueLimitsRequest.FromString,
+                    response_serializer=classifeed_dot_jobs_dot_v1_dot_job__pb2.Queue.SerializeToString,
+            ),
+            'ListWorkers': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListWorkers,
+                    request_deserializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.ListWorkersRequest.FromString,
+                    response_serializer=classifeed_dot_jobs_dot_v1_dot_job__service__pb2.ListWorkersResponse.SerializeToString,
             ),
             'GetLocks': grpc.unary_unary_rpc_method_handler(
                     servicer.GetLocks,
@@ -695,6 +729,60 @@ class JobService:
             '/classifeed.jobs.v1.JobService/ResumeQueue',
             classifeed_dot_jobs_dot_v1_dot_job__service__pb2.ResumeQueueRequest.SerializeToString,
             classifeed_dot_jobs_dot_v1_dot_job__pb2.Queue.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetQueueLimits(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.jobs.v1.JobService/SetQueueLimits',
+            classifeed_dot_jobs_dot_v1_dot_job__service__pb2.SetQueueLimitsRequest.SerializeToString,
+            classifeed_dot_jobs_dot_v1_dot_job__pb2.Queue.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListWorkers(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.jobs.v1.JobService/ListWorkers',
+            classifeed_dot_jobs_dot_v1_dot_job__service__pb2.ListWorkersRequest.SerializeToString,
+            classifeed_dot_jobs_dot_v1_dot_job__service__pb2.ListWorkersResponse.FromString,
             options,
             channel_credentials,
             insecure,

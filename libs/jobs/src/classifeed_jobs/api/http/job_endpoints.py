@@ -92,6 +92,20 @@ async def resume_queue(services: ApiServices, request: ApiRequest) -> responses.
     return _queue(await services.admin.queue(queue))
 
 
+async def set_queue_limits(services: ApiServices, request: ApiRequest) -> responses.QueueView:
+    """Replace the limits of a queue."""
+    queue = checked_queue(request.path["queue"])
+    await services.admin.set_limits(queue, request.body.to_limits(), by=request.by)
+    return _queue(await services.admin.queue(queue))
+
+
+async def list_workers(services: ApiServices, request: ApiRequest) -> responses.WorkerList:
+    """List the worker processes by id."""
+    page = await services.admin.list_workers(after=request.query.page_token or "", limit=request.query.page_size)
+    workers = [responses.WorkerView.model_validate(worker) for worker in page.workers]
+    return responses.WorkerList(workers=workers, next_page_token=page.next_after)
+
+
 async def list_locks(services: ApiServices, _: ApiRequest) -> responses.LockList:
     """List who holds which lock key, since when."""
     locks = await services.admin.list_locks(limit=MAX_LOCKS)
@@ -132,4 +146,8 @@ def _queue(stats: QueueStats) -> responses.QueueView:
         canceled_per_s=stats.canceled_per_s,
         failed_last_hour=stats.failed_last_hour,
         workers=stats.workers,
+        concurrency_limit=stats.limits.max_running,
+        partition_limit=stats.limits.max_running_per_partition,
+        rate_limit=stats.limits.rate_per_s,
+        rate_burst=stats.limits.rate_burst,
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from classifeed_jobs.api.http import job_endpoints, responses, schedule_endpoints
-from classifeed_jobs.api.http.operations import EventsQuery, JobsQuery, Operation, SchedulesQuery
+from classifeed_jobs.api.http.operations import EventsQuery, JobsQuery, Operation, SchedulesQuery, WorkersQuery
+from classifeed_jobs.api.queue_requests import LimitsBody
 from classifeed_jobs.api.requests import BatchBody, JobBody, RetryBody
 from classifeed_jobs.api.schedule_requests import ScheduleBody
 
@@ -97,6 +98,24 @@ OPERATIONS: Final = (
         job_endpoints.resume_queue,
         responses.QueueView,
         rpc="ResumeQueue",
+    ),
+    Operation(
+        "PUT",
+        "/api/v1/queues/{queue:path}/limits",
+        "Replace the limits of a queue",
+        job_endpoints.set_queue_limits,
+        responses.QueueView,
+        rpc="SetQueueLimits",
+        body=LimitsBody,
+    ),
+    Operation(
+        "GET",
+        "/api/v1/workers",
+        "The worker processes",
+        job_endpoints.list_workers,
+        responses.WorkerList,
+        rpc="ListWorkers",
+        query=WorkersQuery,
     ),
     Operation(
         "GET", "/api/v1/locks", "Who holds which lock key", job_endpoints.list_locks, responses.LockList, rpc="GetLocks"

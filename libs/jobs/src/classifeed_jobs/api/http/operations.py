@@ -10,10 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from classifeed_jobs.admin.admin import JobAdmin
 from classifeed_jobs.api.http.responses import Info, Status
-from classifeed_jobs.api.requests import FilterBody
+from classifeed_jobs.api.queue_requests import WorkerId
+from classifeed_jobs.api.requests import DEFAULT_PAGE, FilterBody
 from classifeed_jobs.api.schedule_requests import ScheduleName
 
-DEFAULT_PAGE: Final = 50
 MAX_PAGE: Final = 1000
 SERVICE: Final = "/classifeed.jobs.v1.JobService/"
 
@@ -97,3 +97,12 @@ class SchedulesQuery(BaseModel):
 
     page_size: PageSize = DEFAULT_PAGE
     page_token: ScheduleName | None = Field(default=None, description="next_page_token of the page before.")
+
+
+class WorkersQuery(BaseModel):
+    """Which page."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    page_size: PageSize = DEFAULT_PAGE
+    page_token: WorkerId | None = Field(default=None, description="next_page_token of the page before.")

@@ -145,12 +145,33 @@ class QueueView(ResponseModel):
     canceled_per_s: float
     failed_last_hour: int
     workers: int = Field(description="Processes that work the queue.")
+    concurrency_limit: int | None = Field(description="Jobs at a time over all workers; null: no limit.")
+    partition_limit: int | None = Field(description="Jobs of one partition_key at a time; null: no limit.")
+    rate_limit: float | None = Field(description="Jobs begun a second, at most; null: no limit.")
+    rate_burst: int | None = Field(description="Jobs that may begin at once after a quiet time.")
 
 
 class QueueList(ResponseModel):
     """The queues by name."""
 
     queues: list[QueueView]
+
+
+class WorkerView(ResponseModel):
+    """A process that runs jobs."""
+
+    worker_id: str
+    queues: list[str]
+    started_at: Time
+    renewed_at: Time = Field(description="When it renewed its lease last.")
+    running: int = Field(description="Jobs that it has.")
+
+
+class WorkerList(ResponseModel):
+    """A page of worker processes, by id."""
+
+    workers: list[WorkerView]
+    next_page_token: str | None
 
 
 class LockView(ResponseModel):

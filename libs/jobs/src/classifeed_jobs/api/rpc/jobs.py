@@ -27,13 +27,21 @@ from classifeed.jobs.v1.job_service_pb2 import (
 )
 from classifeed_common.errors import FieldViolation, InvalidArgument, Unavailable
 from classifeed_jobs.admin.admin import JobAdmin
-from classifeed_jobs.api.requests import BatchBody, FilterBody, JobBody, RetryBody, checked, checked_job_id, refusal
+from classifeed_jobs.api.requests import (
+    DEFAULT_PAGE,
+    BatchBody,
+    FilterBody,
+    JobBody,
+    RetryBody,
+    checked,
+    checked_job_id,
+    refusal,
+)
 from classifeed_jobs.api.rpc import messages
 from classifeed_jobs.api.rpc.methods import Context, caller_name
 from classifeed_jobs.api.rpc.values import time_of
 from classifeed_jobs.model.job import TERMINAL, JobFilter
 
-_DEFAULT_PAGE: Final = 50
 _EVENTS_PAGE: Final = 1000
 _WATCH_PERIOD_S: Final = 0.25
 
@@ -75,7 +83,7 @@ class JobMethods:
             _filter(request),
             status=messages.status_name(request.status),
             after=_read_token(request.page_token) if request.page_token else None,
-            limit=request.page_size or _DEFAULT_PAGE,
+            limit=request.page_size or DEFAULT_PAGE,
         )
         return ListJobsResponse(
             jobs=[messages.job_message(job) for job in page.jobs],

@@ -13,7 +13,7 @@ from classifeed.jobs.v1 import job_pb2
 from classifeed.jobs.v1.job_service_pb2 import TriggerJobRequest, TriggerJobResponse
 from classifeed_jobs.admin.queues import QueueStats
 from classifeed_jobs.api.rpc.values import run_request, struct_of, time_of, timestamp_of
-from classifeed_jobs.model.job import EnqueuedJob, HeldLock, Job, JobEvent
+from classifeed_jobs.model.job import EnqueuedJob, HeldLock, Job, JobEvent, WorkerProcess
 
 _OPTIONAL_TEXTS: Final = ("idempotency_key", "producer", "consumer_group")
 _COUNTS: Final = ("processed", "total")
@@ -121,6 +121,18 @@ def queue_message(stats: QueueStats) -> job_pb2.Queue:
         partition_limit=limits.max_running_per_partition or 0,
         rate_limit=limits.rate_per_s or 0.0,
         workers=stats.workers,
+        rate_burst=limits.rate_burst or 0,
+    )
+
+
+def worker_message(worker: WorkerProcess) -> job_pb2.Worker:
+    """Return a worker process."""
+    return job_pb2.Worker(
+        worker_id=worker.worker_id,
+        queues=worker.queues,
+        start_time=timestamp_of(worker.started_at),
+        renew_time=timestamp_of(worker.renewed_at),
+        running=worker.running,
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from classifeed.jobs.v1 import schedule_pb2
 from classifeed.jobs.v1.job_service_pb2 import (
     DeleteScheduleRequest,
@@ -15,12 +13,10 @@ from classifeed.jobs.v1.job_service_pb2 import (
     ResumeScheduleRequest,
 )
 from classifeed_jobs.admin.admin import JobAdmin
-from classifeed_jobs.api.requests import checked
+from classifeed_jobs.api.requests import DEFAULT_PAGE, checked
 from classifeed_jobs.api.rpc.methods import Context, caller_name
 from classifeed_jobs.api.rpc.schedule_messages import schedule_message, schedule_of
 from classifeed_jobs.api.schedule_requests import ScheduleBody, checked_schedule_name, checked_schedule_token
-
-_DEFAULT_PAGE: Final = 50
 
 
 class ScheduleMethods:
@@ -33,7 +29,7 @@ class ScheduleMethods:
         """Return a page of schedules by name."""
         page = await self._admin.list_schedules(
             after=checked_schedule_token(request.page_token) if request.page_token else "",
-            limit=request.page_size or _DEFAULT_PAGE,
+            limit=request.page_size or DEFAULT_PAGE,
         )
         return ListSchedulesResponse(
             schedules=[schedule_message(state) for state in page.schedules], next_page_token=page.next_after or ""

@@ -1,0 +1,57 @@
+"""What callers may request of queues and workers, the same over HTTP and gRPC."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from classifeed_jobs.admin.queues import QueueLimits
+from classifeed_jobs.api.requests import INT32, checked, without_controls
+
+_MAX_RATE = 1_000_000.0
+Count = Annotated[int, Field(ge=1, lt=INT32)] | None
+WorkerId = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+
+
+class LimitsBody(BaseModel):
+    """The limits of a queue over all workers; what is null or left out has no limit."""
+
+    model_config = ConfigDict(title="QueueLimits", extra="forbid", strict=True, frozen=True)
+
+    concurrency_limit: Count = Field(default=None, description="Jobs at a time.")
+    partition_limit: Count = Field(default=None, description="Jobs of one partition_key at a time.")
+    rate_limit: Annotated[float, Field(gt=0, le=_MAX_RATE)] | None = Field(
+        default=None, description="Jobs begun a second, at most."
+    )
+    rate_burst: Count = Field(
+        default=None, description="Jobs that may begin at once after a quiet time; those of a second when left out."
+    )
+
+    @model_validator(mode="after")
+    def _burst_needs_rate(self) -> Self:
+        if self.rate_burst is not None and self.rate_limit is None:
+            raise ValueError("rate_burst needs rate_limit")
+        return self
+
+    def to_limits(self) -> QueueLimits:
+        """Return the limits as the engine takes them."""
+        return QueueLimits(
+            max_running=self.concurrency_limit,
+            max_running_per_partition=self.partition_limit,
+            rate_per_s=self.rate_limit,
+            rate_burst=self.rate_burst,
+        )
+
+
+class _NamedWorker(BaseModel):
+    page_token: WorkerId
+
+
+def checked_worker_token(text: str) -> str:
+    """Return the worker that a page begins after.
+
+    Raises:
+        InvalidArgument: REQUEST_INVALID, no response gave this token.
+    """
+    return without_controls(checked(_NamedWorker, {"page_token": text}).page_token)
