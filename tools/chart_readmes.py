@@ -30,7 +30,7 @@ _TYPES: Final = {
 }
 _HEAD: Final = """# Chart {name}
 
-{description}.
+{description}. How to install it: [deploy](../../docs/how-to/deploy.md).
 
 Written by tools/chart_readmes.py from values.yaml; values without a default may be given too.
 
