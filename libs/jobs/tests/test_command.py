@@ -29,8 +29,12 @@ def run(capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
         output, error = capsys.readouterr()
         return code, output, error
 
+    before = structlog.get_config() if structlog.is_configured() else None
+    structlog.reset_defaults()
     yield call
     structlog.reset_defaults()
+    if before is not None:
+        structlog.configure(**before)
 
 
 def test_tables_jobs_and_queues(run: Run, database_dsn: str) -> None:
