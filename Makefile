@@ -56,6 +56,7 @@ lint: setup  ## ruff, mypy, import-linter, furniture, buf, stubs up to date
 	$(BIN)/python -m tools.assemble_sql --check
 	$(BIN)/python -m tools.chart_schemas --check
 	$(BIN)/python -m tools.dockerfiles --check
+	$(BIN)/python -m tools.import_contracts --check
 	$(BIN)/python -m tools.chart_readmes --check
 
 format: setup  ## let ruff rewrite what it can
@@ -67,6 +68,7 @@ stubs: setup  ## generate libs/contracts from proto/, SQL from its parts, schema
 	$(BIN)/python -m tools.assemble_sql
 	$(BIN)/python -m tools.chart_schemas
 	$(BIN)/python -m tools.dockerfiles
+	$(BIN)/python -m tools.import_contracts
 	$(BIN)/python -m tools.chart_readmes
 
 pictures: setup  ## play the demo and draw its terminal, and the diagram of the suite, for the README

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Final
 
+from classifeed_cli.platform.service_table import ServiceTable
+from classifeed_client.jobs import JOB_SERVICES
 from classifeed_common.telemetry.metric_set import PREFIX, Declaration, MetricSet
 
-SERVICES: Final = ("api", "loader", "processor", "offers", "receiver", "indexer", "searcher")
+SERVICES: Final = tuple(ServiceTable.load().services)
 # Of prometheus_client itself.
 LIBRARY_PREFIXES: Final = ("python_", "process_")
 
@@ -58,8 +61,8 @@ class Source:
         return metrics.declarations
 
 
-_WITH_JOBS: Final = ("api", "loader", "processor", "offers")
-_WITH_OWN: Final = ("api", "loader", "processor", "offers", "indexer", "searcher")
+_WITH_JOBS: Final = tuple(name for name in SERVICES if name in JOB_SERVICES)
+_WITH_OWN: Final = tuple(name for name in SERVICES if find_spec(f"classifeed_{name}.metrics") is not None)
 SOURCES: Final = (
     *(Source(name, f"classifeed_{name}.metrics", (name,)) for name in _WITH_OWN),
     Source(f"Jobs ({', '.join(_WITH_JOBS)})", "classifeed_jobs.metrics", _WITH_JOBS),

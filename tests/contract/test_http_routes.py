@@ -14,10 +14,11 @@ import pytest_asyncio
 from starlette.applications import Starlette
 from starlette.routing import Route
 
+from classifeed_cli.platform.service_table import ServiceTable
 from classifeed_common.runner import ServiceRunner
 from classifeed_common.settings import ServiceSettings
 
-SERVICES = ("api", "loader", "processor", "offers", "receiver", "indexer", "searcher")
+SERVICES = list(ServiceTable.load().services)
 OWN = "127.0.0.1:8081"
 # Header values and what becomes of the request, whichever route it is for.
 FROM_PAGES: Mapping[str, tuple[Mapping[str, str], int, str]] = {

@@ -10,11 +10,12 @@ import pytest
 from tools import assemble_sql
 from tools.generated import list_stale
 
+from classifeed_cli.platform.service_table import ServiceTable
 from classifeed_common.db.queries import parse_queries
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(path for path in ROOT.glob("*/*/src/**/*.sql") if "ddl" not in f"{path.parent.name}/{path.name}")
-SERVICES = ("api", "loader", "processor", "offers", "receiver", "indexer")
+SERVICES = [name for name, spec in ServiceTable.load().services.items() if spec.database]
 # The tables of the libraries stand in the schema of each service that uses them.
 _OWNERS = {"blobs": "api"}
 _PARAMETER = re.compile(r"%\((\w+)\)[sb]")

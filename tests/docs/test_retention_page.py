@@ -8,11 +8,12 @@ from pathlib import Path
 
 from sqlalchemy import MetaData
 
+from classifeed_cli.platform.service_table import ServiceTable
 from classifeed_common.db import shared_tables
 from classifeed_jobs import add_jobs
 from tests.docs.pages import REFERENCE, ROOT, default_of
 
-SERVICES = ("api", "loader", "processor", "offers", "receiver", "indexer")
+SERVICES = [name for name, spec in ServiceTable.load().services.items() if spec.database]
 SHARED = "Every service that has them"
 PAGE = (REFERENCE / "retention.md").read_text("utf-8")
 YEAR = "tests/integration/test_retention.py"

@@ -12,6 +12,7 @@ from classifeed_cli.exit_codes import CommandError, unavailable
 from classifeed_cli.options import data_folder
 from classifeed_cli.platform.description import read_running
 from classifeed_cli.platform.layout import Layout
+from classifeed_cli.platform.service_table import ServiceTable
 
 if TYPE_CHECKING:
     from classifeed_client import Client, IndexClient, JobClient
@@ -52,7 +53,7 @@ class Installation:
 
     @classmethod
     def _remote(cls, address: str) -> Installation:
-        names = ("api", "loader", "processor", "offers", "receiver", "indexer", "searcher")
+        names = ServiceTable.load().services
         file = os.environ.get("CLASSIFEED_TOKEN_FILE")
         return cls(
             grpc={name: os.environ.get(f"CLASSIFEED_{name.upper()}_ADDRESS", address) for name in names},

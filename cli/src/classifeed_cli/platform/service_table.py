@@ -79,7 +79,7 @@ class ServiceTable:
         return cls(
             services={name: ServiceSpec(name, **row) for name, row in content["services"].items()},
             topics=tuple(content.get("topics", ())),
-            knobs={name: tuple(targets) for name, targets in content.get("knobs", {}).items()},
+            knobs={name: _expand(targets, content["services"]) for name, targets in content.get("knobs", {}).items()},
         )
 
     def choose(self, only: Iterable[str]) -> tuple[list[ServiceSpec], frozenset[str]]:
@@ -97,3 +97,13 @@ class ServiceTable:
         chosen = [spec for name, spec in self.services.items() if not names or name in names]
         parts = {part for spec in chosen for part in spec.parts} | (set(names) & set(PARTS))
         return chosen, frozenset(parts if names else PARTS)
+
+
+def _expand(targets: Iterable[str], services: Iterable[str]) -> tuple[str, ...]:
+    """Return the variables of a knob, with one for each service where a name has a *."""
+    names = [name.upper() for name in services]
+    return tuple(
+        variable
+        for target in targets
+        for variable in ([target.replace("*", name) for name in names] if "*" in target else [target])
+    )
