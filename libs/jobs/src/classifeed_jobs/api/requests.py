@@ -9,10 +9,20 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Self, TypeVar
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_jobs.api.json_values import find_fault
+from classifeed_jobs.api.schema_words import NO_CONTROLS, NO_NUL, STORABLE_OBJECT, Described
 from classifeed_jobs.model.job import JobFilter, JobRequest
 
 MAX_BATCH: Final = 1000
@@ -23,6 +33,7 @@ _DEFAULT_MAX_ATTEMPTS: Final = 5
 INT32: Final = 2**31
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _YEARS: Final = (1970, 9998)  # every time zone can show them
+_YEARS_SAID: Final = {"pattern": "^(19[7-9][0-9]|[2-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8])-"}
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -44,6 +55,11 @@ def without_controls(value: str) -> str:
     return value
 
 
+def whole(value: Any) -> Any:
+    """Return a number without a fraction as an integer, as JSON Schema has it (5.0 is one); anything else as it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _in_utc(value: datetime) -> datetime:
     if not _YEARS[0] <= value.year <= _YEARS[1]:
         raise ValueError(f"must be between the years {_YEARS[0]} and {_YEARS[1]}")
@@ -55,17 +71,19 @@ QueueName = Annotated[
     str,
     StringConstraints(min_length=1, max_length=63),
     AfterValidator(without_controls),
+    Described(NO_CONTROLS),
     Field(description="Queue to wait in; any name, a job of a queue without workers waits."),
 ]
 TaskName = Annotated[
     str,
     StringConstraints(min_length=1, max_length=200),
     _Storable,
+    Described(NO_NUL),
     Field(description="Name of the pipeline in the workers' registry."),
 ]
-Key = Annotated[str, StringConstraints(min_length=1, max_length=500), _Storable]
-Label = Annotated[str, StringConstraints(min_length=1, max_length=200), _Storable]
-Args = Annotated[dict[str, Any], _Storable]
+Key = Annotated[str, StringConstraints(min_length=1, max_length=500), _Storable, Described(NO_NUL)]
+Label = Annotated[str, StringConstraints(min_length=1, max_length=200), _Storable, Described(NO_NUL)]
+Args = Annotated[dict[str, Any], _Storable, Described(STORABLE_OBJECT)]
 
 
 class RunRequest(BaseModel):
@@ -82,13 +100,13 @@ class RunRequest(BaseModel):
     partition_key: Label | None = Field(
         default=None, description="Label for limits and fairness between tenants; excludes nothing."
     )
-    priority: Annotated[int, Field(ge=-INT32, lt=INT32)] | None = Field(
+    priority: Annotated[int, Field(ge=-INT32, lt=INT32), BeforeValidator(whole)] | None = Field(
         default=None, description="Smaller runs first; 100 when left out."
     )
-    max_attempts: Annotated[int, Field(ge=1, lt=INT32)] | None = Field(
+    max_attempts: Annotated[int, Field(ge=1, lt=INT32), BeforeValidator(whole)] | None = Field(
         default=_DEFAULT_MAX_ATTEMPTS, description="How often it may be tried; null: for ever."
     )
-    lease_ttl_sec: Annotated[int, Field(ge=1, le=86_400)] | None = Field(
+    lease_ttl_sec: Annotated[int, Field(ge=1, le=86_400), BeforeValidator(whole)] | None = Field(
         default=None, description="Seconds of silence after which another worker gets it; the service's when left out."
     )
 
@@ -114,7 +132,7 @@ class JobBody(RunRequest):
     idempotency_key: Key | None = Field(
         default=None, description="Of several requests with one key only the first makes a job; the others answer it."
     )
-    available_at: Annotated[datetime, AfterValidator(_in_utc)] | None = Field(
+    available_at: Annotated[datetime, AfterValidator(_in_utc), Described(_YEARS_SAID)] | None = Field(
         default=None, description="Not before (RFC 3339; UTC unless it says otherwise); at once when left out."
     )
     producer: Label | None = Field(default=None, description="Label: who enqueues it.")
@@ -152,7 +170,7 @@ class RetryBody(BaseModel):
 
     queue: QueueName
     task: TaskName | None = Field(default=None, description="Only jobs of this task.")
-    failed_since: Annotated[datetime, AfterValidator(_in_utc)] | None = Field(
+    failed_since: Annotated[datetime, AfterValidator(_in_utc), Described(_YEARS_SAID)] | None = Field(
         default=None, description="Only jobs that failed then or later; all that are kept when left out."
     )
 

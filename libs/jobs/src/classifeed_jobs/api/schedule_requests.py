@@ -4,17 +4,39 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+)
+from pydantic.config import JsonDict
 
 from classifeed_common.zones import find_zone
-from classifeed_jobs.api.requests import INT32, RunRequest, checked, without_controls
+from classifeed_jobs.api.requests import INT32, RunRequest, checked, whole, without_controls
+from classifeed_jobs.api.schema_words import NO_CONTROLS, Described
 from classifeed_jobs.schedule.cron import Cron
 from classifeed_jobs.schedule.schedules import Missed, Schedule
 
 _MAX_NAME: Final = 200
 
 
-ScheduleName = Annotated[str, StringConstraints(min_length=1, max_length=_MAX_NAME), AfterValidator(without_controls)]
+ScheduleName = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=_MAX_NAME),
+    AfterValidator(without_controls),
+    Described(NO_CONTROLS),
+]
+_ONE_TIMING: Final[JsonDict] = {
+    "oneOf": [
+        {"required": ["cron"], "properties": {"cron": {"type": "string"}, "every_sec": {"type": "null"}}},
+        {"required": ["every_sec"], "properties": {"every_sec": {"type": "integer"}, "cron": {"type": "null"}}},
+    ]
+}
 
 
 def _cron(expression: str) -> str:
@@ -27,25 +49,32 @@ def _zone(name: str) -> str:
     return name
 
 
+CronText = Annotated[str, StringConstraints(max_length=200), AfterValidator(_cron), Described({"format": "cron"})]
+ZoneText = Annotated[str, StringConstraints(max_length=64), AfterValidator(_zone), Described({"format": "time-zone"})]
+
+
 class ScheduleBody(RunRequest):
     """A schedule to make or replace; its name stands beside it. Fields that are null are as left out, except
     max_attempts."""
 
-    model_config = ConfigDict(title="ScheduleRequest")
+    model_config = ConfigDict(title="ScheduleRequest", json_schema_extra=_ONE_TIMING)
 
-    cron: Annotated[str, StringConstraints(max_length=200), AfterValidator(_cron)] | None = Field(
+    cron: (
+        Annotated[str, StringConstraints(max_length=200), AfterValidator(_cron), Described({"format": "cron"})] | None
+    ) = Field(
         default=None, description="Minute, hour, day, month, day of the week, or @daily and the like; or every_sec."
     )
-    every_sec: Annotated[int, Field(ge=1, lt=INT32)] | None = Field(
+    every_sec: Annotated[int, Field(ge=1, lt=INT32), BeforeValidator(whole)] | None = Field(
         default=None, validate_default=True, description="Seconds between two slots, counted from 1970; or cron."
     )
-    time_zone: Annotated[str, StringConstraints(max_length=64), AfterValidator(_zone)] | None = Field(
-        default=None, description="IANA name of the clocks that cron is read on; the service's when left out."
-    )
+    time_zone: (
+        Annotated[str, StringConstraints(max_length=64), AfterValidator(_zone), Described({"format": "time-zone"})]
+        | None
+    ) = Field(default=None, description="IANA name of the clocks that cron is read on; the service's when left out.")
     missed: Missed | None = Field(
         default=None, description="What becomes of slots that nobody was there for; run_once when left out."
     )
-    grace_sec: Annotated[int, Field(ge=0, lt=INT32)] | None = Field(
+    grace_sec: Annotated[int, Field(ge=0, lt=INT32), BeforeValidator(whole)] | None = Field(
         default=None, description="How late the newest slot may be and not count as missed; 60 when left out."
     )
 

@@ -12,13 +12,14 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from classifeed_jobs.api.http.operations import Operation
 from classifeed_jobs.api.http.responses import Problem
+from classifeed_jobs.api.schema_words import JSON_VALUE, NO_CONTROLS
 
 _REF: Final = "#/components/schemas/{model}"
 _CONVERTOR = re.compile(r"\{(\w+)(?::\w+)?\}")
 _PATH_SCHEMAS: Final = {
     "job_id": {"type": "string", "format": "uuid"},
-    "queue": {"type": "string", "minLength": 1, "maxLength": 63},
-    "name": {"type": "string", "minLength": 1, "maxLength": 200},
+    "queue": {"type": "string", "minLength": 1, "maxLength": 63, **NO_CONTROLS},
+    "name": {"type": "string", "minLength": 1, "maxLength": 200, **NO_CONTROLS},
 }
 _PROBLEMS: Final = {
     400: "The request is wrong.",
@@ -46,7 +47,7 @@ def openapi_document(operations: Sequence[Operation], *, title: str, version: st
         wanted += [(operation.body, "validation")] if operation.body is not None else []
         wanted += [(operation.query, "validation")] if operation.query is not None else []
     refs, definitions = models_json_schema(wanted, ref_template=_REF)
-    schemas = definitions["$defs"]
+    schemas = definitions["$defs"] | {"JsonValue": JSON_VALUE}
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         shown = _CONVERTOR.sub(r"{\1}", operation.path)
@@ -90,7 +91,7 @@ def _describe(operation: Operation, refs: Any, schemas: dict[str, Any], is_guard
 def _problems_of(operation: Operation, is_guarded: bool) -> dict[int, str]:
     problems = _PROBLEMS | (_REFUSALS if is_guarded else {})
     unused = set()
-    if "{job_id}" not in operation.path and ("{name:path}" not in operation.path or operation.method == "PUT"):
+    if "{job_id}" not in operation.path and ("{name:anything}" not in operation.path or operation.method == "PUT"):
         unused.add(404)
     if operation.rpc != "RetryJob":
         unused.add(412)
@@ -110,8 +111,14 @@ def _parameters(operation: Operation, refs: Any, schemas: dict[str, Any]) -> lis
         return parameters
     for name, schema in schemas[_name(refs[operation.query, "validation"])]["properties"].items():
         words = schema.get("description", "")
-        parameters.append({"name": name, "in": "query", "required": False, "description": words, "schema": schema})
+        shown = {"anyOf": [*_without_null(schema), {"type": "string", "maxLength": 0}]}
+        parameters.append({"name": name, "in": "query", "required": False, "description": words, "schema": shown})
     return parameters
+
+
+def _without_null(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what a query parameter may be: JSON's null cannot stand in an address; an empty one is as left out."""
+    return [each for each in schema.get("anyOf", [schema]) if each.get("type") != "null"]
 
 
 def _name(reference: dict[str, str]) -> str:

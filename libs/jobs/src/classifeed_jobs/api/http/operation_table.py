@@ -85,7 +85,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         "POST",
-        "/api/v1/queues/{queue:path}/pause",
+        "/api/v1/queues/{queue:anything}/pause",
         "Hold back a queue",
         job_endpoints.pause_queue,
         responses.QueueView,
@@ -93,7 +93,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         "POST",
-        "/api/v1/queues/{queue:path}/resume",
+        "/api/v1/queues/{queue:anything}/resume",
         "Let a queue go on",
         job_endpoints.resume_queue,
         responses.QueueView,
@@ -131,7 +131,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         "GET",
-        "/api/v1/schedules/{name:path}",
+        "/api/v1/schedules/{name:anything}",
         "How a schedule stands",
         schedule_endpoints.get_schedule,
         responses.ScheduleView,
@@ -139,7 +139,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         "PUT",
-        "/api/v1/schedules/{name:path}",
+        "/api/v1/schedules/{name:anything}",
         "Make or replace a schedule",
         schedule_endpoints.put_schedule,
         responses.ScheduleView,
@@ -148,7 +148,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         "DELETE",
-        "/api/v1/schedules/{name:path}",
+        "/api/v1/schedules/{name:anything}",
         "Remove a schedule",
         schedule_endpoints.delete_schedule,
         responses.ScheduleView,
@@ -156,7 +156,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         "POST",
-        "/api/v1/schedules/{name:path}/pause",
+        "/api/v1/schedules/{name:anything}/pause",
         "Hold back a schedule",
         schedule_endpoints.pause_schedule,
         responses.ScheduleView,
@@ -164,7 +164,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         "POST",
-        "/api/v1/schedules/{name:path}/resume",
+        "/api/v1/schedules/{name:anything}/resume",
         "Let a schedule go on",
         schedule_endpoints.resume_schedule,
         responses.ScheduleView,

@@ -13,6 +13,7 @@ from classifeed_jobs.api.http.responses import Info, Status
 from classifeed_jobs.api.queue_requests import WorkerId
 from classifeed_jobs.api.requests import DEFAULT_PAGE, FilterBody
 from classifeed_jobs.api.schedule_requests import ScheduleName
+from classifeed_jobs.api.schema_words import Described
 
 MAX_PAGE: Final = 1000
 SERVICE: Final = "/classifeed.jobs.v1.JobService/"
@@ -76,7 +77,9 @@ class JobsQuery(FilterBody):
 
     status: Status | None = Field(default=None, description="Only jobs that stand so.")
     page_size: PageSize = DEFAULT_PAGE
-    page_token: str | None = Field(default=None, description="next_page_token of the page before.")
+    page_token: Annotated[str, Described({"format": "uuid"})] | None = Field(
+        default=None, description="next_page_token of the page before."
+    )
 
 
 class EventsQuery(BaseModel):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from pydantic import RootModel
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from classifeed_common.auth import KeyStore, Policy
@@ -15,6 +17,23 @@ from classifeed_jobs.api.http.openapi import openapi_document
 from classifeed_jobs.api.http.operation_table import OPERATIONS
 from classifeed_jobs.api.http.operations import ApiRequest, ApiServices, Operation
 from classifeed_jobs.api.http.responses import Info
+
+
+class _Anything(Convertor[str]):
+    """Whatever stands in a path, slashes and line ends too: the operation says what is wrong with a name."""
+
+    regex = r"[\s\S]*"
+
+    def convert(self, value: str) -> str:
+        """Return the text of the path."""
+        return value
+
+    def to_string(self, value: str) -> str:
+        """Return the text of the path."""
+        return value
+
+
+register_url_convertor("anything", _Anything())
 
 
 class OpenApiDocument(RootModel[dict[str, Any]]):
@@ -40,4 +59,17 @@ def job_routes(admin: JobAdmin, *, info: Info, keys: KeyStore | None = None, pol
     # Whoever may see the jobs may read how to ask for them.
     own = Operation("GET", "/openapi.json", "This document", get_document, OpenApiDocument, rpc="ListJobs")
     door = ApiMiddleware(ApiServices(admin, info), keys=keys, policy=policy)
-    return [Route(each.path, partial(door.response, each), methods=[each.method]) for each in (*OPERATIONS, own)]
+    by_path: dict[str, dict[str, Operation]] = {}
+    for operation in (*OPERATIONS, own):
+        by_path.setdefault(operation.path, {})[operation.method] = operation
+
+    def route(path: str) -> Route:
+        operations = by_path[path]
+
+        async def respond(request: Request) -> Response:
+            return await door.response(operations["GET" if request.method == "HEAD" else request.method], request)
+
+        return Route(path, respond, methods=list(operations))
+
+    # A name takes all that follows, so paths that go on after it come first.
+    return [route(path) for path in sorted(by_path, key=lambda each: each.endswith(":anything}"))]
