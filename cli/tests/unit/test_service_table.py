@@ -13,8 +13,7 @@ from classifeed_cli.platform.service_table import TABLE_VARIABLE, ServiceTable
 def test_a_knob_with_a_star_is_for_each_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = tmp_path / "services.toml"
     table.write_text(
-        '[services.api]\npackage = "a"\n[services.echo]\npackage = "e"\n'
-        '[knobs]\nALL = ["CLASSIFEED_*_LEVEL", "OWN"]\n'
+        '[services.api]\npackage = "a"\n[services.echo]\npackage = "e"\n[knobs]\nALL = ["CLASSIFEED_*_LEVEL", "OWN"]\n'
     )
     monkeypatch.setenv(TABLE_VARIABLE, str(table))
     assert ServiceTable.load().knobs == {"ALL": ("CLASSIFEED_API_LEVEL", "CLASSIFEED_ECHO_LEVEL", "OWN")}

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Final, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic.config import JsonDict
 
 from classifeed_jobs.admin.queues import QueueLimits
-from classifeed_jobs.api.requests import INT32, checked, without_controls
+from classifeed_jobs.api.requests import INT32, checked, whole, without_controls
+from classifeed_jobs.api.schema_words import NO_CONTROLS, Described
 
 _MAX_RATE = 1_000_000.0
-Count = Annotated[int, Field(ge=1, lt=INT32)] | None
-WorkerId = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+_BURST_NEEDS_RATE: Final[JsonDict] = {
+    "anyOf": [
+        {"properties": {"rate_burst": {"type": "null"}}},
+        {"required": ["rate_limit"], "properties": {"rate_limit": {"type": "number"}}},
+    ]
+}
+Count = Annotated[int, Field(ge=1, lt=INT32), BeforeValidator(whole)] | None
+WorkerId = Annotated[
+    str, StringConstraints(min_length=1, max_length=500), AfterValidator(without_controls), Described(NO_CONTROLS)
+]
 
 
 class LimitsBody(BaseModel):
     """The limits of a queue over all workers; what is null or left out has no limit."""
 
-    model_config = ConfigDict(title="QueueLimits", extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(
+        title="QueueLimits", extra="forbid", strict=True, frozen=True, json_schema_extra=_BURST_NEEDS_RATE
+    )
 
     concurrency_limit: Count = Field(default=None, description="Jobs at a time.")
     partition_limit: Count = Field(default=None, description="Jobs of one partition_key at a time.")
@@ -54,4 +66,4 @@ def checked_worker_token(text: str) -> str:
     Raises:
         InvalidArgument: REQUEST_INVALID, no response gave this token.
     """
-    return without_controls(checked(_NamedWorker, {"page_token": text}).page_token)
+    return checked(_NamedWorker, {"page_token": text}).page_token

@@ -59,18 +59,15 @@ class ScheduleBody(RunRequest):
 
     model_config = ConfigDict(title="ScheduleRequest", json_schema_extra=_ONE_TIMING)
 
-    cron: (
-        Annotated[str, StringConstraints(max_length=200), AfterValidator(_cron), Described({"format": "cron"})] | None
-    ) = Field(
+    cron: CronText | None = Field(
         default=None, description="Minute, hour, day, month, day of the week, or @daily and the like; or every_sec."
     )
     every_sec: Annotated[int, Field(ge=1, lt=INT32), BeforeValidator(whole)] | None = Field(
         default=None, validate_default=True, description="Seconds between two slots, counted from 1970; or cron."
     )
-    time_zone: (
-        Annotated[str, StringConstraints(max_length=64), AfterValidator(_zone), Described({"format": "time-zone"})]
-        | None
-    ) = Field(default=None, description="IANA name of the clocks that cron is read on; the service's when left out.")
+    time_zone: ZoneText | None = Field(
+        default=None, description="IANA name of the clocks that cron is read on; the service's when left out."
+    )
     missed: Missed | None = Field(
         default=None, description="What becomes of slots that nobody was there for; run_once when left out."
     )
