@@ -16,7 +16,7 @@ pytestmark = pytest.mark.kafka
 
 @pytest.fixture
 def hurry(monkeypatch):
-    monkeypatch.setattr(consumer_module, "_LEAST_PATIENCE_S", 0.5)
+    monkeypatch.setattr(consumer_module, "_SHORTEST_MAX_WAIT_S", 0.5)
     monkeypatch.setattr(consumer_module, "_STARVING_S", 0.5)
     monkeypatch.setattr(membership_module, "_PROBE_EVERY_S", 0.1)
     monkeypatch.setattr("classifeed_common.kafka.lag._EVERY_S", 0.1)
