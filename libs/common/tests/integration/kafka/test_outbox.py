@@ -319,12 +319,11 @@ async def test_relay_that_lost_its_lease_stops_sending(
 ):
     """Its lease is taken by another holder behind its back, as after a pause; the guard keeps it from reading on."""
     topic = await make_topic()
-    sends = 0
+    sent: list[bytes] = []
 
     class Counting:
         async def send(self, messages, *, limit_s) -> None:
-            nonlocal sends
-            sends += 1
+            sent.extend(message.value for message in messages)
             await producer.send(messages, limit_s=limit_s)
 
     async with running(relay("first", producer=Counting())):
@@ -337,7 +336,6 @@ async def test_relay_that_lost_its_lease_stops_sending(
                 " WHERE name = 'outbox:0'"
             )
             await outbox.put(tx, [Message(topic, b"k", b"2")])
-        before = sends
 
         async def is_kept() -> bool:
             async with db.connection() as connection:
@@ -348,9 +346,9 @@ async def test_relay_that_lost_its_lease_stops_sending(
         outbox.wake()
         until = time.monotonic() + 1.0
         while time.monotonic() < until:
-            assert sends == before
+            assert b"2" not in sent  # the first one may be sent again, where its response was late
             await asyncio.sleep(0.05)
-    assert values(await read(topic)) == ["1"]
+    assert set(values(await read(topic))) == {"1"}
 
 
 async def test_wake_spares_the_wait_for_the_next_look(
