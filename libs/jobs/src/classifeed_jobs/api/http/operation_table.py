@@ -101,7 +101,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         "PUT",
-        "/api/v1/queues/{queue:path}/limits",
+        "/api/v1/queues/{queue:anything}/limits",
         "Replace the limits of a queue",
         job_endpoints.set_queue_limits,
         responses.QueueView,
