@@ -2,6 +2,7 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
+EMPTY :=
 BIN := $(VENV)/bin
 MEMBERS := $(wildcard libs/*/pyproject.toml) $(wildcard services/*/pyproject.toml) cli/pyproject.toml
 STAMP := $(VENV)/.ready
@@ -47,7 +48,7 @@ test-fast: setup  ## the tests that take no more than a few seconds each
 lint: setup  ## ruff, mypy, import-linter, furniture, buf, stubs up to date
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy libs/common/src libs/domain/src libs/jobs/src libs/client/src cli/src $(wildcard services/*/src) tools
+	MYPYPATH=$(subst $(EMPTY) ,:,$(wildcard services/*/src)) $(BIN)/mypy libs/common/src libs/domain/src libs/jobs/src libs/client/src cli/src $(wildcard services/*/src) tools
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.furniture
 	$(BIN)/buf lint

@@ -20,7 +20,7 @@ _NAMED = frozenset({"README", "ROADMAP", "ARCHITECTURE", "CONTRIBUTING", "CHANGE
 # The roadmap names what is still to come.
 _OF_TODAY = [page for page in PAGES if page.name != "ROADMAP.md"]
 each_page = pytest.mark.parametrize("page", _OF_TODAY, ids=lambda page: page.relative_to(ROOT).as_posix())
-FOR_DEVELOPERS = {"add-a-feed-format.md", "add-a-job.md", "add-an-rpc.md", "add-a-migration.md"}
+FOR_DEVELOPERS = {"add-a-feed-format.md", "add-a-job.md", "add-an-rpc.md", "add-a-migration.md", "add-a-service.md"}
 
 
 def code_of(page: Path) -> str:

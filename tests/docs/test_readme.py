@@ -28,5 +28,6 @@ def test_yml_is_explained_where_it_is_first_said() -> None:
 def test_ports_are_as_many_as_it_says(tmp_path: Path) -> None:
     layout = Layout(tmp_path)
     layout.prepare()
-    ports = plan_ports(layout, ServiceTable.load().services)
-    assert f"| ports | {len(ports)}, on 127.0.0.1 alone" in README
+    services = ServiceTable.load().services
+    assert len(plan_ports(layout, services)) == 2 * len(services) + 4
+    assert "| ports | two a service and four for its servers, on 127.0.0.1 alone" in README

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Final
 from xml.sax.saxutils import escape
 
 from tools.pictures.facts import Service
 
 _WIDTH: Final = 1034
-_HEIGHT: Final = 470
+_ROW: Final = 122  # from one row of boxes to the next
 _BOX: Final = (214, 96)
 _PIPE: Final = (190, 30)
 _STYLE: Final = """
@@ -46,6 +47,17 @@ class _Place:
         }[name]
 
 
+_LAST_ROW: Final = 316
+_COLUMNS: Final = (96, 342, 560, 804)
+_later: Final = count()
+
+
+def _next_place() -> _Place:
+    """Return the next free place below the others, for a service that nobody has found a better one for yet."""
+    row, column = divmod(next(_later), len(_COLUMNS))
+    return _Place(_COLUMNS[column], _LAST_ROW + (row + 1) * _ROW, *_BOX)
+
+
 _SERVICES: Final = {
     "api": _Place(96, 20, *_BOX),
     "loader": _Place(96, 166, *_BOX),
@@ -55,6 +67,7 @@ _SERVICES: Final = {
     "indexer": _Place(560, 316, *_BOX),
     "searcher": _Place(96, 316, *_BOX),
 }
+_HEIGHT: Final = max(place.y for place in _SERVICES.values()) + 154
 _PIPES: Final = {
     "feeds.offer-requests.v1": _Place(585, 98, *_PIPE),
     "feeds.offer-results.v1": _Place(585, 154, *_PIPE),

@@ -1,0 +1,129 @@
+"""A service that `tools.new_service` makes passes the linters and the tests of all services, in a copy of the tree."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tools.new_service.places import PLACES
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "echo"
+_LINTERS = (
+    ("ruff", "check", "."),
+    ("ruff", "format", "--check", "."),
+    ("lint-imports",),
+    ("buf", "lint"),
+)
+_TOOLS = ("furniture", "assemble_sql", "chart_schemas", "chart_readmes", "dockerfiles", "import_contracts")
+_DERIVED = {
+    ".importlinter",
+    "docs/pictures/suite.svg",
+    "helm/classifeed/README.md",
+    "libs/contracts/src/classifeed/comments.json",
+}
+_TESTS = (
+    f"services/{NAME}",
+    "tests/docs/test_architecture.py",
+    "tests/docs/test_pictures.py",
+    "tests/docs/test_readme.py",
+    "tests/charts/test_callers.py",
+    "tests/charts/test_charts.py",
+    "tests/charts/test_deploy.py",
+    "tests/charts/test_images.py",
+    "tests/contract/test_http_routes.py",
+    "cli/tests/unit/test_platform.py",
+    # It runs the `classifeed` that is installed, which knows the services of this tree.
+    "--deselect=tests/charts/test_deploy.py::test_pods_find_each_secret_that_they_look_for",
+)
+
+
+class Copy:
+    """A copy of the tree, whose packages come before the installed ones."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        for name in subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0"):
+            if name and (ROOT / name).is_file():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, folder / name)
+        self.run("git", "init", "--quiet")
+        self.run("git", "add", "--all")
+
+    def run(self, *command: str) -> str:
+        """Run a command in it; return its output."""
+        sources = [
+            str(path) for pattern in ("libs/*/src", "services/*/src", "cli/src") for path in self.folder.glob(pattern)
+        ]
+        scripts = Path(sys.executable).parent
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([*sources, str(self.folder)]),
+            "MYPYPATH": os.pathsep.join(sources),
+            "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
+            "PYTEST_ADDOPTS": "-p no:cacheprovider",
+        }
+        environment = {name: value for name, value in environment.items() if not name.startswith("PYTEST_XDIST")}
+        done = subprocess.run(
+            command, cwd=self.folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            timeout=600, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}"
+        return done.stdout
+
+    def python(self, *arguments: str) -> str:
+        """Run a module or a script of it."""
+        return self.run(sys.executable, *arguments)
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    made = Copy(tmp_path_factory.mktemp("copy") / "tree")
+    made.python("-m", "tools.new_service", NAME, "Returns what it is sent")
+    made.run("git", "add", "--all")
+    return made
+
+
+@pytest.mark.slow
+def test_linters_find_nothing(copy: Copy) -> None:
+    for command in _LINTERS:
+        copy.run(*command)
+    copy.run("mypy", f"services/{NAME}/src")
+    copy.python("tools/genproto.py", "--check")
+    for tool in _TOOLS:
+        copy.python("-m", f"tools.{tool}", *([] if tool == "furniture" else ["--check"]))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_its_tests_and_those_of_all_services_pass(copy: Copy) -> None:
+    output = copy.python("-m", "pytest", "-q", "-n", "0", *_TESTS)
+    assert f"services/{NAME}" in output
+
+
+def test_its_readme_names_every_place_outside_its_folder(copy: Copy) -> None:
+    readme = (copy.folder / f"services/{NAME}/README.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`.*`) \|", readme.partition("\n## Places outside")[2], re.MULTILINE)
+    assert len(rows) <= 5
+    assert {place for place in PLACES if place.rpartition("/")[2] not in " ".join(rows)} == set()
+    assert set(_changed(copy)) <= set(PLACES) | _DERIVED
+
+
+def test_nothing_is_written_over_what_is_there(copy: Copy) -> None:
+    with pytest.raises(AssertionError, match=f"services/{NAME}/README.md.*: there already"):
+        copy.python("-m", "tools.new_service", NAME, "Again")
+    with pytest.raises(AssertionError, match="the name has 3 to 20 letters"):
+        copy.python("-m", "tools.new_service", "two-words", "Does it")
+
+
+def _changed(copy: Copy) -> list[str]:
+    """Return the files outside of its own folders that differ from those of this tree."""
+    own = (f"services/{NAME}/", f"helm/{NAME}/", f"proto/classifeed/{NAME}/", f"libs/contracts/src/classifeed/{NAME}/")
+    names = [name for name in copy.run("git", "ls-files").split("\n") if name and not name.startswith(own)]
+    return [name for name in names if (copy.folder / name).read_bytes() != (ROOT / name).read_bytes()]

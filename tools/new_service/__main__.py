@@ -1,0 +1,79 @@
+"""`python -m tools.new_service NAME "What it does"`: makes a service that passes `make lint test`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from tools.generated import ROOT
+from tools.new_service.files import render_files
+from tools.new_service.places import PLACES, PlaceError
+
+# What is written from those places, in this order; `make stubs` does the same.
+_GENERATORS: Final = (
+    ("tools/genproto.py",),
+    ("-m", "tools.import_contracts"),
+    ("-m", "tools.dockerfiles"),
+    ("-m", "tools.chart_schemas"),
+    ("-m", "tools.chart_readmes"),
+    ("-m", "tools.pictures"),
+)
+_NAME: Final = re.compile(r"[a-z]{3,20}")
+
+
+def write_service(name: str, description: str) -> list[Path]:
+    """Write the files of a service and its name into the places; return the paths, from the root.
+
+    Raises:
+        PlaceError: a file is there already, or a place does not look as it did. Nothing is written then.
+    """
+    written = render_files(name, description)
+    if taken := [str(path) for path in written if (ROOT / path).exists()]:
+        raise PlaceError(f"{', '.join(taken)}: there already")
+    for place, edit in PLACES.items():
+        try:
+            written[Path(place)] = edit((ROOT / place).read_text("utf-8"), name, description)
+        except PlaceError as error:
+            raise PlaceError(f"{place}: {error}") from error
+    for path, text in written.items():
+        (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+        (ROOT / path).write_text(text, "utf-8")
+    return list(written)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Make a service; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tools.new_service", description="Make a new service.")
+    parser.add_argument("name", help="a lower-case word, such as moderation")
+    parser.add_argument("description", help="what it does: a sentence without its full stop")
+    arguments = parser.parse_args(argv)
+    if _NAME.fullmatch(arguments.name) is None or arguments.description.endswith("."):
+        parser.error("the name has 3 to 20 letters from a to z, and the description no full stop")
+    try:
+        written = write_service(arguments.name, arguments.description)
+    except PlaceError as error:
+        print(f"new_service: {error}", file=sys.stderr)
+        return 1
+    subprocess.run([sys.executable, "-m", "ruff", "check", "--fix", "--quiet", *_python(written)], cwd=ROOT, check=True)
+    subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", *_python(written)], cwd=ROOT, check=True)
+    paths = [str(ROOT / f"services/{arguments.name}/src"), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}  # it is not installed yet
+    for generator in _GENERATORS:
+        subprocess.run([sys.executable, *generator], cwd=ROOT, env=environment, check=True)
+    print("\n".join(map(str, written)))
+    print("`make setup` installs it; services/<name>/README.md says which places outside its folder have its name.")
+    return 0
+
+
+def _python(paths: Sequence[Path]) -> list[str]:
+    return [str(path) for path in paths if path.suffix == ".py"]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

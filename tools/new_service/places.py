@@ -1,0 +1,90 @@
+"""Where a service must be named outside its own folders; everything else is derived from these."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+Edit = Callable[[str, str, str], str]
+
+
+class PlaceError(Exception):
+    """A place does not look as it did when this was written; the message says which and what was looked for."""
+
+
+def _before(text: str, mark: str, addition: str) -> str:
+    """Return the text with an addition before the only line that begins with a mark."""
+    found = re.findall(rf"^{re.escape(mark)}", text, re.MULTILINE)
+    if len(found) != 1:
+        raise PlaceError(f"{len(found)} lines begin with {mark!r}, not one")
+    return re.sub(rf"^(?={re.escape(mark)})", lambda _: addition, text, flags=re.MULTILINE)
+
+
+def _after_block(text: str, mark: str, end: str, addition: str) -> str:
+    """Return the text with an addition before the first `end` behind a mark."""
+    at = text.find(end, text.find(mark))
+    if mark not in text or at < 0:
+        raise PlaceError(f"there is no {end!r} behind {mark!r}")
+    return text[:at] + addition + text[at:]
+
+
+def _table(text: str, name: str, _: str) -> str:
+    row = f'[services.{name}]\npackage = "classifeed_{name}"\n\n'
+    return _before(text, "# Variables for tests and operators", row)
+
+
+def _policy(text: str, name: str, _: str) -> str:
+    service = f"classifeed.{name}.v1.{name.title()}Service"
+    served = _after_block(text, "SERVED_BY: Final", "\n}", f'\n    "{service}": ("{name}",),')
+    allowed = f'\n    **_allow("{service}", {{"GetVersion": (OPERATOR,)}}),'
+    return _after_block(served, "CALLERS: Final", "\n}", allowed)
+
+
+def _umbrella(text: str, name: str, _: str) -> str:
+    return (
+        f"{text.rstrip()}\n  - name: {name}\n    version: 0.1.0\n    repository: file://../{name}\n"
+        f"    condition: {name}.enabled\n"
+    )
+
+
+def _umbrella_values(text: str, name: str, _: str) -> str:
+    comment = f"Whether {name} is installed; its further values, beside this one, are those of its chart."
+    return f"{text.rstrip()}\n{name}:\n  # {comment}\n  enabled: true\n"
+
+
+def _architecture(text: str, name: str, description: str) -> str:
+    edge = "─" * (len(name) + 2)
+    box = f"\n  ┌{edge}┐\n  │ {name} │  called by operators; nothing else is joined to it yet\n  └{edge}┘"
+    drawn = _after_block(text, "```", "\n```\n\n| service | owns", box)
+    row = f"| [{name}](services/{name}) | nothing yet | nothing yet: {description[:1].lower()}{description[1:]} |\n"
+    return _after_block(drawn, "| service | owns", "\n\nLater services", f"\n{row}".rstrip("\n"))
+
+
+def _picture(text: str, name: str, _: str) -> str:
+    return _after_block(text, "_SERVICES: Final", "\n}", f'\n    "{name}": _next_place(),')
+
+
+def _deployment(text: str, name: str, _: str) -> str:
+    looped, loops = re.subn(
+        r"^(for (?:service|chart) in api .*\bsearcher\b[^;]*?)( classifeed)?;",
+        rf"\1 {name}\2;",
+        text,
+        flags=re.MULTILINE,
+    )
+    if loops != 2:
+        raise PlaceError(f"{loops} loops over services, not two")
+    values = f"\n{name}:\n  image: {{repository: registry.example/classifeed/{name}}}\n  networkPolicy: *servers"
+    return _after_block(looped, "\nsearcher:\n", "\n```", values)
+
+
+PLACES: Final[Mapping[str, Edit]] = {
+    "cli/src/classifeed_cli/platform/services.toml": _table,
+    "libs/domain/src/classifeed_domain/policy.py": _policy,
+    "helm/classifeed/Chart.yaml": _umbrella,
+    "helm/classifeed/values.yaml": _umbrella_values,
+    "ARCHITECTURE.md": _architecture,
+    "tools/pictures/diagram.py": _picture,
+    "docs/how-to/deploy.md": _deployment,
+}
+"""What is added to which file: (its text, name, description) to its new text."""
