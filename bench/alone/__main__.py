@@ -16,6 +16,8 @@ import venv
 from pathlib import Path
 from typing import Final
 
+from bench.alone.environment import list_packages, size_mb
+
 _ROUNDS: Final = int(os.environ.get("BENCH_ALONE_ROUNDS", "25"))
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _GOAL: Final = 1.2
@@ -23,7 +25,6 @@ _SIDES: Final = {
     "classifeed_jobs": [str(_ROOT / "libs/common"), str(_ROOT / "libs/jobs")],
     "procrastinate": ["procrastinate", "psycopg[binary,pool]"],
 }
-_BROUGHT: Final = {"pip", "setuptools"}
 
 
 def install(folder: Path, wanted: list[str]) -> Path:
@@ -32,22 +33,6 @@ def install(folder: Path, wanted: list[str]) -> Path:
     python = folder / "bin/python"
     subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted], check=True)
     return python
-
-
-def size_mb(folder: Path) -> float:
-    """Return the size of what was installed beside the drivers."""
-    [site] = folder.glob("lib/python*/site-packages")
-    own = [
-        each for each in site.iterdir() if not each.name.lower().startswith(("psycopg", "pip", "setuptools", "pkg_"))
-    ]
-    return sum(file.stat().st_size for each in own for file in (each, *each.rglob("*")) if file.is_file()) / 1e6
-
-
-def count_packages(python: Path) -> int:
-    """Return how many distributions there are besides those that every environment has."""
-    command = [python, "-m", "pip", "--disable-pip-version-check", "list", "--format=json"]
-    listed = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    return len({package["name"] for package in listed} - _BROUGHT)
 
 
 def import_s(python: Path, module: str) -> float:
@@ -69,7 +54,7 @@ def main() -> int:
                     times[module].append(seconds)
         rows = {
             module: {
-                "packages": count_packages(python),
+                "packages": len(list_packages(python)),
                 "mb": round(size_mb(Path(scratch) / module), 1),
                 "import_ms": round(statistics.median(times[module]) * 1000, 1),
                 "import_ms_min": round(min(times[module]) * 1000, 1),

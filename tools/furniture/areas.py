@@ -1,18 +1,15 @@
-"""The areas of the tree, their modules, and which rules do not hold in them yet."""
+"""The areas of the tree, and their modules."""
 
 from __future__ import annotations
 
 import ast
 import subprocess
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-# What does not hold yet, by area. The lists only shrink: take a rule off with the change that makes the area clean.
-# For docstrings (D401) the same is in pyproject.toml, per-file-ignores.
-NOT_YET: Final[Mapping[str, Set[str]]] = {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Annotated, Final
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, TypeVar
 
 import typer
+from google.protobuf.message import Message
 
 from classifeed.jobs.v1 import job_pb2, job_service_pb2
 from classifeed_cli.commands.jobs.options import QueueArgument, ServiceOption
 from classifeed_cli.exit_codes import refused, unavailable
 from classifeed_cli.job_services import ask_all, choose
 from classifeed_cli.messages import document_of
+from classifeed_cli.paging import collect
 from classifeed_cli.session import Session, with_session
 from classifeed_cli.terminal.confirmation import YesOption, confirm
+from classifeed_cli.terminal.output import Output
 from classifeed_cli.views.job import describe_limits, show_locks, show_queues, show_unreachable, show_workers
 from classifeed_client import JobClient
 
-_WORKERS_PAGE: Final = 1000
+MessageT = TypeVar("MessageT", bound=Message)
 
 
 def register(group: typer.Typer) -> None:
@@ -32,16 +36,7 @@ def queues(
     service: ServiceOption = "",
 ) -> int:
     """List the queues: what waits, what runs, and how many processes work them."""
-    out = session.out
-    with session.job_client() as client:
-        responses = ask_all(choose(client, service), client.list_queues)
-    show_queues(out, responses.by_service)
-    left_out = show_unreachable(out, responses)
-    found = [
-        {"service": name, **document_of(queue)} for name, listed in responses.by_service.items() for queue in listed
-    ]
-    out.document({"queues": found, **left_out})
-    return responses.exit_code
+    return _list(session, service, "queues", lambda client: client.list_queues, show_queues)
 
 
 @with_session
@@ -100,19 +95,11 @@ def workers(
     service: ServiceOption = "",
 ) -> int:
     """List the processes that run jobs: their queues, and when they renewed their lease."""
-    out = session.out
-    with session.job_client() as client:
-        responses = ask_all(choose(client, service), lambda name: _all_workers(client, name))
-    if any(responses.by_service.values()):
-        show_workers(out, responses.by_service)
-    else:
-        out.say("No process runs jobs.")
-    left_out = show_unreachable(out, responses)
-    found = [
-        {"service": name, **document_of(worker)} for name, listed in responses.by_service.items() for worker in listed
-    ]
-    out.document({"workers": found, **left_out})
-    return responses.exit_code
+
+    def ask(client: JobClient) -> Callable[[str], Sequence[job_pb2.Worker]]:
+        return lambda name: _all_workers(client, name)
+
+    return _list(session, service, "workers", ask, show_workers, nothing="No process runs jobs.")
 
 
 @with_session
@@ -121,28 +108,37 @@ def locks(
     service: ServiceOption = "",
 ) -> int:
     """List who holds which lock key since when."""
+    return _list(session, service, "locks", lambda client: client.get_locks, show_locks, nothing="No lock key is held.")
+
+
+def _list(
+    session: Session,
+    service: str,
+    items: str,
+    ask: Callable[[JobClient], Callable[[str], Sequence[MessageT]]],
+    show: Callable[[Output, Mapping[str, Sequence[MessageT]]], None],
+    *,
+    nothing: str = "",
+) -> int:
+    """List what each service has of something; `nothing` is said instead of an empty table. Returns the exit code."""
     out = session.out
     with session.job_client() as client:
-        responses = ask_all(choose(client, service), client.get_locks)
-    if any(responses.by_service.values()):
-        show_locks(out, responses.by_service)
+        responses = ask_all(choose(client, service), ask(client))
+    if nothing and not any(responses.by_service.values()):
+        out.say(nothing)
     else:
-        out.say("No lock key is held.")
+        show(out, responses.by_service)
     left_out = show_unreachable(out, responses)
-    found = [{"service": name, **document_of(lock)} for name, listed in responses.by_service.items() for lock in listed]
-    out.document({"locks": found, **left_out})
+    found = [{"service": name, **document_of(item)} for name, listed in responses.by_service.items() for item in listed]
+    out.document({items: found, **left_out})
     return responses.exit_code
 
 
-def _all_workers(client: JobClient, service: str) -> list[job_pb2.Worker]:
-    request = job_service_pb2.ListWorkersRequest(page_size=_WORKERS_PAGE)
-    found: list[job_pb2.Worker] = []
-    while True:
-        page = client.list_workers(service, request)
-        found += page.workers
-        if not page.next_page_token:
-            return found
-        request.page_token = page.next_page_token
+def _all_workers(client: JobClient, service: str) -> Sequence[job_pb2.Worker]:
+    def page(size: int, token: str) -> job_service_pb2.ListWorkersResponse:
+        return client.list_workers(service, job_service_pb2.ListWorkersRequest(page_size=size, page_token=token))
+
+    return collect(page, "workers", sys.maxsize).workers
 
 
 def _pause_message(queue: job_pb2.Queue) -> str:
