@@ -62,8 +62,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     subprocess.run([sys.executable, "-m", "ruff", "check", "--fix", "--quiet", *_python(written)], cwd=ROOT, check=True)
     subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", *_python(written)], cwd=ROOT, check=True)
-    paths = [str(ROOT / f"services/{arguments.name}/src"), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}  # it is not installed yet
+    # What was made since the last `make setup` is not installed yet.
+    paths = [*map(str, ROOT.glob("services/*/src")), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     for generator in _GENERATORS:
         subprocess.run([sys.executable, *generator], cwd=ROOT, env=environment, check=True)
     print("\n".join(map(str, written)))

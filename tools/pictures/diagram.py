@@ -66,6 +66,8 @@ _SERVICES: Final = {
     "receiver": _Place(804, 316, *_BOX),
     "indexer": _Place(560, 316, *_BOX),
     "searcher": _Place(96, 316, *_BOX),
+    "moderation": _next_place(),
+    "cleanweb": _next_place(),
 }
 _HEIGHT: Final = max(place.y for place in _SERVICES.values()) + 154
 _PIPES: Final = {

@@ -24,6 +24,8 @@ SERVED_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "classifeed.documents.v1.IndexerService": ("indexer",),
     "classifeed.jobs.v1.JobService": ("api", "loader", "processor", "offers"),
     "classifeed.search.v1.SearchService": ("searcher",),
+    "classifeed.moderation.v1.ModerationService": ("moderation",),
+    "classifeed.cleanweb.v1.CleanwebService": ("cleanweb",),
 }
 
 
@@ -163,6 +165,8 @@ CALLERS: Final[Mapping[str, frozenset[str]]] = {
             "GetDigest": (OPERATOR,),
         },
     ),
+    **_allow("classifeed.moderation.v1.ModerationService", {"GetVersion": (OPERATOR,)}),
+    **_allow("classifeed.cleanweb.v1.CleanwebService", {"GetVersion": (OPERATOR,)}),
 }
 
 POLICY: Final = Policy(CALLERS, SERVED_BY)

@@ -23,25 +23,30 @@ _sym_db = _symbol_database.Default()
 
 
 from classifeed.feeds.v1 import load_pb2 as classifeed_dot_feeds_dot_v1_dot_load__pb2
+from classifeed.offers.v1 import offer_pb2 as classifeed_dot_offers_dot_v1_dot_offer__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'classifeed/feeds/v1/offer_results.proto\x12\x13\x63lassifeed.feeds.v1\x1a\x1e\x63lassifeed/feeds/v1/load.proto\"\xba\x01\n\x0bOfferCounts\x12\r\n\x05\x61\x64\x64\x65\x64\x18\x01 \x01(\x03\x12\x0f\n\x07updated\x18\x02 \x01(\x03\x12\x11\n\tunchanged\x18\x03 \x01(\x03\x12\x1b\n\x13rejected_validation\x18\x04 \x01(\x03\x12\x1b\n\x13rejected_moderation\x18\x05 \x01(\x03\x12\x0f\n\x07skipped\x18\x06 \x01(\x03\x12\x12\n\nduplicates\x18\x07 \x01(\x03\x12\x19\n\x11rejected_existing\x18\x08 \x01(\x03\"\x8f\x02\n\x10OfferBatchResult\x12\x11\n\tseller_id\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0f\n\x07task_id\x18\x03 \x01(\x03\x12\x0b\n\x03run\x18\x04 \x01(\x05\x12\x10\n\x08\x62\x61tch_id\x18\x05 \x01(\x03\x12\x32\n\x07outcome\x18\x06 \x01(\x0e\x32!.classifeed.feeds.v1.BatchOutcome\x12\x30\n\x06\x63ounts\x18\x07 \x01(\x0b\x32 .classifeed.feeds.v1.OfferCounts\x12/\n\x06\x65rrors\x18\x08 \x03(\x0b\x32\x1f.classifeed.feeds.v1.OfferError\x12\x0e\n\x06reason\x18\t \x01(\t\"\xa5\x02\n\rTaskEndResult\x12\x11\n\tseller_id\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0f\n\x07task_id\x18\x03 \x01(\x03\x12\x0b\n\x03run\x18\x04 \x01(\x05\x12\x34\n\x07outcome\x18\x05 \x01(\x0e\x32#.classifeed.feeds.v1.TaskEndOutcome\x12\x0f\n\x07removed\x18\x06 \x01(\x03\x12\x13\n\x0bmade_manual\x18\x07 \x01(\x03\x12\x17\n\x0fmissing_batches\x18\x08 \x03(\x03\x12+\n\x04hold\x18\t \x01(\x0b\x32\x1d.classifeed.feeds.v1.LoadHold\x12\x0c\n\x04kept\x18\n \x01(\x03\x12\x0f\n\x07\x63hanged\x18\x0b \x01(\x03\x12\x0f\n\x07\x64ropped\x18\x0c \x01(\x03\"k\n\x0eRunCheckResult\x12\x11\n\tseller_id\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0f\n\x07task_id\x18\x03 \x01(\x03\x12\x0b\n\x03run\x18\x04 \x01(\x05\x12\x15\n\rlast_batch_id\x18\x05 \x01(\x03*|\n\x0c\x42\x61tchOutcome\x12\x1d\n\x19\x42\x41TCH_OUTCOME_UNSPECIFIED\x10\x00\x12\x19\n\x15\x42\x41TCH_OUTCOME_APPLIED\x10\x01\x12\x17\n\x13\x42\x41TCH_OUTCOME_STALE\x10\x02\x12\x19\n\x15\x42\x41TCH_OUTCOME_REFUSED\x10\x03*\xaa\x01\n\x0eTaskEndOutcome\x12 \n\x1cTASK_END_OUTCOME_UNSPECIFIED\x10\x00\x12\x1e\n\x1aTASK_END_OUTCOME_COMPLETED\x10\x01\x12\x1f\n\x1bTASK_END_OUTCOME_INCOMPLETE\x10\x02\x12\x1a\n\x16TASK_END_OUTCOME_STALE\x10\x03\x12\x19\n\x15TASK_END_OUTCOME_HELD\x10\x04\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'classifeed/feeds/v1/offer_results.proto\x12\x13\x63lassifeed.feeds.v1\x1a\x1e\x63lassifeed/feeds/v1/load.proto\x1a classifeed/offers/v1/offer.proto\"\xba\x01\n\x0bOfferCounts\x12\r\n\x05\x61\x64\x64\x65\x64\x18\x01 \x01(\x03\x12\x0f\n\x07updated\x18\x02 \x01(\x03\x12\x11\n\tunchanged\x18\x03 \x01(\x03\x12\x1b\n\x13rejected_validation\x18\x04 \x01(\x03\x12\x1b\n\x13rejected_moderation\x18\x05 \x01(\x03\x12\x0f\n\x07skipped\x18\x06 \x01(\x03\x12\x12\n\nduplicates\x18\x07 \x01(\x03\x12\x19\n\x11rejected_existing\x18\x08 \x01(\x03\"\x8f\x02\n\x10OfferBatchResult\x12\x11\n\tseller_id\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0f\n\x07task_id\x18\x03 \x01(\x03\x12\x0b\n\x03run\x18\x04 \x01(\x05\x12\x10\n\x08\x62\x61tch_id\x18\x05 \x01(\x03\x12\x32\n\x07outcome\x18\x06 \x01(\x0e\x32!.classifeed.feeds.v1.BatchOutcome\x12\x30\n\x06\x63ounts\x18\x07 \x01(\x0b\x32 .classifeed.feeds.v1.OfferCounts\x12/\n\x06\x65rrors\x18\x08 \x03(\x0b\x32\x1f.classifeed.feeds.v1.OfferError\x12\x0e\n\x06reason\x18\t \x01(\t\"\xa5\x02\n\rTaskEndResult\x12\x11\n\tseller_id\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0f\n\x07task_id\x18\x03 \x01(\x03\x12\x0b\n\x03run\x18\x04 \x01(\x05\x12\x34\n\x07outcome\x18\x05 \x01(\x0e\x32#.classifeed.feeds.v1.TaskEndOutcome\x12\x0f\n\x07removed\x18\x06 \x01(\x03\x12\x13\n\x0bmade_manual\x18\x07 \x01(\x03\x12\x17\n\x0fmissing_batches\x18\x08 \x03(\x03\x12+\n\x04hold\x18\t \x01(\x0b\x32\x1d.classifeed.feeds.v1.LoadHold\x12\x0c\n\x04kept\x18\n \x01(\x03\x12\x0f\n\x07\x63hanged\x18\x0b \x01(\x03\x12\x0f\n\x07\x64ropped\x18\x0c \x01(\x03\"k\n\x0eRunCheckResult\x12\x11\n\tseller_id\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0f\n\x07task_id\x18\x03 \x01(\x03\x12\x0b\n\x03run\x18\x04 \x01(\x05\x12\x15\n\rlast_batch_id\x18\x05 \x01(\x03\"s\n\nLateResult\x12\x11\n\tseller_id\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0f\n\x07task_id\x18\x03 \x01(\x03\x12.\n\x06\x65rrors\x18\x04 \x03(\x0b\x32\x1e.classifeed.feeds.v1.LateError\"o\n\tLateError\x12.\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x1f.classifeed.feeds.v1.OfferError\x12\x32\n\x07\x63ounted\x18\x02 \x01(\x0e\x32!.classifeed.offers.v1.OfferChange*|\n\x0c\x42\x61tchOutcome\x12\x1d\n\x19\x42\x41TCH_OUTCOME_UNSPECIFIED\x10\x00\x12\x19\n\x15\x42\x41TCH_OUTCOME_APPLIED\x10\x01\x12\x17\n\x13\x42\x41TCH_OUTCOME_STALE\x10\x02\x12\x19\n\x15\x42\x41TCH_OUTCOME_REFUSED\x10\x03*\xaa\x01\n\x0eTaskEndOutcome\x12 \n\x1cTASK_END_OUTCOME_UNSPECIFIED\x10\x00\x12\x1e\n\x1aTASK_END_OUTCOME_COMPLETED\x10\x01\x12\x1f\n\x1bTASK_END_OUTCOME_INCOMPLETE\x10\x02\x12\x1a\n\x16TASK_END_OUTCOME_STALE\x10\x03\x12\x19\n\x15TASK_END_OUTCOME_HELD\x10\x04\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'classifeed.feeds.v1.offer_results_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_BATCHOUTCOME']._serialized_start=964
-  _globals['_BATCHOUTCOME']._serialized_end=1088
-  _globals['_TASKENDOUTCOME']._serialized_start=1091
-  _globals['_TASKENDOUTCOME']._serialized_end=1261
-  _globals['_OFFERCOUNTS']._serialized_start=97
-  _globals['_OFFERCOUNTS']._serialized_end=283
-  _globals['_OFFERBATCHRESULT']._serialized_start=286
-  _globals['_OFFERBATCHRESULT']._serialized_end=557
-  _globals['_TASKENDRESULT']._serialized_start=560
-  _globals['_TASKENDRESULT']._serialized_end=853
-  _globals['_RUNCHECKRESULT']._serialized_start=855
-  _globals['_RUNCHECKRESULT']._serialized_end=962
+  _globals['_BATCHOUTCOME']._serialized_start=1228
+  _globals['_BATCHOUTCOME']._serialized_end=1352
+  _globals['_TASKENDOUTCOME']._serialized_start=1355
+  _globals['_TASKENDOUTCOME']._serialized_end=1525
+  _globals['_OFFERCOUNTS']._serialized_start=131
+  _globals['_OFFERCOUNTS']._serialized_end=317
+  _globals['_OFFERBATCHRESULT']._serialized_start=320
+  _globals['_OFFERBATCHRESULT']._serialized_end=591
+  _globals['_TASKENDRESULT']._serialized_start=594
+  _globals['_TASKENDRESULT']._serialized_end=887
+  _globals['_RUNCHECKRESULT']._serialized_start=889
+  _globals['_RUNCHECKRESULT']._serialized_end=996
+  _globals['_LATERESULT']._serialized_start=998
+  _globals['_LATERESULT']._serialized_end=1113
+  _globals['_LATEERROR']._serialized_start=1115
+  _globals['_LATEERROR']._serialized_end=1226
 # @@protoc_insertion_point(module_scope)

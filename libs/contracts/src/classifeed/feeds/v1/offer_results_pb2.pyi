@@ -1,4 +1,5 @@
 from classifeed.feeds.v1 import load_pb2 as _load_pb2
+from classifeed.offers.v1 import offer_pb2 as _offer_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -115,3 +116,23 @@ class RunCheckResult(_message.Message):
     run: int
     last_batch_id: int
     def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., task_id: _Optional[int] = ..., run: _Optional[int] = ..., last_batch_id: _Optional[int] = ...) -> None: ...
+
+class LateResult(_message.Message):
+    __slots__ = ("seller_id", "namespace", "task_id", "errors")
+    SELLER_ID_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    ERRORS_FIELD_NUMBER: _ClassVar[int]
+    seller_id: str
+    namespace: str
+    task_id: int
+    errors: _containers.RepeatedCompositeFieldContainer[LateError]
+    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., task_id: _Optional[int] = ..., errors: _Optional[_Iterable[_Union[LateError, _Mapping]]] = ...) -> None: ...
+
+class LateError(_message.Message):
+    __slots__ = ("error", "counted")
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    COUNTED_FIELD_NUMBER: _ClassVar[int]
+    error: _load_pb2.OfferError
+    counted: _offer_pb2.OfferChange
+    def __init__(self, error: _Optional[_Union[_load_pb2.OfferError, _Mapping]] = ..., counted: _Optional[_Union[_offer_pb2.OfferChange, str]] = ...) -> None: ...

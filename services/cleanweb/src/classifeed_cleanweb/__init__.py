@@ -1,0 +1,1 @@
+"""The verdict service of the suite: automatic rules and reviews by people."""

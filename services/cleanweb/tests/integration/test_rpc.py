@@ -1,0 +1,36 @@
+"""CleanwebService over a real channel, with the policy of the suite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import grpc.aio
+import pytest
+
+from classifeed.cleanweb.v1.cleanweb_service_pb2 import GetVersionRequest
+from classifeed.cleanweb.v1.cleanweb_service_pb2_grpc import (
+    CleanwebServiceStub,
+    add_CleanwebServiceServicer_to_server,
+)
+from classifeed_cleanweb.rpc.cleanweb_service import CleanwebService
+from classifeed_common.rpc.server import Servicer
+
+
+@pytest.fixture
+async def target(rpc_server: Any) -> str:
+    servicer = Servicer.of(add_CleanwebServiceServicer_to_server, CleanwebService("1.2.3"))
+    found: str = await rpc_server("cleanweb", servicer)
+    return found
+
+
+async def test_operators_are_told_the_version(target: str, rpc_channel: Callable[..., Any]) -> None:
+    stub = CleanwebServiceStub(rpc_channel(target, caller="operator", audience="cleanweb"))
+    assert (await stub.GetVersion(GetVersionRequest())).version == "1.2.3"
+
+
+async def test_others_are_refused(target: str, rpc_channel: Callable[..., Any]) -> None:
+    stub = CleanwebServiceStub(rpc_channel(target, caller="searcher", audience="cleanweb"))
+    with pytest.raises(grpc.aio.AioRpcError) as raised:
+        await stub.GetVersion(GetVersionRequest())
+    assert raised.value.code() == grpc.StatusCode.PERMISSION_DENIED

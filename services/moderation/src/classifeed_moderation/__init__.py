@@ -1,0 +1,1 @@
+"""Has texts judged, and acts on the verdicts by its own rules."""

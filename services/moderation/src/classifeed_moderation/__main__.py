@@ -1,0 +1,10 @@
+"""`python -m classifeed_moderation serve | work | migrate | check`."""
+
+from __future__ import annotations
+
+from classifeed_common.runner import main
+from classifeed_moderation.bootstrap import SERVICE, build
+from classifeed_moderation.settings import ModerationSettings
+
+if __name__ == "__main__":
+    main(SERVICE, ModerationSettings, build, None)
