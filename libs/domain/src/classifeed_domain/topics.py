@@ -9,6 +9,9 @@ from classifeed_common.kafka import Topic
 FEEDS_OFFER_REQUESTS: Final = "feeds.offer-requests.v1"
 FEEDS_OFFER_RESULTS: Final = "feeds.offer-results.v1"
 OFFERS_CHANGED: Final = "offers.changed.v1"
+MODERATION_REQUESTS: Final = "moderation.requests.v1"
+MODERATION_OUTCOMES: Final = "moderation.outcomes.v1"
+MODERATION_EVENTS: Final = "moderation.events.v1"
 _INDEX_DOCUMENTS: Final = "index.documents.v1."
 
 _DAY_MS: Final = 24 * 60 * 60 * 1000
@@ -20,6 +23,9 @@ _DECLARED: Final = {
         Topic(FEEDS_OFFER_REQUESTS, partitions=8, retention_ms=7 * _DAY_MS),  # key seller_id: OfferBatch, TaskEnd
         Topic(FEEDS_OFFER_RESULTS, partitions=8, retention_ms=7 * _DAY_MS),  # key seller_id: results and late results
         Topic(OFFERS_CHANGED, partitions=8, retention_ms=7 * _DAY_MS),  # key seller/namespace/external_id
+        Topic(MODERATION_REQUESTS, partitions=8, retention_ms=7 * _DAY_MS),  # key seller_id: TextsToJudge
+        Topic(MODERATION_OUTCOMES, partitions=8, retention_ms=7 * _DAY_MS),  # key seller_id: TextsJudged
+        Topic(MODERATION_EVENTS, partitions=8, retention_ms=7 * _DAY_MS),  # key of the text: ModerationEvent
     )
 }
 
