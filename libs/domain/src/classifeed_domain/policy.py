@@ -22,9 +22,10 @@ SERVED_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "classifeed.documents.v1.SchemaService": ("receiver",),
     "classifeed.documents.v1.IndexQueueService": ("receiver",),
     "classifeed.documents.v1.IndexerService": ("indexer",),
-    "classifeed.jobs.v1.JobService": ("api", "loader", "processor", "offers"),
+    "classifeed.jobs.v1.JobService": ("api", "loader", "processor", "offers", "moderation"),
     "classifeed.search.v1.SearchService": ("searcher",),
     "classifeed.moderation.v1.ModerationService": ("moderation",),
+    "classifeed.points.v1.PointService": ("moderation",),
     "classifeed.cleanweb.v1.CleanwebService": ("cleanweb",),
 }
 
@@ -165,7 +166,31 @@ CALLERS: Final[Mapping[str, frozenset[str]]] = {
             "GetDigest": (OPERATOR,),
         },
     ),
-    **_allow("classifeed.moderation.v1.ModerationService", {"GetVersion": (OPERATOR,)}),
+    **_allow(
+        "classifeed.moderation.v1.ModerationService",
+        {
+            **dict.fromkeys(("SubmitTexts", "GetSubject"), ("offers", "api", OPERATOR)),
+            "ApplyVerdicts": ("cleanweb",),
+            **dict.fromkeys(
+                (
+                    "ListPending",
+                    "CheckText",
+                    "Rejudge",
+                    "GetRejudgement",
+                    "Appeal",
+                    "ListAppeals",
+                    "DecideAppeal",
+                    "ListEvents",
+                    "GetFigures",
+                ),
+                (OPERATOR,),
+            ),
+        },
+    ),
+    **_allow(
+        "classifeed.points.v1.PointService",
+        dict.fromkeys(("CreatePoint", "GetPoint", "ListPoints", "AddComment", "Vote", "DeletePoint"), (OPERATOR,)),
+    ),
     **_allow("classifeed.cleanweb.v1.CleanwebService", {"GetVersion": (OPERATOR,)}),
 }
 

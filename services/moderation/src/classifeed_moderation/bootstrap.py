@@ -2,33 +2,192 @@
 
 from __future__ import annotations
 
-from classifeed.moderation.v1.moderation_service_pb2_grpc import add_ModerationServiceServicer_to_server
-from classifeed_common.runner import Servicer, ServiceRunner
+from functools import partial
+from typing import Final
+
+from classifeed.points.v1.point_service_pb2_grpc import add_PointServiceServicer_to_server
+from classifeed_common.auth import KeyStore
+from classifeed_common.clock import Clock, SystemClock
+from classifeed_common.ids import process_holder
+from classifeed_common.kafka import DeadLetters, KafkaProducer, NotifyingPositions, OrderedConsumer, ensure_topics
+from classifeed_common.lease import Leases
+from classifeed_common.outbox import Outbox, Relay
+from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
+from classifeed_common.runner.parts import check_table, database_of
 from classifeed_domain.policy import POLICY
-from classifeed_moderation.rpc.moderation_service import ModerationService
+from classifeed_domain.topics import MODERATION_EVENTS, MODERATION_OUTCOMES, MODERATION_REQUESTS, declared
+from classifeed_jobs import Registry
+from classifeed_jobs.service import ServiceJobs
+from classifeed_moderation.app.clean_up import moderation_clean_up
+from classifeed_moderation.app.correct_pending import PendingCorrector
+from classifeed_moderation.app.judge_texts import TextJudge
+from classifeed_moderation.app.record_responses import ResponseRecorder
+from classifeed_moderation.app.store_texts import TextStore
+from classifeed_moderation.app.task_queue import TaskQueue
+from classifeed_moderation.clients.breaker import Breaker
+from classifeed_moderation.clients.fake_verdicts import FakeVerdicts, NoVerdicts
+from classifeed_moderation.clients.pacer import Pacer
+from classifeed_moderation.clients.verdict_service import HttpVerdictService, VerdictService
+from classifeed_moderation.consumers.requests import GROUP, RequestHandler
+from classifeed_moderation.domain.subjects import Kind
+from classifeed_moderation.jobs import rejudge
+from classifeed_moderation.jobs.rejudge import register_rejudge
+from classifeed_moderation.rpc.moderation_service import moderation_servicer
+from classifeed_moderation.rpc.point_service import PointService
+from classifeed_moderation.rules.loading import default_rules
 from classifeed_moderation.settings import ModerationSettings
 
 SERVICE = "moderation"
+_TOPICS: Final = (MODERATION_REQUESTS, MODERATION_OUTCOMES, MODERATION_EVENTS)
+
+
+async def prepare(settings: ModerationSettings) -> None:
+    """Make the topics that this service reads and writes; idempotent."""
+    await ensure_topics(settings.kafka_bootstrap, map(declared, _TOPICS))
 
 
 def build(settings: ModerationSettings) -> ServiceRunner:
-    """Return the service, nothing of it opened yet."""
+    """Return the service, nothing of it opened yet. Call it inside the event loop."""
+    clock = SystemClock()
+    database = database_of(settings)
+    producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
+    leases = Leases(database, process_holder(SERVICE), settings.lease_ttl_s)
+    outbox = Outbox()
+    relay = Relay(database, producer, leases, outbox=outbox)
+    rules = default_rules()
+
+    offers_limit = max(settings.workers * settings.offers_share_percent // 100, 1)
+    queue = TaskQueue(settings.queue_size, {Kind.OFFER: offers_limit})
+
+    def on_due() -> None:
+        corrector.wake()
+
+    recorder = ResponseRecorder(
+        database,
+        outbox,
+        clock,
+        current_rules=lambda: rules,
+        max_pending_duration_s=settings.max_pending_duration_s,
+        on_decided=outbox.wake,
+        on_due=on_due,
+    )
+    corrector = PendingCorrector(
+        database,
+        queue,
+        recorder,
+        check_interval_s=settings.check_interval_s,
+        retry_interval_s=settings.retry_interval_s,
+        kept_verdicts_s=settings.kept_verdicts_s,
+    )
+    verdict_service = verdict_service_of(settings, clock)
+    judge = TextJudge(
+        queue,
+        verdict_service,
+        recorder,
+        Breaker(clock, failures=settings.breaker_failures, probe_s=settings.probe_s, most=settings.workers),
+        workers=settings.workers,
+        pacer=Pacer(clock, settings.testing_requests_s) if settings.verdict_environment == "testing" else None,
+    )
+    texts = TextStore(queue, outbox, clock, retry_interval_s=settings.retry_interval_s)
+
+    tasks = Registry()
+    register_rejudge(tasks, outbox, clock, current_rules=lambda: rules)
+    jobs = ServiceJobs(
+        database,
+        tasks,
+        clean_up=moderation_clean_up(decisions_days=settings.decisions_days, kept_verdicts_s=settings.kept_verdicts_s),
+        time_zone=settings.time_zone,
+    )
+    handler = RequestHandler(outbox, current_rules=lambda: rules)
+    consumer = OrderedConsumer(
+        bootstrap=settings.kafka_bootstrap,
+        group=GROUP,
+        topics=[MODERATION_REQUESTS],
+        positions=NotifyingPositions(database, outbox.wake, corrector.wake),
+        handle=handler.handle,
+        dead_letters=DeadLetters(producer),
+        max_records=settings.poll_records,
+    )
+    measured = Watch(corrector.measure, period_s=settings.check_interval_s)
 
     async def start() -> None:
-        """Open databases, producers and channels here."""
+        await database.open()
+        await producer.start()
 
     async def stop() -> None:
-        """Close them here, in the other order."""
+        await producer.close()
+        await verdict_service.close()
+        await database.close()
+
+    async def unsent() -> dict[str, int]:
+        return {"moderation_events": await relay.backlog()}
 
     return ServiceRunner(
         settings,
         SERVICE,
         version_of(SERVICE),
-        roles=[],
-        servicers=[Servicer.of(add_ModerationServiceServicer_to_server, ModerationService(version_of(SERVICE)))],
-        readiness={},
+        roles=[
+            Role("judge", judge.run),
+            Role("correct", corrector.run, corrector.backlog),
+            Role("watch", measured.run),
+            Role("consume", consumer.run, consumer.backlog, consumer.blocked),
+            Role("relay", relay.run, unsent),
+            *jobs.roles({rejudge.QUEUE: 1}, drain_grace_s=settings.drain_grace_s / 2),
+        ],
+        servicers=[
+            moderation_servicer(
+                database,
+                outbox,
+                clock,
+                current_rules=lambda: rules,
+                judge=judge,
+                jobs=jobs.store,
+                on_due=corrector.wake,
+            ),
+            Servicer.of(
+                add_PointServiceServicer_to_server,
+                PointService(
+                    database,
+                    texts,
+                    clock,
+                    current_rules=lambda: rules,
+                    points_shown_after_s=_shown_after_s(settings, settings.points_while_silent),
+                    comments_shown_after_s=_shown_after_s(settings, settings.comments_while_silent),
+                ),
+            ),
+            jobs.servicer(),
+        ],
+        readiness={"postgres": check_table(database, "subjects")},
         on_start=start,
         on_stop=stop,
         policy=POLICY,
     )
+
+
+def verdict_service_of(settings: ModerationSettings, clock: Clock) -> VerdictService:
+    """Return what judges texts: the service at an address, made-up verdicts, or nobody."""
+    if settings.fake_clean_web == "on":
+        return FakeVerdicts(
+            clock,
+            delay_s=settings.fake_delay_s,
+            forbidden_percent=settings.fake_forbidden_percent,
+            people_percent=settings.fake_people_percent,
+            failed_percent=settings.fake_failed_percent,
+        )
+    if settings.verdict_environment == "load":
+        return NoVerdicts()
+    keys = KeyStore(settings.keys_dir) if settings.keys_dir is not None else None
+    return HttpVerdictService(
+        settings.verdict_url,
+        service=settings.verdict_service,
+        environment=settings.verdict_environment,
+        connections=settings.workers,
+        connect_s=settings.connect_s,
+        answer_s=settings.answer_s,
+        issue_token=partial(keys.issue, SERVICE, settings.verdict_audience) if keys is not None else None,
+    )
+
+
+def _shown_after_s(settings: ModerationSettings, while_silent: str) -> float | None:
+    return settings.retry_interval_s if while_silent == "show" else None

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
 from classifeed_common.settings import ServiceSettings
@@ -11,3 +15,82 @@ class ModerationSettings(ServiceSettings):
     """What moderation needs to know, from variables CLASSIFEED_MODERATION_*."""
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_MODERATION_", frozen=True)
+
+    retry_interval_s: float = Field(
+        default=60, gt=0, description="When a text is requested again after a request that brought nothing, in seconds."
+    )
+    max_pending_duration_s: float = Field(
+        default=600, gt=0, description="How long people may have a text before it is requested again, in seconds."
+    )
+    check_interval_s: float = Field(default=10, gt=0, description="How often due texts are sought, in seconds.")
+    workers: int = Field(default=256, ge=1, le=2000, description="Requests to the verdict service at a time, at most.")
+    offers_share_percent: int = Field(
+        default=95,
+        ge=1,
+        le=100,
+        description="Share of the workers that texts of offers may have; the rest is for other texts, in percent.",
+    )
+    queue_size: int = Field(
+        default=10_000, ge=1, description="Texts of each kind that wait in memory, at most; more are taken once due."
+    )
+    verdict_url: str = Field(
+        default="http://127.0.0.1:8088",
+        pattern=r"^https?://[^\s/]+$",
+        description="Address of the verdict service; requests go to /v2/ there.",
+    )
+    verdict_audience: str = Field(
+        default="cleanweb", min_length=1, description="Service that the tokens of requests are made for."
+    )
+    verdict_service: str = Field(
+        default="classifeed", min_length=1, description="`service` of the requests: who we are to the verdict service."
+    )
+    verdict_environment: Literal["stable", "testing", "load"] = Field(
+        default="testing", description="`environment` of the requests; with load no request is ever made."
+    )
+    testing_requests_s: float = Field(
+        default=50, gt=0, description="Requests a second in the environment testing, at most."
+    )
+    connect_s: float = Field(default=1, gt=0, description="How long a connection may take, in seconds.")
+    answer_s: float = Field(default=5, gt=0, description="How long a response may take, in seconds.")
+    breaker_failures: int = Field(
+        default=10, ge=1, description="Failed requests in a row after which only one a second is made."
+    )
+    probe_s: float = Field(default=1, gt=0, description="Time between two requests while they fail, in seconds.")
+    fake_clean_web: Literal["off", "on"] = Field(
+        default="off", description="Whether verdicts are made up in this process, for load tests: no request is made."
+    )
+    fake_delay_s: float = Field(default=0.2, ge=0, description="How long a made-up verdict takes, in seconds.")
+    fake_forbidden_percent: int = Field(
+        default=5, ge=0, le=100, description="Share of texts that made-up verdicts refuse, in percent."
+    )
+    fake_people_percent: int = Field(
+        default=0, ge=0, le=100, description="Share of texts that go to made-up people, who never respond, in percent."
+    )
+    fake_failed_percent: int = Field(
+        default=0, ge=0, le=100, description="Share of made-up requests that fail, in percent."
+    )
+    rules_file: Path | None = Field(
+        default=None, description="Rules file, read again when it changes; unset: the one that comes with the service."
+    )
+    points_while_silent: Literal["wait", "show"] = Field(
+        default="wait",
+        description="What becomes of points without a verdict once RETRY_INTERVAL_S has passed: hidden, or shown.",
+    )
+    comments_while_silent: Literal["wait", "show"] = Field(
+        default="wait",
+        description="What becomes of comments without a verdict once RETRY_INTERVAL_S has passed: hidden, or shown.",
+    )
+    kept_verdicts_s: float = Field(
+        default=30 * 24 * 3600.0, ge=0, description="How long verdicts are kept for equal texts, in seconds."
+    )
+    poll_records: int = Field(default=20, ge=1, description="Messages with texts of offers in a transaction, at most.")
+    receiver_address: str = Field(
+        default="127.0.0.1:50055", description="Where the receiver of documents is, host:port or a DNS name of several."
+    )
+    lease_ttl_s: float = Field(default=10, gt=0, description="Lease of what one process does at a time, in seconds.")
+    callbacks_s: float = Field(
+        default=1000, gt=0, description="Callbacks a second of the verdict service, at most; more get 429."
+    )
+    decisions_days: int = Field(
+        default=400, ge=1, description="How long decisions are kept that newer ones have superseded, in days."
+    )

@@ -8,7 +8,7 @@ from typing import Final
 from classifeed.offers.v1.offer_service_pb2_grpc import add_OfferServiceServicer_to_server
 from classifeed_common.db import Tx
 from classifeed_common.ids import process_holder
-from classifeed_common.kafka import DeadLetters, KafkaProducer, OrderedConsumer, ensure_topics
+from classifeed_common.kafka import DeadLetters, KafkaProducer, NotifyingPositions, OrderedConsumer, ensure_topics
 from classifeed_common.lease import Leases
 from classifeed_common.outbox import Outbox, Relay
 from classifeed_common.publish_mark import MarkPusher
@@ -24,7 +24,7 @@ from classifeed_offers.app.put_schema import put_schema
 from classifeed_offers.app.republish_offers import Republisher
 from classifeed_offers.app.watch_publication import PublicationWatch
 from classifeed_offers.clients.receiver import ReceiverClient
-from classifeed_offers.consumers.requests import GROUP, NotifyingPositions, RequestHandler
+from classifeed_offers.consumers.requests import GROUP, RequestHandler
 from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs import republish, sweep

@@ -27,11 +27,20 @@ from classifeed.feeds.v1.offer_results_pb2 import (
 )
 from classifeed_common.db import Database
 from classifeed_common.ids import process_holder
-from classifeed_common.kafka import Cluster, DeadLetters, KafkaProducer, Message, OrderedConsumer, dlq, message_of
+from classifeed_common.kafka import (
+    Cluster,
+    DeadLetters,
+    KafkaProducer,
+    Message,
+    NotifyingPositions,
+    OrderedConsumer,
+    dlq,
+    message_of,
+)
 from classifeed_common.lease import Leases
 from classifeed_common.outbox import Outbox, Relay
 from classifeed_jobs import JobStore, Reaper, Worker
-from classifeed_offers.consumers.requests import NotifyingPositions, RequestHandler
+from classifeed_offers.consumers.requests import RequestHandler
 from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs.sweep import QUEUE, SweepJobs, sweep_registry

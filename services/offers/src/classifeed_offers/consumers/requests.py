@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from google.protobuf.message import Message as ProtobufMessage
 from opentelemetry.context import Context
@@ -16,13 +15,10 @@ from classifeed.feeds.v1.offer_results_pb2 import (
     RunCheckResult,
     TaskEndResult,
 )
-from classifeed_common.db import Database, Tx
+from classifeed_common.db import Tx
 from classifeed_common.kafka import (
-    GroupPartition,
     Message,
-    Position,
     Record,
-    TablePositions,
     decode_all,
     message_of,
     trace_of,
@@ -99,21 +95,3 @@ class RequestHandler:
     async def _reply(self, tx: Tx, replies: Sequence[ProtobufMessage], traces: Mapping[RunKey, Context]) -> None:
         messages = [reply_message(reply, topic=self._results_topic, traces=traces) for reply in replies]
         await self._outbox.put(tx, messages)
-
-
-class NotifyingPositions(TablePositions):
-    """Positions whose committed effect notifies who sends: replies and documents leave at once, not a poll later."""
-
-    def __init__(self, database: Database, *notify: Callable[[], None]) -> None:
-        super().__init__(database)
-        self._notify = notify
-
-    @asynccontextmanager
-    async def effect(
-        self, expected: Mapping[GroupPartition, Position], new: Mapping[GroupPartition, Position]
-    ) -> AsyncIterator[Any]:
-        """Open an effect; see TablePositions."""
-        async with super().effect(expected, new) as tx:
-            yield tx
-        for notify in self._notify:
-            notify()

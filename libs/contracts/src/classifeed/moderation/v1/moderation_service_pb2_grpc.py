@@ -4,6 +4,7 @@ import grpc
 import warnings
 
 from classifeed.moderation.v1 import moderation_service_pb2 as classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2
+from classifeed.moderation.v1 import subject_pb2 as classifeed_dot_moderation_dot_v1_dot_subject__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -26,7 +27,7 @@ if _version_not_supported:
 
 
 class ModerationServiceStub:
-    """What moderation does, for other services and operators.
+    """Texts, their verdicts and decisions, for other services, operators and reviewers.
     """
 
     def __init__(self, channel):
@@ -35,19 +36,152 @@ class ModerationServiceStub:
         Args:
             channel: A grpc.Channel.
         """
-        self.GetVersion = channel.unary_unary(
-                '/classifeed.moderation.v1.ModerationService/GetVersion',
-                request_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.GetVersionRequest.SerializeToString,
-                response_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.GetVersionResponse.FromString,
+        self.SubmitTexts = channel.unary_unary(
+                '/classifeed.moderation.v1.ModerationService/SubmitTexts',
+                request_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.SubmitTextsRequest.SerializeToString,
+                response_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.SubmitTextsResponse.FromString,
+                _registered_method=True)
+        self.GetSubject = channel.unary_unary(
+                '/classifeed.moderation.v1.ModerationService/GetSubject',
+                request_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.GetSubjectRequest.SerializeToString,
+                response_deserializer=classifeed_dot_moderation_dot_v1_dot_subject__pb2.Subject.FromString,
+                _registered_method=True)
+        self.ListPending = channel.unary_unary(
+                '/classifeed.moderation.v1.ModerationService/ListPending',
+                request_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ListPendingRequest.SerializeToString,
+                response_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ListPendingResponse.FromString,
+                _registered_method=True)
+        self.ApplyVerdicts = channel.unary_unary(
+                '/classifeed.moderation.v1.ModerationService/ApplyVerdicts',
+                request_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ApplyVerdictsRequest.SerializeToString,
+                response_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ApplyVerdictsResponse.FromString,
+                _registered_method=True)
+        self.CheckText = channel.unary_unary(
+                '/classifeed.moderation.v1.ModerationService/CheckText',
+                request_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.CheckTextRequest.SerializeToString,
+                response_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.CheckTextResponse.FromString,
+                _registered_method=True)
+        self.Rejudge = channel.unary_unary(
+                '/classifeed.moderation.v1.ModerationService/Rejudge',
+                request_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.RejudgeRequest.SerializeToString,
+                response_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.Rejudgement.FromString,
+                _registered_method=True)
+        self.GetRejudgement = channel.unary_unary(
+                '/classifeed.moderation.v1.ModerationService/GetRejudgement',
+                request_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.GetRejudgementRequest.SerializeToString,
+                response_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.Rejudgement.FromString,
+                _registered_method=True)
+        self.Appeal = channel.unary_unary(
+                '/classifeed.moderation.v1.ModerationService/Appeal',
+                request_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.AppealRequest.SerializeToString,
+                response_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.AppealRecord.FromString,
+                _registered_method=True)
+        self.ListAppeals = channel.unary_unary(
+                '/classifeed.moderation.v1.ModerationService/ListAppeals',
+                request_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ListAppealsRequest.SerializeToString,
+                response_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ListAppealsResponse.FromString,
+                _registered_method=True)
+        self.DecideAppeal = channel.unary_unary(
+                '/classifeed.moderation.v1.ModerationService/DecideAppeal',
+                request_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.DecideAppealRequest.SerializeToString,
+                response_deserializer=classifeed_dot_moderation_dot_v1_dot_subject__pb2.Decision.FromString,
+                _registered_method=True)
+        self.ListEvents = channel.unary_unary(
+                '/classifeed.moderation.v1.ModerationService/ListEvents',
+                request_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ListEventsRequest.SerializeToString,
+                response_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ListEventsResponse.FromString,
+                _registered_method=True)
+        self.GetFigures = channel.unary_unary(
+                '/classifeed.moderation.v1.ModerationService/GetFigures',
+                request_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.GetFiguresRequest.SerializeToString,
+                response_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.Figures.FromString,
                 _registered_method=True)
 
 
 class ModerationServiceServicer:
-    """What moderation does, for other services and operators.
+    """Texts, their verdicts and decisions, for other services, operators and reviewers.
     """
 
-    def GetVersion(self, request, context):
-        """Returns which version of the service responds.
+    def SubmitTexts(self, request, context):
+        """Stores texts of offers and returns where their moderation stands. Sent again, it changes nothing. Large loads come by
+        the topic moderation.requests.v1.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetSubject(self, request, context):
+        """Returns one text. NOT_FOUND when it was never stored.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListPending(self, request, context):
+        """Lists texts of a kind that wait for their verdict, those first that are requested first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ApplyVerdicts(self, request, context):
+        """Applies verdicts of the verdict service, as its callback does. Applied twice, they change nothing.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CheckText(self, request, context):
+        """Has a text judged and stores nothing: would it be approved?
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Rejudge(self, request, context):
+        """Judges stored verdicts again by the rules in force, without a request; a dry run counts what would change.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetRejudgement(self, request, context):
+        """Returns how far a Rejudge has come.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Appeal(self, request, context):
+        """Appeals against the newest decision about a text. ALREADY_EXISTS when it was appealed against before.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListAppeals(self, request, context):
+        """Lists appeals that nobody has decided, oldest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DecideAppeal(self, request, context):
+        """Decides an appeal. PERMISSION_DENIED to the reviewer who made the decision that it is about.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListEvents(self, request, context):
+        """Lists decisions in the order in which they were stored: the event log.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetFigures(self, request, context):
+        """Returns figures of the event log by hour or day.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -56,10 +190,65 @@ class ModerationServiceServicer:
 
 def add_ModerationServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'GetVersion': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetVersion,
-                    request_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.GetVersionRequest.FromString,
-                    response_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.GetVersionResponse.SerializeToString,
+            'SubmitTexts': grpc.unary_unary_rpc_method_handler(
+                    servicer.SubmitTexts,
+                    request_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.SubmitTextsRequest.FromString,
+                    response_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.SubmitTextsResponse.SerializeToString,
+            ),
+            'GetSubject': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetSubject,
+                    request_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.GetSubjectRequest.FromString,
+                    response_serializer=classifeed_dot_moderation_dot_v1_dot_subject__pb2.Subject.SerializeToString,
+            ),
+            'ListPending': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListPending,
+                    request_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ListPendingRequest.FromString,
+                    response_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ListPendingResponse.SerializeToString,
+            ),
+            'ApplyVerdicts': grpc.unary_unary_rpc_method_handler(
+                    servicer.ApplyVerdicts,
+                    request_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ApplyVerdictsRequest.FromString,
+                    response_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ApplyVerdictsResponse.SerializeToString,
+            ),
+            'CheckText': grpc.unary_unary_rpc_method_handler(
+                    servicer.CheckText,
+                    request_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.CheckTextRequest.FromString,
+                    response_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.CheckTextResponse.SerializeToString,
+            ),
+            'Rejudge': grpc.unary_unary_rpc_method_handler(
+                    servicer.Rejudge,
+                    request_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.RejudgeRequest.FromString,
+                    response_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.Rejudgement.SerializeToString,
+            ),
+            'GetRejudgement': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetRejudgement,
+                    request_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.GetRejudgementRequest.FromString,
+                    response_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.Rejudgement.SerializeToString,
+            ),
+            'Appeal': grpc.unary_unary_rpc_method_handler(
+                    servicer.Appeal,
+                    request_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.AppealRequest.FromString,
+                    response_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.AppealRecord.SerializeToString,
+            ),
+            'ListAppeals': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListAppeals,
+                    request_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ListAppealsRequest.FromString,
+                    response_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ListAppealsResponse.SerializeToString,
+            ),
+            'DecideAppeal': grpc.unary_unary_rpc_method_handler(
+                    servicer.DecideAppeal,
+                    request_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.DecideAppealRequest.FromString,
+                    response_serializer=classifeed_dot_moderation_dot_v1_dot_subject__pb2.Decision.SerializeToString,
+            ),
+            'ListEvents': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListEvents,
+                    request_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ListEventsRequest.FromString,
+                    response_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ListEventsResponse.SerializeToString,
+            ),
+            'GetFigures': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetFigures,
+                    request_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.GetFiguresRequest.FromString,
+                    response_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.Figures.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -70,11 +259,11 @@ def add_ModerationServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ModerationService:
-    """What moderation does, for other services and operators.
+    """Texts, their verdicts and decisions, for other services, operators and reviewers.
     """
 
     @staticmethod
-    def GetVersion(request,
+    def SubmitTexts(request,
             target,
             options=(),
             channel_credentials=None,
@@ -87,9 +276,306 @@ class ModerationService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/classifeed.moderation.v1.ModerationService/GetVersion',
-            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.GetVersionRequest.SerializeToString,
-            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.GetVersionResponse.FromString,
+            '/classifeed.moderation.v1.ModerationService/SubmitTexts',
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.SubmitTextsRequest.SerializeToString,
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.SubmitTextsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetSubject(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.moderation.v1.ModerationService/GetSubject',
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.GetSubjectRequest.SerializeToString,
+            classifeed_dot_moderation_dot_v1_dot_subject__pb2.Subject.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListPending(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.moderation.v1.ModerationService/ListPending',
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ListPendingRequest.SerializeToString,
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ListPendingResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ApplyVerdicts(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.moderation.v1.ModerationService/ApplyVerdicts',
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ApplyVerdictsRequest.SerializeToString,
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ApplyVerdictsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CheckText(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.moderation.v1.ModerationService/CheckText',
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.CheckTextRequest.SerializeToString,
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.CheckTextResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Rejudge(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.moderation.v1.ModerationService/Rejudge',
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.RejudgeRequest.SerializeToString,
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.Rejudgement.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetRejudgement(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.moderation.v1.ModerationService/GetRejudgement',
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.GetRejudgementRequest.SerializeToString,
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.Rejudgement.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Appeal(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.moderation.v1.ModerationService/Appeal',
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.AppealRequest.SerializeToString,
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.AppealRecord.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListAppeals(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.moderation.v1.ModerationService/ListAppeals',
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ListAppealsRequest.SerializeToString,
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ListAppealsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DecideAppeal(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.moderation.v1.ModerationService/DecideAppeal',
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.DecideAppealRequest.SerializeToString,
+            classifeed_dot_moderation_dot_v1_dot_subject__pb2.Decision.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListEvents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.moderation.v1.ModerationService/ListEvents',
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ListEventsRequest.SerializeToString,
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ListEventsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetFigures(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.moderation.v1.ModerationService/GetFigures',
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.GetFiguresRequest.SerializeToString,
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.Figures.FromString,
             options,
             channel_credentials,
             insecure,

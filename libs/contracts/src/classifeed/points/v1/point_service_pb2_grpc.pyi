@@ -1,0 +1,26 @@
+from collections.abc import AsyncIterator, Awaitable
+from typing import Any
+
+import grpc.aio
+
+import classifeed.points.v1.point_pb2
+import classifeed.points.v1.point_service_pb2
+
+class PointServiceStub:
+    def __init__(self, channel: grpc.aio.Channel) -> None: ...
+    CreatePoint: grpc.aio.UnaryUnaryMultiCallable[classifeed.points.v1.point_service_pb2.CreatePointRequest, classifeed.points.v1.point_pb2.Point]
+    GetPoint: grpc.aio.UnaryUnaryMultiCallable[classifeed.points.v1.point_service_pb2.GetPointRequest, classifeed.points.v1.point_pb2.Point]
+    ListPoints: grpc.aio.UnaryUnaryMultiCallable[classifeed.points.v1.point_service_pb2.ListPointsRequest, classifeed.points.v1.point_service_pb2.ListPointsResponse]
+    AddComment: grpc.aio.UnaryUnaryMultiCallable[classifeed.points.v1.point_service_pb2.AddCommentRequest, classifeed.points.v1.point_pb2.Comment]
+    Vote: grpc.aio.UnaryUnaryMultiCallable[classifeed.points.v1.point_service_pb2.VoteRequest, classifeed.points.v1.point_pb2.Point]
+    DeletePoint: grpc.aio.UnaryUnaryMultiCallable[classifeed.points.v1.point_service_pb2.DeletePointRequest, classifeed.points.v1.point_service_pb2.DeletePointResponse]
+
+class PointServiceServicer:
+    def CreatePoint(self, request: classifeed.points.v1.point_service_pb2.CreatePointRequest, context: grpc.aio.ServicerContext[Any, Any], /) -> Awaitable[classifeed.points.v1.point_pb2.Point]: ...
+    def GetPoint(self, request: classifeed.points.v1.point_service_pb2.GetPointRequest, context: grpc.aio.ServicerContext[Any, Any], /) -> Awaitable[classifeed.points.v1.point_pb2.Point]: ...
+    def ListPoints(self, request: classifeed.points.v1.point_service_pb2.ListPointsRequest, context: grpc.aio.ServicerContext[Any, Any], /) -> Awaitable[classifeed.points.v1.point_service_pb2.ListPointsResponse]: ...
+    def AddComment(self, request: classifeed.points.v1.point_service_pb2.AddCommentRequest, context: grpc.aio.ServicerContext[Any, Any], /) -> Awaitable[classifeed.points.v1.point_pb2.Comment]: ...
+    def Vote(self, request: classifeed.points.v1.point_service_pb2.VoteRequest, context: grpc.aio.ServicerContext[Any, Any], /) -> Awaitable[classifeed.points.v1.point_pb2.Point]: ...
+    def DeletePoint(self, request: classifeed.points.v1.point_service_pb2.DeletePointRequest, context: grpc.aio.ServicerContext[Any, Any], /) -> Awaitable[classifeed.points.v1.point_service_pb2.DeletePointResponse]: ...
+
+def add_PointServiceServicer_to_server(servicer: PointServiceServicer, server: grpc.aio.Server) -> None: ...

@@ -1,0 +1,157 @@
+"""Apply verdicts: judge them by the rules, record the decisions, and report them, all in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import structlog
+
+from classifeed_common.db import Tx
+from classifeed_common.outbox import Outbox
+from classifeed_moderation.app.report_decisions import report_decisions
+from classifeed_moderation.domain.decisions import Decision, Maker, Subject, decide
+from classifeed_moderation.domain.rules import RuleSet
+from classifeed_moderation.domain.subjects import SentKey, Status, parse_sent_key
+from classifeed_moderation.domain.verdicts import Verdict, VerdictList
+from classifeed_moderation.metrics import ABNORMAL, DECISIONS, IGNORED, UNKNOWN_VERDICTS, WAITED
+from classifeed_moderation.store import decisions as decisions_table
+from classifeed_moderation.store import subjects as subjects_table
+from classifeed_moderation.store.decisions import Recorded
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules in force, with the version of their file."""
+
+    version: str
+    rules: RuleSet
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """Verdicts about one key.
+
+    Attributes:
+        sent_key: as it was sent, or came back.
+        answer: the verdicts.
+        request_id: of the callback; empty for responses and for verdicts that were kept.
+        keeps: whether equal texts may have these verdicts: not those that were kept themselves.
+    """
+
+    sent_key: str
+    verdict_list: VerdictList
+    request_id: str = ""
+    keeps: bool = True
+
+
+@dataclass(slots=True)
+class Applied:
+    """What became of verdicts.
+
+    Attributes:
+        recorded: the decisions, those that were not applied among them.
+        unknown_keys: keys that nobody has stored.
+        released: equal texts that are due now.
+    """
+
+    recorded: list[Recorded] = field(default_factory=list)
+    unknown_keys: list[str] = field(default_factory=list)
+    released: int = 0
+
+    @property
+    def is_due(self) -> bool:
+        """Whether texts became due by it."""
+        return self.released > 0 or any(item.decision.is_recheck for item in self.recorded)
+
+
+async def apply_verdicts(
+    tx: Tx, arrived: Sequence[Arrived], *, rules: Rules, outbox: Outbox, decided_at: datetime
+) -> Applied:
+    """Apply verdicts to the texts that they are about; twice changes nothing.
+
+    Locks the texts in the order of their keys. Several about one text are applied one after the other.
+    """
+    applied = Applied()
+    rest = list(arrived)
+    while rest:
+        taken: dict[str, tuple[SentKey, Arrived]] = {}
+        later: list[Arrived] = []
+        for item in rest:
+            sent = parse_sent_key(item.sent_key)
+            if sent.key in taken:
+                later.append(item)
+            else:
+                taken[sent.key] = (sent, item)
+        await _apply_each(tx, taken, applied, rules=rules, outbox=outbox, decided_at=decided_at)
+        rest = later
+    return applied
+
+
+async def _apply_each(
+    tx: Tx,
+    arrived: Mapping[str, tuple[SentKey, Arrived]],
+    applied: Applied,
+    *,
+    rules: Rules,
+    outbox: Outbox,
+    decided_at: datetime,
+) -> None:
+    subjects = await subjects_table.lock_subjects(tx, arrived.keys())
+    decided: list[Decision] = []
+    kept: dict[bytes, Sequence[Verdict]] = {}
+    for key, (sent, item) in arrived.items():
+        subject = subjects.get(key)
+        _count(item, subject)
+        if subject is None:
+            applied.unknown_keys.append(item.sent_key)
+            _log.info("moderation.verdicts.unknown_key", key=key)
+            continue
+        decision = decide(subject, sent, item.verdict_list, rules.rules)
+        if decision is None:
+            _log.debug("moderation.verdicts.repeated", key=key)
+            continue
+        decided.append(decision)
+        if decision.is_applied and item.keeps and item.verdict_list.has_end:
+            kept[subject.cache_key] = decision.verdicts
+    if not decided:
+        return
+    recorded = await decisions_table.record(
+        tx,
+        decided,
+        rule_set=rules.version,
+        maker=Maker.RULE,
+        decided_at=decided_at,
+        request_ids={key: item.request_id for key, (_, item) in arrived.items()},
+    )
+    if again := [decision.subject.key for decision in decided if decision.is_recheck]:
+        await subjects_table.recheck(tx, again)
+    if kept:
+        await decisions_table.keep_verdicts(tx, kept)
+        applied.released += await subjects_table.release_same(tx, kept, [item.subject.key for item in decided])
+    await report_decisions(tx, outbox, recorded, rule_set=rules.version, maker=Maker.RULE)
+    applied.recorded += recorded
+    _measure(recorded, decided_at)
+
+
+def _count(item: Arrived, subject: Subject | None) -> None:
+    if item.verdict_list.ignored:
+        IGNORED.inc(item.verdict_list.ignored)
+    if item.verdict_list.verdicts and not item.verdict_list.has_end:
+        ABNORMAL.inc()
+        _log.warning("moderation.verdicts.no_end", key=item.sent_key, is_known=subject is not None)
+
+
+def _measure(recorded: Sequence[Recorded], decided_at: datetime) -> None:
+    for item in recorded:
+        subject, judgement = item.decision.subject, item.decision.judgement
+        for name in judgement.unknown:
+            UNKNOWN_VERDICTS.inc()
+            _log.warning("moderation.verdict.unknown", verdict=name, key=subject.key)
+        if item.decision.is_applied:
+            DECISIONS.labels(subject.kind.lower(), judgement.status.lower()).inc()
+            if subject.status is Status.PENDING:
+                WAITED.labels(subject.kind.lower()).observe(max((decided_at - subject.started).total_seconds(), 0))

@@ -1,0 +1,46 @@
+"""Comment a point: the comment is stored and returned at once, its text is judged afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from uuid import UUID
+
+from classifeed_common.db import Database, Tx
+from classifeed_moderation.app.change_point import change_point
+from classifeed_moderation.app.store_texts import TextStore
+from classifeed_moderation.domain.points import Author, Point
+from classifeed_moderation.domain.subjects import Kind, Status, comment_key, point_key
+from classifeed_moderation.store import points, subjects
+from classifeed_moderation.store.subjects import NewSubject
+
+
+async def comment_point(
+    database: Database, texts: TextStore, *, point_id: UUID, author: Author, text: str, request_id: str
+) -> int:
+    """Store a comment in the regions of its point, and return its index; the same request again returns the same index.
+
+    Raises:
+        NotFound: there is no such point, or it is removed.
+        Aborted: the point changed again and again meanwhile.
+    """
+    added: list[NewSubject] = []
+    index = 0
+
+    async def change(tx: Tx, point: Point) -> Point | None:
+        nonlocal index
+        added.clear()
+        known = await points.find_comment(tx, point_id, request_id)
+        if known is not None:
+            index = known
+            return None
+        index = point.comments
+        owner = await subjects.find_subject(tx, point_key(point_id))
+        regions = owner.region_ids if owner is not None else ()
+        added.append(NewSubject(comment_key(point_id, index), Kind.COMMENT, text, regions, Status.PENDING))
+        await points.add_comment(tx, point_id, index, author, request_id=request_id)
+        await texts.add(tx, added)
+        return replace(point, comments=point.comments + 1)
+
+    await change_point(database, point_id, change)
+    texts.enqueue(added)
+    return index

@@ -1,0 +1,121 @@
+"""PendingCorrector: finds texts that are due, and puts them on the queue, whatever failed before."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+import structlog
+
+from classifeed_common.db import Database, is_passing_fault
+from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_moderation.app.record_responses import ResponseRecorder
+from classifeed_moderation.app.task_queue import TaskQueue
+from classifeed_moderation.clients.verdict_service import Outcome, Response
+from classifeed_moderation.domain.subjects import Kind, Task
+from classifeed_moderation.domain.verdicts import VerdictList
+from classifeed_moderation.metrics import OLDEST, SAVED, WAITING
+from classifeed_moderation.store import decisions, subjects
+
+_BATCH: Final = 500
+_log = structlog.get_logger(__name__)
+
+
+class PendingCorrector:
+    """Every `check_interval_s`: claims what is due, oldest first, as much as the queue has room for.
+
+    A full queue ends the round of its kind; the next one begins once the queue is half empty. Texts that are equal to
+    one with kept verdicts are decided here, without a request; of several equal ones the first is requested, and its
+    decision releases the others.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        queue: TaskQueue,
+        recorder: ResponseRecorder,
+        *,
+        check_interval_s: float,
+        retry_interval_s: float,
+        kept_verdicts_s: float,
+    ) -> None:
+        self._database = database
+        self._queue = queue
+        self._recorder = recorder
+        self._check_s = check_interval_s
+        self._retry_s = retry_interval_s
+        self._kept_s = kept_verdicts_s
+        self._woken = {kind: asyncio.Event() for kind in Kind}
+
+    def wake(self) -> None:
+        """Look for due texts now; call it after the commit that made some due."""
+        for woken in self._woken.values():
+            woken.set()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Correct until `stop`."""
+        async with asyncio.TaskGroup() as group:
+            for kind in Kind:
+                group.create_task(self._run_kind(kind, stop))
+
+    async def round(self, kind: Kind) -> bool:
+        """Claim texts of a kind until none is due or the queue is full; return whether it ended for a full queue."""
+        while room := min(self._queue.room(kind), _BATCH):
+            async with self._database.transaction() as tx:
+                due = await subjects.claim_due(tx, kind, limit=room, retry_s=self._retry_s)
+                keys = {text.cache_key for text in due if not text.is_recheck}
+                kept = await decisions.find_kept(tx, keys, age_s=self._kept_s) if keys else {}
+            known: list[tuple[Task, Response]] = []
+            firsts: dict[bytes, Task] = {}
+            for text in due:
+                if text.cache_key in kept and not text.is_recheck:
+                    verdict_list = VerdictList(kept[text.cache_key], has_end=True)
+                    known.append((text.task, Response(Outcome.VERDICTS, verdict_list, is_kept=True)))
+                else:
+                    firsts.setdefault(text.cache_key, text.task)
+            for task in firsts.values():
+                self._queue.put(task)
+            if known:
+                await self._recorder.write(known)
+                SAVED.inc(len(known))
+            if len(due) < room:
+                return False
+        return True
+
+    async def measure(self) -> dict[str, str]:
+        """Measure what waits; for a Watch. What is found blocks nobody."""
+        async with self._database.connection() as connection:
+            waiting = await subjects.count_waiting(connection)
+        for kind in Kind:
+            count, oldest_s = waiting.get(kind, (0, 0.0))
+            WAITING.labels(kind.lower()).set(count)
+            OLDEST.labels(kind.lower()).set(oldest_s)
+        return {}
+
+    async def backlog(self) -> dict[str, int]:
+        """Return how many texts wait, by kind."""
+        async with self._database.connection() as connection:
+            waiting = await subjects.count_waiting(connection)
+        return {f"{kind.lower()}_texts": count for kind, (count, _) in waiting.items()}
+
+    async def _run_kind(self, kind: Kind, stop: asyncio.Event) -> None:
+        woken = self._woken[kind]
+        while not stop.is_set():
+            woken.clear()
+            is_full = False
+            try:
+                is_full = await self.round(kind)
+            except Exception as error:
+                if not is_passing_fault(error):
+                    raise
+                log_fault(_log, "moderation.round.failed", error, retry_in_s=self._check_s)
+            await self._pause(self._queue.half_empty(kind) if is_full else woken, stop, is_full=is_full)
+
+    async def _pause(self, event: asyncio.Event, stop: asyncio.Event, *, is_full: bool) -> None:
+        """Wait for an event, at most until the next check; a full queue is waited for as long as it takes."""
+        waits = [asyncio.ensure_future(event.wait()), asyncio.ensure_future(stop.wait())]
+        try:
+            await asyncio.wait(waits, timeout=None if is_full else self._check_s, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()

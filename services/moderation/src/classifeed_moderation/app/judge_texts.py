@@ -1,0 +1,84 @@
+"""TextJudge: workers that take texts from the queue in memory and have them judged."""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_moderation.app.record_responses import ResponseRecorder
+from classifeed_moderation.app.task_queue import TaskQueue
+from classifeed_moderation.clients.breaker import Breaker
+from classifeed_moderation.clients.pacer import Pacer
+from classifeed_moderation.clients.verdict_service import Outcome, Response, VerdictService
+from classifeed_moderation.domain.subjects import Task
+from classifeed_moderation.metrics import REQUESTS
+
+_log = structlog.get_logger(__name__)
+
+
+class TextJudge:
+    """Requests verdicts, `workers` at a time, and has them recorded. What fails stays as it is until it is due."""
+
+    def __init__(
+        self,
+        queue: TaskQueue,
+        service: VerdictService,
+        recorder: ResponseRecorder,
+        breaker: Breaker,
+        *,
+        workers: int,
+        pacer: Pacer | None = None,
+    ) -> None:
+        self._queue = queue
+        self._service = service
+        self._recorder = recorder
+        self._breaker = breaker
+        self._workers = workers
+        self._pacer = pacer
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until `stop`; texts under way are given up, and are due again after RETRY_INTERVAL_S."""
+        workers = [asyncio.create_task(self._work(), name=f"judge-{number}") for number in range(self._workers)]
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait([stopping, *workers], return_when=asyncio.FIRST_COMPLETED)
+            for worker in workers:
+                if worker.done():
+                    worker.result()
+        finally:
+            for task in (stopping, *workers):
+                task.cancel()
+            await asyncio.gather(stopping, *workers, return_exceptions=True)
+
+    async def _work(self) -> None:
+        while True:
+            task = await self._queue.take()
+            try:
+                await self._judge(task)
+            except Exception as error:  # noqa: BLE001 - a text that fails must not end the others' worker
+                log_fault(_log, "moderation.response.not_recorded", error, key=task.key)
+            finally:
+                self._queue.done(task)
+
+    async def _judge(self, task: Task) -> None:
+        response = await self.request(task)
+        if response.fault:
+            _log.info("moderation.request.failed", key=task.key, outcome=response.outcome, fault=response.fault)
+        if response.outcome in (Outcome.VERDICTS, Outcome.PEOPLE):
+            await self._recorder.record(task, response)
+
+    async def request(self, task: Task) -> Response:
+        """Request verdicts about a text, as the breaker lets it; nothing is recorded."""
+        await self._breaker.enter()
+        succeeded: bool | None = None
+        try:
+            if self._pacer is not None:
+                await self._pacer.wait()
+            response = await self._service.request(task)
+            succeeded = response.outcome in (Outcome.VERDICTS, Outcome.PEOPLE)
+            REQUESTS.labels(response.outcome).inc()
+            return response
+        finally:
+            self._breaker.leave(succeeded=succeeded)

@@ -1,0 +1,124 @@
+"""ResponseRecorder: writes what the verdict service has responded, many texts in a transaction."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+
+from classifeed_common.clock import Clock
+from classifeed_common.db import Database, is_passing_fault
+from classifeed_common.outbox import Outbox
+from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_moderation.app.apply_verdicts import Arrived, Rules, apply_verdicts
+from classifeed_moderation.clients.verdict_service import Outcome, Response
+from classifeed_moderation.domain.subjects import Task
+from classifeed_moderation.store import subjects
+
+_BATCH: Final = 200
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Batch:
+    items: list[tuple[Task, Response]] = field(default_factory=list)
+    written: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+
+class ResponseRecorder:
+    """Collects responses while a transaction writes those before them, and writes them together.
+
+    Args:
+        current_rules: returns the rules in force.
+        on_decided: called after the commit of decisions.
+        on_due: called after the commit when texts became due.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        outbox: Outbox,
+        clock: Clock,
+        *,
+        current_rules: Callable[[], Rules],
+        max_pending_duration_s: float,
+        on_decided: Callable[[], None],
+        on_due: Callable[[], None],
+    ) -> None:
+        self._database = database
+        self._outbox = outbox
+        self._clock = clock
+        self._current_rules = current_rules
+        self._pending_s = max_pending_duration_s
+        self._on_decided = on_decided
+        self._on_due = on_due
+        self._next: _Batch | None = None
+        self._writing: asyncio.Task[None] | None = None
+
+    async def record(self, task: Task, response: Response) -> None:
+        """Return once a response is committed.
+
+        Raises:
+            Exception: what the transaction raised; the text is as it was.
+        """
+        if self._next is None or len(self._next.items) >= _BATCH:
+            self._next = _Batch()
+        batch = self._next
+        batch.items.append((task, response))
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write_all())
+        await asyncio.shield(batch.written)
+
+    async def write(self, items: Sequence[tuple[Task, Response]]) -> None:
+        """Write responses together; one that cannot be written does not hold up the others.
+
+        Raises:
+            Exception: what passes by itself; or what a single response raised.
+        """
+        try:
+            await self._write(items)
+        except Exception as error:
+            if len(items) == 1 or is_passing_fault(error):
+                raise
+            for item in items:
+                try:
+                    await self._write([item])
+                except Exception as fault:
+                    if is_passing_fault(fault):
+                        raise
+                    log_fault(_log, "moderation.response.not_recorded", fault, key=item[0].key)
+
+    async def _write_all(self) -> None:
+        while (batch := self._next) is not None:
+            self._next = None
+            try:
+                await self.write(batch.items)
+            except Exception as error:  # noqa: BLE001 - each that waits for the batch gets it
+                batch.written.set_exception(error)
+                batch.written.exception()
+            except asyncio.CancelledError:
+                batch.written.cancel()
+                raise
+            else:
+                batch.written.set_result(None)
+
+    async def _write(self, items: Sequence[tuple[Task, Response]]) -> None:
+        answered = [
+            Arrived(task.sent_key, response.verdict_list, keeps=not response.is_kept)
+            for task, response in items
+            if response.outcome is Outcome.VERDICTS
+        ]
+        left = [task for task, response in items if response.outcome is Outcome.PEOPLE]
+        async with self._database.transaction() as tx:
+            if left:
+                await subjects.leave(tx, left, pending_s=self._pending_s)
+            applied = await apply_verdicts(
+                tx, answered, rules=self._current_rules(), outbox=self._outbox, decided_at=self._clock.now()
+            )
+        if applied.recorded:
+            self._on_decided()
+        if applied.is_due:
+            self._on_due()

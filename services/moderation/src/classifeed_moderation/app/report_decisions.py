@@ -1,0 +1,110 @@
+"""Report decisions: as events for whoever listens, and as outcomes for the owner of the offers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from classifeed.moderation.v1.events_pb2 import ModerationEvent
+from classifeed.moderation.v1.offer_texts_pb2 import OfferTextJudged, TextsJudged
+from classifeed.moderation.v1.subject_pb2 import Decision as DecisionMessage
+from classifeed.moderation.v1.subject_pb2 import Span, Tags
+from classifeed.moderation.v1.subject_pb2 import Verdict as VerdictMessage
+from classifeed_common.db import Tx
+from classifeed_common.kafka import Message, message_of
+from classifeed_common.outbox import Outbox
+from classifeed_domain.topics import MODERATION_EVENTS, MODERATION_OUTCOMES
+from classifeed_moderation.domain.bans import ban_of
+from classifeed_moderation.domain.decisions import Maker
+from classifeed_moderation.domain.subjects import Kind
+from classifeed_moderation.domain.verdicts import Verdict
+from classifeed_moderation.store.decisions import Recorded
+
+_TEXTS_A_MESSAGE = 100
+_EVENTS = {Kind.POINT: "point_moderated", Kind.COMMENT: "comment_moderated", Kind.OFFER: "offer_moderated"}
+
+
+async def report_decisions(
+    tx: Tx, outbox: Outbox, recorded: Sequence[Recorded], *, rule_set: str, maker: Maker
+) -> None:
+    """Put events and outcomes of applied decisions into the outbox."""
+    applied = [item for item in recorded if item.decision.is_applied]
+    messages = [_event_message(item, rule_set=rule_set, maker=maker) for item in applied]
+    messages += outcome_messages(
+        (item.decision.subject.address, _judged(item, rule_set))
+        for item in applied
+        if item.decision.subject.address is not None
+    )
+    await outbox.put(tx, messages)
+
+
+def outcome_messages(judged: Iterable[tuple[tuple[str, str, str], OfferTextJudged]]) -> list[Message]:
+    """Return outcomes as messages, up to 100 texts of a namespace in each.
+
+    Args:
+        judged: outcomes with seller, namespace and external id of their offers.
+    """
+    by_namespace: dict[tuple[str, str], list[OfferTextJudged]] = {}
+    for (seller_id, namespace, _), text in judged:
+        by_namespace.setdefault((seller_id, namespace), []).append(text)
+    messages = []
+    for (seller_id, namespace), texts in by_namespace.items():
+        for start in range(0, len(texts), _TEXTS_A_MESSAGE):
+            part = TextsJudged(seller_id=seller_id, namespace=namespace, texts=texts[start : start + _TEXTS_A_MESSAGE])
+            messages.append(message_of(MODERATION_OUTCOMES, seller_id.encode(), part))
+    return messages
+
+
+def verdict_messages(verdicts: Iterable[Verdict]) -> list[VerdictMessage]:
+    """Return verdicts as messages."""
+    return [
+        VerdictMessage(
+            name=verdict.name,
+            source=verdict.source,
+            entity=verdict.entity,
+            spans=[Span(start=span.start, end=span.end, excerpt=span.excerpt) for span in verdict.spans],
+        )
+        for verdict in verdicts
+    ]
+
+
+def _judged(item: Recorded, rule_set: str) -> OfferTextJudged:
+    subject, judgement = item.decision.subject, item.decision.judgement
+    assert subject.address is not None
+    judged = OfferTextJudged(
+        external_id=subject.address[2],
+        text_hash=subject.text_hash,
+        status=f"MODERATION_STATUS_{judgement.status}",
+        decision_id=item.decision_id,
+    )
+    judged.decide_time.FromDatetime(item.recorded_at)
+    if judgement.reason is not None:
+        judged.ban.CopyFrom(ban_of(subject.text, subject.title_chars, judgement.reason, rule_set))
+    return judged
+
+
+def _event_message(item: Recorded, *, rule_set: str, maker: Maker) -> Message:
+    decision, subject, judgement = item.decision, item.decision.subject, item.decision.judgement
+    recorded_at = Timestamp()
+    recorded_at.FromDatetime(item.recorded_at)
+    value = DecisionMessage(
+        decision_id=item.decision_id,
+        key=subject.key,
+        kind=f"SUBJECT_KIND_{subject.kind}",
+        content_version=subject.content_version,
+        status=f"MODERATION_STATUS_{judgement.status}",
+        verdicts=verdict_messages(decision.verdicts),
+        rule=judgement.rule,
+        rule_set=rule_set,
+        region_id=judgement.region_id,
+        maker=f"DECISION_MAKER_{maker}",
+        applied=True,
+        supersedes_id=subject.decision_id or 0,
+        record_time=recorded_at,
+    )
+    if subject.kind is Kind.POINT:
+        value.tags_before.CopyFrom(Tags(names=subject.tags))
+        value.tags_after.CopyFrom(Tags(names=judgement.tags))
+    event = ModerationEvent(name=_EVENTS[subject.kind], value=value)
+    return message_of(MODERATION_EVENTS, subject.key.encode(), event)

@@ -1,0 +1,53 @@
+"""TextStore: stores texts of points and comments, and hands them to the workers after the commit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from classifeed_common.clock import Clock
+from classifeed_common.db import Tx
+from classifeed_common.outbox import Outbox
+from classifeed_moderation.app.report_decisions import report_decisions
+from classifeed_moderation.app.task_queue import TaskQueue
+from classifeed_moderation.domain.decisions import Decision, Maker
+from classifeed_moderation.domain.rules import Judgement
+from classifeed_moderation.domain.subjects import Status
+from classifeed_moderation.store import decisions, subjects
+from classifeed_moderation.store.subjects import NewSubject
+
+
+class TextStore:
+    """Stores texts, PENDING or approved at once; nothing waits for the verdict service.
+
+    `add` belongs into the transaction that stores what the texts belong to, `enqueue` after its commit.
+    """
+
+    def __init__(self, queue: TaskQueue, outbox: Outbox, clock: Clock, *, retry_interval_s: float) -> None:
+        self._queue = queue
+        self._outbox = outbox
+        self._clock = clock
+        self._retry_s = retry_interval_s
+
+    async def add(self, tx: Tx, texts: Sequence[NewSubject], *, exemption: str = "") -> None:
+        """Store texts that are not there yet.
+
+        Args:
+            exemption: why those that are approved already need no verdict; recorded as the rule of their decisions.
+        """
+        added = await subjects.add_subjects(tx, texts, retry_s=self._retry_s)
+        exempt = [text.key for text in texts if text.key in added and text.status is Status.APPROVED]
+        if not exempt:
+            return
+        locked = await subjects.lock_subjects(tx, exempt)
+        made = [
+            Decision(subject, Judgement(Status.APPROVED, exemption, subject.tags), ()) for subject in locked.values()
+        ]
+        recorded = await decisions.record(tx, made, rule_set="", maker=Maker.EXEMPTION, decided_at=self._clock.now())
+        await report_decisions(tx, self._outbox, recorded, rule_set="", maker=Maker.EXEMPTION)
+
+    def enqueue(self, texts: Sequence[NewSubject]) -> None:
+        """Hand texts to the workers of this process, without waiting; those that find no room are taken once due."""
+        for text in texts:
+            if text.status is Status.PENDING:
+                self._queue.put(text.task)
+        self._outbox.wake()

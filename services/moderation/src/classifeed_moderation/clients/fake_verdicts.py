@@ -1,0 +1,53 @@
+"""Stand-ins of the verdict service inside this process: made-up verdicts for load tests, and silence."""
+
+from __future__ import annotations
+
+import random
+
+from classifeed_common.clock import Clock
+from classifeed_moderation.clients.verdict_service import Outcome, Response
+from classifeed_moderation.domain.subjects import Task
+from classifeed_moderation.domain.verdicts import Verdict, VerdictList
+
+_FORBIDDEN = VerdictList((Verdict("text_auto_obscene", source="fake"),), has_end=True)
+_CLEAN = VerdictList(has_end=True)
+
+
+class FakeVerdicts:
+    """Makes verdicts up after a delay, in fixed shares; makes no request."""
+
+    def __init__(
+        self, clock: Clock, *, delay_s: float, forbidden_percent: int, people_percent: int, failed_percent: int
+    ) -> None:
+        self._clock = clock
+        self._delay_s = delay_s
+        answers = [
+            (forbidden_percent, Response(Outcome.VERDICTS, _FORBIDDEN)),
+            (people_percent, Response(Outcome.PEOPLE)),
+            (failed_percent, Response(Outcome.FAULT, fault="made up")),
+        ]
+        taken = sum(percent for percent, _ in answers)
+        if taken > 100:
+            raise ValueError(f"the shares of made-up verdicts are {taken} % together; they may be 100 % at most")
+        self._weights = [*(percent for percent, _ in answers), 100 - taken]
+        self._responses = [*(response for _, response in answers), Response(Outcome.VERDICTS, _CLEAN)]
+
+    async def request(self, task: Task) -> Response:
+        """Return a made-up response; the same text always gets the same one."""
+        await self._clock.sleep(self._delay_s)
+        chosen = random.Random(task.text_hash)  # noqa: S311 - no secret
+        return chosen.choices(self._responses, self._weights)[0]
+
+    async def close(self) -> None:
+        """Do nothing: there are no connections."""
+
+
+class NoVerdicts:
+    """The environment `load`: no request is made, every text waits."""
+
+    async def request(self, task: Task) -> Response:  # noqa: ARG002 - no text is looked at
+        """Return that nobody was reached."""
+        return Response(Outcome.UNREACHABLE, fault="the environment load makes no requests")
+
+    async def close(self) -> None:
+        """Do nothing: there are no connections."""

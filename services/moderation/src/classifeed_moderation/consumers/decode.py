@@ -1,0 +1,56 @@
+"""From a Kafka record to texts of offers that can be stored."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from google.protobuf.message import DecodeError
+
+from classifeed.moderation.v1.offer_texts_pb2 import TextsToJudge
+from classifeed_common.kafka import Poison, Record, type_of
+from classifeed_moderation.domain.subjects import HASH_BYTES
+
+_TYPE: Final = TextsToJudge.DESCRIPTOR.full_name
+_TEXTS_LIMIT: Final = 100
+_ID_LIMIT_CHARS: Final = 256
+_ADDRESS_LIMIT_CHARS: Final = 64
+_REGIONS_LIMIT: Final = 20
+
+
+def decode_texts(record: Record) -> TextsToJudge:
+    """Return the texts that a record carries, checked.
+
+    Raises:
+        Poison: it has none, or breaks the protocol; the text says where.
+    """
+    if type_of(record) != _TYPE:
+        raise Poison(record, f"is no request, but {type_of(record) or 'of no type'}")
+    try:
+        texts = TextsToJudge.FromString(record.value)
+    except DecodeError as error:
+        raise Poison(record, f"cannot be read as {_TYPE}: {error}") from error
+    if (fault := fault_of_texts(texts)) is None and record.key != texts.seller_id.encode():
+        fault = "seller_id is not the key of the message"
+    if fault is not None:
+        raise Poison(record, fault)
+    return texts
+
+
+def fault_of_texts(message: TextsToJudge) -> str | None:
+    """Return what is wrong with texts of offers, or None."""
+    for field in ("seller_id", "namespace"):
+        value = getattr(message, field)
+        if not 0 < len(value) <= _ADDRESS_LIMIT_CHARS or "\0" in value:
+            return f"{field} must have 1 to {_ADDRESS_LIMIT_CHARS} characters, none of them NUL"
+    if len(message.texts) > _TEXTS_LIMIT:
+        return f"texts has {len(message.texts)} items; {_TEXTS_LIMIT} are allowed"
+    for number, text in enumerate(message.texts):
+        if not 0 < len(text.external_id) <= _ID_LIMIT_CHARS:
+            return f"texts[{number}].external_id must have 1 to {_ID_LIMIT_CHARS} characters"
+        if len(text.text_hash) != HASH_BYTES:
+            return f"texts[{number}].text_hash must have {HASH_BYTES} bytes"
+        if "\0" in text.external_id + text.title + text.description:
+            return f"texts[{number}] has a NUL in its id or its text"
+        if len(text.region_ids) > _REGIONS_LIMIT:
+            return f"texts[{number}].region_ids has more than {_REGIONS_LIMIT} items"
+    return None

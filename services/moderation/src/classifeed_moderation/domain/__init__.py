@@ -1,0 +1,1 @@
+"""Texts, verdicts and rules: pure, without database, Kafka or network."""

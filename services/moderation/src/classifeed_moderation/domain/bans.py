@@ -1,0 +1,30 @@
+"""Bans: why the text of an offer is refused, in words for its seller."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from classifeed.moderation.v1.subject_pb2 import Ban, Span
+from classifeed_moderation.domain.rules import Reason
+
+_MESSAGE: Final = "The text is not allowed here."
+_SUGGESTION: Final = "Write the text anew, without what it was refused for."
+_EXCERPT_LIMIT_CHARS: Final = 200
+
+
+def ban_of(text: str, title_chars: int, reason: Reason, rule_set: str) -> Ban:
+    """Return why a text was refused, with the piece of the title or of the description that caused it."""
+    ban = Ban(
+        rule=reason.rule,
+        message=reason.message or _MESSAGE,
+        suggestion=reason.suggestion or _SUGGESTION,
+        rule_set=rule_set,
+    )
+    spans = reason.verdict.spans if reason.verdict is not None else ()
+    if not spans or spans[0].start >= len(text):
+        return ban
+    start, end = spans[0].start, min(spans[0].end, len(text))
+    begin = title_chars + 1 if title_chars and start > title_chars else 0
+    ban.field = "title" if start < title_chars else "description"
+    ban.span.CopyFrom(Span(start=start - begin, end=end - begin, excerpt=text[start:end][:_EXCERPT_LIMIT_CHARS]))
+    return ban

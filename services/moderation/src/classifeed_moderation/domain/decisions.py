@@ -1,0 +1,113 @@
+"""Decisions: what verdicts change about a text, given what is known of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from classifeed_moderation.domain.rules import Judgement, RuleSet
+from classifeed_moderation.domain.subjects import Kind, SentKey, Status
+from classifeed_moderation.domain.verdicts import Verdict, VerdictList
+
+
+class Maker(StrEnum):
+    """Who decided."""
+
+    RULE = "RULE"
+    EXEMPTION = "EXEMPTION"
+    REVIEWER = "REVIEWER"
+
+
+class NotApplied(StrEnum):
+    """Why verdicts were kept and not applied."""
+
+    TEXT_CHANGED = "TEXT_CHANGED"
+    KEY_WITHOUT_VERSION = "KEY_WITHOUT_VERSION"
+    INCOMPLETE = "INCOMPLETE"
+    ALREADY_DISAPPROVED = "ALREADY_DISAPPROVED"
+    REVIEWED = "REVIEWED"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A text as it is stored, locked.
+
+    Attributes:
+        tags: of the point; empty for others.
+        title_chars: how many characters of an offer's text are its title.
+        address: seller, namespace and external id of an offer; None for others.
+    """
+
+    key: str
+    kind: Kind
+    text: str
+    title_chars: int
+    text_hash: bytes
+    cache_key: bytes
+    content_version: int
+    region_ids: tuple[int, ...]
+    status: Status
+    started: datetime
+    verdicts: tuple[Verdict, ...]
+    decision_id: int | None
+    decided_by: Maker | None
+    tags: tuple[str, ...] = ()
+    address: tuple[str, str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is recorded about a text, and changed where it is applied."""
+
+    subject: Subject
+    judgement: Judgement
+    verdicts: tuple[Verdict, ...]
+    not_applied: NotApplied | None = None
+    is_recheck: bool = False
+
+    @property
+    def is_applied(self) -> bool:
+        """Whether it changes the text's state."""
+        return self.not_applied is None
+
+
+def decide(subject: Subject, sent: SentKey, verdict_list: VerdictList, rules: RuleSet) -> Decision | None:
+    """Return what is decided by an answer, or None where it changes nothing: a repetition, or an empty answer."""
+    if verdict_list.is_empty:
+        return None
+    judgement = rules.judge(verdict_list.verdicts, kind=subject.kind, region_ids=subject.region_ids, tags=subject.tags)
+    forbids = judgement.status is Status.DISAPPROVED
+    reason = _reason_not_to_apply(subject, sent, verdict_list, forbids=forbids)
+    if reason is NotApplied.KEY_WITHOUT_VERSION:
+        return Decision(subject, judgement, verdict_list.verdicts, reason, is_recheck=forbids)
+    if reason is None and _is_repeated(subject, verdict_list.verdicts, judgement):
+        return None
+    return Decision(subject, judgement, verdict_list.verdicts, reason)
+
+
+def _reason_not_to_apply(
+    subject: Subject, sent: SentKey, verdict_list: VerdictList, *, forbids: bool
+) -> NotApplied | None:
+    if sent.is_editable and sent.text_hash is None:
+        return NotApplied.KEY_WITHOUT_VERSION
+    if sent.text_hash is not None and sent.text_hash != subject.text_hash:
+        return NotApplied.TEXT_CHANGED
+    if not verdict_list.has_end and not forbids:
+        return NotApplied.INCOMPLETE
+    if subject.decided_by is Maker.REVIEWER and subject.status is not Status.PENDING:
+        return NotApplied.REVIEWED
+    if subject.status is Status.DISAPPROVED and not _is_same(subject.verdicts, verdict_list.verdicts):
+        return NotApplied.ALREADY_DISAPPROVED
+    return None
+
+
+def _is_repeated(subject: Subject, verdicts: Sequence[Verdict], judgement: Judgement) -> bool:
+    if subject.status is Status.PENDING or not _is_same(subject.verdicts, verdicts):
+        return False
+    return subject.status is Status.DISAPPROVED or judgement.status is Status.APPROVED
+
+
+def _is_same(stored: Sequence[Verdict], verdicts: Sequence[Verdict]) -> bool:
+    return [verdict.name for verdict in stored] == [verdict.name for verdict in verdicts]

@@ -1,0 +1,164 @@
+"""Verdicts: what the verdict service says of a text, out of its JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+END: Final = "clean_web_moderation_end"
+_TEXT: Final = "text"
+_EXCERPT_LIMIT_CHARS: Final = 200
+_SPANS_LIMIT: Final = 20
+_NAME_LIMIT_CHARS: Final = 128
+
+Json: TypeAlias = Mapping[str, Any]
+
+
+class VerdictsInvalidError(ValueError):
+    """What came is no list of verdicts; the message says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a text in code points: first one, the one after the last."""
+
+    start: int
+    end: int
+    excerpt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One verdict about a text."""
+
+    name: str
+    source: str = ""
+    entity: str = _TEXT
+    spans: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictList:
+    """All verdicts of one response or callback about one key, judged together.
+
+    Attributes:
+        verdicts: those that are applied, by name, each once.
+        has_end: whether the end verdict was among them: nothing more will come.
+        ignored: how many were about something else than the text.
+    """
+
+    verdicts: tuple[Verdict, ...] = ()
+    has_end: bool = False
+    ignored: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was said: people have the text."""
+        return not self.verdicts and not self.has_end
+
+
+@dataclass(slots=True)
+class _Collected:
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    has_end: bool = False
+    ignored: int = 0
+
+
+def parse_verdicts(found: object) -> VerdictList:
+    """Return the verdicts of a response, whatever keys they have.
+
+    Raises:
+        VerdictsInvalidError: it is no list of verdicts.
+    """
+    collected = _Collected()
+    for item in _items(found):
+        _collect(collected, item)
+    return _verdict_list(collected)
+
+
+def parse_callback(found: object) -> dict[str, VerdictList]:
+    """Return the verdicts of a callback by key, in the order in which the keys come first.
+
+    Raises:
+        VerdictsInvalidError: it is no list of verdicts, it is empty, or a verdict has no key.
+    """
+    by_key: dict[str, _Collected] = {}
+    items = _items(found)
+    if not items:
+        raise VerdictsInvalidError("verdicts: empty, so that nobody knows which text is meant")
+    for number, item in enumerate(items):
+        key = item.get("key")
+        if not isinstance(key, str) or not key:
+            raise VerdictsInvalidError(f"verdicts[{number}].key: missing, or no text")
+        _collect(by_key.setdefault(key, _Collected()), item)
+    return {key: _verdict_list(collected) for key, collected in by_key.items()}
+
+
+def _items(found: object) -> Sequence[Json]:
+    if not isinstance(found, list):
+        raise VerdictsInvalidError("verdicts: missing, or no list")
+    for number, item in enumerate(found):
+        if not isinstance(item, dict):
+            raise VerdictsInvalidError(f"verdicts[{number}]: no object")
+        name = item.get("name")
+        if not isinstance(name, str) or not 0 < len(name) <= _NAME_LIMIT_CHARS or "\0" in name:
+            raise VerdictsInvalidError(
+                f"verdicts[{number}].name: missing, or no text of 1 to {_NAME_LIMIT_CHARS} letters"
+            )
+    return found
+
+
+def _collect(collected: _Collected, item: Json) -> None:
+    name, entity = item["name"], item.get("entity", _TEXT)
+    if item.get("value", True) is not True:
+        return
+    if entity != _TEXT:
+        collected.ignored += 1
+    elif name == END:
+        collected.has_end = True
+    elif name not in collected.verdicts:
+        collected.verdicts[name] = Verdict(name, _text(item.get("source")), _TEXT, _spans(item.get("spans")))
+
+
+def _verdict_list(collected: _Collected) -> VerdictList:
+    verdicts = tuple(sorted(collected.verdicts.values(), key=lambda verdict: verdict.name))
+    return VerdictList(verdicts, collected.has_end, collected.ignored)
+
+
+def _text(found: object) -> str:
+    return found[:_EXCERPT_LIMIT_CHARS].replace("\0", "") if isinstance(found, str) else ""
+
+
+def _spans(found: object) -> tuple[Span, ...]:
+    """Return the spans that can be read; they explain a verdict, and none is refused for them."""
+    if not isinstance(found, list):
+        return ()
+    spans = []
+    for item in found[:_SPANS_LIMIT]:
+        if isinstance(item, dict):
+            start, end = item.get("start"), item.get("end")
+            if type(start) is int and type(end) is int and 0 <= start < end < 1 << 31:
+                spans.append(Span(start, end, _text(item.get("excerpt"))))
+    return tuple(spans)
+
+
+def to_json(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """Return verdicts as they are stored."""
+    return [
+        {
+            "name": verdict.name,
+            "source": verdict.source,
+            "entity": verdict.entity,
+            "spans": [{"start": span.start, "end": span.end, "excerpt": span.excerpt} for span in verdict.spans],
+        }
+        for verdict in verdicts
+    ]
+
+
+def from_json(found: Sequence[Json]) -> tuple[Verdict, ...]:
+    """Return stored verdicts."""
+    return tuple(
+        Verdict(item["name"], item["source"], item["entity"], tuple(Span(**span) for span in item["spans"]))
+        for item in found
+    )

@@ -1,0 +1,1 @@
+"""Entry points of HTTP: callbacks of the verdict service."""

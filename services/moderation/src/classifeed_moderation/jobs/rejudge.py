@@ -1,0 +1,52 @@
+"""The job `moderation.rejudge`: judges stored verdicts by the rules in force, slice by slice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from pydantic import BaseModel
+
+from classifeed_common.clock import Clock
+from classifeed_common.db import Tx
+from classifeed_common.outbox import Outbox
+from classifeed_jobs import Exponential, JobContext, JobStore, Registry, Slice, SliceJob
+from classifeed_moderation.app.apply_verdicts import Rules
+from classifeed_moderation.app.rejudge_texts import rejudge_slice
+from classifeed_moderation.domain.subjects import Kind
+
+QUEUE: Final = "moderation.rejudge"
+TASK: Final = "moderation.rejudge"
+
+
+class RejudgeArgs(BaseModel):
+    """Which rejudgement, of which texts."""
+
+    request_id: str
+    kind: Kind | None = None
+    is_dry_run: bool = False
+
+
+async def enqueue_rejudge(store: JobStore, tx: Tx, args: RejudgeArgs) -> None:
+    """Enqueue the job; one runs after another."""
+    await store.enqueue(tx, QUEUE, TASK, args, lock_key=TASK, max_attempts=None)
+
+
+def register_rejudge(registry: Registry, outbox: Outbox, clock: Clock, *, current_rules: Callable[[], Rules]) -> None:
+    """Add the task to a registry."""
+
+    async def judge(tx: Tx, args: RejudgeArgs, cursor: str | None, _ctx: JobContext) -> Slice:
+        following, judged = await rejudge_slice(
+            tx,
+            request_id=args.request_id,
+            kind=args.kind,
+            is_dry_run=args.is_dry_run,
+            after=cursor or "",
+            rules=current_rules(),
+            outbox=outbox,
+            decided_at=clock.now(),
+        )
+        return Slice(next=following, processed=judged)
+
+    job = SliceJob(judge)
+    registry.register(TASK, args=RejudgeArgs, backoff=Exponential(first_s=1, cap_s=30), resumes=True)(job.run)

@@ -1,0 +1,96 @@
+"""Metrics of moderation."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from classifeed_common.telemetry.metric_set import MetricSet
+
+METRICS: Final = MetricSet()
+_KINDS: Final = ("point", "comment", "offer")
+
+WAITING: Final = METRICS.gauge(
+    "classifeed_moderation_waiting_texts",
+    "Texts that wait for their verdict, by what they belong to.",
+    unit="texts",
+    labels={"kind": _KINDS},
+)
+OLDEST: Final = METRICS.gauge(
+    "classifeed_moderation_oldest_waiting_seconds",
+    "Age of the oldest text that waits for its verdict, by what it belongs to.",
+    unit="seconds",
+    labels={"kind": _KINDS},
+)
+DECISIONS: Final = METRICS.counter(
+    "classifeed_moderation_decisions_total",
+    "Decisions that were applied, by what the text belongs to and by the status.",
+    unit="decisions",
+    labels={"kind": _KINDS, "status": ("approved", "disapproved")},
+)
+SHOWN: Final = METRICS.counter(
+    "classifeed_moderation_shown_points_total",
+    "Points that were approved, by their authors: users, or partners, moderators and experts.",
+    unit="points",
+    labels={"author": ("user", "partner", "moderator", "expert")},
+)
+REQUESTS: Final = METRICS.counter(
+    "classifeed_moderation_requests_total",
+    "Requests to the verdict service, by outcome: verdicts at once, a review by people, unreachable, any other fault.",
+    unit="requests",
+    labels={"outcome": ("verdicts", "people", "unreachable", "fault")},
+)
+SAVED: Final = METRICS.counter(
+    "classifeed_moderation_saved_requests_total",
+    "Texts that had the verdicts of an equal text, without a request.",
+    unit="texts",
+)
+QUEUED: Final = METRICS.gauge(
+    "classifeed_moderation_queued_texts",
+    "Texts in the queue in memory of this process, by what they belong to.",
+    unit="texts",
+    labels={"kind": _KINDS},
+)
+DROPPED: Final = METRICS.counter(
+    "classifeed_moderation_dropped_texts_total",
+    "Texts that found the queue in memory full; they are taken once they are due.",
+    unit="texts",
+    labels={"kind": _KINDS},
+)
+WAITED: Final = METRICS.histogram(
+    "classifeed_moderation_wait_seconds",
+    "Time from the first storing of a text to its first decision.",
+    buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600, 3600, 86400),
+    labels={"kind": _KINDS},
+)
+UNKNOWN_VERDICTS: Final = METRICS.counter(
+    "classifeed_moderation_unknown_verdicts_total",
+    "Verdicts that no rule names.",
+    unit="verdicts",
+)
+ABNORMAL: Final = METRICS.counter(
+    "classifeed_moderation_abnormal_answers_total",
+    "Verdicts that came without the end verdict.",
+    unit="responses",
+)
+IGNORED: Final = METRICS.counter(
+    "classifeed_moderation_ignored_verdicts_total",
+    "Verdicts about something else than the text.",
+    unit="verdicts",
+)
+SHADOWED: Final = METRICS.counter(
+    "classifeed_moderation_shadow_decisions_total",
+    "Texts that a rule in shadow mode would have refused.",
+    unit="texts",
+    labels={"kind": _KINDS},
+)
+REFUSED_CALLBACKS: Final = METRICS.counter(
+    "classifeed_moderation_refused_callbacks_total",
+    "Callbacks that were refused, by the HTTP status.",
+    unit="callbacks",
+    labels={"status": ("400", "401", "403", "413", "429", "503")},
+)
+BREAKER: Final = METRICS.gauge(
+    "classifeed_moderation_breaker_open",
+    "1 while requests to the verdict service are held back, as it failed several times in a row.",
+    unit="state",
+)

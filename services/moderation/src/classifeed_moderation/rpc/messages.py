@@ -1,0 +1,75 @@
+"""Messages of texts and decisions, out of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from classifeed.moderation.v1.subject_pb2 import Decision, Moderation, Span, Subject, Tags
+from classifeed.moderation.v1.subject_pb2 import Verdict as VerdictMessage
+from classifeed_moderation.app.report_decisions import verdict_messages
+from classifeed_moderation.domain.verdicts import Span as VerdictSpan
+from classifeed_moderation.domain.verdicts import Verdict, from_json
+from classifeed_moderation.store.subjects import StoredSubject
+
+
+def subject_message(subject: StoredSubject, decision: Decision | None = None) -> Subject:
+    """Return a text as a message, with the decision about it where there is one."""
+    message = Subject(
+        key=subject.key,
+        kind=f"SUBJECT_KIND_{subject.kind}",
+        text=subject.text,
+        text_hash=subject.text_hash,
+        content_version=subject.content_version,
+        region_ids=subject.region_ids,
+        moderation=moderation_message(subject),
+    )
+    if decision is not None:
+        message.decision.CopyFrom(decision)
+    return message
+
+
+def moderation_message(subject: StoredSubject) -> Moderation:
+    """Return the state of a text's moderation."""
+    message = Moderation(status=f"MODERATION_STATUS_{subject.status}", verdicts=verdict_messages(subject.verdicts))
+    message.start_time.FromDatetime(subject.started)
+    if subject.next_retry is not None:
+        message.next_retry_time.FromDatetime(subject.next_retry)
+    return message
+
+
+def decision_message(row: Any) -> Decision:
+    """Return a row of `decisions` as a message."""
+    message = Decision(
+        decision_id=row.decision_id,
+        key=row.subject_key,
+        kind=f"SUBJECT_KIND_{row.kind}",
+        content_version=row.content_version,
+        status=f"MODERATION_STATUS_{row.status}",
+        verdicts=verdict_messages(from_json(row.verdicts)),
+        rule=row.rule,
+        rule_set=row.rule_set,
+        region_id=row.region_id,
+        maker=f"DECISION_MAKER_{row.maker}",
+        reviewer=row.reviewer,
+        applied=row.is_applied,
+        not_applied_reason=row.not_applied_reason,
+        supersedes_id=row.supersedes_id or 0,
+        request_id=row.request_id,
+    )
+    message.decide_time.FromDatetime(row.decided_at)
+    message.record_time.FromDatetime(row.recorded_at)
+    if row.tags_before is not None:
+        message.tags_before.CopyFrom(Tags(names=row.tags_before))
+        message.tags_after.CopyFrom(Tags(names=row.tags_after))
+    return message
+
+
+def read_verdicts(messages: Sequence[VerdictMessage]) -> tuple[Verdict, ...]:
+    """Return verdicts out of messages, by name, each once."""
+    found = {message.name: Verdict(message.name, message.source, spans=_spans(message.spans)) for message in messages}
+    return tuple(found[name] for name in sorted(found))
+
+
+def _spans(spans: Sequence[Span]) -> tuple[VerdictSpan, ...]:
+    return tuple(VerdictSpan(span.start, span.end, span.excerpt) for span in spans)

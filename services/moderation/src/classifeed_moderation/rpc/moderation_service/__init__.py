@@ -1,0 +1,5 @@
+"""ModerationService: a file for each family of its methods."""
+
+from classifeed_moderation.rpc.moderation_service.servicer import moderation_servicer
+
+__all__ = ["moderation_servicer"]

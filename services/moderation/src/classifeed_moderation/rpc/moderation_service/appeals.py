@@ -1,0 +1,144 @@
+"""Appeals: made by authors, decided by people."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+import grpc.aio
+
+from classifeed.moderation.v1.moderation_service_pb2 import (
+    AppealRecord,
+    AppealRequest,
+    DecideAppealRequest,
+    ListAppealsRequest,
+    ListAppealsResponse,
+)
+from classifeed.moderation.v1.subject_pb2 import Decision as DecisionMessage
+from classifeed.moderation.v1.subject_pb2 import ModerationStatus
+from classifeed_common.clock import Clock
+from classifeed_common.db import Database, Tx, load_queries
+from classifeed_common.db.rows import fetch_named
+from classifeed_common.errors import AlreadyExists, FailedPrecondition, NotFound, PermissionDenied
+from classifeed_common.outbox import Outbox
+from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.paging import read_page_token, write_page_token
+from classifeed_moderation.app.report_decisions import report_decisions
+from classifeed_moderation.domain.decisions import Decision, Maker
+from classifeed_moderation.domain.rules import Judgement, Reason
+from classifeed_moderation.domain.subjects import Status
+from classifeed_moderation.rpc.messages import decision_message
+from classifeed_moderation.store import decisions, subjects
+
+Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
+_SQL: Final = load_queries("classifeed_moderation.store", "appeals.sql")
+_DEFAULT_PAGE_APPEALS: Final = 100
+
+
+class Appeals:
+    """Appeals of the table."""
+
+    def __init__(self, database: Database, outbox: Outbox, clock: Clock) -> None:
+        self._database = database
+        self._outbox = outbox
+        self._clock = clock
+
+    async def Appeal(self, request: AppealRequest, context: Context) -> AppealRecord:
+        """Store an appeal against the newest decision about a text.
+
+        Raises:
+            NotFound: nobody has stored the text.
+            FailedPrecondition: it is not refused.
+            AlreadyExists: somebody else has appealed against this decision.
+        """
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
+            subject = None if "\0" in request.key else await subjects.find_subject(tx, request.key)
+            if subject is None:
+                raise NotFound("TEXT_NOT_FOUND", f"There is no text with the key {request.key!r}.")
+            if subject.status is not Status.DISAPPROVED or subject.decision_id is None:
+                raise FailedPrecondition(
+                    "TEXT_NOT_REFUSED", f"The text {request.key} is not refused: there is nothing to appeal against."
+                )
+            parameters = {
+                "subject_key": subject.key,
+                "decision_id": subject.decision_id,
+                "author_id": request.author_id,
+                "reason": request.reason,
+            }
+            await tx.execute(_SQL["add_appeal"], parameters)
+            [row] = await fetch_named(tx, _SQL["find_by_decision"], {"decision_id": subject.decision_id})
+            if (row.author_id, row.reason) != (request.author_id, request.reason):
+                raise AlreadyExists(
+                    "APPEAL_EXISTS",
+                    f"Decision {row.decision_id} has appeal {row.appeal_id} already. Wait for its outcome.",
+                )
+            return await _message(tx, row)
+
+    async def ListAppeals(self, request: ListAppealsRequest, context: Context) -> ListAppealsResponse:
+        """Return a page of open appeals.
+
+        Raises:
+            InvalidArgument: the page token is none of ours.
+        """
+        limit = request.page_size or _DEFAULT_PAGE_APPEALS
+        token = read_page_token(request.page_token)
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
+            after = int(token) if token.isdecimal() else 0
+            rows = await fetch_named(tx, _SQL["list_open"], {"after": after, "limit": limit + 1})
+            page = rows[:limit]
+            return ListAppealsResponse(
+                appeals=[await _message(tx, row) for row in page],
+                next_page_token=write_page_token(str(page[-1].appeal_id)) if len(rows) > limit else "",
+            )
+
+    async def DecideAppeal(self, request: DecideAppealRequest, context: Context) -> DecisionMessage:
+        """Decide an appeal; the same decision again returns it.
+
+        Raises:
+            NotFound: there is no such appeal.
+            PermissionDenied: the reviewer made the decision that it is about.
+            FailedPrecondition: it is decided, or the text was changed since.
+        """
+        status = Status(ModerationStatus.Name(request.status).removeprefix("MODERATION_STATUS_"))
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
+            rows = await fetch_named(tx, _SQL["lock_appeal"], {"appeal_id": request.appeal_id})
+            if not rows:
+                raise NotFound("APPEAL_NOT_FOUND", f"There is no appeal {request.appeal_id}.")
+            [appeal] = rows
+            first = await decisions.find_decision(tx, appeal.decision_id)
+            if first.reviewer and first.reviewer == request.reviewer:
+                raise PermissionDenied(
+                    "REVIEWER_DECIDED_BEFORE",
+                    f"{request.reviewer} made the decision that appeal {appeal.appeal_id} is about. "
+                    "Somebody else has to decide it.",
+                )
+            subject = (await subjects.lock_subjects(tx, [appeal.subject_key])).get(appeal.subject_key)
+            if subject is None or appeal.ended_at is not None or subject.decision_id != appeal.decision_id:
+                raise FailedPrecondition(
+                    "APPEAL_ENDED",
+                    f"Appeal {appeal.appeal_id} is decided, or its text was judged again since: nothing to decide.",
+                )
+            reason = Reason(request.rule) if status is Status.DISAPPROVED else None
+            judgement = Judgement(status, request.rule, subject.tags, reason)
+            recorded = await decisions.record(
+                tx,
+                [Decision(subject, judgement, subject.verdicts)],
+                rule_set="",
+                maker=Maker.REVIEWER,
+                reviewer=request.reviewer,
+                decided_at=self._clock.now(),
+            )
+            await tx.execute(_SQL["end_appeal"], {"appeal_id": appeal.appeal_id, "reviewer": request.reviewer})
+            await report_decisions(tx, self._outbox, recorded, rule_set="", maker=Maker.REVIEWER)
+            made = decision_message(await decisions.find_decision(tx, recorded[0].decision_id))
+        self._outbox.wake()
+        return made
+
+
+async def _message(tx: Tx, row: Any) -> AppealRecord:
+    return AppealRecord(
+        appeal_id=row.appeal_id,
+        key=row.subject_key,
+        decision=decision_message(await decisions.find_decision(tx, row.decision_id)),
+        author_id=row.author_id,
+        reason=row.reason,
+    )

@@ -1,0 +1,45 @@
+"""ModerationService out of its families."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from classifeed.moderation.v1.moderation_service_pb2_grpc import add_ModerationServiceServicer_to_server
+from classifeed_common.clock import Clock
+from classifeed_common.db import Database
+from classifeed_common.outbox import Outbox
+from classifeed_common.rpc.server import Servicer
+from classifeed_jobs import JobStore
+from classifeed_moderation.app.apply_verdicts import Rules
+from classifeed_moderation.app.judge_texts import TextJudge
+from classifeed_moderation.rpc.moderation_service.appeals import Appeals
+from classifeed_moderation.rpc.moderation_service.events import Events
+from classifeed_moderation.rpc.moderation_service.rejudging import Rejudging
+from classifeed_moderation.rpc.moderation_service.texts import Texts
+from classifeed_moderation.rpc.moderation_service.verdicts import Verdicts
+
+
+def moderation_servicer(
+    database: Database,
+    outbox: Outbox,
+    clock: Clock,
+    *,
+    current_rules: Callable[[], Rules],
+    judge: TextJudge,
+    jobs: JobStore,
+    on_due: Callable[[], None],
+) -> Servicer:
+    """Return the servicer of ModerationService.
+
+    Args:
+        judge: has texts judged that are checked and not stored.
+        on_due: called after the commit when texts became due.
+    """
+    return Servicer.join(
+        add_ModerationServiceServicer_to_server,
+        Texts(database, outbox, judge, current_rules=current_rules, on_due=on_due),
+        Verdicts(database, outbox, clock, current_rules=current_rules, on_due=on_due),
+        Appeals(database, outbox, clock),
+        Events(database),
+        Rejudging(database, jobs),
+    )

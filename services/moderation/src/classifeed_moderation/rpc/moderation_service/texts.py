@@ -1,0 +1,161 @@
+"""Texts: submitted, read, listed, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Final, TypeAlias
+
+import grpc.aio
+
+from classifeed.moderation.v1.moderation_service_pb2 import (
+    CheckTextRequest,
+    CheckTextResponse,
+    GetSubjectRequest,
+    ListPendingRequest,
+    ListPendingResponse,
+    SubmitTextsRequest,
+    SubmitTextsResponse,
+)
+from classifeed.moderation.v1.subject_pb2 import Subject, SubjectKind
+from classifeed_common.db import Database, Tx
+from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound, Unavailable
+from classifeed_common.outbox import Outbox
+from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.paging import read_page_token, write_page_token
+from classifeed_moderation.app.apply_verdicts import Rules
+from classifeed_moderation.app.judge_texts import TextJudge
+from classifeed_moderation.app.report_decisions import verdict_messages
+from classifeed_moderation.app.take_offer_texts import take_offer_texts
+from classifeed_moderation.clients.verdict_service import Outcome
+from classifeed_moderation.consumers.decode import fault_of_texts
+from classifeed_moderation.domain.bans import ban_of
+from classifeed_moderation.domain.subjects import Kind, Task, hash_text, offer_key
+from classifeed_moderation.rpc.messages import decision_message, subject_message
+from classifeed_moderation.store import decisions, subjects
+from classifeed_moderation.store.subjects import StoredSubject
+
+Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
+_DEFAULT_PAGE_TEXTS: Final = 100
+_CHECKED_KEY: Final = "check"
+
+
+class Texts:
+    """Texts of the table; a check stores nothing."""
+
+    def __init__(
+        self,
+        database: Database,
+        outbox: Outbox,
+        judge: TextJudge,
+        *,
+        current_rules: Callable[[], Rules],
+        on_due: Callable[[], None],
+    ) -> None:
+        self._database = database
+        self._outbox = outbox
+        self._judge = judge
+        self._current_rules = current_rules
+        self._on_due = on_due
+
+    async def SubmitTexts(self, request: SubmitTextsRequest, context: Context) -> SubmitTextsResponse:
+        """Store texts of offers, and return where they stand.
+
+        Raises:
+            InvalidArgument: a text cannot be stored as it is.
+        """
+        if fault := fault_of_texts(request.texts):
+            raise InvalidArgument("TEXTS_INVALID", fault, violations=[FieldViolation("texts", fault)])
+        sent = request.texts
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
+            added = await take_offer_texts(tx, [sent], rules=self._current_rules(), outbox=self._outbox)
+            keys = [offer_key(sent.seller_id, sent.namespace, text.external_id) for text in sent.texts]
+            stored = [await self._read(tx, key) for key in keys]
+        self._outbox.wake()
+        if added:
+            self._on_due()
+        return SubmitTextsResponse(subjects=[subject for subject in stored if subject is not None])
+
+    async def GetSubject(self, request: GetSubjectRequest, context: Context) -> Subject:
+        """Return one text.
+
+        Raises:
+            NotFound: nobody has stored it.
+        """
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
+            found = None if "\0" in request.key else await self._read(tx, request.key)
+        if found is None:
+            raise NotFound("TEXT_NOT_FOUND", f"There is no text with the key {request.key!r}.")
+        return found
+
+    async def ListPending(self, request: ListPendingRequest, context: Context) -> ListPendingResponse:
+        """Return a page of texts that wait.
+
+        Raises:
+            InvalidArgument: the page token is none of ours.
+        """
+        limit = request.page_size or _DEFAULT_PAGE_TEXTS
+        kind = _kind(request.kind)
+        after = _read_place(request.page_token)
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
+            found = await subjects.list_pending(tx, kind, after=after, limit=limit + 1)
+        page = found[:limit]
+        return ListPendingResponse(
+            subjects=[subject_message(subject) for subject in page],
+            next_page_token=_write_place(page[-1]) if len(found) > limit else "",
+        )
+
+    async def CheckText(self, request: CheckTextRequest, context: Context) -> CheckTextResponse:
+        """Have a text judged by the verdict service, and return what the rules make of it.
+
+        Raises:
+            Unavailable: the verdict service gave no verdict.
+        """
+        regions = tuple(request.region_ids)
+        task = Task(_CHECKED_KEY, _kind(request.kind), request.text, hash_text(request.text), regions)
+        response = await self._judge.request(task)
+        if response.outcome is Outcome.PEOPLE:
+            return CheckTextResponse(status="MODERATION_STATUS_PENDING")
+        if response.outcome is not Outcome.VERDICTS:
+            raise Unavailable(
+                "VERDICT_SERVICE_UNAVAILABLE", f"The verdict service gave no verdict ({response.fault}). Try again."
+            )
+        rules = self._current_rules()
+        judgement = rules.rules.judge(response.verdict_list.verdicts, kind=task.kind, region_ids=regions)
+        checked = CheckTextResponse(
+            status=f"MODERATION_STATUS_{judgement.status}", verdicts=verdict_messages(response.verdict_list.verdicts)
+        )
+        if judgement.reason is not None:
+            checked.ban.CopyFrom(ban_of(task.text, 0, judgement.reason, rules.version))
+        return checked
+
+    async def _read(self, tx: Tx, key: str) -> Subject | None:
+        found = await subjects.find_subject(tx, key)
+        if found is None:
+            return None
+        row = await decisions.find_decision(tx, found.decision_id) if found.decision_id else None
+        return subject_message(found, decision_message(row) if row is not None else None)
+
+
+def _kind(kind: int) -> Kind:
+    return Kind(SubjectKind.Name(kind).removeprefix("SUBJECT_KIND_"))
+
+
+def _write_place(subject: StoredSubject) -> str:
+    assert subject.next_retry is not None
+    return write_page_token(f"{subject.next_retry.isoformat()} {subject.key}")
+
+
+def _read_place(token: str) -> tuple[datetime | str, str]:
+    place = read_page_token(token)
+    if not place:
+        return "-infinity", ""
+    time, _, key = place.partition(" ")
+    try:
+        return datetime.fromisoformat(time), key
+    except ValueError:
+        raise InvalidArgument(
+            "PAGE_TOKEN_INVALID",
+            "page_token is not one that this method gave out. Begin again without a token.",
+            violations=[FieldViolation("page_token", "must come from the response before")],
+        ) from None

@@ -1,0 +1,104 @@
+"""The table of decisions, and verdicts that are kept for equal texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from classifeed_common.db import Tx, load_queries
+from classifeed_common.db.rows import fetch_named
+from classifeed_moderation.domain.decisions import Decision, Maker
+from classifeed_moderation.domain.subjects import Kind
+from classifeed_moderation.domain.verdicts import Verdict, from_json, to_json
+
+SQL: Final = load_queries(__package__, "decisions.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A decision with the number and the time that it was stored under."""
+
+    decision: Decision
+    decision_id: int
+    recorded_at: datetime
+
+
+async def record(
+    tx: Tx,
+    decisions: Sequence[Decision],
+    *,
+    rule_set: str,
+    maker: Maker,
+    decided_at: datetime,
+    reviewer: str = "",
+    request_ids: Mapping[str, str] | None = None,
+) -> list[Recorded]:
+    """Record decisions about locked texts, one for each, and change what they are about, in one statement."""
+    ids = request_ids or {}
+    rows = [
+        _row(decision, rule_set=rule_set, maker=maker, reviewer=reviewer)
+        | {"request_id": ids.get(decision.subject.key, "")}
+        for decision in decisions
+    ]
+    parameters = {"decisions": json.dumps(rows), "decided_at": decided_at}
+    stored = {row.subject_key: row for row in await fetch_named(tx, SQL["record"], parameters)}
+    return [
+        Recorded(decision, found.decision_id, found.recorded_at)
+        for decision in decisions
+        for found in (stored[decision.subject.key],)
+    ]
+
+
+async def keep_verdicts(tx: Tx, verdicts: Mapping[bytes, Sequence[Verdict]]) -> None:
+    """Keep whole verdicts for equal texts."""
+    parameters = {
+        "cache_keys": sorted(verdicts),
+        "verdicts": [json.dumps(to_json(verdicts[key])) for key in sorted(verdicts)],
+    }
+    await tx.execute(SQL["keep_verdicts"], parameters)
+
+
+async def find_kept(tx: Tx, cache_keys: Collection[bytes], *, age_s: float) -> dict[bytes, tuple[Verdict, ...]]:
+    """Return verdicts that are kept for these texts and not older than `age_s`."""
+    parameters = {"cache_keys": list(cache_keys), "age_s": age_s}
+    rows = await (await tx.execute(SQL["find_kept"], parameters)).fetchall()
+    return {key: from_json(verdicts) for key, verdicts in rows}
+
+
+async def list_decisions(tx: Tx, *, after: int, limit: int, key: str | None = None) -> list[Any]:
+    """Return decisions behind a number, in their order, as rows by name; those about one text where `key` is given."""
+    return await fetch_named(tx, SQL["list_decisions"], {"after": after, "limit": limit, "subject_key": key})
+
+
+async def find_decision(tx: Tx, decision_id: int) -> Any:
+    """Return a decision as a row by name, or None."""
+    rows = await fetch_named(tx, SQL["find_decision"], {"decision_id": decision_id})
+    return rows[0] if rows else None
+
+
+def _row(decision: Decision, *, rule_set: str, maker: Maker, reviewer: str) -> dict[str, Any]:
+    subject, judgement = decision.subject, decision.judgement
+    is_point = subject.kind is Kind.POINT
+    return {
+        "subject_key": subject.key,
+        "kind": subject.kind,
+        "content_version": subject.content_version,
+        "text_hash": subject.text_hash.hex(),
+        "region_ids": list(subject.region_ids),
+        "status": judgement.status,
+        "verdicts": to_json(decision.verdicts),
+        "rule": judgement.rule,
+        "rule_set": rule_set,
+        "region_id": judgement.region_id,
+        "maker": maker,
+        "reviewer": reviewer,
+        "is_applied": decision.is_applied,
+        "not_applied_reason": decision.not_applied or "",
+        "supersedes_id": subject.decision_id,
+        "tags_before": list(subject.tags) if is_point else None,
+        "tags_after": list(judgement.tags if decision.is_applied else subject.tags) if is_point else None,
+        "started": subject.started.isoformat(),
+    }

@@ -1,0 +1,62 @@
+-- What was decided about texts.
+
+-- name: lock_points
+SELECT point_id, tags FROM points WHERE point_id = ANY (%(point_ids)s) ORDER BY point_id FOR NO KEY UPDATE
+
+-- name: record
+-- Decisions with all that they change, in one statement: status and verdicts of the text, tags and version of its point.
+-- Those that are not applied are recorded alone.
+WITH made AS (
+    SELECT * FROM jsonb_to_recordset(%(decisions)s::jsonb) AS d (
+        subject_key text, kind text, content_version bigint, text_hash text, region_ids integer[], status text,
+        verdicts jsonb, rule text, rule_set text, region_id integer, maker text, reviewer text, is_applied boolean,
+        not_applied_reason text, supersedes_id bigint, tags_before text[], tags_after text[], request_id text,
+        started timestamptz
+    )
+), recorded AS (
+    INSERT INTO decisions (subject_key, kind, content_version, text_hash, region_ids, status, verdicts, rule, rule_set,
+                           region_id, maker, reviewer, is_applied, not_applied_reason, supersedes_id, tags_before,
+                           tags_after, request_id, waited_s, decided_at)
+    SELECT subject_key, kind, content_version, decode(text_hash, 'hex'), region_ids, status, verdicts, rule, rule_set,
+           region_id, maker, reviewer, is_applied, not_applied_reason, supersedes_id, tags_before, tags_after, request_id,
+           extract(epoch from clock_timestamp() - started), %(decided_at)s
+    FROM made
+    RETURNING decision_id, subject_key, status, verdicts, maker, is_applied, recorded_at
+), applied AS (
+    UPDATE subjects s
+    SET status = r.status, verdicts = r.verdicts, decision_id = r.decision_id, decided_by = r.maker, next_retry = NULL,
+        is_recheck = false
+    FROM recorded r
+    WHERE s.subject_key = r.subject_key AND r.is_applied
+), changed AS (
+    UPDATE points p
+    SET tags = m.tags_after, updated_at = clock_timestamp(),
+        version = greatest(p.version + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
+    FROM made m
+    WHERE m.kind = 'POINT' AND m.is_applied AND p.point_id = m.subject_key::uuid
+)
+SELECT subject_key, decision_id, recorded_at FROM recorded
+
+-- name: keep_verdicts
+INSERT INTO verdict_cache (cache_key, verdicts)
+SELECT cache_key, verdicts FROM unnest(%(cache_keys)s::bytea[], %(verdicts)s::jsonb[]) AS k (cache_key, verdicts)
+ON CONFLICT (cache_key) DO UPDATE SET verdicts = excluded.verdicts, stored_at = clock_timestamp()
+
+-- name: find_kept
+SELECT cache_key, verdicts
+FROM verdict_cache
+WHERE cache_key = ANY (%(cache_keys)s) AND stored_at > clock_timestamp() - %(age_s)s * interval '1 second'
+
+-- name: list_decisions
+SELECT decision_id, subject_key, kind, content_version, status, verdicts, rule, rule_set, region_id, maker, reviewer,
+       is_applied, not_applied_reason, supersedes_id, tags_before, tags_after, request_id, decided_at, recorded_at
+FROM decisions
+WHERE decision_id > %(after)s AND (%(subject_key)s::text IS NULL OR subject_key = %(subject_key)s)
+ORDER BY decision_id
+LIMIT %(limit)s
+
+-- name: find_decision
+SELECT decision_id, subject_key, kind, content_version, status, verdicts, rule, rule_set, region_id, maker, reviewer,
+       is_applied, not_applied_reason, supersedes_id, tags_before, tags_after, request_id, decided_at, recorded_at
+FROM decisions
+WHERE decision_id = %(decision_id)s

@@ -1,0 +1,59 @@
+"""Texts of offers in the table of texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from classifeed_common.db import Tx
+from classifeed_common.db.rows import fetch_named
+from classifeed_moderation.domain.subjects import Kind, cache_key
+from classifeed_moderation.store.subjects import SQL
+
+
+@dataclass(frozen=True, slots=True)
+class NewOfferText:
+    """A text of an offer as its owner sent it."""
+
+    key: str
+    seller_id: str
+    namespace: str
+    external_id: str
+    title: str
+    description: str
+    text_hash: bytes
+    content_version: int
+    region_ids: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        """The text as it is judged: title, line end, description."""
+        return f"{self.title}\n{self.description}" if self.title else self.description
+
+
+async def put_offer_texts(tx: Tx, texts: Sequence[NewOfferText]) -> set[str]:
+    """Store texts that are new, each of another offer; return their keys. They are due at once."""
+    parameters = {
+        "subject_keys": [text.key for text in texts],
+        "texts": [text.text for text in texts],
+        "title_chars": [len(text.title) for text in texts],
+        "text_hashes": [text.text_hash for text in texts],
+        "cache_keys": [cache_key(Kind.OFFER, text.region_ids, text.text) for text in texts],
+        "content_versions": [text.content_version for text in texts],
+        "region_ids": [json.dumps(text.region_ids) for text in texts],
+        "seller_ids": [text.seller_id for text in texts],
+        "namespaces": [text.namespace for text in texts],
+        "external_ids": [text.external_id for text in texts],
+    }
+    return {key for (key,) in await (await tx.execute(SQL["put_offer_texts"], parameters)).fetchall()}
+
+
+async def find_decided(tx: Tx, texts: Sequence[NewOfferText]) -> list[Any]:
+    """Return those of the texts that are decided, as rows by name."""
+    parameters = {
+        "subject_keys": [text.key for text in texts],
+        "text_hashes": [text.text_hash for text in texts],
+    }
+    return await fetch_named(tx, SQL["find_decided"], parameters)

@@ -1,0 +1,55 @@
+"""The table of rejudgements."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from classifeed_common.db import Tx, load_queries
+from classifeed_common.db.rows import fetch_named
+from classifeed_moderation.domain.subjects import Kind, Status
+
+SQL: Final = load_queries(__package__, "rejudging.sql")
+
+
+class Change(NamedTuple):
+    """What happens to texts that are alike."""
+
+    kind: Kind
+    region_id: int
+    rule: str
+    status: Status
+
+
+async def add_rejudgement(tx: Tx, request_id: str, kind: Kind | None, *, is_dry_run: bool) -> bool:
+    """Store a rejudgement; return False where the request is known."""
+    parameters = {"request_id": request_id, "kind": kind, "is_dry_run": is_dry_run}
+    return (await tx.execute(SQL["add_rejudgement"], parameters)).rowcount == 1
+
+
+async def find_rejudgement(tx: Tx, request_id: str) -> Any:
+    """Return a rejudgement as a row by name, or None."""
+    rows = await fetch_named(tx, SQL["find_rejudgement"], {"request_id": request_id})
+    return rows[0] if rows else None
+
+
+async def list_judged(tx: Tx, kind: Kind | None, *, after: str, limit: int) -> Sequence[str]:
+    """Return keys of texts that a rule decided, behind a key."""
+    parameters = {"after": after, "kind": kind, "limit": limit}
+    return [key for (key,) in await (await tx.execute(SQL["list_judged"], parameters)).fetchall()]
+
+
+async def note_slice(tx: Tx, request_id: str, *, judged: int, changes: Mapping[Change, int], is_last: bool) -> None:
+    """Add a slice to a rejudgement."""
+    row = await find_rejudgement(tx, request_id)
+    counts = {Change(*item[:4]): item[4] for item in row.changes}
+    for change, texts in changes.items():
+        counts[change] = counts.get(change, 0) + texts
+    parameters = {
+        "request_id": request_id,
+        "judged": judged,
+        "changes": json.dumps([[*change, texts] for change, texts in sorted(counts.items())]),
+        "is_last": is_last,
+    }
+    await tx.execute(SQL["note_slice"], parameters)

@@ -1,0 +1,23 @@
+-- Stored verdicts that are judged once more.
+
+-- name: add_rejudgement
+INSERT INTO rejudgements (request_id, kind, is_dry_run) VALUES (%(request_id)s, %(kind)s, %(is_dry_run)s)
+ON CONFLICT (request_id) DO NOTHING
+
+-- name: find_rejudgement
+SELECT request_id, kind, is_dry_run, judged, changes, ended_at FROM rejudgements WHERE request_id = %(request_id)s
+
+-- name: list_judged
+-- Keys of texts that a rule decided, in their order.
+SELECT subject_key
+FROM subjects
+WHERE subject_key > %(after)s AND status <> 'PENDING' AND decided_by = 'RULE'
+  AND (%(kind)s::text IS NULL OR kind = %(kind)s)
+ORDER BY subject_key
+LIMIT %(limit)s
+
+-- name: note_slice
+UPDATE rejudgements
+SET judged = judged + %(judged)s, changes = %(changes)s::jsonb,
+    ended_at = CASE WHEN %(is_last)s THEN clock_timestamp() END
+WHERE request_id = %(request_id)s

@@ -1,0 +1,175 @@
+"""The table of texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from classifeed_common.db import Tx, load_queries
+from classifeed_common.db.rows import fetch_named
+from classifeed_moderation.domain.decisions import Maker, Subject
+from classifeed_moderation.domain.subjects import Kind, Status, Task, cache_key, hash_text
+from classifeed_moderation.domain.verdicts import Verdict, from_json
+
+SQL = load_queries(__package__, "subjects.sql")
+_DECISIONS: Final = load_queries(__package__, "decisions.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class NewSubject:
+    """A text of a point or comment that is stored for the first time."""
+
+    key: str
+    kind: Kind
+    text: str
+    region_ids: tuple[int, ...]
+    status: Status
+
+    @property
+    def task(self) -> Task:
+        """The text as it is sent to the verdict service."""
+        return Task(self.key, self.kind, self.text, hash_text(self.text), self.region_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class DueText:
+    """A text that was claimed."""
+
+    task: Task
+    cache_key: bytes
+    is_recheck: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSubject:
+    """A text as a reader gets it."""
+
+    key: str
+    kind: Kind
+    text: str
+    text_hash: bytes
+    content_version: int
+    region_ids: tuple[int, ...]
+    status: Status
+    started: datetime
+    next_retry: datetime | None
+    verdicts: tuple[Verdict, ...]
+    decision_id: int | None
+
+
+async def add_subjects(tx: Tx, subjects: Sequence[NewSubject], *, retry_s: float) -> set[str]:
+    """Store new texts; return the keys of those that were not there."""
+    parameters = {
+        "subject_keys": [subject.key for subject in subjects],
+        "kinds": [subject.kind for subject in subjects],
+        "texts": [subject.text for subject in subjects],
+        "text_hashes": [hash_text(subject.text) for subject in subjects],
+        "cache_keys": [cache_key(subject.kind, subject.region_ids, subject.text) for subject in subjects],
+        "region_ids": [json.dumps(subject.region_ids) for subject in subjects],
+        "statuses": [subject.status for subject in subjects],
+        "retry_s": retry_s,
+    }
+    return {key for (key,) in await (await tx.execute(SQL["add_subjects"], parameters)).fetchall()}
+
+
+async def claim_due(tx: Tx, kind: Kind, *, limit: int, retry_s: float) -> list[DueText]:
+    """Claim texts that are due, oldest first; other processes leave them alone for `retry_s`."""
+    rows = await fetch_named(tx, SQL["claim_due"], {"kind": kind, "limit": limit, "retry_s": retry_s})
+    return [
+        DueText(
+            Task(row.subject_key, Kind(row.kind), row.text, row.text_hash, tuple(row.region_ids)),
+            row.cache_key,
+            row.is_recheck,
+        )
+        for row in rows
+    ]
+
+
+async def leave(tx: Tx, tasks: Sequence[Task], *, pending_s: float) -> None:
+    """Leave texts to people for `pending_s`, as far as they still wait and still say the same."""
+    parameters = {
+        "subject_keys": [task.key for task in tasks],
+        "text_hashes": [task.text_hash for task in tasks],
+        "pending_s": pending_s,
+    }
+    await tx.execute(SQL["leave"], parameters)
+
+
+async def release_same(tx: Tx, cache_keys: Collection[bytes], decided: Collection[str]) -> int:
+    """Make texts due that are equal to some that were decided; return how many."""
+    parameters = {"cache_keys": list(cache_keys), "subject_keys": list(decided)}
+    return (await tx.execute(SQL["release_same"], parameters)).rowcount
+
+
+async def recheck(tx: Tx, keys: Sequence[str]) -> None:
+    """Have texts judged once more by the verdict service itself."""
+    await tx.execute(SQL["recheck"], {"subject_keys": list(keys)})
+
+
+async def lock_subjects(tx: Tx, keys: Collection[str]) -> dict[str, Subject]:
+    """Lock texts and their points in the order of their keys, and return them by key."""
+    rows = await fetch_named(tx, SQL["lock_subjects"], {"subject_keys": sorted(keys)})
+    point_ids = [UUID(row.subject_key) for row in rows if row.kind == Kind.POINT]
+    tags: dict[str, tuple[str, ...]] = {}
+    if point_ids:
+        found = await (await tx.execute(_DECISIONS["lock_points"], {"point_ids": point_ids})).fetchall()
+        tags = {str(point_id): tuple(names) for point_id, names in found}
+    return {row.subject_key: _subject(row, tags.get(row.subject_key, ())) for row in rows}
+
+
+async def find_subject(tx: Tx, key: str) -> StoredSubject | None:
+    """Return a text, or None."""
+    rows = await fetch_named(tx, SQL["find_subject"], {"subject_key": key})
+    return _stored(rows[0]) if rows else None
+
+
+async def list_pending(tx: Tx, kind: Kind, *, after: tuple[datetime | str, str], limit: int) -> list[StoredSubject]:
+    """Return texts of a kind that wait, by the time at which they are requested again, behind a place."""
+    parameters = {"kind": kind, "after_retry": after[0], "after_key": after[1], "limit": limit}
+    return [_stored(row) for row in await fetch_named(tx, SQL["list_pending"], parameters)]
+
+
+async def count_waiting(tx: Tx) -> dict[Kind, tuple[int, float]]:
+    """Return for each kind how many texts wait, and the age of the oldest in seconds."""
+    rows = await (await tx.execute(SQL["count_waiting"])).fetchall()
+    return {Kind(kind): (count, age_s) for kind, count, age_s in rows}
+
+
+def _subject(row: Any, tags: tuple[str, ...]) -> Subject:
+    return Subject(
+        key=row.subject_key,
+        kind=Kind(row.kind),
+        text=row.text,
+        title_chars=row.title_chars,
+        text_hash=row.text_hash,
+        cache_key=row.cache_key,
+        content_version=row.content_version,
+        region_ids=tuple(row.region_ids),
+        status=Status(row.status),
+        started=row.started,
+        verdicts=from_json(row.verdicts),
+        decision_id=row.decision_id,
+        decided_by=Maker(row.decided_by) if row.decided_by else None,
+        tags=tags,
+        address=(row.seller_id, row.namespace, row.external_id) if row.kind == Kind.OFFER else None,
+    )
+
+
+def _stored(row: Any) -> StoredSubject:
+    return StoredSubject(
+        row.subject_key,
+        Kind(row.kind),
+        row.text,
+        row.text_hash,
+        row.content_version,
+        tuple(row.region_ids),
+        Status(row.status),
+        row.started,
+        row.next_retry,
+        from_json(row.verdicts),
+        row.decision_id,
+    )

@@ -1,0 +1,106 @@
+-- Texts that are judged: stored, claimed, left, decided.
+
+-- name: add_subjects
+-- New texts. A key that is there keeps its row: the caller learns it from what is returned.
+INSERT INTO subjects (subject_key, kind, text, text_hash, cache_key, region_ids, status, next_retry)
+SELECT n.subject_key, n.kind, n.text, n.text_hash, n.cache_key,
+       ARRAY(SELECT jsonb_array_elements_text(n.region_ids)::integer), n.status,
+       CASE WHEN n.status = 'PENDING' THEN clock_timestamp() + %(retry_s)s * interval '1 second' END
+FROM unnest(%(subject_keys)s::text[], %(kinds)s::text[], %(texts)s::text[], %(text_hashes)s::bytea[],
+            %(cache_keys)s::bytea[], %(region_ids)s::jsonb[], %(statuses)s::text[])
+     AS n (subject_key, kind, text, text_hash, cache_key, region_ids, status)
+ON CONFLICT (subject_key) DO NOTHING
+RETURNING subject_key
+
+-- name: claim_due
+-- Texts that are due, oldest first, each for one process: whoever takes one moves its time, so that the others leave it.
+WITH due AS (
+    SELECT subject_key
+    FROM subjects
+    WHERE status = 'PENDING' AND kind = %(kind)s AND next_retry <= clock_timestamp()
+    ORDER BY next_retry
+    LIMIT %(limit)s
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE subjects s SET next_retry = clock_timestamp() + %(retry_s)s * interval '1 second'
+FROM due
+WHERE s.subject_key = due.subject_key
+RETURNING s.subject_key, s.kind, s.text, s.text_hash, s.region_ids, s.cache_key, s.is_recheck
+
+-- name: leave
+-- People have these texts: they are requested again if nothing has come by then.
+UPDATE subjects s SET next_retry = clock_timestamp() + %(pending_s)s * interval '1 second'
+FROM unnest(%(subject_keys)s::text[], %(text_hashes)s::bytea[]) AS left_texts (subject_key, text_hash)
+WHERE s.subject_key = left_texts.subject_key AND s.text_hash = left_texts.text_hash AND s.status = 'PENDING'
+
+-- name: release_same
+-- Equal texts that wait: their verdicts are known by now.
+UPDATE subjects SET next_retry = clock_timestamp()
+WHERE status = 'PENDING' AND NOT is_recheck AND cache_key = ANY (%(cache_keys)s)
+  AND next_retry > clock_timestamp() AND NOT subject_key = ANY (%(subject_keys)s)
+
+-- name: lock_subjects
+SELECT subject_key, kind, text, title_chars, text_hash, cache_key, content_version, region_ids, seller_id, namespace,
+       external_id, status, started, verdicts, decision_id, decided_by
+FROM subjects
+WHERE subject_key = ANY (%(subject_keys)s)
+ORDER BY subject_key
+FOR NO KEY UPDATE
+
+-- name: recheck
+-- The verdict service is asked for these texts once more, at once.
+UPDATE subjects SET status = 'PENDING', next_retry = clock_timestamp(), is_recheck = true
+WHERE subject_key = ANY (%(subject_keys)s)
+
+-- name: find_subject
+SELECT s.subject_key, s.kind, s.text, s.title_chars, s.text_hash, s.content_version, s.region_ids, s.status, s.started,
+       s.next_retry, s.verdicts, s.decision_id
+FROM subjects s
+WHERE s.subject_key = %(subject_key)s
+
+-- name: list_pending
+SELECT s.subject_key, s.kind, s.text, s.title_chars, s.text_hash, s.content_version, s.region_ids, s.status, s.started,
+       s.next_retry, s.verdicts, s.decision_id
+FROM subjects s
+WHERE s.status = 'PENDING' AND s.kind = %(kind)s
+  AND (s.next_retry, s.subject_key) > (%(after_retry)s::timestamptz, %(after_key)s::text)
+ORDER BY s.next_retry, s.subject_key
+LIMIT %(limit)s
+
+-- name: count_waiting
+-- How many texts of each kind wait, and for how long the oldest has.
+SELECT kind, count(*), extract(epoch from clock_timestamp() - min(started))::float8
+FROM subjects
+WHERE status = 'PENDING'
+GROUP BY kind
+
+-- name: put_offer_texts
+-- Texts of offers: new ones wait from now on. An equal text keeps its decision, an older one changes nothing.
+INSERT INTO subjects AS s (subject_key, kind, text, title_chars, text_hash, cache_key, content_version, region_ids,
+                           seller_id, namespace, external_id, status, next_retry)
+SELECT n.subject_key, 'OFFER', n.text, n.title_chars, n.text_hash, n.cache_key, n.content_version,
+       ARRAY(SELECT jsonb_array_elements_text(n.region_ids)::integer), n.seller_id, n.namespace, n.external_id, 'PENDING',
+       clock_timestamp()
+FROM unnest(%(subject_keys)s::text[], %(texts)s::text[], %(title_chars)s::integer[], %(text_hashes)s::bytea[],
+            %(cache_keys)s::bytea[], %(content_versions)s::bigint[], %(region_ids)s::jsonb[], %(seller_ids)s::text[],
+            %(namespaces)s::text[], %(external_ids)s::text[])
+     AS n (subject_key, text, title_chars, text_hash, cache_key, content_version, region_ids, seller_id, namespace,
+           external_id)
+ORDER BY n.subject_key
+ON CONFLICT (subject_key) DO UPDATE
+SET text = excluded.text, title_chars = excluded.title_chars, text_hash = excluded.text_hash,
+    cache_key = excluded.cache_key, content_version = excluded.content_version, region_ids = excluded.region_ids,
+    status = 'PENDING', started = clock_timestamp(), next_retry = clock_timestamp(), is_recheck = false, verdicts = '[]',
+    decided_by = NULL
+WHERE s.text_hash <> excluded.text_hash AND s.content_version <= excluded.content_version
+RETURNING subject_key
+
+-- name: find_decided
+-- Texts that are decided, with the rule that did it.
+SELECT s.subject_key, s.text, s.title_chars, s.text_hash, s.seller_id, s.namespace, s.external_id, s.status, s.verdicts,
+       s.decision_id, d.rule, d.rule_set, d.recorded_at
+FROM subjects s
+JOIN decisions d USING (decision_id)
+JOIN unnest(%(subject_keys)s::text[], %(text_hashes)s::bytea[]) AS w (subject_key, text_hash)
+  ON w.subject_key = s.subject_key AND w.text_hash = s.text_hash
+WHERE s.status <> 'PENDING'

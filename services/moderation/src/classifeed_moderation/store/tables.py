@@ -1,0 +1,187 @@
+"""Tables of the schema `moderation`."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Double,
+    ForeignKey,
+    Identity,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+
+from classifeed_common.db import shared_tables
+from classifeed_jobs import add_jobs
+
+metadata = MetaData()
+_NOW = text("clock_timestamp()")
+
+# One row for each text that is judged, of whatever kind. Claims of texts that wait change this table only, so that no
+# vote is aborted for their sake.
+subjects = Table(
+    "subjects",
+    metadata,
+    Column("subject_key", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    # As it is sent to the verdict service; an offer's is title, line end, description.
+    Column("text", Text, nullable=False),
+    Column("title_chars", Integer, nullable=False, server_default=text("0")),
+    # Which text of the subject this is: as the owner of the offer hashes it, or else over `text`.
+    Column("text_hash", LargeBinary, nullable=False),
+    # Equal texts of a kind in the same regions have the same one: they are requested once.
+    Column("cache_key", LargeBinary, nullable=False),
+    # Grows with each change of the text.
+    Column("content_version", BigInteger, nullable=False, server_default=text("1")),
+    Column("region_ids", ARRAY(Integer), nullable=False),
+    # Of an offer.
+    Column("seller_id", Text),
+    Column("namespace", Text),
+    Column("external_id", Text),
+    Column("status", Text, nullable=False),
+    Column("started", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    # When the text is requested again; null once it is decided.
+    Column("next_retry", DateTime(timezone=True)),
+    # Kept verdicts do not count: the verdict service itself is asked for this text again.
+    Column("is_recheck", Boolean, nullable=False, server_default=text("false")),
+    Column("verdicts", JSONB, nullable=False, server_default=text("'[]'")),
+    # Newest decision that was applied, and who made it.
+    Column("decision_id", BigInteger),
+    Column("decided_by", Text),
+)
+Index("subjects_due", subjects.c.kind, subjects.c.next_retry, postgresql_where=subjects.c.status == "PENDING")
+Index("subjects_same", subjects.c.cache_key, postgresql_where=subjects.c.status == "PENDING")
+
+# Append-only: every decision, and all verdicts that were kept and not applied. The event log is read from it.
+decisions = Table(
+    "decisions",
+    metadata,
+    Column("decision_id", BigInteger, Identity(always=True), primary_key=True),
+    Column("subject_key", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("content_version", BigInteger, nullable=False),
+    Column("text_hash", LargeBinary, nullable=False),
+    Column("region_ids", ARRAY(Integer), nullable=False),
+    Column("status", Text, nullable=False),
+    Column("verdicts", JSONB, nullable=False),
+    Column("rule", Text, nullable=False),
+    Column("rule_set", Text, nullable=False),
+    # Region by which the rule holds; 0: everywhere.
+    Column("region_id", Integer, nullable=False),
+    Column("maker", Text, nullable=False),
+    Column("reviewer", Text, nullable=False, server_default=text("''")),
+    Column("is_applied", Boolean, nullable=False),
+    Column("not_applied_reason", Text, nullable=False, server_default=text("''")),
+    Column("supersedes_id", BigInteger),
+    # Of a point.
+    Column("tags_before", ARRAY(Text)),
+    Column("tags_after", ARRAY(Text)),
+    # X-Request-Id of the callback; empty for responses.
+    Column("request_id", Text, nullable=False, server_default=text("''")),
+    # Seconds from the first storing of the text to this decision.
+    Column("waited_s", Double),
+    Column("decided_at", DateTime(timezone=True), nullable=False),
+    Column("recorded_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+)
+Index("decisions_subject", decisions.c.subject_key, decisions.c.decision_id)
+Index("decisions_age", decisions.c.recorded_at)
+
+# Whole verdicts about texts, for equal ones that come later.
+verdict_cache = Table(
+    "verdict_cache",
+    metadata,
+    Column("cache_key", LargeBinary, primary_key=True),
+    Column("verdicts", JSONB, nullable=False),
+    Column("stored_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+)
+Index("verdict_cache_age", verdict_cache.c.stored_at)
+
+# Whoever changes a point writes it only if its version is as it was read.
+points = Table(
+    "points",
+    metadata,
+    Column("point_id", Uuid, primary_key=True),
+    Column("author_id", Text, nullable=False),
+    Column("author_role", Text, nullable=False),
+    Column("tags", ARRAY(Text), nullable=False),
+    Column("latitude", Double, nullable=False),
+    Column("longitude", Double, nullable=False),
+    Column("votes_for", Integer, nullable=False, server_default=text("0")),
+    Column("votes_against", Integer, nullable=False, server_default=text("0")),
+    # How many comments it ever had: the index of the next one.
+    Column("comments", Integer, nullable=False, server_default=text("0")),
+    Column("version", BigInteger, nullable=False),
+    Column("published_version", BigInteger, nullable=False, server_default=text("0")),
+    Column("request_id", Text),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    Column("removed_at", DateTime(timezone=True)),
+)
+Index("points_due", points.c.version, postgresql_where=points.c.version > points.c.published_version)
+Index("points_place", points.c.latitude, points.c.longitude, postgresql_where=points.c.removed_at.is_(None))
+Index("points_removed", points.c.removed_at, postgresql_where=points.c.removed_at.is_not(None))
+
+comments = Table(
+    "comments",
+    metadata,
+    Column("point_id", Uuid, ForeignKey("points.point_id", ondelete="CASCADE"), primary_key=True),
+    Column("idx", Integer, primary_key=True, autoincrement=False),
+    Column("author_id", Text, nullable=False),
+    Column("author_role", Text, nullable=False),
+    Column("request_id", Text),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+)
+
+votes = Table(
+    "votes",
+    metadata,
+    Column("point_id", Uuid, ForeignKey("points.point_id", ondelete="CASCADE"), primary_key=True),
+    Column("author_id", Text, primary_key=True),
+    Column("is_for", Boolean, nullable=False),
+    Column("voted_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+)
+
+appeals = Table(
+    "appeals",
+    metadata,
+    Column("appeal_id", BigInteger, Identity(always=True), primary_key=True),
+    Column("subject_key", Text, nullable=False),
+    Column("decision_id", BigInteger, nullable=False),
+    Column("author_id", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("appealed_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    Column("ended_at", DateTime(timezone=True)),
+    Column("reviewer", Text),
+    UniqueConstraint("decision_id", name="appeals_decision_id_key"),
+)
+Index("appeals_open", appeals.c.appeal_id, postgresql_where=appeals.c.ended_at.is_(None))
+
+# Stored verdicts that are judged once more by the rules in force.
+rejudgements = Table(
+    "rejudgements",
+    metadata,
+    Column("request_id", Text, primary_key=True),
+    Column("kind", Text),
+    Column("is_dry_run", Boolean, nullable=False),
+    Column("judged", BigInteger, nullable=False, server_default=text("0")),
+    # Kind, region, rule, new status and number of what changed.
+    Column("changes", JSONB, nullable=False, server_default=text("'[]'")),
+    Column("requested_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    Column("ended_at", DateTime(timezone=True)),
+)
+
+shared_tables.add_consumer_offsets(metadata)
+shared_tables.add_outbox(metadata)
+shared_tables.add_leases(metadata)
+add_jobs(metadata)

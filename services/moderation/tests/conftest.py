@@ -1,0 +1,261 @@
+"""A stand-in for the verdict service over real HTTP, and the parts of moderation joined as the bootstrap joins them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from classifeed_common.clock import SystemClock
+from classifeed_common.db import Database
+from classifeed_common.outbox import Outbox
+from classifeed_moderation.app.apply_verdicts import Applied, Arrived, Rules, apply_verdicts
+from classifeed_moderation.app.correct_pending import PendingCorrector
+from classifeed_moderation.app.create_point import create_point
+from classifeed_moderation.app.judge_texts import TextJudge
+from classifeed_moderation.app.record_responses import ResponseRecorder
+from classifeed_moderation.app.store_texts import TextStore
+from classifeed_moderation.app.task_queue import TaskQueue
+from classifeed_moderation.clients.breaker import Breaker
+from classifeed_moderation.clients.verdict_service import HttpVerdictService
+from classifeed_moderation.domain.points import Author, AuthorRole
+from classifeed_moderation.domain.subjects import Kind, point_key
+from classifeed_moderation.domain.verdicts import Verdict, VerdictList
+from classifeed_moderation.rules.loading import default_rules
+from classifeed_moderation.store import subjects
+from classifeed_moderation.store.subjects import StoredSubject
+
+END = {"name": "clean_web_moderation_end", "value": True, "entity": "text"}
+RETRY_S = 60.0
+PENDING_S = 600.0
+
+
+def verdict(name: str, **fields: Any) -> dict[str, Any]:
+    return {"name": name, "subsource": "tmu", "value": True, "entity": "text", "source": "test", **fields}
+
+
+def result(*verdicts: dict[str, Any]) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"verdicts": list(verdicts)}}).encode()
+
+
+def errors(**found: str) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"errors": found}}).encode()
+
+
+CLEAN = result(END)
+PEOPLE = result()
+
+
+@dataclass
+class Received:
+    """A request as it came: head, body, and when."""
+
+    head: str
+    body: bytes
+    at_s: float
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return json.loads(self.body)["params"]
+
+
+@dataclass
+class StandIn:
+    """The verdict service: responds as `respond` says, keeps every request. `held` keeps responses back."""
+
+    port: int = 0
+    status: int = 200
+    content: bytes = CLEAN
+    respond: Callable[[dict[str, Any]], bytes] | None = None
+    requests: list[Received] = field(default_factory=list)
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    released: asyncio.Event = field(default_factory=asyncio.Event)
+
+    writers: list[asyncio.StreamWriter] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.released.set()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def texts(self) -> list[str]:
+        return [request.params["body"]["text"] for request in self.requests]
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.writers.append(writer)
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode()
+                [length] = [
+                    line.split(":")[1] for line in head.split("\r\n") if line.lower().startswith("content-length")
+                ]
+                body = await reader.readexactly(int(length))
+                received = Received(head, body, asyncio.get_running_loop().time())
+                self.requests.append(received)
+                self.arrived.set()
+                await self.released.wait()
+                content = self.respond(received.params) if self.respond is not None else self.content
+                writer.write(f"HTTP/1.1 {self.status} -\r\nContent-Length: {len(content)}\r\n\r\n".encode() + content)
+                await writer.drain()
+        writer.close()
+
+
+@pytest.fixture
+async def stand_in() -> AsyncIterator[StandIn]:
+    stand_in = StandIn()
+    server = await asyncio.start_server(stand_in.serve, "127.0.0.1", 0)
+    stand_in.port = server.sockets[0].getsockname()[1]
+    yield stand_in
+    stand_in.released.set()
+    server.close()
+    for writer in stand_in.writers:
+        writer.close()
+    await server.wait_closed()
+
+
+@dataclass
+class Moderation:
+    """One process of moderation: its queue, workers and corrector over a database."""
+
+    database: Database
+    stand_in: StandIn
+    workers: int = 4
+    queue_size: int = 100
+    rules: Rules = field(default_factory=default_rules)
+    answer_s: float = 30.0
+    breaker_failures: int = 1000
+    kept_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        clock = SystemClock()
+        self.clock = clock
+        self.outbox = Outbox()
+        self.queue = TaskQueue(self.queue_size, {Kind.OFFER: max(self.workers - 1, 1)})
+        self.service = HttpVerdictService(
+            self.stand_in.url,
+            service="maps-core-jams-infopoints",
+            environment="testing",
+            connections=self.workers,
+            connect_s=5.0,
+            answer_s=self.answer_s,
+            issue_token=lambda: "the-token",
+        )
+        self.recorder = ResponseRecorder(
+            self.database,
+            self.outbox,
+            clock,
+            current_rules=lambda: self.rules,
+            max_pending_duration_s=PENDING_S,
+            on_decided=self.outbox.wake,
+            on_due=lambda: self.corrector.wake(),  # noqa: PLW0108 - it comes later
+        )
+        self.corrector = PendingCorrector(
+            self.database,
+            self.queue,
+            self.recorder,
+            check_interval_s=3600.0,
+            retry_interval_s=RETRY_S,
+            kept_verdicts_s=self.kept_s,
+        )
+        self.breaker = Breaker(clock, failures=self.breaker_failures, probe_s=0.2, most=self.workers)
+        self.judge = TextJudge(self.queue, self.service, self.recorder, self.breaker, workers=self.workers)
+        self.texts = TextStore(self.queue, self.outbox, clock, retry_interval_s=RETRY_S)
+        self._stop = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self, *runs: Callable[[asyncio.Event], Awaitable[None]]) -> None:
+        """Run roles until `close`; without arguments the workers."""
+        for run in runs or (self.judge.run,):
+            self._tasks.append(asyncio.ensure_future(run(self._stop)))
+
+    async def close(self) -> None:
+        self._stop.set()
+        await asyncio.gather(*self._tasks)
+        await self.service.close()
+
+    async def create_point(
+        self,
+        description: str = "pothole",
+        *,
+        tags: tuple[str, ...] = ("other",),
+        role: AuthorRole = AuthorRole.USER,
+        regions: tuple[int, ...] = (1, 2, 100),
+        point_id: UUID | None = None,
+    ) -> UUID:
+        point_id = point_id or uuid4()
+        await create_point(
+            self.database,
+            self.texts,
+            self.rules.rules,
+            point_id=point_id,
+            author=Author("author", role),
+            tags=tags,
+            description=description,
+            latitude=1.5,
+            longitude=2.5,
+            region_ids=regions,
+        )
+        return point_id
+
+    async def subject(self, key: str | UUID) -> StoredSubject:
+        async with self.database.connection() as connection:
+            found = await subjects.find_subject(connection, point_key(key) if isinstance(key, UUID) else key)
+        assert found is not None
+        return found
+
+    async def apply(self, key: str | UUID, *names: str, has_end: bool = True, request_id: str = "") -> Applied:
+        """Apply verdicts as they come from a callback."""
+        verdict_list = VerdictList(tuple(Verdict(name) for name in sorted(names)), has_end)
+        async with self.database.transaction() as tx:
+            return await apply_verdicts(
+                tx,
+                [Arrived(str(key), verdict_list, request_id)],
+                rules=self.rules,
+                outbox=self.outbox,
+                decided_at=self.clock.now(),
+            )
+
+    async def advance(self, duration_s: float) -> None:
+        """Move the clock of the table: all that is stored was stored earlier, and is due earlier."""
+        async with self.database.connection() as connection:
+            await connection.execute(
+                "UPDATE subjects SET started = started - %(s)s * interval '1 second',"
+                " next_retry = next_retry - %(s)s * interval '1 second'",
+                {"s": duration_s},
+            )
+
+    async def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        async with self.database.connection() as connection:
+            return await (await connection.execute(query, parameters)).fetchall()
+
+
+@pytest.fixture
+async def make_moderation(
+    migrated_database: Any, stand_in: StandIn
+) -> AsyncIterator[Callable[..., Awaitable[Moderation]]]:
+    """Yield a factory of processes over one database."""
+    made: list[Moderation] = []
+    database = await migrated_database("classifeed_moderation", max_size=8)
+
+    async def make(**options: Any) -> Moderation:
+        moderation = Moderation(database, stand_in, **options)
+        made.append(moderation)
+        return moderation
+
+    yield make
+    for moderation in made:
+        await moderation.close()
+
+
+@pytest.fixture
+async def moderation(make_moderation: Callable[..., Awaitable[Moderation]]) -> Moderation:
+    return await make_moderation()

@@ -1,0 +1,162 @@
+"""The correcting loop: whatever failed, a text is tried again within its bound, by one process."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from classifeed_common.testing.recovery import until
+from classifeed_moderation.domain.subjects import Kind, Status
+
+from ..conftest import CLEAN, END, PENDING_S, PEOPLE, RETRY_S, Moderation, result, verdict
+
+
+async def seed(moderation: Moderation, count: int, *, same_text: bool = False) -> None:
+    """Store points that are due now."""
+    async with moderation.database.connection() as connection:
+        await connection.execute(
+            """
+            INSERT INTO subjects (subject_key, kind, text, text_hash, cache_key, region_ids, status, next_retry)
+            SELECT p.key, 'POINT', 'text', decode(md5(p.key), 'hex'), decode(md5(p.text), 'hex'), '{}', 'PENDING',
+                   clock_timestamp() - p.n * interval '1 ms'
+            FROM (SELECT n, md5(n::text)::uuid::text, CASE WHEN %(same)s THEN 'x' ELSE n::text END
+                  FROM generate_series(1, %(count)s) AS n) AS p (n, key, text)
+            """,
+            {"count": count, "same": same_text},
+        )
+
+
+async def test_what_failed_is_tried_again(moderation: Moderation) -> None:
+    moderation.stand_in.status = 500
+    moderation.start()
+    point_id = await moderation.create_point()
+    await until(lambda: not moderation.queue._known and bool(moderation.stand_in.requests))
+    moderation.stand_in.status = 200
+    await moderation.advance(RETRY_S - 5)
+    assert await moderation.corrector.round(Kind.POINT) is False
+    assert len(moderation.stand_in.requests) == 1
+    await moderation.advance(5)
+    await moderation.corrector.round(Kind.POINT)
+    await until(lambda: not moderation.queue._known)
+    assert (await moderation.subject(point_id)).status is Status.APPROVED
+
+
+async def test_what_people_never_answered_is_tried_again(moderation: Moderation) -> None:
+    moderation.stand_in.content = PEOPLE
+    moderation.start()
+    point_id = await moderation.create_point()
+    await until(lambda: not moderation.queue._known and bool(moderation.stand_in.requests))
+    await moderation.advance(RETRY_S + 5)
+    await moderation.corrector.round(Kind.POINT)
+    assert len(moderation.stand_in.requests) == 1
+    moderation.stand_in.content = CLEAN
+    await moderation.advance(PENDING_S - RETRY_S)
+    await moderation.corrector.round(Kind.POINT)
+    await until(lambda: not moderation.queue._known)
+    assert (await moderation.subject(point_id)).status is Status.APPROVED
+
+
+async def test_each_text_is_claimed_by_one_process(make_moderation: object) -> None:
+    first, second = await make_moderation(queue_size=1000), await make_moderation(queue_size=1000)
+    await seed(first, 1500)
+    await asyncio.gather(first.corrector.round(Kind.POINT), second.corrector.round(Kind.POINT))
+    keys = [task.key for moderation in (first, second) for task in moderation.queue._waiting[Kind.POINT]]
+    assert len(keys) == len(set(keys)) == 1500
+
+
+async def test_claims_do_not_touch_points(moderation: Moderation) -> None:
+    await moderation.create_point()
+    before = await moderation.rows("SELECT version FROM points")
+    await moderation.advance(RETRY_S + 1)
+    await moderation.corrector.round(Kind.POINT)
+    assert await moderation.rows("SELECT version FROM points") == before
+
+
+async def test_full_queue_ends_the_round_and_the_next_begins_half_empty(make_moderation: object) -> None:
+    moderation = await make_moderation(queue_size=10)
+    await seed(moderation, 25)
+    assert await moderation.corrector.round(Kind.POINT) is True
+    oldest = {task.key for task in moderation.queue._waiting[Kind.POINT]}
+    expected = await moderation.rows("SELECT md5(n::text)::uuid::text FROM generate_series(16, 25) AS n")
+    assert oldest == {key for (key,) in expected}
+    moderation.start(moderation.corrector.run)
+    for left in range(9, 5, -1):
+        moderation.queue.done(await moderation.queue.take())
+        assert moderation.queue.lengths()[Kind.POINT] == left
+    moderation.queue.done(await moderation.queue.take())  # half is empty now
+    await until(lambda: moderation.queue.lengths()[Kind.POINT] == 10)
+
+
+async def test_a_backlog_drains_at_the_rate_of_the_workers(make_moderation: object) -> None:
+    """With a check only every hour, 3,000 texts pass a queue of 100."""
+    moderation = await make_moderation(queue_size=100, workers=16)
+    await seed(moderation, 3000)
+    moderation.start(moderation.judge.run, moderation.corrector.run)
+
+    async def is_drained() -> bool:
+        return await moderation.rows("SELECT count(*) FROM subjects WHERE status = 'PENDING'") == [(0,)]
+
+    await until(is_drained, within_s=300)
+    assert len(moderation.stand_in.requests) == 3000
+
+
+async def test_equal_texts_are_requested_once(make_moderation: object) -> None:
+    moderation = await make_moderation(kept_s=3600.0, queue_size=1000)
+    moderation.stand_in.content = result(verdict("police"), END)
+    await seed(moderation, 200, same_text=True)
+    moderation.start(moderation.judge.run, moderation.corrector.run)
+
+    async def is_drained() -> bool:
+        return await moderation.rows("SELECT count(*) FROM subjects WHERE status <> 'APPROVED'") == [(0,)]
+
+    await until(is_drained)
+    assert len(moderation.stand_in.requests) == 1
+    assert await moderation.rows("SELECT DISTINCT verdicts -> 0 ->> 'name' FROM subjects") == [("police",)]
+
+
+async def test_old_verdicts_are_not_used(make_moderation: object) -> None:
+    moderation = await make_moderation(kept_s=3600.0)
+    moderation.start()
+    await moderation.create_point("the same")
+    await until(lambda: not moderation.queue._known)
+    await moderation.rows("UPDATE verdict_cache SET stored_at = stored_at - interval '2 hours' RETURNING 1")
+    await seed(moderation, 0)
+    await moderation.create_point("the same")
+    await until(lambda: len(moderation.stand_in.requests) == 2)
+
+
+async def test_a_text_that_cannot_be_recorded_holds_up_no_other(moderation: Moderation) -> None:
+    broken = await moderation.create_point("broken")
+    async with moderation.database.connection() as connection:
+        await connection.execute(
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+            f" IF NEW.subject_key = '{broken}' THEN RAISE 'broken row'; END IF; RETURN NEW; END $$"
+        )
+        await connection.execute(
+            "CREATE TRIGGER refuse BEFORE INSERT ON decisions FOR EACH ROW EXECUTE FUNCTION refuse()"
+        )
+    others = [await moderation.create_point(f"text {number}") for number in range(20)]
+    moderation.start()
+    await until(lambda: not moderation.queue._known)
+    assert {(await moderation.subject(key)).status for key in others} == {Status.APPROVED}
+    assert (await moderation.subject(broken)).status is Status.PENDING
+
+
+@pytest.mark.parametrize("killed", [True, False])
+async def test_texts_of_a_process_that_died_are_taken_by_another(make_moderation: object, killed: bool) -> None:
+    first, second = await make_moderation(), await make_moderation()
+    point_id = await first.create_point()
+    if not killed:
+        first.start()
+        first.stand_in.released.clear()
+        await first.stand_in.arrived.wait()
+        await first.close()
+        first.stand_in.released.set()
+    await second.advance(RETRY_S + 1)
+    second.start(second.judge.run, second.corrector.run)
+
+    async def is_approved() -> bool:
+        return (await second.subject(point_id)).status is Status.APPROVED
+
+    await until(is_approved)

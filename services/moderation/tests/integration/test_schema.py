@@ -1,0 +1,52 @@
+"""Tables as declared are tables as migrated, and no hot query scans."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from classifeed_common.db.migrations import check_drift
+from classifeed_common.testing.plans import scanned_tables
+from classifeed_moderation.store import decisions, subjects
+from classifeed_moderation.store.tables import metadata
+
+SEED = """
+INSERT INTO subjects (subject_key, kind, text, text_hash, cache_key, region_ids, status, next_retry)
+SELECT md5(n::text)::uuid::text, 'POINT', 'text', decode(md5(n::text), 'hex'), decode(md5(n::text), 'hex'), '{}',
+       CASE WHEN n % 1000 = 0 THEN 'PENDING' ELSE 'APPROVED' END, CASE WHEN n % 1000 = 0 THEN now() END
+FROM generate_series(1, 40000) n;
+INSERT INTO points (point_id, author_id, author_role, tags, latitude, longitude, version, published_version)
+SELECT md5(n::text)::uuid, 'a', 'USER', '{other}', n % 180 - 90, n % 360 - 180, n, n FROM generate_series(1, 40000) n;
+INSERT INTO decisions (subject_key, kind, content_version, text_hash, region_ids, status, verdicts, rule, rule_set,
+                       region_id, maker, is_applied, decided_at)
+SELECT md5(n::text)::uuid::text, 'POINT', 1, '', '{}', 'APPROVED', '[]', '', '', 0, 'RULE', true, now()
+FROM generate_series(1, 40000) n;
+INSERT INTO verdict_cache SELECT decode(md5(n::text), 'hex'), '[]' FROM generate_series(1, 40000) n;
+"""
+
+
+async def test_tables_are_as_declared(migrated_database: Any) -> None:
+    database = await migrated_database("classifeed_moderation")
+    assert check_drift("classifeed_moderation", database.dsn, database.schema, metadata) == []
+
+
+async def test_no_hot_query_scans(migrated_database: Any) -> None:
+    database = await migrated_database("classifeed_moderation")
+    key = "c4ca4238-a0b9-2382-0dcc-509a6f75849b"
+    hash_ = bytes.fromhex("c4ca4238a0b923820dcc509a6f75849b")
+    hot = {
+        subjects.SQL["claim_due"]: {"kind": "POINT", "limit": 100, "retry_s": 60},
+        subjects.SQL["lock_subjects"]: {"subject_keys": [key]},
+        subjects.SQL["find_subject"]: {"subject_key": key},
+        subjects.SQL["release_same"]: {"cache_keys": [hash_], "subject_keys": [key]},
+        subjects.SQL["leave"]: {"subject_keys": [key], "text_hashes": [hash_], "pending_s": 600},
+        subjects.SQL["count_waiting"]: {},
+        decisions.SQL["lock_points"]: {"point_ids": [key]},
+        decisions.SQL["find_kept"]: {"cache_keys": [hash_], "age_s": 60},
+        decisions.SQL["list_decisions"]: {"after": 0, "subject_key": key, "limit": 10},
+        decisions.SQL["find_decision"]: {"decision_id": 1},
+    }
+    async with database.connection() as connection:
+        await connection.execute(SEED)
+        await connection.execute("ANALYZE subjects, points, decisions, verdict_cache")
+        for statement, parameters in hot.items():
+            assert await scanned_tables(connection, statement, parameters) == set(), statement
