@@ -13,7 +13,7 @@ SERVICES: Final = frozenset(path.name for path in (ROOT / "services").iterdir() 
 # A role is a verb; a service that has two of a kind says which: `publish-feeds`, `consume-<client>`.
 ROLES: Final = frozenset(
     {"serve", "work", "reap", "schedule", "relay", "publish", "sweep", "deliver"}
-    | {"consume", "verify", "watch", "trim", "expire"}
+    | {"consume", "verify", "watch", "trim", "expire", "judge", "correct"}
 )
 _EVENT: Final = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)+")
 _LEVELS: Final = frozenset({"debug", "info", "warning", "error", "exception", "critical"})

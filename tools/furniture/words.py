@@ -29,7 +29,7 @@ _INSTEAD: Final[Mapping[str, str]] = {
 }
 BANNED: Final[Mapping[str, str]] = {word: term for words, term in _INSTEAD.items() for word in words.split()}
 # Names that are stored or sent as they are, or that a library gives.
-KEPT: Final = frozenset({"sealed_credentials", "parked"})
+KEPT: Final = frozenset({"sealed_credentials", "parked", "answer_s"})
 _SPLIT: Final = re.compile(r"_|\.|(?<=[a-z0-9])(?=[A-Z])")
 
 

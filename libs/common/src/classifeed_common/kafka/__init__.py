@@ -25,7 +25,7 @@ from classifeed_common.kafka.records import (
     trace_headers,
     type_of,
 )
-from classifeed_common.kafka.table_positions import TablePositions
+from classifeed_common.kafka.table_positions import NotifyingPositions, TablePositions
 from classifeed_common.kafka.topics import (
     Topic,
     dlq,
@@ -41,6 +41,7 @@ __all__ = [
     "KafkaProducer",
     "LogLost",
     "Message",
+    "NotifyingPositions",
     "OffsetOutsideLog",
     "OrderedConsumer",
     "Poison",

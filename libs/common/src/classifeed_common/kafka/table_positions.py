@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -116,3 +116,21 @@ def _columns(parts: Collection[GroupPartition]) -> dict[str, Any]:
         "topics": [part.topic for part in parts],
         "partitions": [part.partition for part in parts],
     }
+
+
+class NotifyingPositions(TablePositions):
+    """Positions whose committed effect notifies who sends: replies and documents leave at once, not a poll later."""
+
+    def __init__(self, database: Database, *notify: Callable[[], None]) -> None:
+        super().__init__(database)
+        self._notify = notify
+
+    @asynccontextmanager
+    async def effect(
+        self, expected: Mapping[GroupPartition, Position], new: Mapping[GroupPartition, Position]
+    ) -> AsyncIterator[Any]:
+        """Open an effect; see TablePositions."""
+        async with super().effect(expected, new) as tx:
+            yield tx
+        for notify in self._notify:
+            notify()
