@@ -33,6 +33,7 @@ _COMMON: Final = "libs/common/src/classifeed_common"
 _COMMON_TESTS: Final = "libs/common/tests/integration"
 _LEASE_SQL: Final = f"{_COMMON}/lease/queries.sql"
 _GUARD_TESTS: Final = "libs/common/tests/unit/test_browser_guard.py"
+_HTTP_API_TESTS: Final = f"{_COMMON_TESTS}/http_api"
 _LEASE_TESTS: Final = f"{_COMMON_TESTS}/lease/test_lease.py"
 _OUTBOX_TESTS: Final = f"{_COMMON_TESTS}/kafka/test_outbox.py"
 _JOBS: Final = "libs/jobs/src/classifeed_jobs"
@@ -637,6 +638,35 @@ _HTTP: Final = (
         before="if sum(response.created for response in responses) > room:",
         after="if False:",
         tests=(f"{_JOBS_TESTS}/api/test_http.py::test_a_caller_has_so_many_open_jobs_and_no_more",),
+    ),
+    Mutation(
+        "http-wrong-token-is-anonymous",
+        "HTTP APIs",
+        "A caller with a wrong token is let in where callers without one are.",
+        f"{_COMMON}/http/api/callers.py",
+        before="token is None and self._takes_anonymous",
+        after="not token and self._takes_anonymous",
+        tests=(f"{_HTTP_API_TESTS}/test_callers.py::test_a_wrong_token_is_refused_and_counted",),
+    ),
+    Mutation(
+        "http-anonymous-without-limit",
+        "HTTP APIs",
+        "Callers without a token send as many requests as they like.",
+        f"{_COMMON}/http/api/callers.py",
+        before="            self.limits.take(None)\n",
+        after="",
+        tests=(
+            f"{_HTTP_API_TESTS}/test_callers.py::test_without_keys_whoever_reaches_the_port_is_one_anonymous_caller",
+        ),
+    ),
+    Mutation(
+        "http-announced-body-is-read",
+        "HTTP APIs",
+        "A body that is announced as too large is waited for.",
+        f"{_COMMON}/http/api/bodies.py",
+        before="        if self._announced > self._max_bytes:\n            raise self._too_large()\n",
+        after="",
+        tests=(f"{_HTTP_API_TESTS}/test_bodies.py::test_a_body_of_announced_length_is_refused_before_it_comes",),
     ),
 )
 

@@ -44,7 +44,8 @@ def test_every_metric_of_every_service_is_declared_and_every_declared_one_is_the
     }
     assert {name for name in shown if name.startswith(PREFIX)} == ours
     assert {name for name in shown if not name.startswith(PREFIX)} == {
-        "rpc_server_call_duration_seconds", "requests_total", "responses_total", "duration_ms",
+        "rpc_server_call_duration_seconds", "http_server_request_duration_seconds",
+        "requests_total", "responses_total", "duration_ms",
     }  # fmt: skip
 
 

@@ -13,12 +13,12 @@ from classifeed_common.db import Database, conninfo, probe, watch
 from classifeed_common.db.migrations import run as migrations
 from classifeed_common.db.pool import _LONGEST_PAUSE_S
 from classifeed_common.http import app
+from classifeed_common.http.api import bodies
 from classifeed_common.kafka import OrderedConsumer, cluster
 from classifeed_common.rpc import client, keepalive
 from classifeed_common.runner import readiness
 from classifeed_common.settings import ServiceSettings
 from classifeed_common.telemetry.tracing import Tracing
-from classifeed_jobs.api.http import middleware
 from classifeed_jobs.worker import listener
 from tests.docs.pages import REFERENCE
 
@@ -63,7 +63,7 @@ _SECONDS: dict[str, list[float]] = {
         client._LONGEST_PAUSE_MS / 1000,
         dict(public_client.OPTIONS)["grpc.min_reconnect_backoff_ms"] / 1000,
     ],
-    "the body of a request of the job API": [middleware._BODY_LIMIT_S],
+    "the body of a request of an HTTP API": [bodies.BODY_LIMIT_S],
     "a readiness check": [readiness.CHECK_TIMEOUT_S, readiness._ABANDON_S],
     "the count of a backlog": [app.BACKLOG_TIMEOUT_S],
     "the response of a broker": [cluster._REQUEST_LIMIT_S],

@@ -16,8 +16,8 @@ from structlog.testing import capture_logs
 from classifeed.jobs.v1.job_service_pb2 import TriggerJobRequest
 from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
 from classifeed_common.auth import KeyStore
+from classifeed_common.http.api import bodies
 from classifeed_jobs import Fail
-from classifeed_jobs.api.http import middleware as door
 
 UNKNOWN = "0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b"
 
@@ -51,7 +51,7 @@ async def test_health_and_info_answer_without_the_database(services) -> None:
 async def test_a_body_that_does_not_come_is_waited_for_no_longer_than_its_limit(
     services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(door, "_BODY_LIMIT_S", 0.2)
+    monkeypatch.setattr(bodies, "BODY_LIMIT_S", 0.2)
     url = httpx.URL(str(services.http.base_url))
     reader, writer = await asyncio.open_connection(url.host, url.port)
     head = "POST /api/v1/jobs/trigger HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -161,9 +161,9 @@ async def test_no_body_is_a_fault_of_ours(services, body: bytes) -> None:
     assert_problem(await services.http.post("/api/v1/jobs/trigger", content=body), 400, "REQUEST_INVALID")
 
 
-async def test_a_body_that_is_too_large_is_400(services) -> None:
+async def test_a_body_that_is_too_large_is_413(services) -> None:
     body = json.dumps(services.request | {"args": {"a": "x" * (1 << 20)}})
-    assert_problem(await services.http.post("/api/v1/jobs/trigger", content=body), 400, "BODY_TOO_LARGE")
+    assert_problem(await services.http.post("/api/v1/jobs/trigger", content=body), 413, "BODY_TOO_LARGE")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import ipaddress
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import Final
 
 import structlog
@@ -21,11 +20,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from classifeed_common.errors import DomainError, InvalidArgument, PermissionDenied
 from classifeed_common.http.problems import problem_of
+from classifeed_common.telemetry.metrics import HTTP_REFUSALS
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN_SITES: Final = frozenset({"same-origin", "none"})
 _AUTHORITY: Final = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")
 _SHOWN: Final = 100
+_API: Final = "pages"
 _log = structlog.get_logger("http")
 
 
@@ -82,8 +83,8 @@ class BrowserGuard:
                 self._check(scope["method"], Headers(scope=scope))
             except DomainError as error:
                 _log.warning("http.request.refused", reason=error.reason, method=scope["method"], path=scope["path"])
-                status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE if isinstance(error, InvalidArgument) else None
-                await problem_of(error, instance=scope["path"], status=status)(scope, receive, send)
+                HTTP_REFUSALS.labels(_API, error.reason).inc()
+                await problem_of(error, instance=scope["path"])(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 

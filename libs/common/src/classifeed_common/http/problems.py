@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -14,17 +15,21 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from classifeed_common.errors import DomainError, kind_of
 from classifeed_common.rpc.faults import explain
 
+# By reason, where HTTP has one that is more exact than that of the error's kind.
+_EXACT_STATUSES: Final[Mapping[str, HTTPStatus]] = {
+    "BODY_TOO_LARGE": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "CONTENT_TYPE_NOT_JSON": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+}
 
-def problem_of(error: DomainError, *, instance: str, status: int | None = None) -> JSONResponse:
+
+def problem_of(error: DomainError, *, instance: str) -> JSONResponse:
     """Return the response for an error; `type` is a URN of the reason, stable and without an address to resolve.
 
     Args:
         error: what happened.
         instance: path of the request.
-        status: where HTTP has one that is more exact than that of the error's kind.
     """
-    if status is None:
-        _, status = kind_of(error)
+    status = _EXACT_STATUSES.get(error.reason, kind_of(error)[1])
     body: dict[str, Any] = {
         "type": f"urn:classifeed:error:{error.reason}",
         "title": type(error).__name__,

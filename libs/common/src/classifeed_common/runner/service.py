@@ -103,7 +103,9 @@ class ServiceRunner:
     def refusal(self) -> Unavailable | None:
         """Why no request can be taken now, for the routes of the service; None: they can."""
         if self._draining:
-            return Unavailable("DRAINING", f"{self.service} is stopping. Ask another replica, or try again.")
+            return Unavailable(
+                "DRAINING", f"{self.service} is stopping. Ask another replica, or try again.", retry_after_s=1
+            )
         if not self._started:
             return Unavailable("STARTING", f"{self.service} is still starting. Try again.", retry_after_s=1)
         return None

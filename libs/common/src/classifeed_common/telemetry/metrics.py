@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 METRICS: Final = MetricSet()
 
-_RPC_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_CALL_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _METHOD: Final = "the method, as `package.Service/Method`"
 _GROUP_TOPIC: Final = {"group": "consumer group", "topic": "Kafka topic"}
 _PARTITION: Final = {**_GROUP_TOPIC, "partition": "number of the partition"}
@@ -23,7 +23,7 @@ RPC_SERVER_DURATION: Final = METRICS.histogram(
     "rpc_server_call_duration_seconds",
     "How long gRPC calls took, by method and status code: their rate, errors and duration.",
     labels={"rpc_method": _METHOD, "rpc_response_status_code": "name of the gRPC status code, such as `OK`"},
-    buckets=_RPC_SECONDS,
+    buckets=_CALL_SECONDS,
     standard="OpenTelemetry `rpc.server.call.duration`",
 )
 RPC_SERVER_ACTIVE: Final = METRICS.gauge(
@@ -31,6 +31,23 @@ RPC_SERVER_ACTIVE: Final = METRICS.gauge(
     "gRPC calls that are being handled now.",
     unit="calls",
     labels={"rpc_method": _METHOD},
+)
+HTTP_SERVER_DURATION: Final = METRICS.histogram(
+    "http_server_request_duration_seconds",
+    "How long requests of the HTTP APIs took, by method, route and status: their rate, errors and duration.",
+    labels={
+        "http_request_method": "HTTP method",
+        "http_route": "path with names for its variable parts",
+        "http_response_status_code": "HTTP status code",
+    },
+    buckets=_CALL_SECONDS,
+    standard="OpenTelemetry `http.server.request.duration`",
+)
+HTTP_REFUSALS: Final = METRICS.counter(
+    "classifeed_http_refusals_total",
+    "Requests that were refused before anything was done for them.",
+    unit="requests",
+    labels={"api": "name of the HTTP API; `pages`: sent by a web page, to whichever route", "reason": "why"},
 )
 ROLE_FAILURES: Final = METRICS.counter(
     "classifeed_role_failures_total",

@@ -7,9 +7,10 @@ from typing import Annotated, Final, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 from pydantic.config import JsonDict
 
+from classifeed_common.http.api.checking import checked
+from classifeed_common.http.api.schema_words import NO_CONTROLS, Described
 from classifeed_jobs.admin.queues import QueueLimits
-from classifeed_jobs.api.requests import INT32, checked, whole, without_controls
-from classifeed_jobs.api.schema_words import NO_CONTROLS, Described
+from classifeed_jobs.api.requests import INT32, whole, without_controls
 
 _MAX_RATE = 1_000_000.0
 _BURST_NEEDS_RATE: Final[JsonDict] = {

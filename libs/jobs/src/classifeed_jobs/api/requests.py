@@ -1,12 +1,11 @@
-"""What callers may ask for, the same over HTTP and gRPC, and how a wrong request is refused."""
+"""What callers may ask for, the same over HTTP and gRPC."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, Self, TypeVar
+from typing import Annotated, Any, Final, Self
 from uuid import UUID
 
 from pydantic import (
@@ -16,13 +15,14 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
-    ValidationError,
     model_validator,
 )
 
-from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_common.errors import FieldViolation
+from classifeed_common.http.api.checking import checked, refusal
+from classifeed_common.http.api.schema_words import NO_CONTROLS, NO_NUL, Described
 from classifeed_jobs.api.json_values import find_fault
-from classifeed_jobs.api.schema_words import NO_CONTROLS, NO_NUL, STORABLE_OBJECT, Described
+from classifeed_jobs.api.schema_words import STORABLE_OBJECT
 from classifeed_jobs.model.job import JobFilter, JobRequest
 
 MAX_BATCH: Final = 1000
@@ -34,8 +34,6 @@ INT32: Final = 2**31
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _YEARS: Final = (1970, 9998)  # every time zone can show them
 _YEARS_SAID: Final = {"pattern": "^(19[7-9][0-9]|[2-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8])-"}
-
-ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 def _storable(value: Any) -> Any:
@@ -198,19 +196,6 @@ class BatchBody(BaseModel):
         return self
 
 
-def checked(model: type[ModelT], values: Mapping[str, Any] | bytes) -> ModelT:
-    """Return what was asked for, of JSON or of values.
-
-    Raises:
-        InvalidArgument: REQUEST_INVALID, with each field that is wrong.
-    """
-    try:
-        return model.model_validate_json(values) if isinstance(values, bytes) else model.model_validate(values)
-    except ValidationError as error:
-        faults = error.errors(include_url=False, include_input=False, include_context=False)
-        raise refusal([FieldViolation(_place(fault["loc"]), _words(fault["msg"])) for fault in faults]) from error
-
-
 def checked_job_id(text: str) -> UUID:
     """Return the id of a job.
 
@@ -229,25 +214,3 @@ def checked_queue(text: str) -> str:
         InvalidArgument: REQUEST_INVALID, it is none.
     """
     return checked(_NamedQueue, {"queue": text}).queue
-
-
-def refusal(violations: list[FieldViolation]) -> InvalidArgument:
-    """Return the error of a request that is wrong in these fields."""
-    first = violations[0]
-    more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
-    message = f"{first.field}: {first.description}" if first.field else first.description
-    return InvalidArgument(
-        "REQUEST_INVALID", f"{message}{more}. Correct the request and send it again.", violations=violations
-    )
-
-
-def _place(path: tuple[int | str, ...]) -> str:
-    place = ""
-    for step in path:
-        place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else step
-    return place
-
-
-def _words(message: str) -> str:
-    words = message.removeprefix("Value error, ")
-    return words[:1].lower() + words[1:]

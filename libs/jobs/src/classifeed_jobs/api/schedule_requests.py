@@ -16,9 +16,10 @@ from pydantic import (
 )
 from pydantic.config import JsonDict
 
+from classifeed_common.http.api.checking import checked
+from classifeed_common.http.api.schema_words import NO_CONTROLS, Described
 from classifeed_common.zones import find_zone
-from classifeed_jobs.api.requests import INT32, RunRequest, checked, whole, without_controls
-from classifeed_jobs.api.schema_words import NO_CONTROLS, Described
+from classifeed_jobs.api.requests import INT32, RunRequest, whole, without_controls
 from classifeed_jobs.schedule.cron import Cron
 from classifeed_jobs.schedule.schedules import Missed, Schedule
 

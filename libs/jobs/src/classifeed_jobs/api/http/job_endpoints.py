@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_common.http.api.checking import refusal
+from classifeed_common.http.api.operations import ApiRequest
 from classifeed_jobs.admin.queues import QueueStats
 from classifeed_jobs.api.http import responses
-from classifeed_jobs.api.http.operations import ApiRequest, ApiServices, EventsQuery, JobsQuery
-from classifeed_jobs.api.requests import MAX_LOCKS, RetryBody, checked_job_id, checked_queue, refusal
+from classifeed_jobs.api.http.operations import ApiServices, EventsQuery, JobsQuery
+from classifeed_jobs.api.requests import MAX_LOCKS, RetryBody, checked_job_id, checked_queue
 from classifeed_jobs.model.job import EnqueuedJob
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
+from classifeed_common.http.api.operations import Operation
 from classifeed_jobs.api.http import job_endpoints, responses, schedule_endpoints
-from classifeed_jobs.api.http.operations import EventsQuery, JobsQuery, Operation, SchedulesQuery, WorkersQuery
+from classifeed_jobs.api.http.operations import ApiServices, EventsQuery, JobsQuery, SchedulesQuery, WorkersQuery
 from classifeed_jobs.api.queue_requests import LimitsBody
 from classifeed_jobs.api.requests import BatchBody, JobBody, RetryBody
 from classifeed_jobs.api.schedule_requests import ScheduleBody
 
-OPERATIONS: Final = (
+_NO_JOB: Final = {404: "There is no such job."}
+_NO_SCHEDULE: Final = {404: "There is no such schedule."}
+_JOBS_OPEN: Final = {429: "The caller has too many jobs that have not ended."}
+
+OPERATIONS: Final[tuple[Operation[ApiServices], ...]] = (
     Operation(
         "POST",
         "/api/v1/jobs/trigger",
@@ -18,6 +23,7 @@ OPERATIONS: Final = (
         job_endpoints.trigger_job,
         responses.TriggerResponse,
         rpc="TriggerJob",
+        problems=_JOBS_OPEN,
         body=JobBody,
     ),
     Operation(
@@ -27,6 +33,7 @@ OPERATIONS: Final = (
         job_endpoints.trigger_jobs,
         responses.TriggerBatchResponse,
         rpc="TriggerJobs",
+        problems=_JOBS_OPEN,
         body=BatchBody,
         max_body_bytes=16 << 20,
     ),
@@ -40,6 +47,7 @@ OPERATIONS: Final = (
         job_endpoints.get_job_status,
         responses.JobStatus,
         rpc="GetJob",
+        problems=_NO_JOB,
     ),
     Operation(
         "GET",
@@ -48,6 +56,7 @@ OPERATIONS: Final = (
         job_endpoints.list_job_events,
         responses.EventList,
         rpc="ListJobEvents",
+        problems=_NO_JOB,
         query=EventsQuery,
     ),
     Operation(
@@ -57,6 +66,7 @@ OPERATIONS: Final = (
         job_endpoints.cancel_job,
         responses.CanceledJob,
         rpc="CancelJob",
+        problems=_NO_JOB,
     ),
     Operation(
         "POST",
@@ -65,6 +75,7 @@ OPERATIONS: Final = (
         job_endpoints.retry_job,
         responses.JobStatus,
         rpc="RetryJob",
+        problems={**_NO_JOB, 412: "The job does not stand so that this can be done."},
     ),
     Operation(
         "POST",
@@ -136,6 +147,7 @@ OPERATIONS: Final = (
         schedule_endpoints.get_schedule,
         responses.ScheduleView,
         rpc="GetSchedule",
+        problems=_NO_SCHEDULE,
     ),
     Operation(
         "PUT",
@@ -153,6 +165,7 @@ OPERATIONS: Final = (
         schedule_endpoints.delete_schedule,
         responses.ScheduleView,
         rpc="DeleteSchedule",
+        problems=_NO_SCHEDULE,
     ),
     Operation(
         "POST",
@@ -161,6 +174,7 @@ OPERATIONS: Final = (
         schedule_endpoints.pause_schedule,
         responses.ScheduleView,
         rpc="PauseSchedule",
+        problems=_NO_SCHEDULE,
     ),
     Operation(
         "POST",
@@ -169,6 +183,7 @@ OPERATIONS: Final = (
         schedule_endpoints.resume_schedule,
         responses.ScheduleView,
         rpc="ResumeSchedule",
+        problems=_NO_SCHEDULE,
     ),
     Operation(
         "GET", "/health", "Whether the process answers", job_endpoints.get_health, responses.Health, is_audited=False

@@ -234,23 +234,3 @@ class Info(ResponseModel):
     service: str
     version: str
     environment: str
-
-
-class Violation(ResponseModel):
-    """A field that was refused."""
-
-    field: str
-    description: str
-
-
-class Problem(ResponseModel):
-    """Why a request was not done (RFC 9457)."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    instance: str
-    reason: str = Field(description="Stable; programs branch on it.")
-    metadata: dict[str, str] = {}
-    violations: list[Violation] = []

@@ -1,43 +1,30 @@
-"""The routes of the HTTP face, for the server of a service."""
+"""The routes of the HTTP API of jobs, for the server of a service."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
-from pydantic import RootModel
-from starlette.convertors import Convertor, register_url_convertor
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from classifeed_common.auth import KeyStore, Policy
+from classifeed_common.http.api.callers import CallerCheck
+from classifeed_common.http.api.middleware import ApiMiddleware
+from classifeed_common.http.api.openapi import ApiDescription, document_operation
+from classifeed_common.http.api.routes import operation_routes
+from classifeed_common.http.api.schema_words import NO_CONTROLS
 from classifeed_jobs.admin.admin import JobAdmin
-from classifeed_jobs.api.http.middleware import ApiMiddleware
-from classifeed_jobs.api.http.openapi import openapi_document
+from classifeed_jobs.api.http.metrics import BY_CONTRACT
 from classifeed_jobs.api.http.operation_table import OPERATIONS
-from classifeed_jobs.api.http.operations import ApiRequest, ApiServices, Operation
+from classifeed_jobs.api.http.operations import ApiServices
 from classifeed_jobs.api.http.responses import Info
+from classifeed_jobs.api.schema_words import JSON_VALUE
 
-
-class _Anything(Convertor[str]):
-    """Whatever stands in a path, slashes and line ends too: the operation says what is wrong with a name."""
-
-    regex = r"[\s\S]*"
-
-    def convert(self, value: str) -> str:
-        """Return the text of the path."""
-        return value
-
-    def to_string(self, value: str) -> str:
-        """Return the text of the path."""
-        return value
-
-
-register_url_convertor("anything", _Anything())
-
-
-class OpenApiDocument(RootModel[dict[str, Any]]):
-    """The OpenAPI document."""
+_PATH_SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "job_id": {"type": "string", "format": "uuid"},
+    "queue": {"type": "string", "minLength": 1, "maxLength": 63, **NO_CONTROLS},
+    "name": {"type": "string", "minLength": 1, "maxLength": 200, **NO_CONTROLS},
+}
 
 
 def job_routes(admin: JobAdmin, *, info: Info, keys: KeyStore | None = None, policy: Policy) -> list[BaseRoute]:
@@ -45,31 +32,21 @@ def job_routes(admin: JobAdmin, *, info: Info, keys: KeyStore | None = None, pol
 
     Args:
         admin: the service's jobs.
-        info: the answer of /info; its service is also whom tickets must be for.
-        keys: verify the tickets of callers; None: whoever reaches the port may do everything.
+        info: the answer of /info; its service is also whom tokens must be for.
+        keys: verify the tokens of callers; None: whoever reaches the port may do everything.
         policy: who may do what.
     """
-    document = OpenApiDocument(
-        openapi_document(OPERATIONS, title="Jobs", version=info.version, is_guarded=keys is not None)
+    callers = CallerCheck(keys=keys, policy=policy, grpc_service="classifeed.jobs.v1.JobService", audience=info.service)
+    description = ApiDescription(
+        title="Jobs",
+        version=info.version,
+        description="Times are in UTC (RFC 3339, ending in Z).",
+        path_schemas=_PATH_SCHEMAS,
+        schemas={"JsonValue": JSON_VALUE},
     )
-
-    async def get_document(_: ApiServices, __: ApiRequest) -> OpenApiDocument:
-        return document
-
+    middleware = ApiMiddleware(
+        "jobs", "classifeed_jobs", ApiServices(admin, info), callers=callers, metrics=BY_CONTRACT
+    )
     # Whoever may see the jobs may read how to ask for them.
-    own = Operation("GET", "/openapi.json", "This document", get_document, OpenApiDocument, rpc="ListJobs")
-    door = ApiMiddleware(ApiServices(admin, info), keys=keys, policy=policy)
-    by_path: dict[str, dict[str, Operation]] = {}
-    for operation in (*OPERATIONS, own):
-        by_path.setdefault(operation.path, {})[operation.method] = operation
-
-    def route(path: str) -> Route:
-        operations = by_path[path]
-
-        async def respond(request: Request) -> Response:
-            return await door.response(operations["GET" if request.method == "HEAD" else request.method], request)
-
-        return Route(path, respond, methods=list(operations))
-
-    # A name takes all that follows, so paths that go on after it come first.
-    return [route(path) for path in sorted(by_path, key=lambda each: each.endswith(":anything}"))]
+    own = document_operation(OPERATIONS, description, callers, rpc="ListJobs")
+    return operation_routes((*OPERATIONS, own), middleware)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from classifeed_common.http.api.operations import ApiRequest
 from classifeed_jobs.api.http import responses
-from classifeed_jobs.api.http.operations import ApiRequest, ApiServices, SchedulesQuery
+from classifeed_jobs.api.http.operations import ApiServices, SchedulesQuery
 from classifeed_jobs.api.schedule_requests import checked_schedule_name
 from classifeed_jobs.schedule.schedules import ScheduleState
 

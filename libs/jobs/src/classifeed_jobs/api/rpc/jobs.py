@@ -26,6 +26,7 @@ from classifeed.jobs.v1.job_service_pb2 import (
     WatchJobRequest,
 )
 from classifeed_common.errors import FieldViolation, InvalidArgument, Unavailable
+from classifeed_common.http.api.checking import checked, refusal
 from classifeed_jobs.admin.admin import JobAdmin
 from classifeed_jobs.api.requests import (
     DEFAULT_PAGE,
@@ -33,9 +34,7 @@ from classifeed_jobs.api.requests import (
     FilterBody,
     JobBody,
     RetryBody,
-    checked,
     checked_job_id,
-    refusal,
 )
 from classifeed_jobs.api.rpc import messages
 from classifeed_jobs.api.rpc.methods import Context, caller_name

@@ -16,9 +16,10 @@ from classifeed.jobs.v1.job_service_pb2 import (
     ResumeQueueRequest,
     SetQueueLimitsRequest,
 )
+from classifeed_common.http.api.checking import checked
 from classifeed_jobs.admin.admin import JobAdmin
 from classifeed_jobs.api.queue_requests import LimitsBody, checked_worker_token
-from classifeed_jobs.api.requests import DEFAULT_PAGE, MAX_LOCKS, checked, checked_queue
+from classifeed_jobs.api.requests import DEFAULT_PAGE, MAX_LOCKS, checked_queue
 from classifeed_jobs.api.rpc import messages
 from classifeed_jobs.api.rpc.methods import Context, caller_name
 

@@ -11,7 +11,7 @@ from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from classifeed_common.errors import FieldViolation
-from classifeed_jobs.api.requests import refusal
+from classifeed_common.http.api.checking import refusal
 
 _OPTIONAL_NUMBERS: Final = ("priority", "max_attempts", "lease_ttl_sec")
 _EXACT: Final = 2**53

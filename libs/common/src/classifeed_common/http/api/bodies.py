@@ -1,0 +1,101 @@
+"""Bodies of requests, read within a limit of bytes and of time, and JSON within a limit of depth."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Final
+
+from starlette.requests import ClientDisconnect, Request
+
+from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_common.http.api.checking import refusal
+
+BODY_LIMIT_S: Final = 20.0
+_DISCARDED_BYTES: Final = 64 << 20
+# Possessive, and an open string is one to the end: each byte is looked at once, whatever the body is.
+_STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+_OPENING, _CLOSING = b"[", b"]"
+_BRACKETS: Final = bytes.maketrans(b"{}", _OPENING + _CLOSING)
+_NO_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
+
+
+class Body:
+    """The body of a request.
+
+    Args:
+        request: whose body; nobody else reads it.
+        max_bytes: no more than these are kept.
+    """
+
+    def __init__(self, request: Request, max_bytes: int) -> None:
+        self._request = request
+        self._max_bytes = max_bytes
+        self._is_begun = False
+        self._is_complete = False
+
+    @property
+    def leaves_rest(self) -> bool:
+        """Whether so much may still come that the connection is better closed.
+
+        Less is thrown away by the server as it comes: a client whose connection is closed while it sends may never
+        see the response.
+        """
+        if self._is_complete:
+            return False
+        has_length = "content-length" in self._request.headers
+        return self._announced > _DISCARDED_BYTES if has_length else self._is_begun or self._is_chunked
+
+    @property
+    def _is_chunked(self) -> bool:
+        return "transfer-encoding" in self._request.headers
+
+    @property
+    def _announced(self) -> int:
+        given = self._request.headers.get("content-length", "")
+        return int(given) if given.isdecimal() else 0
+
+    async def read(self) -> bytes:
+        """Return the body.
+
+        Raises:
+            InvalidArgument: BODY_TOO_LARGE, with nothing read where its length is announced; BODY_INCOMPLETE.
+        """
+        if self._announced > self._max_bytes:
+            raise self._too_large()
+        body = bytearray()
+        self._is_begun = True
+        try:
+            async with asyncio.timeout(BODY_LIMIT_S):
+                async for chunk in self._request.stream():
+                    if len(body) + len(chunk) > self._max_bytes:
+                        raise self._too_large()
+                    body += chunk
+        except TimeoutError as error:
+            raise InvalidArgument(
+                "BODY_INCOMPLETE", f"The body was not complete after {BODY_LIMIT_S:g} s. Send it again."
+            ) from error
+        except ClientDisconnect as error:
+            raise InvalidArgument("BODY_INCOMPLETE", "The body ended before it was complete.") from error
+        self._is_complete = True
+        return bytes(body)
+
+    def _too_large(self) -> InvalidArgument:
+        return InvalidArgument("BODY_TOO_LARGE", f"The body is larger than {self._max_bytes} bytes. Send less at once.")
+
+
+def check_depth(body: bytes, most: int) -> None:
+    """Pass when no more objects and arrays of a JSON text lie inside one another; whether it is JSON is not checked.
+
+    Takes some milliseconds for a megabyte of anything: what is innermost is taken out level by level.
+
+    Raises:
+        InvalidArgument: REQUEST_INVALID.
+    """
+    brackets = _STRING.sub(b"", body).translate(_BRACKETS, _NO_BRACKETS)
+    for _ in range(most):
+        if not brackets:
+            return
+        brackets = brackets.replace(_OPENING + _CLOSING, b"")
+    if _OPENING + _CLOSING in brackets:
+        raise refusal([FieldViolation("", f"the JSON is nested more than {most} levels deep")])

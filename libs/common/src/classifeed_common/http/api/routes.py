@@ -1,0 +1,50 @@
+"""Operations as routes of the server of a service."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from classifeed_common.http.api.middleware import ApiMiddleware
+from classifeed_common.http.api.operations import Operation, ServicesT
+
+
+class _Anything(Convertor[str]):
+    """Whatever stands in a path, slashes and line ends too: the operation says what is wrong with a name."""
+
+    regex = r"[\s\S]*"
+
+    def convert(self, value: str) -> str:
+        """Return the text of the path."""
+        return value
+
+    def to_string(self, value: str) -> str:
+        """Return the text of the path."""
+        return value
+
+
+register_url_convertor("anything", _Anything())
+
+
+def operation_routes(
+    operations: Sequence[Operation[ServicesT]], middleware: ApiMiddleware[ServicesT]
+) -> list[BaseRoute]:
+    """Return a route for each path, with all methods that it has; a path may hold `{name:anything}`."""
+    by_path: dict[str, dict[str, Operation[ServicesT]]] = {}
+    for operation in operations:
+        by_path.setdefault(operation.path, {})[operation.method] = operation
+
+    def route(path: str) -> Route:
+        of_path = by_path[path]
+
+        async def respond(request: Request) -> Response:
+            return await middleware.response(of_path["GET" if request.method == "HEAD" else request.method], request)
+
+        return Route(path, respond, methods=list(of_path))
+
+    # A name takes all that follows, so paths that go on after it come first.
+    return [route(path) for path in sorted(by_path, key=lambda each: each.endswith(":anything}"))]
