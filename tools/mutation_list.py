@@ -600,6 +600,17 @@ _INDEXING: Final = (
         after="if False:",
         tests=(f"{_SEARCHER_TESTS}/unit/test_generations.py::test_unusable_index_says_why",),
     ),
+    Mutation(
+        "documents-of-another-client",
+        "Registry and index",
+        "A service writes and deletes the documents of another one.",
+        f"{_RECEIVER}/rpc/receiver_service.py",
+        before="PushBatchRequest) -> pb.PushBatchResponse:\n        require_own(request.client)\n",
+        after="PushBatchRequest) -> pb.PushBatchResponse:\n",
+        tests=(
+            f"{_RECEIVER_TESTS}/test_own_clients.py::test_a_writer_is_refused_the_clients_of_others_by_every_method",
+        ),
+    ),
 )
 
 _HTTP: Final = (

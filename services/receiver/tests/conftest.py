@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import grpc.aio
 import pytest
 
 from classifeed.documents.v1.document_pb2 import (
@@ -161,6 +162,7 @@ class Stubs:
     receiver: ReceiverServiceStub
     schemas: SchemaServiceStub
     queue: IndexQueueServiceStub
+    indexer: grpc.aio.Channel
 
 
 @pytest.fixture
@@ -169,7 +171,7 @@ async def stubs(receiver: Receiver, rpc_server: Any, rpc_channel: Any) -> Stubs:
     target = await rpc_server("receiver", *receiver.servicers())
     offers = rpc_channel(target, caller="offers", audience="receiver")
     indexer = rpc_channel(target, caller="indexer", audience="receiver")
-    return Stubs(ReceiverServiceStub(offers), SchemaServiceStub(offers), IndexQueueServiceStub(indexer))
+    return Stubs(ReceiverServiceStub(offers), SchemaServiceStub(offers), IndexQueueServiceStub(indexer), indexer)
 
 
 @pytest.fixture

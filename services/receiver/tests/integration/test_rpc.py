@@ -15,6 +15,7 @@ from classifeed.documents.v1 import schema_service_pb2 as schema_pb
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE as DELETE
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.schema_pb2 import EPOCH_STATE_ACTIVE, EPOCH_STATE_OPEN, Schema
+from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceStub
 from classifeed_common.testing.texts import check_that_nul_is_refused, spoil_texts
 from classifeed_domain.document_shards import hash_of, shard_of
 from classifeed_receiver.domain.schemas import EpochState
@@ -280,9 +281,10 @@ async def test_schemas(receiver: Any, stubs: Any, build: Any):
     assert (opened.epoch, opened.state) == (2, EPOCH_STATE_OPEN)
     listed = await stubs.schemas.ListEpochs(schema_pb.ListEpochsRequest(client="offers"))
     assert [schema.epoch for schema in listed.schemas] == [2, 1]
+    reader = SchemaServiceStub(stubs.indexer)
     for request in (schema_pb.GetSchemaRequest(client="offers", epoch=9), schema_pb.GetSchemaRequest(client="nobody")):
         with pytest.raises(grpc.aio.AioRpcError) as raised:
-            await stubs.schemas.GetSchema(request)
+            await reader.GetSchema(request)
         assert raised.value.code() == grpc.StatusCode.NOT_FOUND
     with pytest.raises(grpc.aio.AioRpcError) as raised:
         await stubs.schemas.PutSchema(schema_pb.PutSchemaRequest(schema=Schema(client="offers", epoch=3)))

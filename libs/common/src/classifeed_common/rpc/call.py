@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 REQUEST_ID_KEY: Final = "x-request-id"
+# The caller where callers need no token.
+UNSIGNED: Final = "-"
 # What a call to another service leaves of our caller's time, so that we can still report that it gave no response.
 _MARGIN: Final = 0.1
 _LONGEST_MARGIN_S: Final = 0.5

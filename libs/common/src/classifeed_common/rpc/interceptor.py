@@ -22,7 +22,7 @@ import structlog
 from classifeed_common.auth.policy import Policy
 from classifeed_common.auth.service_tokens import KeyStore, ServiceToken
 from classifeed_common.errors import Unauthenticated, Unavailable
-from classifeed_common.rpc.call import REQUEST_ID_KEY, enter_call
+from classifeed_common.rpc.call import REQUEST_ID_KEY, UNSIGNED, enter_call
 from classifeed_common.rpc.faults import explain
 from classifeed_common.rpc.status import DETAILS_KEY, to_status
 from classifeed_common.rpc.texts import receive_with
@@ -31,7 +31,6 @@ from classifeed_common.telemetry.logging import RPC_AUDIT
 from classifeed_common.telemetry.metrics import RPC_SERVER_ACTIVE, RPC_SERVER_DURATION
 from classifeed_common.telemetry.tracing import server_span
 
-_UNSIGNED = "-"
 _audit = structlog.get_logger(RPC_AUDIT)
 Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -141,7 +140,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 span.end(code.name)
 
     def _admit(self, method: str, metadata: dict[str, Any], context: Context, *, is_audited: bool) -> None:
-        caller, may = _UNSIGNED, None
+        caller, may = UNSIGNED, None
         try:
             if (token := self._authenticate(metadata)) is not None:
                 caller, may = token.caller, token.may

@@ -25,6 +25,7 @@ from classifeed_receiver.domain.documents import (
     Stale,
     newest_positions,
 )
+from classifeed_receiver.rpc.own_clients import require_own
 
 # Batches of one stream that are written at a time: enough to keep the next transaction filled while one commits.
 _STREAM_WINDOW: Final = 4
@@ -43,6 +44,7 @@ class ReceiverService(ReceiverServiceServicer):
 
     async def Push(self, request: pb.PushRequest, context: Context) -> pb.PushResponse:
         """Take one document."""
+        require_own(request.client)
         outcomes = await self._push_documents(request.client, [request.document])
         positions = [_message_of(position) for position in newest_positions(outcomes)]
         return pb.PushResponse(result=_result_of(outcomes[0]), position=positions[0] if positions else None)
@@ -86,12 +88,14 @@ class ReceiverService(ReceiverServiceServicer):
 
     async def CheckPositions(self, request: pb.CheckPositionsRequest, context: Context) -> pb.CheckPositionsResponse:
         """Check what a client was acknowledged, and return where its queues end."""
+        require_own(request.client)
         async with self._database.connection() as connection:
             await check_positions(connection, request.client, _positions_of(request.positions))
             ends = await read_positions(connection, request.client)
         return pb.CheckPositionsResponse(ends=map(_message_of, ends))
 
     async def _push(self, request: pb.PushBatchRequest) -> pb.PushBatchResponse:
+        require_own(request.client)
         known = _positions_of(request.known_positions)
         pushed_in = {traced.document: traced.traceparent for traced in request.traces}
         with queue_spans("send", request.client, pushed_in) as contexts:

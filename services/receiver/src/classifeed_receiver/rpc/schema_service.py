@@ -13,6 +13,7 @@ from classifeed_common.db import Database
 from classifeed_common.errors import NotFound
 from classifeed_receiver.app.put_schema import put_schema
 from classifeed_receiver.domain.schemas import Epoch
+from classifeed_receiver.rpc.own_clients import require_own, require_readable
 from classifeed_receiver.store import schemas
 from classifeed_receiver.store.known_epochs import KnownEpochs
 
@@ -28,10 +29,12 @@ class SchemaService(SchemaServiceServicer):
 
     async def PutSchema(self, request: pb.PutSchemaRequest, context: Context) -> Schema:
         """Put the schema of an epoch."""
+        require_own(request.schema.client)
         return _schema_of(await put_schema(self._database, self._known, request.schema))
 
     async def GetSchema(self, request: pb.GetSchemaRequest, context: Context) -> Schema:
         """Return the schema of an epoch; read from the table, so that a reader sees what was put a moment ago."""
+        require_readable(request.client)
         async with self._database.connection() as connection:
             epochs = await schemas.select_epochs(connection, request.client)
         epoch = epochs.by_number.get(request.epoch or epochs.active)
@@ -46,6 +49,7 @@ class SchemaService(SchemaServiceServicer):
 
     async def ListEpochs(self, request: pb.ListEpochsRequest, context: Context) -> pb.ListEpochsResponse:
         """List the epochs, the newest first."""
+        require_readable(request.client)
         async with self._database.connection() as connection:
             epochs = await schemas.select_epochs(connection, request.client)
         return pb.ListEpochsResponse(schemas=map(_schema_of, epochs.by_number.values()))

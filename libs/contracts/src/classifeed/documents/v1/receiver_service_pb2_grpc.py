@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class ReceiverServiceStub:
-    """Takes documents. An ACK means: the transaction that wrote registry and queue is committed.
+    """Takes documents. An ACK means: the transaction that wrote registry and queue is committed. A service writes the documents of
+    its own clients only: PERMISSION_DENIED with CLIENT_OF_ANOTHER, which ends a stream after the responses to what came before.
     """
 
     def __init__(self, channel):
@@ -58,7 +59,8 @@ class ReceiverServiceStub:
 
 
 class ReceiverServiceServicer:
-    """Takes documents. An ACK means: the transaction that wrote registry and queue is committed.
+    """Takes documents. An ACK means: the transaction that wrote registry and queue is committed. A service writes the documents of
+    its own clients only: PERMISSION_DENIED with CLIENT_OF_ANOTHER, which ends a stream after the responses to what came before.
     """
 
     def Push(self, request, context):
@@ -122,7 +124,8 @@ def add_ReceiverServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ReceiverService:
-    """Takes documents. An ACK means: the transaction that wrote registry and queue is committed.
+    """Takes documents. An ACK means: the transaction that wrote registry and queue is committed. A service writes the documents of
+    its own clients only: PERMISSION_DENIED with CLIENT_OF_ANOTHER, which ends a stream after the responses to what came before.
     """
 
     @staticmethod

@@ -27,7 +27,8 @@ if _version_not_supported:
 
 
 class SchemaServiceStub:
-    """Schemas of the clients' documents, by epoch.
+    """Schemas of the clients' documents, by epoch. A service that writes documents puts and reads the schemas of its own clients
+    only: PERMISSION_DENIED with CLIENT_OF_ANOTHER.
     """
 
     def __init__(self, channel):
@@ -54,7 +55,8 @@ class SchemaServiceStub:
 
 
 class SchemaServiceServicer:
-    """Schemas of the clients' documents, by epoch.
+    """Schemas of the clients' documents, by epoch. A service that writes documents puts and reads the schemas of its own clients
+    only: PERMISSION_DENIED with CLIENT_OF_ANOTHER.
     """
 
     def PutSchema(self, request, context):
@@ -106,7 +108,8 @@ def add_SchemaServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SchemaService:
-    """Schemas of the clients' documents, by epoch.
+    """Schemas of the clients' documents, by epoch. A service that writes documents puts and reads the schemas of its own clients
+    only: PERMISSION_DENIED with CLIENT_OF_ANOTHER.
     """
 
     @staticmethod

@@ -1,0 +1,33 @@
+"""Each caller within its own clients; the table is the suite's (`classifeed_domain.document_clients`)."""
+
+from __future__ import annotations
+
+from classifeed_common.rpc.call import UNSIGNED, current_call
+from classifeed_domain.document_clients import check_reader, check_writer
+
+
+def require_own(client: str) -> None:
+    """Pass when the call that is being handled may write documents and schemas of a client.
+
+    Raises:
+        PermissionDenied: CLIENT_OF_ANOTHER.
+    """
+    if (caller := _caller()) is not None:
+        check_writer(caller, client)
+
+
+def require_readable(client: str) -> None:
+    """Pass when the call that is being handled may read the schemas of a client.
+
+    Raises:
+        PermissionDenied: CLIENT_OF_ANOTHER.
+    """
+    if (caller := _caller()) is not None:
+        check_reader(caller, client)
+
+
+def _caller() -> str | None:
+    """Return who calls; None: callers need no token here, so that nobody knows."""
+    call = current_call()
+    assert call is not None, "outside of a call"
+    return None if call.caller == UNSIGNED else call.caller
