@@ -82,4 +82,4 @@ def test_names_of_tests_and_stored_names_may_have_any_word() -> None:
 
 
 def test_every_area_keeps_the_rules_that_it_has_reached(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 0, capsys.readouterr().out
+    assert main() == 0, capsys.readouterr().out

@@ -35,7 +35,7 @@ def settings_of(service: str, folder: Path) -> ServiceSettings:
     cls: type[ServiceSettings] = getattr(module, f"{service.title()}Settings")
     given: dict[str, Any] = {name: "127.0.0.1:1" for name, field in cls.model_fields.items() if field.is_required()}
     given |= {"http_listen": OWN, "kafka_bootstrap": "127.0.0.1:1", "s3_endpoint": "http://127.0.0.1:1"}
-    given |= {"data_dir": folder, "texts_approved_by_setting": True}
+    given |= {"data_dir": folder, "texts_approved_by_setting": True, "keys_dir": folder / "keys"}
     return cls(**{name: value for name, value in given.items() if name in cls.model_fields})
 
 

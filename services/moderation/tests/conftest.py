@@ -19,7 +19,7 @@ from classifeed_moderation.app.apply_verdicts import Applied, Arrived, Rules, ap
 from classifeed_moderation.app.correct_pending import PendingCorrector
 from classifeed_moderation.app.create_point import create_point
 from classifeed_moderation.app.judge_texts import TextJudge
-from classifeed_moderation.app.record_responses import ResponseRecorder
+from classifeed_moderation.app.record_verdicts import VerdictRecorder
 from classifeed_moderation.app.store_texts import TextStore
 from classifeed_moderation.app.task_queue import TaskQueue
 from classifeed_moderation.clients.breaker import Breaker
@@ -149,7 +149,7 @@ class Moderation:
             answer_s=self.answer_s,
             issue_token=lambda: "the-token",
         )
-        self.recorder = ResponseRecorder(
+        self.recorder = VerdictRecorder(
             self.database,
             self.outbox,
             clock,

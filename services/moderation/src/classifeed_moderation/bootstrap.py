@@ -14,6 +14,7 @@ from classifeed_common.lease import Leases
 from classifeed_common.outbox import Outbox, Relay
 from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
+from classifeed_common.runner.listening import http_keys
 from classifeed_common.runner.parts import check_table, database_of
 from classifeed_domain.policy import POLICY
 from classifeed_domain.topics import MODERATION_EVENTS, MODERATION_OUTCOMES, MODERATION_REQUESTS, declared
@@ -22,7 +23,7 @@ from classifeed_jobs.service import ServiceJobs
 from classifeed_moderation.app.clean_up import moderation_clean_up
 from classifeed_moderation.app.correct_pending import PendingCorrector
 from classifeed_moderation.app.judge_texts import TextJudge
-from classifeed_moderation.app.record_responses import ResponseRecorder
+from classifeed_moderation.app.record_verdicts import VerdictRecorder
 from classifeed_moderation.app.store_texts import TextStore
 from classifeed_moderation.app.task_queue import TaskQueue
 from classifeed_moderation.clients.breaker import Breaker
@@ -31,6 +32,7 @@ from classifeed_moderation.clients.pacer import Pacer
 from classifeed_moderation.clients.verdict_service import HttpVerdictService, VerdictService
 from classifeed_moderation.consumers.requests import GROUP, RequestHandler
 from classifeed_moderation.domain.subjects import Kind
+from classifeed_moderation.http.callback import callback_routes
 from classifeed_moderation.jobs import rejudge
 from classifeed_moderation.jobs.rejudge import register_rejudge
 from classifeed_moderation.rpc.moderation_service import moderation_servicer
@@ -63,7 +65,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
     def on_due() -> None:
         corrector.wake()
 
-    recorder = ResponseRecorder(
+    recorder = VerdictRecorder(
         database,
         outbox,
         clock,
@@ -158,6 +160,14 @@ def build(settings: ModerationSettings) -> ServiceRunner:
             ),
             jobs.servicer(),
         ],
+        routes=callback_routes(
+            recorder,
+            audience=SERVICE,
+            keys=http_keys(settings, required_by="The callback of the verdict service"),
+            policy=POLICY,
+            callbacks_s=settings.callbacks_s,
+            takes_anonymous=settings.verdict_environment == "testing",
+        ),
         readiness={"postgres": check_table(database, "subjects")},
         on_start=start,
         on_stop=stop,

@@ -92,5 +92,7 @@ class ModerationSettings(ServiceSettings):
         default=1000, gt=0, description="Callbacks a second of the verdict service, at most; more get 429."
     )
     decisions_days: int = Field(
-        default=400, ge=1, description="How long decisions are kept that newer ones have superseded, in days."
+        default=400,
+        ge=1,
+        description="How long superseded decisions, decided texts of offers and removed points are kept, in days.",
     )

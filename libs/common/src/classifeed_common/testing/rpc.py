@@ -17,7 +17,7 @@ from classifeed_common.auth.policy import OPERATOR
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.rpc.server import Servicer, build_server
 from classifeed_common.settings import ServiceSettings
-from classifeed_domain.policy import CALLERS, POLICY
+from classifeed_domain.policy import CALLERS, POLICY, SERVED_BY
 
 StartServer = Callable[..., Awaitable[str]]
 OpenChannel = Callable[..., grpc.aio.Channel]
@@ -42,9 +42,9 @@ def socket_dir() -> Iterator[Path]:
 
 @pytest.fixture
 def keys(tmp_path: Path) -> KeyStore:
-    """Fresh keys of every caller in the policy table."""
+    """Fresh keys of every caller and of every service in the policy table."""
     folder = tmp_path / "keys"
-    write_keys(folder, sorted({OPERATOR, "api", "processor", "receiver"}.union(*CALLERS.values())))
+    write_keys(folder, sorted({OPERATOR}.union(*CALLERS.values(), *SERVED_BY.values())))
     return KeyStore(folder)
 
 

@@ -18,18 +18,23 @@ def moderation_clean_up(*, decisions_days: int, kept_verdicts_s: float) -> Clean
     """Return the clean-up.
 
     Args:
-        decisions_days: how long decisions are kept that are not the newest of their text.
+        decisions_days: how long superseded decisions, decided texts of offers and removed points are kept.
         kept_verdicts_s: how long verdicts are kept for equal texts.
     """
+    decided, kept = timedelta(days=decisions_days), timedelta(seconds=kept_verdicts_s)
+    ages = {
+        "delete_offer_texts": decided,
+        "delete_points": decided,
+        "delete_decisions": decided,
+        "delete_appeals": decided,
+        "delete_rejudgements": decided,
+        "delete_kept": kept,
+    }
     return CleanUp(
         CLEAN_UP,
         [
-            until_nothing_is_left(
-                partial(_remove, statement="delete_decisions", age=timedelta(days=decisions_days)), limit=_ROWS
-            ),
-            until_nothing_is_left(
-                partial(_remove, statement="delete_kept", age=timedelta(seconds=kept_verdicts_s)), limit=_ROWS
-            ),
+            until_nothing_is_left(partial(_remove, statement=statement, age=age), limit=_ROWS)
+            for statement, age in ages.items()
         ],
     )
 

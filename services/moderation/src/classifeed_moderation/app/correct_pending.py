@@ -9,9 +9,9 @@ import structlog
 
 from classifeed_common.db import Database, is_passing_fault
 from classifeed_common.telemetry.fault_log import log_fault
-from classifeed_moderation.app.record_responses import ResponseRecorder
+from classifeed_moderation.app.apply_verdicts import Arrived
+from classifeed_moderation.app.record_verdicts import VerdictRecorder
 from classifeed_moderation.app.task_queue import TaskQueue
-from classifeed_moderation.clients.verdict_service import Outcome, Response
 from classifeed_moderation.domain.subjects import Kind, Task
 from classifeed_moderation.domain.verdicts import VerdictList
 from classifeed_moderation.metrics import OLDEST, SAVED, WAITING
@@ -33,7 +33,7 @@ class PendingCorrector:
         self,
         database: Database,
         queue: TaskQueue,
-        recorder: ResponseRecorder,
+        recorder: VerdictRecorder,
         *,
         check_interval_s: float,
         retry_interval_s: float,
@@ -65,12 +65,12 @@ class PendingCorrector:
                 due = await subjects.claim_due(tx, kind, limit=room, retry_s=self._retry_s)
                 keys = {text.cache_key for text in due if not text.is_recheck}
                 kept = await decisions.find_kept(tx, keys, age_s=self._kept_s) if keys else {}
-            known: list[tuple[Task, Response]] = []
+            known: list[Arrived] = []
             firsts: dict[bytes, Task] = {}
             for text in due:
                 if text.cache_key in kept and not text.is_recheck:
                     verdict_list = VerdictList(kept[text.cache_key], has_end=True)
-                    known.append((text.task, Response(Outcome.VERDICTS, verdict_list, is_kept=True)))
+                    known.append(Arrived(text.task.sent_key, verdict_list, keeps=False))
                 else:
                     firsts.setdefault(text.cache_key, text.task)
             for task in firsts.values():

@@ -7,7 +7,8 @@ import asyncio
 import structlog
 
 from classifeed_common.telemetry.fault_log import log_fault
-from classifeed_moderation.app.record_responses import ResponseRecorder
+from classifeed_moderation.app.apply_verdicts import Arrived
+from classifeed_moderation.app.record_verdicts import VerdictRecorder, WithPeople
 from classifeed_moderation.app.task_queue import TaskQueue
 from classifeed_moderation.clients.breaker import Breaker
 from classifeed_moderation.clients.pacer import Pacer
@@ -25,7 +26,7 @@ class TextJudge:
         self,
         queue: TaskQueue,
         service: VerdictService,
-        recorder: ResponseRecorder,
+        recorder: VerdictRecorder,
         breaker: Breaker,
         *,
         workers: int,
@@ -66,8 +67,10 @@ class TextJudge:
         response = await self.request(task)
         if response.fault:
             _log.info("moderation.request.failed", key=task.key, outcome=response.outcome, fault=response.fault)
-        if response.outcome in (Outcome.VERDICTS, Outcome.PEOPLE):
-            await self._recorder.record(task, response)
+        if response.outcome is Outcome.VERDICTS:
+            await self._recorder.record([Arrived(task.sent_key, response.verdict_list)])
+        elif response.outcome is Outcome.PEOPLE:
+            await self._recorder.record([WithPeople(task)])
 
     async def request(self, task: Task) -> Response:
         """Request verdicts about a text, as the breaker lets it; nothing is recorded."""

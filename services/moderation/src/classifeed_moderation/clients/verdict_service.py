@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 
 import httpcore
 
+from classifeed_common.errors import DomainError
 from classifeed_moderation.domain.subjects import Task
 from classifeed_moderation.domain.verdicts import VerdictList, VerdictsInvalidError, parse_verdicts
 
@@ -35,12 +36,11 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What came of a request: an outcome, its verdicts, or what was wrong; `is_kept` where none was made."""
+    """What came of a request: an outcome, its verdicts, or what was wrong."""
 
     outcome: Outcome
     verdict_list: VerdictList = _EMPTY
     fault: str = ""
-    is_kept: bool = False
 
 
 class VerdictService(Protocol):
@@ -92,15 +92,15 @@ class HttpVerdictService:
     async def request(self, task: Task) -> Response:
         """Have a text judged; see `VerdictService`."""
         headers = [(b"Content-Type", b"application/json")]
-        if self._issue_token is not None:
-            headers.append((TOKEN_HEADER.encode(), self._issue_token().encode()))
         body = request_body(task, service=self._service, environment=self._environment)
         try:
+            if self._issue_token is not None:
+                headers.append((TOKEN_HEADER.encode(), self._issue_token().encode()))
             async with asyncio.timeout(self._limit_s):
                 status, content = await self._post(headers, body)
         except (httpcore.NetworkError, httpcore.TimeoutException, TimeoutError) as error:
             return Response(Outcome.UNREACHABLE, fault=type(error).__name__)
-        except (httpcore.ProtocolError, httpcore.UnsupportedProtocol, ValueError) as error:
+        except (httpcore.ProtocolError, httpcore.UnsupportedProtocol, ValueError, DomainError) as error:
             return Response(Outcome.FAULT, fault=f"{type(error).__name__}: {error}"[:200])
         if status != 200:
             return Response(Outcome.FAULT, fault=f"HTTP {status}")

@@ -83,8 +83,6 @@ class PointService(PointServiceServicer):
             InvalidArgument: a field cannot be stored as it is.
         """
         point_id = UUID(request.point_id)
-        _check_text("description", request.description)
-        _check_text("author.author_id", request.author.author_id)
         await create_point(
             self._database,
             self._texts,
@@ -145,9 +143,6 @@ class PointService(PointServiceServicer):
             Aborted: the point changed again and again meanwhile.
         """
         point_id = _point_id(request.parent)
-        for field in ("text", "request_id"):
-            _check_text(field, getattr(request, field))
-        _check_text("author.author_id", request.author.author_id)
         author = _author(request.author)
         index = await comment_point(
             self._database,
@@ -171,7 +166,6 @@ class PointService(PointServiceServicer):
             Aborted: the point changed again and again meanwhile.
         """
         point_id = _point_id(request.name)
-        _check_text("author_id", request.author_id)
         await self._read(point_id, any_status=False, with_comments=False)
         await vote_point(self._database, point_id=point_id, author_id=request.author_id, is_for=request.is_there)
         return await self._read(point_id, any_status=False, with_comments=False)
@@ -251,11 +245,6 @@ def _point_id(name: str) -> UUID:
         return UUID(name.removeprefix("points/"))
     except ValueError:
         raise _invalid("name", f"{name!r} is not of the form points/{{uuid}}") from None
-
-
-def _check_text(field: str, value: str) -> None:
-    if "\0" in value:
-        raise _invalid(field, "must have no NUL")
 
 
 def _degrees(field: str, value: float, most: int) -> float:

@@ -14,3 +14,34 @@ WHERE decision_id IN (
 -- name: delete_kept
 DELETE FROM verdict_cache
 WHERE cache_key IN (SELECT cache_key FROM verdict_cache WHERE stored_at < %(before)s LIMIT %(limit)s)
+
+-- name: delete_offer_texts
+-- Texts of offers whose decision is old: one that comes again is judged again.
+DELETE FROM subjects
+WHERE subject_key IN (
+    SELECT s.subject_key
+    FROM decisions d
+    JOIN subjects s ON s.decision_id = d.decision_id
+    WHERE d.recorded_at < %(before)s AND s.kind = 'OFFER' AND s.status <> 'PENDING'
+    LIMIT %(limit)s
+)
+
+-- name: delete_points
+-- Points that were removed, with comments, votes, and the texts of all.
+WITH old AS (
+    SELECT point_id FROM points WHERE removed_at < %(before)s AND version <= published_version LIMIT %(limit)s
+), texts AS (
+    DELETE FROM subjects s USING old WHERE s.subject_key = old.point_id::text
+), comment_texts AS (
+    DELETE FROM subjects s
+    USING old JOIN comments c USING (point_id)
+    WHERE s.subject_key = c.point_id::text || '/' || c.idx
+)
+DELETE FROM points p USING old WHERE p.point_id = old.point_id
+
+-- name: delete_appeals
+DELETE FROM appeals WHERE appeal_id IN (SELECT appeal_id FROM appeals WHERE ended_at < %(before)s LIMIT %(limit)s)
+
+-- name: delete_rejudgements
+DELETE FROM rejudgements
+WHERE request_id IN (SELECT request_id FROM rejudgements WHERE requested_at < %(before)s LIMIT %(limit)s)

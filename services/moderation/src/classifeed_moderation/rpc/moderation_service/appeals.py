@@ -51,7 +51,7 @@ class Appeals:
             AlreadyExists: somebody else has appealed against this decision.
         """
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
-            subject = None if "\0" in request.key else await subjects.find_subject(tx, request.key)
+            subject = await subjects.find_subject(tx, request.key)
             if subject is None:
                 raise NotFound("TEXT_NOT_FOUND", f"There is no text with the key {request.key!r}.")
             if subject.status is not Status.DISAPPROVED or subject.decision_id is None:

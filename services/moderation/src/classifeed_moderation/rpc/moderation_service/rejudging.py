@@ -35,13 +35,11 @@ class Rejudging:
         """Begin a rejudgement, or return the one that the request began before.
 
         Raises:
-            InvalidArgument: the request_id has a NUL, or belongs to another rejudgement.
+            InvalidArgument: the request_id belongs to another rejudgement.
         """
         kind = None
         if request.kind != SUBJECT_KIND_UNSPECIFIED:
             kind = Kind(SubjectKind.Name(request.kind).removeprefix("SUBJECT_KIND_"))
-        if "\0" in request.request_id:
-            raise _invalid("must have no NUL")
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             if await rejudging.add_rejudgement(tx, request.request_id, kind, is_dry_run=request.dry_run):
                 args = RejudgeArgs(request_id=request.request_id, kind=kind, is_dry_run=request.dry_run)
@@ -57,8 +55,6 @@ class Rejudging:
         Raises:
             NotFound: nobody began it.
         """
-        if "\0" in request.request_id:
-            raise _invalid("must have no NUL")
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             row = await rejudging.find_rejudgement(tx, request.request_id)
         if row is None:

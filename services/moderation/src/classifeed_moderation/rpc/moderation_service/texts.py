@@ -83,7 +83,7 @@ class Texts:
             NotFound: nobody has stored it.
         """
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
-            found = None if "\0" in request.key else await self._read(tx, request.key)
+            found = await self._read(tx, request.key)
         if found is None:
             raise NotFound("TEXT_NOT_FOUND", f"There is no text with the key {request.key!r}.")
         return found

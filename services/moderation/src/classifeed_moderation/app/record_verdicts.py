@@ -1,11 +1,11 @@
-"""ResponseRecorder: writes what the verdict service has responded, many texts in a transaction."""
+"""VerdictRecorder: writes what the verdict service has found, many texts in a transaction."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 import structlog
 
@@ -14,7 +14,6 @@ from classifeed_common.db import Database, is_passing_fault
 from classifeed_common.outbox import Outbox
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_moderation.app.apply_verdicts import Arrived, Rules, apply_verdicts
-from classifeed_moderation.clients.verdict_service import Outcome, Response
 from classifeed_moderation.domain.subjects import Task
 from classifeed_moderation.store import subjects
 
@@ -22,17 +21,28 @@ _BATCH: Final = 200
 _log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class WithPeople:
+    """People have a text."""
+
+    task: Task
+
+
+Recordable: TypeAlias = Arrived | WithPeople
+
+
 @dataclass(slots=True)
 class _Batch:
-    items: list[tuple[Task, Response]] = field(default_factory=list)
+    items: list[Recordable] = field(default_factory=list)
     written: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
-class ResponseRecorder:
-    """Collects responses while a transaction writes those before them, and writes them together.
+class VerdictRecorder:
+    """Collects what comes while a transaction writes what came before, and writes it together.
 
     Args:
         current_rules: returns the rules in force.
+        max_pending_duration_s: how long people may have a text.
         on_decided: called after the commit of decisions.
         on_due: called after the commit when texts became due.
     """
@@ -58,25 +68,25 @@ class ResponseRecorder:
         self._next: _Batch | None = None
         self._writing: asyncio.Task[None] | None = None
 
-    async def record(self, task: Task, response: Response) -> None:
-        """Return once a response is committed.
+    async def record(self, items: Sequence[Recordable]) -> None:
+        """Return once all is committed.
 
         Raises:
-            Exception: what the transaction raised; the text is as it was.
+            Exception: what the transaction raised; the texts are as they were.
         """
         if self._next is None or len(self._next.items) >= _BATCH:
             self._next = _Batch()
         batch = self._next
-        batch.items.append((task, response))
+        batch.items += items
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write_all())
         await asyncio.shield(batch.written)
 
-    async def write(self, items: Sequence[tuple[Task, Response]]) -> None:
-        """Write responses together; one that cannot be written does not hold up the others.
+    async def write(self, items: Sequence[Recordable]) -> None:
+        """Write it together; what cannot be written does not hold up the rest.
 
         Raises:
-            Exception: what passes by itself; or what a single response raised.
+            Exception: what passes by itself; or what a single one raised.
         """
         try:
             await self._write(items)
@@ -89,7 +99,7 @@ class ResponseRecorder:
                 except Exception as fault:
                     if is_passing_fault(fault):
                         raise
-                    log_fault(_log, "moderation.response.not_recorded", fault, key=item[0].key)
+                    log_fault(_log, "moderation.verdicts.not_recorded", fault, key=_key_of(item))
 
     async def _write_all(self) -> None:
         while (batch := self._next) is not None:
@@ -105,20 +115,20 @@ class ResponseRecorder:
             else:
                 batch.written.set_result(None)
 
-    async def _write(self, items: Sequence[tuple[Task, Response]]) -> None:
-        answered = [
-            Arrived(task.sent_key, response.verdict_list, keeps=not response.is_kept)
-            for task, response in items
-            if response.outcome is Outcome.VERDICTS
-        ]
-        left = [task for task, response in items if response.outcome is Outcome.PEOPLE]
+    async def _write(self, items: Sequence[Recordable]) -> None:
+        arrived = [each for each in items if isinstance(each, Arrived)]
+        left = [each.task for each in items if isinstance(each, WithPeople)]
         async with self._database.transaction() as tx:
             if left:
                 await subjects.leave(tx, left, pending_s=self._pending_s)
             applied = await apply_verdicts(
-                tx, answered, rules=self._current_rules(), outbox=self._outbox, decided_at=self._clock.now()
+                tx, arrived, rules=self._current_rules(), outbox=self._outbox, decided_at=self._clock.now()
             )
         if applied.recorded:
             self._on_decided()
         if applied.is_due:
             self._on_due()
+
+
+def _key_of(item: Recordable) -> str:
+    return item.sent_key if isinstance(item, Arrived) else item.task.key

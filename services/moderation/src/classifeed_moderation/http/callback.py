@@ -1,0 +1,106 @@
+"""The callback of the verdict service: verdicts that come later, or without a request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import BaseModel
+from starlette.routing import BaseRoute
+
+from classifeed_common.auth import KeyStore, Policy
+from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_common.http.api.callers import CallerCheck, TokenHeader
+from classifeed_common.http.api.middleware import ApiMiddleware
+from classifeed_common.http.api.operations import ApiRequest, Operation
+from classifeed_common.http.api.request_limits import RequestLimits, RequestRate
+from classifeed_common.http.api.routes import operation_routes
+from classifeed_common.rpc.call import current_call
+from classifeed_moderation.app.apply_verdicts import Arrived
+from classifeed_moderation.app.record_verdicts import VerdictRecorder
+from classifeed_moderation.clients.verdict_service import TOKEN_HEADER
+from classifeed_moderation.domain.verdicts import VerdictsInvalidError, parse_callback
+
+_ANONYMOUS: Final = RequestRate(per_s=1, burst=1)
+
+
+class Callback(BaseModel):
+    """Verdicts, each with its key."""
+
+    verdicts: list[dict[str, Any]]
+
+
+class Stored(BaseModel):
+    """What the sender gets once the verdicts are stored."""
+
+    keys: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackServices:
+    """What the callback works with."""
+
+    recorder: VerdictRecorder
+
+
+async def apply_moderation_verdicts(services: CallbackServices, request: ApiRequest) -> Stored:
+    """Store the verdicts of a callback; those about unknown keys are taken too, so that nobody sends them again."""
+    try:
+        by_key = parse_callback(request.body.verdicts)
+    except VerdictsInvalidError as error:
+        field, _, what = str(error).partition(": ")
+        raise InvalidArgument(
+            "VERDICTS_INVALID", f"{error}. Correct the callback.", violations=[FieldViolation(field, what)]
+        ) from error
+    call = current_call()
+    request_id = call.request_id if call is not None else ""
+    await services.recorder.record([Arrived(key, found, request_id) for key, found in by_key.items()])
+    return Stored(keys=len(by_key))
+
+
+_OPERATION: Final[Operation[CallbackServices]] = Operation(
+    "POST",
+    "/v2/apply_moderation_verdicts",
+    "Verdicts of the verdict service",
+    apply_moderation_verdicts,
+    Stored,
+    rpc="ApplyVerdicts",
+    body=Callback,
+    max_body_bytes=1 << 20,
+    max_json_depth=16,
+)
+
+
+def callback_routes(
+    recorder: VerdictRecorder,
+    *,
+    audience: str,
+    keys: KeyStore | None,
+    policy: Policy,
+    callbacks_s: float,
+    takes_anonymous: bool,
+) -> Sequence[BaseRoute]:
+    """Return the route of the callback.
+
+    Args:
+        recorder: stores the verdicts.
+        audience: whom tokens must be for.
+        keys: verify tokens.
+        policy: who may apply verdicts.
+        callbacks_s: callbacks a second of one caller, at most.
+        takes_anonymous: whether callers without a token may send one callback a second, all together.
+    """
+    callers = CallerCheck(
+        keys=keys,
+        policy=policy,
+        grpc_service="classifeed.moderation.v1.ModerationService",
+        audience=audience,
+        header=TokenHeader(TOKEN_HEADER),
+        limits=RequestLimits(
+            per_caller=RequestRate(per_s=callbacks_s, burst=max(int(callbacks_s), 1)), anonymous=_ANONYMOUS
+        ),
+        takes_anonymous=takes_anonymous,
+    )
+    middleware = ApiMiddleware("verdict-callback", "classifeed_moderation", CallbackServices(recorder), callers=callers)
+    return operation_routes((_OPERATION,), middleware)

@@ -1,0 +1,70 @@
+"""What is kept, and for how long."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from classifeed_moderation.app.clean_up import _SQL
+from classifeed_moderation.app.comment_point import comment_point
+from classifeed_moderation.app.remove_point import remove_point
+from classifeed_moderation.app.vote_point import vote_point
+from classifeed_moderation.domain.points import Author, AuthorRole
+
+from ..conftest import Moderation
+from .test_verdicts import send
+
+ALL = (
+    "delete_offer_texts",
+    "delete_points",
+    "delete_decisions",
+    "delete_appeals",
+    "delete_rejudgements",
+    "delete_kept",
+)
+
+
+async def clean(moderation: Moderation, age: timedelta) -> dict[str, int]:
+    before = datetime.now(UTC) - age
+    async with moderation.database.transaction() as tx:
+        return {name: (await tx.execute(_SQL[name], {"before": before, "limit": 1000})).rowcount for name in ALL}
+
+
+async def fill(moderation: Moderation) -> None:
+    """Store one of everything, a removed point and a living one among them."""
+    removed, living = await moderation.create_point("one"), await moderation.create_point("two")
+    for point_id in (removed, living):
+        await moderation.apply(point_id, "police")
+        await moderation.apply(point_id, "request")
+        await vote_point(moderation.database, point_id=point_id, author_id="a", is_for=True)
+        await comment_point(
+            moderation.database,
+            moderation.texts,
+            point_id=point_id,
+            author=Author("a", AuthorRole.USER),
+            text="hm",
+            request_id="1",
+        )
+    await remove_point(moderation.database, moderation.clock, point_id=removed)
+    await moderation.apply(await send(moderation, "text"))
+    await moderation.rows("UPDATE points SET published_version = version RETURNING 1")
+    await moderation.rows(
+        "INSERT INTO appeals (subject_key, decision_id, author_id, reason, ended_at)"
+        " VALUES ('a', 1, 'a', 'a', now()), ('a', 2, 'a', 'a', NULL) RETURNING 1"
+    )
+    await moderation.rows("INSERT INTO rejudgements (request_id, is_dry_run) VALUES ('a', true) RETURNING 1")
+
+
+async def test_nothing_young_is_removed(moderation: Moderation) -> None:
+    await fill(moderation)
+    assert set((await clean(moderation, timedelta(hours=1))).values()) == {0}
+
+
+async def test_what_is_old_goes_and_what_counts_stays(moderation: Moderation) -> None:
+    await fill(moderation)
+    await clean(moderation, timedelta(seconds=-60))
+    kinds = await moderation.rows("SELECT kind, count(*) FROM subjects GROUP BY kind ORDER BY kind")
+    assert kinds == [("COMMENT", 1), ("POINT", 1)]
+    for table in ("points", "comments", "votes", "appeals"):
+        assert await moderation.rows(f"SELECT count(*) FROM {table}") == [(1,)]
+    assert await moderation.rows("SELECT verdicts -> 0 ->> 'name' FROM decisions") == [("request",)]
+    assert await moderation.rows("SELECT count(*) FROM verdict_cache") == [(0,)]
