@@ -34,6 +34,7 @@ _COMMON_TESTS: Final = "libs/common/tests/integration"
 _LEASE_SQL: Final = f"{_COMMON}/lease/queries.sql"
 _GUARD_TESTS: Final = "libs/common/tests/unit/test_browser_guard.py"
 _HTTP_API_TESTS: Final = f"{_COMMON_TESTS}/http_api"
+_SNAPSHOT_TESTS: Final = f"{_COMMON_TESTS}/snapshot"
 _LEASE_TESTS: Final = f"{_COMMON_TESTS}/lease/test_lease.py"
 _OUTBOX_TESTS: Final = f"{_COMMON_TESTS}/kafka/test_outbox.py"
 _JOBS: Final = "libs/jobs/src/classifeed_jobs"
@@ -959,6 +960,30 @@ _PRICE_GUARD: Final = (
     ),
 )
 
+_SNAPSHOTS: Final = (
+    Mutation(
+        "snapshot-half-written",
+        "Snapshots",
+        "A file that is still being written is taken, as far as it goes.",
+        f"{_COMMON}/snapshot/snapshot.py",
+        before="if stamp != self._judged and is_settled:",
+        after="if stamp != self._judged:",
+        tests=(f"{_SNAPSHOT_TESTS}/test_swaps.py::test_a_half_written_file_is_not_taken_though_it_is_right",),
+    ),
+    Mutation(
+        "snapshot-of-two-versions",
+        "Snapshots",
+        "A reader gets the rules of one version with the name of another.",
+        f"{_COMMON}/snapshot/snapshot.py",
+        before="        before, self._current, self._digest = self._current, loaded, digest\n",
+        after="        before = self._current\n"
+        "        self._current = Loaded(before.value if before else loaded.value, loaded.version)\n"
+        "        await asyncio.sleep(0.001)\n"
+        "        self._current, self._digest = loaded, digest\n",
+        tests=(f"{_SNAPSHOT_TESTS}/test_swaps.py::test_readers_see_one_whole_version",),
+    ),
+)
+
 MUTATIONS: Final = (
     *_LEASES,
     *_KAFKA,
@@ -971,4 +996,5 @@ MUTATIONS: Final = (
     *_INDEXING,
     *_HTTP,
     *_BLOBS,
+    *_SNAPSHOTS,
 )

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import re
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
-from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar
-from urllib.parse import urlsplit
+from typing import Final
 
-import urllib3
 from minio import Minio
 from minio.commonconfig import CopySource
-from minio.error import InvalidResponseError, S3Error, ServerError
+from minio.error import InvalidResponseError, S3Error
 
-from classifeed_common.blobs.http_client import HttpClient
-from classifeed_common.errors import Unavailable
+from classifeed_common.blobs.client import MISSING, S3Client
 
-R = TypeVar("R")
 OWNERS: Final = ("api", "loader", "processor")
 """Services that keep files. What was stored before files had owners lies at the top of the bucket, and is read only."""
 _CHUNK_BYTES: Final = 1024 * 1024
 _TRANSFER_THREADS: Final = 8
 _SHORT_THREADS: Final = 2
 _SHA256: Final = re.compile("[0-9a-f]{64}")
-_MISSING: Final = frozenset({"NoSuchKey", "NoSuchObject", "NoSuchBucket"})
 
 
 class BlobMissing(Exception):
@@ -37,32 +27,6 @@ class BlobMissing(Exception):
 
 class BlobCorrupt(Exception):
     """The bytes under this hash have another hash. Lasting; nothing of them must be used."""
-
-
-class _ThreadedClient:
-    """A client and threads of its own: a server that is silent keeps nobody waiting who does not need it."""
-
-    def __init__(self, endpoint: str, access_key: str, secret_key: str, *, threads: int, retries: int) -> None:
-        parts = urlsplit(endpoint)
-        self._http = HttpClient(connections=threads, retries=retries)
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="s3")
-        self._minio = Minio(
-            parts.netloc,
-            access_key=access_key,
-            secret_key=secret_key,
-            secure=parts.scheme == "https",
-            region="us-east-1",
-            http_client=self._http,
-        )
-
-    async def run(self, work: Callable[[Minio], R]) -> R:
-        """Return what `work` returns; a cancelled call goes on in its thread."""
-        call = partial(copy_context().run, work, self._minio)
-        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
-
-    def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        self._http.clear()
 
 
 class BlobStore:
@@ -88,7 +52,7 @@ class BlobStore:
         self._owner = owner
         self._bucket = bucket
         self._transfers, self._short = (
-            _ThreadedClient(endpoint, access_key, secret_key, threads=threads, retries=retries)
+            S3Client(endpoint, access_key, secret_key, threads=threads, retries=retries)
             for threads, retries in ((_TRANSFER_THREADS, 2), (_SHORT_THREADS, 0))
         )
 
@@ -98,7 +62,7 @@ class BlobStore:
         Raises:
             Unavailable: the object store does not answer.
         """
-        await self._call(self._transfers, self._make_bucket)
+        await self._transfers.run(self._make_bucket)
 
     async def check(self) -> None:
         """Return when the object store answers.
@@ -106,7 +70,7 @@ class BlobStore:
         Raises:
             Unavailable: it does not.
         """
-        await self._call(self._short, lambda client: client.bucket_exists(self._bucket))
+        await self._short.run(lambda client: client.bucket_exists(self._bucket))
 
     async def close(self) -> None:
         """Close the connections. Transfers under way end by themselves, within the limits of a silent server."""
@@ -120,7 +84,7 @@ class BlobStore:
             Unavailable: the object store does not answer.
             OSError: the file cannot be read.
         """
-        await self._call(self._transfers, lambda client: self._put(client, path, sha256))
+        await self._transfers.run(lambda client: self._put(client, path, sha256))
 
     async def keep(self, sha256: str) -> None:
         """Have a file of one's own with this hash, copied inside of the object store from whoever has it; idempotent.
@@ -131,7 +95,7 @@ class BlobStore:
             BlobMissing: nobody has it.
             Unavailable: the object store does not answer.
         """
-        await self._call(self._transfers, lambda client: self._keep(client, sha256))
+        await self._transfers.run(lambda client: self._keep(client, sha256))
 
     async def list_own(self) -> list[str]:
         """Return the hashes of all own files.
@@ -139,7 +103,7 @@ class BlobStore:
         Raises:
             Unavailable: the object store does not answer.
         """
-        return await self._call(self._transfers, self._list_own)
+        return await self._transfers.run(self._list_own)
 
     async def fetch(self, sha256: str, target: Path) -> int:
         """Write the file with this hash to `target` and return its size in bytes, once the hash was verified.
@@ -151,7 +115,7 @@ class BlobStore:
             BlobCorrupt: its bytes have another hash; `target` is removed.
             Unavailable: the object store does not answer.
         """
-        return await self._call(self._transfers, lambda client: self._fetch(client, sha256, target))
+        return await self._transfers.run(lambda client: self._fetch(client, sha256, target))
 
     async def delete(self, sha256: str) -> None:
         """Remove an own file; idempotent. Takes 13 s at the most, once fewer than two others are under way.
@@ -160,20 +124,7 @@ class BlobStore:
             Unavailable: the object store does not answer.
         """
         # It runs under a row lock, which the database ends after 30 s: it is over before that.
-        await self._call(self._short, lambda client: client.remove_object(self._bucket, self._own(sha256)))
-
-    async def _call(self, client: _ThreadedClient, work: Callable[[Minio], R]) -> R:
-        try:
-            return await client.run(work)
-        except (S3Error, urllib3.exceptions.HTTPError, ServerError, InvalidResponseError) as error:
-            raise self._unavailable(error) from error
-
-    def _unavailable(self, error: Exception) -> Unavailable:
-        return Unavailable(
-            "OBJECT_STORE_UNAVAILABLE",
-            f"The object store does not take the request ({error}). Try again; if it lasts, look at the S3 server.",
-            retry_after_s=1,
-        )
+        await self._short.run(lambda client: client.remove_object(self._bucket, self._own(sha256)))
 
     def _make_bucket(self, client: Minio) -> None:
         if client.bucket_exists(self._bucket):
@@ -219,7 +170,7 @@ class BlobStore:
         try:
             return client.stat_object(self._bucket, key).size
         except S3Error as error:
-            if error.code in _MISSING:
+            if error.code in MISSING:
                 return None
             raise
 

@@ -68,6 +68,18 @@ BACKLOG: Final = METRICS.gauge(
     unit="items",
     labels={"item": "`<role>.<what waits>`, such as `relay.outbox` or `publish.offers`"},
 )
+SNAPSHOT_REFUSED: Final = METRICS.gauge(
+    "classifeed_snapshot_refused",
+    "1 while the file of a snapshot is wrong or away and an older version stays in force: `/health/ready` says why.",
+    unit="snapshots",
+    labels={"snapshot": "what it is called, such as `rules`"},
+)
+SNAPSHOT_SWAPS: Final = METRICS.counter(
+    "classifeed_snapshot_swaps_total",
+    "Versions of a snapshot that were put in force, the first one too.",
+    unit="versions",
+    labels={"snapshot": "what it is called, such as `rules`"},
+)
 DB_DEAD_CONNECTIONS: Final = METRICS.counter(
     "classifeed_db_dead_connections_total",
     "Connections to PostgreSQL that were open and gave no response.",
