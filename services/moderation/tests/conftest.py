@@ -7,14 +7,17 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+import yaml
 
 from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database
 from classifeed_common.outbox import Outbox
+from classifeed_common.snapshot import Loaded
 from classifeed_moderation.app.apply_verdicts import Applied, Arrived, Rules, apply_verdicts
 from classifeed_moderation.app.correct_pending import PendingCorrector
 from classifeed_moderation.app.create_point import create_point
@@ -25,9 +28,9 @@ from classifeed_moderation.app.task_queue import TaskQueue
 from classifeed_moderation.clients.breaker import Breaker
 from classifeed_moderation.clients.verdict_service import HttpVerdictService
 from classifeed_moderation.domain.points import Author, AuthorRole
+from classifeed_moderation.domain.rules import RuleSet
 from classifeed_moderation.domain.subjects import Kind, point_key
 from classifeed_moderation.domain.verdicts import Verdict, VerdictList
-from classifeed_moderation.rules.loading import default_rules
 from classifeed_moderation.store import subjects
 from classifeed_moderation.store.subjects import StoredSubject
 
@@ -50,6 +53,12 @@ def errors(**found: str) -> bytes:
 
 CLEAN = result(END)
 PEOPLE = result()
+
+
+def default_rules() -> Rules:
+    """Return the rules that come with the service."""
+    content = files("classifeed_moderation.rules").joinpath("rules.yaml").read_bytes()
+    return Loaded(RuleSet.of(yaml.safe_load(content)), "default")
 
 
 @dataclass
@@ -195,7 +204,7 @@ class Moderation:
         await create_point(
             self.database,
             self.texts,
-            self.rules.rules,
+            self.rules.value,
             point_id=point_id,
             author=Author("author", role),
             tags=tags,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import Final
 
@@ -20,6 +21,7 @@ from classifeed_domain.policy import POLICY
 from classifeed_domain.topics import MODERATION_EVENTS, MODERATION_OUTCOMES, MODERATION_REQUESTS, declared
 from classifeed_jobs import Registry
 from classifeed_jobs.service import ServiceJobs
+from classifeed_moderation.app.apply_verdicts import Rules
 from classifeed_moderation.app.clean_up import moderation_clean_up
 from classifeed_moderation.app.correct_pending import PendingCorrector
 from classifeed_moderation.app.judge_texts import TextJudge
@@ -37,7 +39,7 @@ from classifeed_moderation.jobs import rejudge
 from classifeed_moderation.jobs.rejudge import register_rejudge
 from classifeed_moderation.rpc.moderation_service import moderation_servicer
 from classifeed_moderation.rpc.point_service import PointService
-from classifeed_moderation.rules.loading import default_rules
+from classifeed_moderation.rules.loading import rules_snapshot
 from classifeed_moderation.settings import ModerationSettings
 
 SERVICE = "moderation"
@@ -57,7 +59,10 @@ def build(settings: ModerationSettings) -> ServiceRunner:
     leases = Leases(database, process_holder(SERVICE), settings.lease_ttl_s)
     outbox = Outbox()
     relay = Relay(database, producer, leases, outbox=outbox)
-    rules = default_rules()
+    rules = rules_snapshot(settings.rules_file)
+
+    def current_rules() -> Rules:
+        return rules.current
 
     offers_limit = max(settings.workers * settings.offers_share_percent // 100, 1)
     queue = TaskQueue(settings.queue_size, {Kind.OFFER: offers_limit})
@@ -69,7 +74,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
         database,
         outbox,
         clock,
-        current_rules=lambda: rules,
+        current_rules=current_rules,
         max_pending_duration_s=settings.max_pending_duration_s,
         on_decided=outbox.wake,
         on_due=on_due,
@@ -94,14 +99,14 @@ def build(settings: ModerationSettings) -> ServiceRunner:
     texts = TextStore(queue, outbox, clock, retry_interval_s=settings.retry_interval_s)
 
     tasks = Registry()
-    register_rejudge(tasks, outbox, clock, current_rules=lambda: rules)
+    register_rejudge(tasks, outbox, clock, current_rules=current_rules)
     jobs = ServiceJobs(
         database,
         tasks,
         clean_up=moderation_clean_up(decisions_days=settings.decisions_days, kept_verdicts_s=settings.kept_verdicts_s),
         time_zone=settings.time_zone,
     )
-    handler = RequestHandler(outbox, current_rules=lambda: rules)
+    handler = RequestHandler(outbox, current_rules=current_rules)
     consumer = OrderedConsumer(
         bootstrap=settings.kafka_bootstrap,
         group=GROUP,
@@ -113,7 +118,13 @@ def build(settings: ModerationSettings) -> ServiceRunner:
     )
     measured = Watch(corrector.measure, period_s=settings.check_interval_s)
 
+    async def watch(stop: asyncio.Event) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(measured.run(stop))
+            group.create_task(rules.watch(stop))
+
     async def start() -> None:
+        await rules.open()
         await database.open()
         await producer.start()
 
@@ -121,6 +132,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
         await producer.close()
         await verdict_service.close()
         await database.close()
+        rules.close()
 
     async def unsent() -> dict[str, int]:
         return {"moderation_events": await relay.backlog()}
@@ -132,7 +144,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
         roles=[
             Role("judge", judge.run),
             Role("correct", corrector.run, corrector.backlog),
-            Role("watch", measured.run),
+            Role("watch", watch, blocked=rules.blocked),
             Role("consume", consumer.run, consumer.backlog, consumer.blocked),
             Role("relay", relay.run, unsent),
             *jobs.roles({rejudge.QUEUE: 1}, drain_grace_s=settings.drain_grace_s / 2),
@@ -142,7 +154,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
                 database,
                 outbox,
                 clock,
-                current_rules=lambda: rules,
+                current_rules=current_rules,
                 judge=judge,
                 jobs=jobs.store,
                 on_due=corrector.wake,
@@ -153,7 +165,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
                     database,
                     texts,
                     clock,
-                    current_rules=lambda: rules,
+                    current_rules=current_rules,
                     points_shown_after_s=_shown_after_s(settings, settings.points_while_silent),
                     comments_shown_after_s=_shown_after_s(settings, settings.comments_while_silent),
                 ),

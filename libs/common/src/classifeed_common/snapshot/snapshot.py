@@ -15,6 +15,7 @@ from classifeed_common.errors import Unavailable, name_fault
 from classifeed_common.snapshot.document import check_document, find_line, read_document
 from classifeed_common.snapshot.faults import DocumentFault, SnapshotError, SourceMissing
 from classifeed_common.snapshot.sources import Source
+from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.metrics import SNAPSHOT_REFUSED, SNAPSHOT_SWAPS
 from classifeed_common.waiting import wait_for_event
 
@@ -90,7 +91,7 @@ class Snapshot(Generic[T]):
     async def open(self) -> None:
         """Load the first version.
 
-        Nothing else is taken in its place: decisions by rules that nobody asked for are worse than none.
+        Nothing else is taken in its place: decisions by rules that nobody chose are worse than none.
 
         Raises:
             SnapshotError: the file is wrong, is not there or cannot be read.
@@ -146,7 +147,7 @@ class Snapshot(Generic[T]):
             return self._explain(error)
         except Exception as error:  # noqa: BLE001
             # A fault of `parse`: the version in force is none the worse for it.
-            _log.exception("snapshot.parse.failed", snapshot=self._name, source=self._source.name)
+            log_fault(_log, "snapshot.parse.failed", error, snapshot=self._name, source=self._source.name)
             return self._explain(error)
         before, self._current, self._digest = self._current, loaded, digest
         SNAPSHOT_SWAPS.labels(self._name).inc()

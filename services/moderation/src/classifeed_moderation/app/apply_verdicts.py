@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeAlias
 
 import structlog
 
 from classifeed_common.db import Tx
 from classifeed_common.outbox import Outbox
+from classifeed_common.snapshot import Loaded
 from classifeed_moderation.app.report_decisions import report_decisions
 from classifeed_moderation.domain.decisions import Decision, Maker, Subject, decide
 from classifeed_moderation.domain.rules import RuleSet
 from classifeed_moderation.domain.subjects import SentKey, Status, parse_sent_key
 from classifeed_moderation.domain.verdicts import Verdict, VerdictList
-from classifeed_moderation.metrics import ABNORMAL, DECISIONS, IGNORED, UNKNOWN_VERDICTS, WAITED
+from classifeed_moderation.metrics import ABNORMAL, DECISIONS, IGNORED, SHADOWED, UNKNOWN_VERDICTS, WAITED
 from classifeed_moderation.store import decisions as decisions_table
 from classifeed_moderation.store import subjects as subjects_table
 from classifeed_moderation.store.decisions import Recorded
@@ -23,12 +25,8 @@ from classifeed_moderation.store.decisions import Recorded
 _log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """The rules in force, with the version of their file."""
-
-    version: str
-    rules: RuleSet
+# The rules in force, with the version of their file.
+Rules: TypeAlias = Loaded[RuleSet]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +108,7 @@ async def _apply_each(
             applied.unknown_keys.append(item.sent_key)
             _log.info("moderation.verdicts.unknown_key", key=key)
             continue
-        decision = decide(subject, sent, item.verdict_list, rules.rules)
+        decision = decide(subject, sent, item.verdict_list, rules.value)
         if decision is None:
             _log.debug("moderation.verdicts.repeated", key=key)
             continue
@@ -151,6 +149,8 @@ def _measure(recorded: Sequence[Recorded], decided_at: datetime) -> None:
         for name in judgement.unknown:
             UNKNOWN_VERDICTS.inc()
             _log.warning("moderation.verdict.unknown", verdict=name, key=subject.key)
+        if judgement.shadows:
+            SHADOWED.labels(subject.kind.lower()).inc()
         if item.decision.is_applied:
             DECISIONS.labels(subject.kind.lower(), judgement.status.lower()).inc()
             if subject.status is Status.PENDING:

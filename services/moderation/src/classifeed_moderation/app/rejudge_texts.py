@@ -40,7 +40,7 @@ async def rejudge_slice(
     changed = [
         decision
         for subject in locked.values()
-        if subject.decided_by is Maker.RULE and (decision := _rejudge(subject, rules.rules)) is not None
+        if subject.decided_by is Maker.RULE and (decision := _rejudge(subject, rules.value)) is not None
     ]
     if changed and not is_dry_run:
         recorded = await decisions.record(

@@ -17,8 +17,9 @@ from classifeed_common.outbox import Outbox
 from classifeed_domain.topics import MODERATION_EVENTS, MODERATION_OUTCOMES
 from classifeed_moderation.domain.bans import ban_of
 from classifeed_moderation.domain.decisions import Maker
-from classifeed_moderation.domain.subjects import Kind
+from classifeed_moderation.domain.subjects import Kind, Status
 from classifeed_moderation.domain.verdicts import Verdict
+from classifeed_moderation.metrics import SHOWN
 from classifeed_moderation.store.decisions import Recorded
 
 _TEXTS_A_MESSAGE = 100
@@ -30,6 +31,9 @@ async def report_decisions(
 ) -> None:
     """Put events and outcomes of applied decisions into the outbox."""
     applied = [item for item in recorded if item.decision.is_applied]
+    for item in applied:
+        if item.decision.subject.author_role and item.decision.judgement.status is Status.APPROVED:
+            SHOWN.labels(item.decision.subject.author_role.lower()).inc()
     messages = [_event_message(item, rule_set=rule_set, maker=maker) for item in applied]
     messages += outcome_messages(
         (item.decision.subject.address, _judged(item, rule_set))

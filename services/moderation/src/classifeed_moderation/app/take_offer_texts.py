@@ -51,7 +51,7 @@ def judged_again(row: Any, rules: Rules) -> OfferTextJudged:
     )
     judged.decide_time.FromDatetime(row.recorded_at)
     if row.status == Status.DISAPPROVED:
-        reason = rules.rules.reason_of(row.rule, from_json(row.verdicts))
+        reason = rules.value.reason_of(row.rule, from_json(row.verdicts))
         judged.ban.CopyFrom(ban_of(row.text, row.title_chars, reason, row.rule_set))
     return judged
 

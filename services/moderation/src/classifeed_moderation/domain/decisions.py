@@ -36,6 +36,7 @@ class Subject:
 
     Attributes:
         tags: of the point; empty for others.
+        author_role: of the point; empty for others.
         title_chars: how many characters of an offer's text are its title.
         address: seller, namespace and external id of an offer; None for others.
     """
@@ -54,6 +55,7 @@ class Subject:
     decision_id: int | None
     decided_by: Maker | None
     tags: tuple[str, ...] = ()
+    author_role: str = ""
     address: tuple[str, str, str] | None = None
 
 

@@ -86,7 +86,7 @@ class PointService(PointServiceServicer):
         await create_point(
             self._database,
             self._texts,
-            self._current_rules().rules,
+            self._current_rules().value,
             point_id=point_id,
             author=_author(request.author),
             tags=request.tags,

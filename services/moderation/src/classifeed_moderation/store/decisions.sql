@@ -1,7 +1,7 @@
 -- What was decided about texts.
 
 -- name: lock_points
-SELECT point_id, tags FROM points WHERE point_id = ANY (%(point_ids)s) ORDER BY point_id FOR NO KEY UPDATE
+SELECT point_id, tags, author_role FROM points WHERE point_id = ANY (%(point_ids)s) ORDER BY point_id FOR NO KEY UPDATE
 
 -- name: record
 -- Decisions with all that they change, in one statement: status and verdicts of the text, tags and version of its point.

@@ -114,11 +114,11 @@ async def lock_subjects(tx: Tx, keys: Collection[str]) -> dict[str, Subject]:
     """Lock texts and their points in the order of their keys, and return them by key."""
     rows = await fetch_named(tx, SQL["lock_subjects"], {"subject_keys": sorted(keys)})
     point_ids = [UUID(row.subject_key) for row in rows if row.kind == Kind.POINT]
-    tags: dict[str, tuple[str, ...]] = {}
+    points: dict[str, tuple[tuple[str, ...], str]] = {}
     if point_ids:
         found = await (await tx.execute(_DECISIONS["lock_points"], {"point_ids": point_ids})).fetchall()
-        tags = {str(point_id): tuple(names) for point_id, names in found}
-    return {row.subject_key: _subject(row, tags.get(row.subject_key, ())) for row in rows}
+        points = {str(point_id): (tuple(tags), role) for point_id, tags, role in found}
+    return {row.subject_key: _subject(row, *points.get(row.subject_key, ((), ""))) for row in rows}
 
 
 async def find_subject(tx: Tx, key: str) -> StoredSubject | None:
@@ -139,7 +139,7 @@ async def count_waiting(tx: Tx) -> dict[Kind, tuple[int, float]]:
     return {Kind(kind): (count, age_s) for kind, count, age_s in rows}
 
 
-def _subject(row: Any, tags: tuple[str, ...]) -> Subject:
+def _subject(row: Any, tags: tuple[str, ...], author_role: str) -> Subject:
     return Subject(
         key=row.subject_key,
         kind=Kind(row.kind),
@@ -155,6 +155,7 @@ def _subject(row: Any, tags: tuple[str, ...]) -> Subject:
         decision_id=row.decision_id,
         decided_by=Maker(row.decided_by) if row.decided_by else None,
         tags=tags,
+        author_role=author_role,
         address=(row.seller_id, row.namespace, row.external_id) if row.kind == Kind.OFFER else None,
     )
 

@@ -121,7 +121,7 @@ class Texts:
                 "VERDICT_SERVICE_UNAVAILABLE", f"The verdict service gave no verdict ({response.fault}). Try again."
             )
         rules = self._current_rules()
-        judgement = rules.rules.judge(response.verdict_list.verdicts, kind=task.kind, region_ids=regions)
+        judgement = rules.value.judge(response.verdict_list.verdicts, kind=task.kind, region_ids=regions)
         checked = CheckTextResponse(
             status=f"MODERATION_STATUS_{judgement.status}", verdicts=verdict_messages(response.verdict_list.verdicts)
         )
