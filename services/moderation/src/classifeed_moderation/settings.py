@@ -80,8 +80,8 @@ class ModerationSettings(ServiceSettings):
         default="wait",
         description="What becomes of comments without a verdict once RETRY_INTERVAL_S has passed: hidden, or shown.",
     )
-    kept_verdicts_s: float = Field(
-        default=30 * 24 * 3600.0, ge=0, description="How long verdicts are kept for equal texts, in seconds."
+    kept_verdicts_s: int = Field(
+        default=30 * 24 * 3600, ge=0, description="How long verdicts are kept for equal texts, in seconds."
     )
     poll_records: int = Field(default=20, ge=1, description="Messages with texts of offers in a transaction, at most.")
     receiver_address: str = Field(
