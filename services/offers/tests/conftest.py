@@ -39,7 +39,7 @@ from classifeed_offers.app.watch_publication import PublicationWatch
 from classifeed_offers.clients.receiver import ReceiverClient
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.completion import Guard
-from classifeed_offers.domain.moderation import ApprovedBySetting
+from classifeed_offers.domain.moderation import ApprovedBySetting, Moderation
 from classifeed_offers.domain.offers import Namespace, digest_of, hash_of
 from classifeed_offers.jobs.republish import QUEUE, RepublishJobs, register_republish
 from classifeed_offers.store import publishing
@@ -139,6 +139,7 @@ class Owner:
     def __init__(self, db: Database) -> None:
         self.db = db
         self.guard = Guard()
+        self.moderation: Moderation = ApprovedBySetting()
         self.sweeps: list[RunKey] = []
 
     async def start(self, tx: object, run: RunKey) -> None:
@@ -147,9 +148,7 @@ class Owner:
 
     async def take(self, requests: Iterable[OfferBatch | TaskEnd | RunCheck]) -> list:
         async with self.db.transaction() as tx:
-            return await apply_requests(
-                tx, list(requests), moderation=ApprovedBySetting(), sweeps=self, guard=self.guard
-            )
+            return await apply_requests(tx, list(requests), moderation=self.moderation, sweeps=self, guard=self.guard)
 
     async def step(self, run: RunKey, *, slice_offers: int = 1000):
         async with self.db.transaction() as tx:

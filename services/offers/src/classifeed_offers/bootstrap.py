@@ -16,17 +16,26 @@ from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import channel_to, check_table, database_of
 from classifeed_domain.policy import POLICY
-from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, declared
+from classifeed_domain.topics import (
+    FEEDS_OFFER_REQUESTS,
+    FEEDS_OFFER_RESULTS,
+    MODERATION_OUTCOMES,
+    MODERATION_REQUESTS,
+    declared,
+)
 from classifeed_jobs.service import ServiceJobs
 from classifeed_offers.app.clean_up import offers_clean_up
 from classifeed_offers.app.publish_offers import PublishOffers
 from classifeed_offers.app.put_schema import put_schema
 from classifeed_offers.app.republish_offers import Republisher
+from classifeed_offers.app.request_texts import TextRequester
 from classifeed_offers.app.watch_publication import PublicationWatch
 from classifeed_offers.clients.receiver import ReceiverClient
+from classifeed_offers.consumers.outcomes import GROUP as OUTCOMES_GROUP
+from classifeed_offers.consumers.outcomes import OutcomeHandler
 from classifeed_offers.consumers.requests import GROUP, RequestHandler
 from classifeed_offers.domain.completion import Guard
-from classifeed_offers.domain.moderation import ApprovedBySetting
+from classifeed_offers.domain.moderation import ApprovedBySetting, ByVerdicts
 from classifeed_offers.jobs import republish, sweep
 from classifeed_offers.jobs.republish import RepublishJobs, register_republish
 from classifeed_offers.jobs.sweep import SweepJobs, sweep_registry
@@ -36,12 +45,14 @@ from classifeed_offers.store import publishing
 
 SERVICE = "offers"
 _WATCH_S: Final = 5.0
+_TEXTS_S: Final = 10.0
+_TOPICS: Final = (FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, MODERATION_REQUESTS, MODERATION_OUTCOMES)
 _SWEPT_AT_ONCE: Final = 300  # offers of a namespace; as many as a statement writes
 
 
 async def prepare(settings: OffersSettings) -> None:
     """Make the topics that this service reads and writes; idempotent."""
-    await ensure_topics(settings.kafka_bootstrap, map(declared, (FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS)))
+    await ensure_topics(settings.kafka_bootstrap, map(declared, _TOPICS))
 
 
 def build(settings: OffersSettings) -> ServiceRunner:
@@ -88,8 +99,9 @@ def build(settings: OffersSettings) -> ServiceRunner:
     )
     publication = PublicationWatch(database)
     watch = Watch(publication.poll, period_s=_WATCH_S)
+    moderation = ApprovedBySetting() if settings.texts_approved_by_setting else ByVerdicts()
     sweeps = SweepJobs(jobs.store, guard=guard, at_once_offers=_SWEPT_AT_ONCE)
-    handler = RequestHandler(outbox=outbox, moderation=ApprovedBySetting(), sweeps=sweeps, guard=guard)
+    handler = RequestHandler(outbox=outbox, moderation=moderation, sweeps=sweeps, guard=guard)
     positions = NotifyingPositions(database, outbox.wake, pusher.wake)
     consumer = OrderedConsumer(
         bootstrap=settings.kafka_bootstrap,
@@ -102,6 +114,21 @@ def build(settings: OffersSettings) -> ServiceRunner:
         dead_letters=DeadLetters(producer),
         max_records=settings.poll_batches,
     )
+
+    outcomes = OrderedConsumer(
+        bootstrap=settings.kafka_bootstrap,
+        group=OUTCOMES_GROUP,
+        topics=[MODERATION_OUTCOMES],
+        positions=NotifyingPositions(database, outbox.wake, pusher.wake),
+        handle=OutcomeHandler(outbox).handle,
+        dead_letters=DeadLetters(producer),
+    )
+    requester = TextRequester(database, outbox, wait_s=settings.text_wait_s, period_s=_TEXTS_S)
+
+    async def consume_verdicts(stop: asyncio.Event) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(outcomes.run(stop))
+            group.create_task(requester.run(stop))
 
     async def publish(stop: asyncio.Event) -> None:
         async with asyncio.TaskGroup() as group:
@@ -130,6 +157,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
         version_of(SERVICE),
         roles=[
             Role("consume", consumer.run, consumer.backlog, consumer.blocked),
+            Role("consume-verdicts", consume_verdicts, requester.backlog, outcomes.blocked),
             Role("relay", relay.run, unsent),
             *jobs.roles(
                 {sweep.QUEUE: settings.sweeps_at_once, republish.QUEUE: 1},

@@ -30,3 +30,13 @@ REPUBLICATIONS: Final = METRICS.counter(
     unit="publications",
     labels={"cause": ("receiver went back", "offers went back", "operator")},
 )
+TEXTS_WAITING: Final = METRICS.gauge(
+    "classifeed_offers_waiting_texts",
+    "Offers whose text waits for its verdict.",
+    unit="offers",
+)
+TEXTS_REQUESTED_AGAIN: Final = METRICS.counter(
+    "classifeed_offers_texts_requested_again_total",
+    "Texts whose verdict was requested again, as it had not come.",
+    unit="texts",
+)

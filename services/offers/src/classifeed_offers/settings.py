@@ -18,9 +18,8 @@ class OffersSettings(ServiceSettings):
     receiver_address: str = Field(pattern=TARGET, description="gRPC address of the receiver, [dns:///]host:port.")
     texts_approved_by_setting: bool = Field(
         default=False,
-        validate_default=True,
-        description="Must be true: there is no moderation service yet, so this setting approves every text instead, "
-        "and each offer says so.",
+        description="Whether every text is approved by this setting, and each offer says so: for suites without "
+        "moderation. Otherwise a new text waits for its verdict.",
     )
     poll_batches: int = Field(
         default=32,
@@ -63,6 +62,12 @@ class OffersSettings(ServiceSettings):
         ge=31,
         description="How long removed offers are kept, in days: longer than the receiver keeps its tombstones.",
     )
+    text_wait_s: float = Field(
+        default=900,
+        gt=0,
+        description="After this time without a verdict a text is requested again, in seconds; longer than moderation "
+        "takes.",
+    )
     jobs_max_open_per_caller: int = Field(
         default=MAX_OPEN_PER_CALLER,
         ge=1,
@@ -88,14 +93,4 @@ class OffersSettings(ServiceSettings):
     def _must_be_a_move(cls, value: float) -> float:
         if 0 < value <= 1:
             raise ValueError("a price that moves by a factor of 1 stays as it is; name one above 1, or 0 for none")
-        return value
-
-    @field_validator("texts_approved_by_setting")
-    @classmethod
-    def _must_approve(cls, value: bool) -> bool:
-        if not value:
-            raise ValueError(
-                "no moderation service exists yet, so nothing would ever be published; set it to true to have texts "
-                "approved by this setting"
-            )
         return value

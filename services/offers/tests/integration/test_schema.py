@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from classifeed_common.db.migrations import check_drift
@@ -9,7 +11,7 @@ from classifeed_common.testing.plans import explain, scanned_tables
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.completion import Loss
 from classifeed_offers.domain.offers import Namespace, Run
-from classifeed_offers.store import applying, publishing, reading, republishing, sweeping, waiting
+from classifeed_offers.store import applying, judging, publishing, reading, republishing, sweeping, waiting
 from classifeed_offers.store.sweeping import Plan
 from classifeed_offers.store.tables import metadata
 
@@ -43,6 +45,11 @@ STATES = {
     "tasks": [1] * 500,
     "changes": ["UPDATED"] * 500,
     "moderations": ["setting"] * 500,
+    "text_hashes": [b"x" * 16] * 500,
+    "approved_text_hashes": [None] * 500,
+    "bans": [None] * 500,
+    "published_contents": [None] * 500,
+    "are_requested": [True] * 500,
 }
 APPLYING = {
     "lock_heads": COLUMNS,
@@ -99,6 +106,20 @@ HOT = {
         },
     ),
     "reset_offer": (republishing.SQL, {"offer_id": 5}),
+    "apply_outcomes": (
+        judging.SQL,
+        RUN
+        | {
+            "external_ids": IDS[:100],
+            "text_hashes": [b"x" * 16] * 100,
+            "bans": [None] * 100,
+            "decided_at": [datetime(2026, 1, 1, tzinfo=UTC)] * 100,
+            "moderation": "moderation",
+        },
+    ),
+    "find_unanswered": (judging.SQL, {"wait_s": 900, "limit": 100}),
+    "request_again": (judging.SQL, RUN | {"external_ids": IDS[:100], "wait_s": 900}),
+    "count_unanswered": (judging.SQL, {}),
 }
 
 

@@ -34,17 +34,6 @@ def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedPro
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
 
 
-@pytest.mark.parametrize("value", [None, "false"])
-def test_without_moderation_it_refuses_to_start_and_says_why(environment, value):
-    name = "CLASSIFEED_OFFERS_TEXTS_APPROVED_BY_SETTING"
-    del environment[name]
-    ended = run(environment if value is None else environment | {name: value}, "serve")
-    assert ended.returncode == 2
-    (line,) = ended.stderr.splitlines()
-    assert name in line
-    assert "no moderation service exists yet" in line
-
-
 @pytest.mark.kafka
 @pytest.mark.slow
 async def test_a_load_goes_through_while_the_receiver_is_away(

@@ -8,12 +8,14 @@ from typing import Final, NamedTuple, TypeVar
 
 from classifeed.feeds.v1.load_pb2 import ISSUE_LEVEL_ERROR, LOAD_MODE_PATCH
 from classifeed.feeds.v1.offer_requests_pb2 import RECORD_KIND_OFFER, OfferBatch, OfferRecord
+from classifeed.moderation.v1.offer_texts_pb2 import OfferText, TextsToJudge
+from classifeed.offers.v1.offer_pb2 import OfferContent
 from classifeed_common.db import Tx
 from classifeed_common.yielding import Yielder
 from classifeed_offers.domain.admission import BatchKey, RunKey, batch_key_of, namespace_of, run_key_of
 from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.decide import RecordOutcome, decide
-from classifeed_offers.domain.moderation import Moderation
+from classifeed_offers.domain.moderation import Moderation, text_to_judge
 from classifeed_offers.domain.offers import Namespace, OfferState
 from classifeed_offers.domain.results import BatchSummary
 from classifeed_offers.domain.shifts import Shift, is_guarded, shift_between
@@ -22,6 +24,7 @@ from classifeed_offers.store.applying import AppliedNow
 from classifeed_offers.store.waiting import WaitingChange
 
 _STATEMENT_OFFERS: Final = 300
+_MESSAGE_TEXTS: Final = 100
 _NO_SHIFT: Final = Shift(None, becomes_unavailable=False)
 _Item = TypeVar("_Item")
 
@@ -42,18 +45,26 @@ class _Namespace:
     states: dict[str, OfferState]
     written: dict[str, OfferState] = field(default_factory=dict)
     waiting: dict[str, WaitingChange] = field(default_factory=dict)
+    texts: dict[str, OfferText] = field(default_factory=dict)
+
+
+class AppliedBatches(NamedTuple):
+    """What is kept of the results of batches, and texts to be judged."""
+
+    kept: dict[BatchKey, bytes]
+    texts: list[TextsToJudge]
 
 
 async def apply_batches(
     tx: Tx, batches: Sequence[OfferBatch], *, moderation: Moderation, guard: Guard
-) -> dict[BatchKey, bytes]:
-    """Apply batches that were not applied before, and return what is kept of their results."""
+) -> AppliedBatches:
+    """Apply batches that were not applied before."""
     if not batches:
-        return {}
+        return AppliedBatches({}, [])
     namespaces = await _load_namespaces(tx, batches)
     available: set[RunKey] = set()
+    await _load_changing(tx, batches, namespaces)
     if guard.looks_at_changes:
-        await _load_changing(tx, batches, namespaces)
         available = await _find_available(tx, batches)
     done: list[_Applied] = []
     yielder = Yielder()
@@ -65,7 +76,20 @@ async def apply_batches(
     for name, namespace in namespaces.items():
         await _write(tx, name, namespace)
     await applying.insert_batches(tx, [_with_ids(it, namespaces[it.key.namespace].states) for it in done])
-    return {it.key: it.kept for it in done}
+    texts = [
+        message
+        for name, namespace in namespaces.items()
+        for message in texts_to_judge(name, list(namespace.texts.values()))
+    ]
+    return AppliedBatches({it.key: it.kept for it in done}, texts)
+
+
+def texts_to_judge(name: Namespace, texts: Sequence[OfferText]) -> list[TextsToJudge]:
+    """Return texts of a namespace as messages."""
+    return [
+        TextsToJudge(seller_id=name.seller_id, namespace=name.namespace, texts=texts[at : at + _MESSAGE_TEXTS])
+        for at in range(0, len(texts), _MESSAGE_TEXTS)
+    ]
 
 
 async def _load_namespaces(tx: Tx, batches: Sequence[OfferBatch]) -> dict[Namespace, _Namespace]:
@@ -85,7 +109,7 @@ async def _load_namespaces(tx: Tx, batches: Sequence[OfferBatch]) -> dict[Namesp
 
 
 async def _load_changing(tx: Tx, batches: Sequence[OfferBatch], namespaces: dict[Namespace, _Namespace]) -> None:
-    """Read the contents of those offers that a batch changes and the guard checks; an unchanged one costs nothing."""
+    """Read the contents of those offers that a batch changes, for guard and moderation; others cost nothing."""
     changing: dict[int, tuple[dict[str, OfferState], str]] = {}
     for batch in batches:
         if batch.mode == LOAD_MODE_PATCH:
@@ -102,9 +126,9 @@ async def _load_changing(tx: Tx, batches: Sequence[OfferBatch], namespaces: dict
                 changing[state.offer_id] = (states, record.external_id)
     offer_ids = list(changing)
     for piece in _pieces(offer_ids):
-        for offer_id, content in (await waiting.load_contents(tx, piece)).items():
+        for offer_id, (content, published) in (await waiting.load_contents(tx, piece)).items():
             states, external_id = changing[offer_id]
-            states[external_id] = states[external_id]._replace(content=content)
+            states[external_id] = states[external_id]._replace(content=content, published_content=published)
 
 
 async def _find_available(tx: Tx, batches: Sequence[OfferBatch]) -> set[RunKey]:
@@ -133,10 +157,18 @@ def _apply_batch(
                 outcome = RecordOutcome.SKIPPED  # until the end of the run says that it was made
             else:
                 namespace.states[external_id] = namespace.written[external_id] = after
+                if after.is_requested:
+                    assert after.text_hash is not None
+                    content = (
+                        record.content
+                        if batch.mode != LOAD_MODE_PATCH
+                        else OfferContent.FromString(after.content or b"")
+                    )
+                    namespace.texts[external_id] = text_to_judge(external_id, content, after.text_hash, batch.task_id)
                 steady_prices += shift.price_ratio is not None
         if decision.seen:
             seen.append(external_id)
-        summary.add(record, outcome, decision.finding, exists=decision.seen)
+        summary.add(record, outcome, decision.finding, exists=decision.seen, ban=decision.ban)
     return _Applied(
         batch_key_of(batch),
         batch.digest,

@@ -74,7 +74,7 @@ async def apply_requests(
     guard: Guard,
     traces: Mapping[RunKey, Context] = NO_TRACES,
 ) -> list[ProtobufMessage]:
-    """Apply `requests` and return the results to send, in the order of the requests.
+    """Apply `requests` and return the results to send, in the order of the requests, then texts to be judged.
 
     The results belong into the outbox within the same transaction. May run any number of times with requests that were
     applied before: those change nothing and get the same result again, as the one before may be lost (ADR 0034). A
@@ -94,9 +94,10 @@ async def apply_requests(
     )
     admitted = [it for it, admission in zip(requests, admissions, strict=True) if admission is Admission.APPLY]
     kept = {key: batch.kept for key, batch in applied.items()}
-    kept |= await apply_batches(
+    done = await apply_batches(
         tx, [it for it in admitted if isinstance(it, OfferBatch)], moderation=moderation, guard=guard
     )
+    kept |= done.kept
     if moved:
         await applying.move_heads(tx, moved, traces)
     messages: list[ProtobufMessage] = []
@@ -111,7 +112,7 @@ async def apply_requests(
                 result = await _result_of_end(tx, request, admission, ended, sweeps)
             if result is not None:
                 messages.append(result)
-    return messages
+    return [*messages, *done.texts]
 
 
 def _log_repetition(request: Request, admission: Admission) -> None:

@@ -15,6 +15,7 @@ from classifeed.feeds.v1.offer_results_pb2 import (
     RunCheckResult,
     TaskEndResult,
 )
+from classifeed.moderation.v1.offer_texts_pb2 import TextsToJudge
 from classifeed_common.db import Tx
 from classifeed_common.kafka import (
     Message,
@@ -25,7 +26,7 @@ from classifeed_common.kafka import (
 )
 from classifeed_common.outbox import Outbox
 from classifeed_common.telemetry.tracing import describe_span
-from classifeed_domain.topics import FEEDS_OFFER_RESULTS
+from classifeed_domain.topics import FEEDS_OFFER_RESULTS, MODERATION_REQUESTS
 from classifeed_offers.app.apply_requests import NO_TRACES, Sweeps, apply_requests
 from classifeed_offers.consumers.decode import decode_request, fault_of_address, parse_request
 from classifeed_offers.domain.admission import RunKey, run_key_of
@@ -40,7 +41,12 @@ _REASON_LIMIT_CHARS: Final = 500
 def reply_message(
     reply: ProtobufMessage, *, topic: str = FEEDS_OFFER_RESULTS, traces: Mapping[RunKey, Context] = NO_TRACES
 ) -> Message:
-    """Return a reply as a message under its seller's key, in the trace of its run or else the current one."""
+    """Return a reply as a message under its seller's key, in the trace of its run or else the current one.
+
+    Texts to be judged go to moderation.
+    """
+    if isinstance(reply, TextsToJudge):
+        return message_of(MODERATION_REQUESTS, reply.seller_id.encode(), reply)
     assert isinstance(reply, OfferBatchResult | TaskEndResult | RunCheckResult)
     return message_of(topic, reply.seller_id.encode(), reply, trace=traces.get(run_key_of(reply)))
 

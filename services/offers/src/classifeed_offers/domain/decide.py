@@ -8,7 +8,7 @@ of the task are those of one undisturbed run.
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from classifeed.feeds.v1.load_pb2 import ISSUE_LEVEL_ERROR, LOAD_MODE_PATCH, LoadMode
 from classifeed.feeds.v1.offer_requests_pb2 import (
@@ -17,7 +17,7 @@ from classifeed.feeds.v1.offer_requests_pb2 import (
     OfferRecord,
 )
 from classifeed.offers.v1.offer_pb2 import OfferContent
-from classifeed_offers.domain.moderation import Moderation
+from classifeed_offers.domain.moderation import Moderation, Standing
 from classifeed_offers.domain.offers import Change, OfferState, Origin, Status, hash_of
 from classifeed_offers.domain.patch import merge_content
 
@@ -45,13 +45,14 @@ class Decision(NamedTuple):
     """The effect of one record.
 
     `state` is what the offer becomes, None when nothing is written. `seen` says that the load has the offer, so that
-    the end of the load leaves it alone.
+    the end of the load leaves it alone. `ban` says why moderation refuses it.
     """
 
     outcome: RecordOutcome
     seen: bool = False
     state: OfferState | None = None
     finding: Finding | None = None
+    ban: bytes | None = None
 
 
 _OUTCOME_OF_CHANGE = {Change.ADDED: RecordOutcome.ADDED, Change.UPDATED: RecordOutcome.UPDATED}
@@ -79,43 +80,64 @@ def decide(
     if record.keep_existing:
         if existing is None:
             return Decision(RecordOutcome.SKIPPED, finding=Finding.KEPT_NOTHING)
-        return Decision(_outcome_of_unwritten(existing, task_id), seen=True)
+        return _unwritten(existing, task_id)
     if mode == LOAD_MODE_PATCH:
         if existing is None:
             return Decision(RecordOutcome.SKIPPED, finding=Finding.UNKNOWN_TO_PATCH)
         return _decide_patch(record, existing, task_id, moderation)
     if existing is not None and existing.content_hash == record.content_hash and existing.origin is Origin.FEED:
-        return Decision(_outcome_of_unwritten(existing, task_id), seen=True)
-    standing = moderation.standing_of(record.content)
+        return _unwritten(existing, task_id)
+    standing = moderation.standing_of(record.content, state)
     written = OfferState(
         offer_id=state.offer_id if state is not None else 0,
         content_hash=record.content_hash,
         origin=Origin.FEED,
-        status=standing.status,
         last_task_id=task_id,
         last_change=_change_of(existing, task_id),
-        moderation=standing.by,
         content=record.content.SerializeToString(deterministic=True),
+        **_columns_of(standing),
     )
-    return Decision(_outcome_of_written(written), seen=True, state=written)
+    return _written(written)
 
 
 def _decide_patch(record: OfferRecord, existing: OfferState, task_id: int, moderation: Moderation) -> Decision:
     stored = existing.content or b""
     merged = merge_content(stored, record.content, record.named_fields)
     if merged == OfferContent.FromString(stored):
-        return Decision(_outcome_of_unwritten(existing, task_id), seen=True)
-    standing = moderation.standing_of(merged)
+        return _unwritten(existing, task_id)
+    standing = moderation.standing_of(merged, existing)
     # Who keeps the offer stays as it was: a file of stocks does not bring an offer back into the feed.
     written = existing._replace(
         content_hash=hash_of(merged),
-        status=standing.status,
         last_task_id=task_id,
         last_change=_change_of(existing, task_id),
-        moderation=standing.by,
         content=merged.SerializeToString(deterministic=True),
+        **_columns_of(standing),
     )
-    return Decision(_outcome_of_written(written), seen=True, state=written)
+    return _written(written)
+
+
+def _written(written: OfferState) -> Decision:
+    ban = written.ban if written.status is Status.BANNED else None
+    return Decision(_outcome_of_written(written), seen=True, state=written, ban=ban)
+
+
+def _unwritten(existing: OfferState, task_id: int) -> Decision:
+    outcome = _outcome_of_unwritten(existing, task_id)
+    ban = existing.ban if outcome is RecordOutcome.REJECTED_MODERATION else None
+    return Decision(outcome, seen=True, ban=ban)
+
+
+def _columns_of(standing: Standing) -> dict[str, Any]:
+    return {
+        "status": standing.status,
+        "moderation": standing.by,
+        "text_hash": standing.text_hash,
+        "approved_text_hash": standing.approved_text_hash,
+        "ban": standing.ban,
+        "published_content": standing.published_content,
+        "is_requested": standing.is_requested,
+    }
 
 
 def _change_of(existing: OfferState | None, task_id: int) -> Change:

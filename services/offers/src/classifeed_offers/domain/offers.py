@@ -54,7 +54,8 @@ class Run(NamedTuple):
 
 class OfferState(NamedTuple):
     """What a load has to know about an offer. `offer_id` is 0 for one that is not stored yet; `content` is None where
-    nothing needs it and it was not read.
+    nothing needs it and it was not read; the four before it are as in `offers`. `is_requested` says that a verdict
+    about its text has to be requested.
     """
 
     offer_id: int
@@ -64,7 +65,12 @@ class OfferState(NamedTuple):
     last_task_id: int
     last_change: Change
     moderation: str
+    text_hash: bytes | None = None
+    approved_text_hash: bytes | None = None
+    ban: bytes | None = None
+    published_content: bytes | None = None
     content: bytes | None = None
+    is_requested: bool = False
 
     @property
     def exists(self) -> bool:

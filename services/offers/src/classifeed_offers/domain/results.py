@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
-from classifeed.feeds.v1.load_pb2 import ISSUE_KIND_VALIDATION, ISSUE_LEVEL_WARNING, LoadHold, OfferError
+from classifeed.feeds.v1.load_pb2 import (
+    ISSUE_KIND_BANNED,
+    ISSUE_KIND_VALIDATION,
+    ISSUE_LEVEL_ERROR,
+    ISSUE_LEVEL_WARNING,
+    LoadHold,
+    OfferError,
+)
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, OfferRecord, RunCheck
 from classifeed.feeds.v1.offer_results_pb2 import (
     BATCH_OUTCOME_APPLIED,
     BATCH_OUTCOME_REFUSED,
     BATCH_OUTCOME_STALE,
     BatchOutcome,
+    LateError,
+    LateResult,
     OfferBatchResult,
     OfferCounts,
     RunCheckResult,
     TaskEndOutcome,
     TaskEndResult,
 )
+from classifeed.moderation.v1.subject_pb2 import Ban
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.decide import Finding, RecordOutcome
-from classifeed_offers.domain.offers import digest_of
+from classifeed_offers.domain.offers import Namespace, digest_of
+
+TEXT_FORBIDDEN = "TEXT_FORBIDDEN"
 
 _MESSAGES = {
     Finding.KEPT_NOTHING: (
@@ -44,13 +57,23 @@ class BatchSummary:
         self._found: list[OfferError] = []
 
     def add(
-        self, record: OfferRecord, outcome: RecordOutcome, finding: Finding | None, *, exists: bool = False
+        self,
+        record: OfferRecord,
+        outcome: RecordOutcome,
+        finding: Finding | None,
+        *,
+        exists: bool = False,
+        ban: bytes | None = None,
     ) -> None:
         """Count a record, of which the offer `exists` or not, and note what only the owner can find wrong with it."""
         self._outcomes[outcome] += 1
         self._rejected_existing += exists and outcome is RecordOutcome.REJECTED_VALIDATION
         if finding is not None:
             self._found.append(_warning(record, finding))
+        if ban is not None:
+            self._found.append(
+                banned(record.external_id, Ban.FromString(ban), ordinal=record.ordinal, line=record.line)
+            )
 
     def to_keep(self) -> bytes:
         """Return what has to be kept of the result to send it again: not what the batch itself brings."""
@@ -137,6 +160,30 @@ def run_ended(
         missing_batches=missing or [],
         hold=hold,
     )
+
+
+def banned(external_id: str, ban: Ban, *, ordinal: int = 0, line: int = 0) -> OfferError:
+    """Return the error of an offer whose text is refused; the same text is refused under the same id in every load."""
+    content = "\0".join((external_id, TEXT_FORBIDDEN, ban.rule, ban.field, ban.span.excerpt))
+    return OfferError(
+        error_id=digest_of(content.encode()).hex(),
+        external_id=external_id,
+        ordinal=ordinal,
+        level=ISSUE_LEVEL_ERROR,
+        kind=ISSUE_KIND_BANNED,
+        code=TEXT_FORBIDDEN,
+        field=ban.field,
+        line=line,
+        excerpt=ban.span.excerpt,
+        title="Text refused by moderation",
+        message=f"{ban.message} Rule: {ban.rule}.",
+        suggestion=ban.suggestion,
+    )
+
+
+def late_result(namespace: Namespace, task_id: int, errors: Sequence[LateError]) -> LateResult:
+    """Return what was found out about offers of a task after their batches."""
+    return LateResult(seller_id=namespace.seller_id, namespace=namespace.namespace, task_id=task_id, errors=errors)
 
 
 def _warning(record: OfferRecord, finding: Finding) -> OfferError:

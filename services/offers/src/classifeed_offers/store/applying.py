@@ -192,4 +192,9 @@ def _state_columns(states: Collection[OfferState]) -> dict[str, Any]:
         "tasks": [state.last_task_id for state in states],
         "changes": [state.last_change.value for state in states],
         "moderations": [state.moderation for state in states],
+        "text_hashes": [state.text_hash for state in states],
+        "approved_text_hashes": [state.approved_text_hash for state in states],
+        "bans": [state.ban for state in states],
+        "published_contents": [state.published_content for state in states],
+        "are_requested": [state.is_requested for state in states],
     }

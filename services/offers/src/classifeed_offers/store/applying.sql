@@ -40,34 +40,49 @@ FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(tasks)s::bigint[], %(
 JOIN task_ends e USING (seller_id, namespace, task_id, run)
 
 -- name: load_offers
-SELECT external_id, offer_id, content_hash, origin, status, last_task_id, last_change, moderation
+SELECT external_id, offer_id, content_hash, origin, status, last_task_id, last_change, moderation, text_hash,
+       approved_text_hash, ban
 FROM offers
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND external_id = ANY(%(external_ids)s::text[])
 
 -- name: load_offers_with_content
-SELECT external_id, offer_id, content_hash, origin, status, last_task_id, last_change, moderation, content
+SELECT external_id, offer_id, content_hash, origin, status, last_task_id, last_change, moderation, text_hash,
+       approved_text_hash, ban, published_content, content
 FROM offers
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND external_id = ANY(%(external_ids)s::text[])
 
 -- name: insert_offers
 INSERT INTO offers (seller_id, namespace, external_id, content, content_hash, origin, status, last_task_id, last_change,
-                    moderation, version)
+                    moderation, text_hash, approved_text_hash, ban, published_content, text_requested_at, version)
 SELECT %(seller)s, %(namespace)s, external_id, content, content_hash, origin, status, last_task_id, last_change,
-       moderation, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+       moderation, text_hash, approved_text_hash, ban, published_content,
+       CASE WHEN is_requested THEN clock_timestamp() END, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 FROM unnest(%(external_ids)s::text[], %(contents)b::bytea[], %(hashes)b::bytea[], %(origins)s::text[],
-            %(statuses)s::text[], %(tasks)s::bigint[], %(changes)s::text[], %(moderations)s::text[])
-     AS n(external_id, content, content_hash, origin, status, last_task_id, last_change, moderation)
+            %(statuses)s::text[], %(tasks)s::bigint[], %(changes)s::text[], %(moderations)s::text[],
+            %(text_hashes)b::bytea[], %(approved_text_hashes)b::bytea[], %(bans)b::bytea[],
+            %(published_contents)b::bytea[], %(are_requested)s::boolean[])
+     AS n(external_id, content, content_hash, origin, status, last_task_id, last_change, moderation, text_hash,
+          approved_text_hash, ban, published_content, is_requested)
 RETURNING external_id, offer_id
 
 -- name: update_offers
+-- The time of a request stays while the same text waits.
 UPDATE offers o
 SET content = n.content, content_hash = n.content_hash, origin = n.origin, status = n.status,
-    last_task_id = n.last_task_id, last_change = n.last_change, moderation = n.moderation,
+    last_task_id = n.last_task_id, last_change = n.last_change, moderation = n.moderation, text_hash = n.text_hash,
+    approved_text_hash = n.approved_text_hash, ban = n.ban, published_content = n.published_content,
+    text_requested_at = CASE WHEN n.is_requested THEN clock_timestamp()
+                             WHEN n.text_hash IS DISTINCT FROM n.approved_text_hash AND n.ban IS NULL
+                             THEN coalesce(o.text_requested_at, '-infinity') END,
+    text_decided_at = CASE WHEN n.text_hash = o.text_hash THEN o.text_decided_at END,
     version = greatest(o.version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint),
     updated_at = clock_timestamp()
 FROM unnest(%(offer_ids)s::bigint[], %(contents)b::bytea[], %(hashes)b::bytea[], %(origins)s::text[],
-            %(statuses)s::text[], %(tasks)s::bigint[], %(changes)s::text[], %(moderations)s::text[])
-     AS n(offer_id, content, content_hash, origin, status, last_task_id, last_change, moderation)
+            %(statuses)s::text[], %(tasks)s::bigint[], %(changes)s::text[], %(moderations)s::text[],
+            %(text_hashes)b::bytea[], %(approved_text_hashes)b::bytea[], %(bans)b::bytea[],
+            %(published_contents)b::bytea[], %(are_requested)s::boolean[])
+     AS n(offer_id, content, content_hash, origin, status, last_task_id, last_change, moderation, text_hash,
+          approved_text_hash, ban, published_content, is_requested)
 WHERE o.offer_id = n.offer_id
 
 -- name: insert_batches

@@ -45,6 +45,15 @@ offers = Table(
     Column("last_task_id", BigInteger, nullable=False),
     Column("last_change", Text, nullable=False),
     Column("moderation", Text, nullable=False),
+    # Which text it has, and which one may be shown; null in rows from before texts were hashed.
+    Column("text_hash", LargeBinary),
+    Column("approved_text_hash", LargeBinary),
+    # The Ban of the text that it has; null: none is known.
+    Column("ban", LargeBinary),
+    # When a verdict about its text was last requested; null: none is awaited.
+    Column("text_requested_at", DateTime(timezone=True)),
+    # When moderation decided about the text that it has: of two outcomes the later one holds.
+    Column("text_decided_at", DateTime(timezone=True)),
     Column("version", BigInteger, nullable=False),
     Column("published_version", BigInteger, nullable=False, server_default=text("0")),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
@@ -54,6 +63,7 @@ Index("offers_offer_id", offers.c.offer_id, unique=True)
 Index("offers_removed", offers.c.updated_at, postgresql_where=offers.c.status == "REMOVED")
 # By version: first changed, first published, whoever the seller is.
 Index("offers_due", offers.c.version, postgresql_where=offers.c.version > offers.c.published_version)
+Index("offers_texts_waiting", offers.c.text_requested_at, postgresql_where=offers.c.text_requested_at.is_not(None))
 
 # The highest run seen in a namespace. Its row lock is what everything that changes a namespace's offers stands on.
 task_heads = Table(
@@ -156,6 +166,11 @@ waiting_changes = Table(
     # New price by old price; null where the price stays or cannot be compared.
     Column("price_ratio", Double),
     Column("turns_unavailable", Boolean, nullable=False),
+    # As in `offers`.
+    Column("text_hash", LargeBinary),
+    Column("approved_text_hash", LargeBinary),
+    Column("ban", LargeBinary),
+    Column("published_content", LargeBinary),
 )
 
 # The most offers that a namespace had before a load of the day (UTC): what the guard against mass removal measures by.

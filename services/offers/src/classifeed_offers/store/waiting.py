@@ -36,10 +36,10 @@ class WaitingChange(NamedTuple):
     shift: Shift
 
 
-async def load_contents(tx: Tx, offer_ids: Collection[int]) -> dict[int, bytes]:
-    """Return what offers say, by their ids."""
+async def load_contents(tx: Tx, offer_ids: Collection[int]) -> dict[int, tuple[bytes, bytes | None]]:
+    """Return what offers say, and what the search shows where that differs, by their ids."""
     cursor = await tx.execute(_LOAD_CONTENTS, {"offer_ids": list(offer_ids)}, binary=True)
-    return dict(await cursor.fetchall())
+    return {offer_id: (content, published) for offer_id, content, published in await cursor.fetchall()}
 
 
 async def find_available(tx: Tx, runs: Collection[RunKey]) -> set[RunKey]:
@@ -68,6 +68,10 @@ async def set_aside(tx: Tx, namespace: Namespace, changes_of: Sequence[tuple[int
         "moderations": [it.state.moderation for it in changes],
         "price_ratios": [it.shift.price_ratio for it in changes],
         "turns_unavailable": [it.shift.becomes_unavailable for it in changes],
+        "text_hashes": [it.state.text_hash for it in changes],
+        "approved_text_hashes": [it.state.approved_text_hash for it in changes],
+        "bans": [it.state.ban for it in changes],
+        "published_contents": [it.state.published_content for it in changes],
     }
     await tx.execute(_SET_ASIDE, parameters)
 

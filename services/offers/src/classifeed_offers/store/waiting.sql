@@ -2,7 +2,7 @@
 -- ended; what is left of others is replaced by newer ones, or goes with the clean-up.
 
 -- name: load_contents
-SELECT offer_id, content FROM offers WHERE offer_id = ANY(%(offer_ids)s::bigint[])
+SELECT offer_id, content, published_content FROM offers WHERE offer_id = ANY(%(offer_ids)s::bigint[])
 
 -- name: find_available
 SELECT n.seller_id, n.namespace, n.task_id, n.run
@@ -14,15 +14,19 @@ WHERE EXISTS (SELECT FROM applied_batches b
 
 -- name: set_aside
 INSERT INTO waiting_changes (seller_id, namespace, offer_id, task_id, run, before_hash, content, content_hash, status,
-                             last_change, moderation, price_ratio, turns_unavailable)
+                             last_change, moderation, price_ratio, turns_unavailable, text_hash, approved_text_hash, ban,
+                             published_content)
 SELECT %(seller)s, %(namespace)s, n.*
 FROM unnest(%(offer_ids)s::bigint[], %(tasks)s::bigint[], %(runs)s::integer[], %(before_hashes)b::bytea[],
             %(contents)b::bytea[], %(hashes)b::bytea[], %(statuses)s::text[], %(changes)s::text[], %(moderations)s::text[],
-            %(price_ratios)s::float8[], %(turns_unavailable)s::boolean[]) AS n
+            %(price_ratios)s::float8[], %(turns_unavailable)s::boolean[], %(text_hashes)b::bytea[],
+            %(approved_text_hashes)b::bytea[], %(bans)b::bytea[], %(published_contents)b::bytea[]) AS n
 ON CONFLICT (seller_id, namespace, offer_id) DO UPDATE
 SET task_id = excluded.task_id, run = excluded.run, before_hash = excluded.before_hash, content = excluded.content,
     content_hash = excluded.content_hash, status = excluded.status, last_change = excluded.last_change,
-    moderation = excluded.moderation, price_ratio = excluded.price_ratio, turns_unavailable = excluded.turns_unavailable
+    moderation = excluded.moderation, price_ratio = excluded.price_ratio,
+    turns_unavailable = excluded.turns_unavailable, text_hash = excluded.text_hash,
+    approved_text_hash = excluded.approved_text_hash, ban = excluded.ban, published_content = excluded.published_content
 
 -- name: count_waiting
 SELECT count(*),
@@ -56,7 +60,8 @@ JOIN offers o USING (offer_id)
 ORDER BY offer_id
 
 -- name: make_changes
--- An offer that has become another since its change was set aside stays as it is.
+-- An offer that has become another since its change was set aside stays as it is. A verdict about a text that is new by
+-- such a change is requested afterwards.
 WITH taken AS (
     DELETE FROM waiting_changes
     WHERE seller_id = %(seller)s AND namespace = %(namespace)s
@@ -66,11 +71,24 @@ WITH taken AS (
           WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND task_id = %(task)s AND run = %(run)s
           ORDER BY offer_id
           LIMIT %(limit)s))
-    RETURNING offer_id, before_hash, content, content_hash, status, last_change, moderation
+    RETURNING offer_id, before_hash, content, content_hash, status, last_change, moderation, text_hash,
+              approved_text_hash, ban, published_content
 ), made AS (
     UPDATE offers o
-    SET content = t.content, content_hash = t.content_hash, status = t.status, last_task_id = %(task)s,
-        last_change = t.last_change, moderation = t.moderation,
+    SET content = t.content, content_hash = t.content_hash, last_task_id = %(task)s, last_change = t.last_change,
+        moderation = t.moderation,
+        -- What was decided about the same text meanwhile holds.
+        status = CASE WHEN t.text_hash = o.text_hash THEN o.status ELSE t.status END,
+        published_content = CASE WHEN t.text_hash = o.text_hash AND o.published_content IS NULL THEN NULL
+                                 ELSE t.published_content END,
+        approved_text_hash = CASE WHEN t.text_hash = o.text_hash THEN o.approved_text_hash
+                                  ELSE t.approved_text_hash END,
+        ban = CASE WHEN t.text_hash = o.text_hash THEN o.ban ELSE t.ban END,
+        text_requested_at = CASE WHEN t.text_hash = o.text_hash THEN o.text_requested_at
+                                 WHEN t.text_hash IS DISTINCT FROM t.approved_text_hash AND t.ban IS NULL
+                                 THEN '-infinity' END,
+        text_decided_at = CASE WHEN t.text_hash = o.text_hash THEN o.text_decided_at END,
+        text_hash = t.text_hash,
         version = greatest(o.version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint),
         updated_at = clock_timestamp()
     FROM taken t

@@ -1,0 +1,58 @@
+"""Outcomes of moderation.outcomes.v1: verdicts about texts are applied, and loads learn of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from google.protobuf.message import DecodeError
+
+from classifeed.moderation.v1.offer_texts_pb2 import TextsJudged
+from classifeed.moderation.v1.subject_pb2 import MODERATION_STATUS_APPROVED, MODERATION_STATUS_DISAPPROVED
+from classifeed_common.db import Tx
+from classifeed_common.kafka import Poison, Record, decode_all, message_of, type_of
+from classifeed_common.outbox import Outbox
+from classifeed_domain.topics import FEEDS_OFFER_RESULTS
+from classifeed_offers.app.judge_texts import apply_outcomes
+from classifeed_offers.domain.offers import HASH_BYTES
+
+GROUP: Final = "offers-verdicts"
+_TYPE: Final = TextsJudged.DESCRIPTOR.full_name
+_STATUSES: Final = {MODERATION_STATUS_APPROVED, MODERATION_STATUS_DISAPPROVED}
+
+
+class OutcomeHandler:
+    """Handles polls of outcomes, for an OrderedConsumer over the positions of a table."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
+
+    async def handle(self, tx: Tx, records: Sequence[Record]) -> None:
+        """Apply the outcomes of a poll.
+
+        Raises:
+            Poison: a record has none, or breaks the protocol.
+        """
+        late = await apply_outcomes(tx, decode_all(records, decode_outcomes))
+        messages = [message_of(FEEDS_OFFER_RESULTS, result.seller_id.encode(), result) for result in late]
+        await self._outbox.put(tx, messages)
+
+
+def decode_outcomes(record: Record) -> TextsJudged:
+    """Return the outcomes that a record carries, checked.
+
+    Raises:
+        Poison: it has none, or breaks the protocol; the text says where.
+    """
+    if type_of(record) != _TYPE:
+        raise Poison(record, f"is no outcome, but {type_of(record) or 'of no type'}")
+    try:
+        judged = TextsJudged.FromString(record.value)
+    except DecodeError as error:
+        raise Poison(record, f"cannot be read as {_TYPE}: {error}") from error
+    if record.key != judged.seller_id.encode():
+        raise Poison(record, "seller_id is not the key of the message")
+    for number, text in enumerate(judged.texts):
+        if text.status not in _STATUSES or len(text.text_hash) != HASH_BYTES:
+            raise Poison(record, f"texts[{number}] has no status or no hash of a text")
+    return judged

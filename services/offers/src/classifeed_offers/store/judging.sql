@@ -1,0 +1,42 @@
+-- Verdicts about texts of offers. Whoever applies them holds the heads of their namespaces.
+
+-- name: apply_outcomes
+-- An outcome about another text changes nothing, nor does one that is not later than what is known.
+UPDATE offers o
+SET status = CASE WHEN o.status NOT IN ('PENDING', 'ACTIVE', 'BANNED') THEN o.status
+                  WHEN n.ban IS NULL THEN 'ACTIVE' ELSE 'BANNED' END,
+    approved_text_hash = CASE WHEN n.ban IS NULL THEN n.text_hash
+                              WHEN o.approved_text_hash = n.text_hash THEN NULL ELSE o.approved_text_hash END,
+    ban = n.ban, published_content = NULL, moderation = %(moderation)s, text_requested_at = NULL,
+    text_decided_at = n.decided_at,
+    version = greatest(o.version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint),
+    updated_at = clock_timestamp()
+FROM unnest(%(external_ids)s::text[], %(text_hashes)b::bytea[], %(bans)b::bytea[], %(decided_at)s::timestamptz[])
+     AS n (external_id, text_hash, ban, decided_at)
+JOIN offers before ON before.seller_id = %(seller)s AND before.namespace = %(namespace)s
+                  AND before.external_id = n.external_id
+WHERE o.offer_id = before.offer_id AND o.text_hash = n.text_hash
+  AND (o.text_decided_at IS NULL OR o.text_decided_at < n.decided_at)
+RETURNING o.external_id, o.last_task_id, o.last_change, before.status AS status_before, o.status, o.ban
+
+-- name: find_unanswered
+-- Offers whose text has waited for its verdict for too long, those that were requested first at the top.
+SELECT seller_id, namespace, external_id
+FROM offers
+WHERE text_requested_at < clock_timestamp() - %(wait_s)s * interval '1 second'
+ORDER BY text_requested_at
+LIMIT %(limit)s
+
+-- name: request_again
+-- Those that still wait; removed offers wait for nothing.
+UPDATE offers o
+SET text_requested_at = CASE WHEN o.status = 'REMOVED' THEN NULL ELSE clock_timestamp() END
+WHERE o.seller_id = %(seller)s AND o.namespace = %(namespace)s AND o.external_id = ANY(%(external_ids)s::text[])
+  AND o.text_requested_at < clock_timestamp() - %(wait_s)s * interval '1 second'
+RETURNING o.external_id, o.status, o.content, o.text_hash, o.last_task_id
+
+-- name: count_unanswered
+SELECT count(*), coalesce(extract(epoch FROM clock_timestamp() - min(text_requested_at)
+                                                 FILTER (WHERE text_requested_at > '-infinity')), 0)::float8
+FROM offers
+WHERE text_requested_at IS NOT NULL
