@@ -53,3 +53,8 @@ OLDEST_HELD: Final = METRICS.gauge(
     "For how long the first of them has been waiting; 0 without any.",
     unit="seconds",
 )
+LATE_DROPPED: Final = METRICS.counter(
+    "classifeed_loads_late_errors_dropped_total",
+    "Errors that were found out about offers of loads of which nothing is kept any more.",
+    unit="errors",
+)

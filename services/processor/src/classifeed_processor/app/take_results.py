@@ -13,7 +13,14 @@ from opentelemetry.context import Context
 from classifeed.feeds.v1 import offer_results_pb2, task_pb2
 from classifeed.feeds.v1.load_pb2 import OfferError
 from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT
-from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, RunCheckResult, TaskEndOutcome, TaskEndResult
+from classifeed.feeds.v1.offer_results_pb2 import (
+    LateResult,
+    OfferBatchResult,
+    RunCheckResult,
+    TaskEndOutcome,
+    TaskEndResult,
+)
+from classifeed.offers.v1.offer_pb2 import OFFER_CHANGE_ADDED, OFFER_CHANGE_UPDATED
 from classifeed_common.db import Tx
 from classifeed_common.enum_names import name_of
 from classifeed_common.telemetry.tracing import entered
@@ -21,8 +28,9 @@ from classifeed_jobs import JobStore
 from classifeed_processor.app.finish_task import begin_next, finish_task
 from classifeed_processor.app.report_load import report_held, report_offers
 from classifeed_processor.domain.faults import FeedFault
-from classifeed_processor.domain.statistics import add_changed, add_counts, add_issues, add_stage
+from classifeed_processor.domain.statistics import add_changed, add_counts, add_issues, add_stage, move_late
 from classifeed_processor.domain.tasks import MAX_LOSSES, TaskKey, Window
+from classifeed_processor.metrics import LATE_DROPPED
 from classifeed_processor.store import results, tasks
 from classifeed_processor.store.results import LockedTask
 
@@ -48,7 +56,10 @@ _CHANGES_REJECTED: Final = (
 
 _NO_TRACES: Final[Mapping[TaskKey, Context]] = {}
 
-Reply: TypeAlias = OfferBatchResult | TaskEndResult | RunCheckResult
+_MOVED: Final = {OFFER_CHANGE_ADDED: "added", OFFER_CHANGE_UPDATED: "updated"}
+
+RunReply: TypeAlias = OfferBatchResult | TaskEndResult | RunCheckResult
+Reply: TypeAlias = RunReply | LateResult
 
 
 async def take_results(
@@ -67,6 +78,8 @@ async def take_results(
                 await taking.take_end(reply)
             elif isinstance(reply, RunCheckResult):
                 await taking.take_check(reply)
+            elif isinstance(reply, LateResult):
+                await taking.take_late(reply)
     return taking.moved
 
 
@@ -153,6 +166,28 @@ class _Taking:
         else:
             await self._go_on(key, task, lost)
 
+    async def take_late(self, reply: LateResult) -> None:
+        """Take in what was found out about offers of a task later, whatever became of the task. Each counts once."""
+        key = key_of(reply)
+        task = self._found.get(key)
+        if task is None:
+            LATE_DROPPED.inc(len(reply.errors))
+            return
+        new = await results.note_late_errors(self._tx, key, [late.error for late in reply.errors])
+        statistics = await results.lock_statistics(self._tx, key, task.run)
+        errors: list[OfferError] = []
+        for late in reply.errors:
+            if (late.error.external_id, late.error.error_id) in new:
+                new.discard((late.error.external_id, late.error.error_id))
+                errors.append(late.error)
+                if late.counted in _MOVED:
+                    move_late(statistics, _MOVED[late.counted])
+        if errors:
+            await results.insert_errors(self._tx, key, task.run, add_issues(statistics, errors))
+            await results.save_statistics(self._tx, key, statistics, replied=False)
+            await results.touch_task(self._tx, key)
+            self.moved.add(key)
+
     async def _complete(self, key: TaskKey, task: LockedTask, reply: TaskEndResult) -> None:
         lost = await tasks.count_unanswered(self._tx, key, task.run)
         if lost and task.status == _IN_PROGRESS and task.incomplete_runs + 1 < MAX_LOSSES:
@@ -217,7 +252,7 @@ class _Taking:
         await results.save_statistics(self._tx, key, statistics, replied=True)
         await results.touch_task(self._tx, key)
 
-    def _of_run(self, reply: Reply, statuses: Set[task_pb2.TaskStatus]) -> LockedTask | None:
+    def _of_run(self, reply: RunReply, statuses: Set[task_pb2.TaskStatus]) -> LockedTask | None:
         """Return the task of a reply about its run, while it has one of these statuses; None: the reply comes too
         late.
         """

@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 
 from classifeed.feeds.v1 import offer_results_pb2
 from classifeed.feeds.v1.load_pb2 import OfferError
-from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, RunCheckResult, TaskEndResult
+from classifeed.feeds.v1.offer_results_pb2 import LateResult, OfferBatchResult, RunCheckResult, TaskEndResult
 from classifeed_common.db import Database, Tx
 from classifeed_common.kafka import (
     GroupPartition,
@@ -31,7 +31,7 @@ from classifeed_processor.domain.tasks import TaskKey
 
 GROUP: Final = "processor"
 _TYPES: Final[dict[str, type[Reply]]] = {
-    cls.DESCRIPTOR.full_name: cls for cls in (OfferBatchResult, TaskEndResult, RunCheckResult)
+    cls.DESCRIPTOR.full_name: cls for cls in (OfferBatchResult, TaskEndResult, RunCheckResult, LateResult)
 }
 _OUTCOMES: Final[dict[type[Reply], frozenset[int]]] = {
     OfferBatchResult: frozenset(set(offer_results_pb2.BatchOutcome.values()) - {0}),
@@ -97,7 +97,13 @@ def decode_result(record: Record) -> Reply:
     except DecodeError as error:
         raise Poison(record, f"cannot be read as {cls.DESCRIPTOR.full_name}: {error}") from error
     names = (reply.seller_id, reply.namespace)
-    if not all(names) or "\0" in "".join(names) or reply.task_id < 1 or reply.run < 1:
+    if not all(names) or "\0" in "".join(names) or reply.task_id < 1:
+        raise Poison(record, "names no task")
+    if isinstance(reply, LateResult):
+        for late in reply.errors:
+            _replace_nuls(late.error)
+        return reply
+    if reply.run < 1:
         raise Poison(record, "names no run of a task")
     if isinstance(reply, RunCheckResult):
         return reply

@@ -13,6 +13,7 @@ VALIDATION: Final = load_pb2.ISSUE_KIND_VALIDATION
 CATEGORY: Final = load_pb2.ISSUE_KIND_CATEGORY
 GEOCODING: Final = load_pb2.ISSUE_KIND_GEOCODING
 DUPLICATE: Final = load_pb2.ISSUE_KIND_DUPLICATE
+BANNED: Final = load_pb2.ISSUE_KIND_BANNED
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,6 +324,16 @@ ISSUES: Final = _issues(
         "an offer without errors",
         "Correct what is listed and load the file again.",
         "Of one offer at most 20 issues are listed, one for each code and field.",
+    ),
+    IssueCode(
+        "TEXT_FORBIDDEN",
+        ERROR,
+        BANNED,
+        "Text refused by moderation",
+        "The title or the description breaks a rule, which is named with it; the offer is not in the search.",
+        "a text that breaks no rule of moderation",
+        "Write the text without the piece that is shown, and load the file again.",
+        "The text has what the rules of moderation forbid: obscene words, insults, threats, spam, contacts, links.",
     ),
 )
 

@@ -39,6 +39,16 @@ def add_changed(statistics: FeedStatistics, changed: int) -> None:
     statistics.updated += counted
 
 
+def move_late(statistics: FeedStatistics, counted: str) -> None:
+    """Count one offer as refused by moderation that was counted as `counted`, added or updated; the sum stays.
+
+    Where none is counted so, as the replies were lost, nothing moves.
+    """
+    if getattr(statistics, counted):
+        setattr(statistics, counted, getattr(statistics, counted) - 1)
+        statistics.rejected_moderation += 1
+
+
 def add_issues(statistics: FeedStatistics, errors: Iterable[OfferError]) -> list[OfferError]:
     """Add the issues of one batch that got its reply, by level, kind, code and field, the most frequent first.
 

@@ -14,6 +14,7 @@ _SQL = load_queries(__package__, "cleaning.sql")
 _LIST_NAMESPACES = _SQL["list_namespaces"]
 _LIST_OLD_TASKS = _SQL["list_old_tasks"]
 _DELETE_ERRORS = _SQL["delete_errors"]
+_DELETE_LATE_ERRORS = _SQL["delete_late_errors"]
 _DELETE_BATCHES = _SQL["delete_batches"]
 _DELETE_STATISTICS = _SQL["delete_statistics"]
 _DELETE_TASKS = _SQL["delete_tasks"]
@@ -43,12 +44,13 @@ async def list_old_tasks(tx: Tx, namespaces: Sequence[tuple[str, str]], *, kept:
     return [TaskKey(*row) for row in await (await tx.execute(_LIST_OLD_TASKS, parameters)).fetchall()]
 
 
-async def delete_details(tx: Tx, keys: Sequence[TaskKey], limit: int) -> tuple[int, int]:
-    """Delete issues and batches of tasks, at most `limit` of each; return how many of each went."""
+async def delete_details(tx: Tx, keys: Sequence[TaskKey], limit: int) -> tuple[int, int, int]:
+    """Delete issues, late ones and batches of tasks, at most `limit` of each; return how many of each went."""
     parameters = {**_columns(keys), "limit": limit}
     errors = await tx.execute(_DELETE_ERRORS, parameters)
+    late = await tx.execute(_DELETE_LATE_ERRORS, parameters)
     batches = await tx.execute(_DELETE_BATCHES, parameters)
-    return errors.rowcount, batches.rowcount
+    return errors.rowcount, late.rowcount, batches.rowcount
 
 
 async def delete_tasks(tx: Tx, keys: Sequence[TaskKey]) -> int:

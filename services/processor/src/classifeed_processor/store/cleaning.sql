@@ -52,6 +52,14 @@ WHERE ctid = ANY(ARRAY(
     JOIN offer_errors e USING (seller_id, namespace, task_id)
     LIMIT %(limit)s))
 
+-- name: delete_late_errors
+DELETE FROM late_errors
+WHERE ctid = ANY(ARRAY(
+    SELECT e.ctid
+    FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(task_ids)s::bigint[]) AS n(seller_id, namespace, task_id)
+    JOIN late_errors e USING (seller_id, namespace, task_id)
+    LIMIT %(limit)s))
+
 -- name: delete_batches
 DELETE FROM offer_batches
 WHERE ctid = ANY(ARRAY(

@@ -19,6 +19,7 @@ _LOCK_STATISTICS = _SQL["lock_statistics"]
 _SAVE_STATISTICS = _SQL["save_statistics"]
 _TOUCH_TASK = _SQL["touch_task"]
 _INSERT_ERRORS = _SQL["insert_errors"]
+_NOTE_LATE_ERRORS = _SQL["note_late_errors"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +105,13 @@ async def insert_errors(tx: Tx, key: TaskKey, run: int, errors: Sequence[OfferEr
         "counts": [row.count or 1 for row in rows],
     }
     await tx.execute(_INSERT_ERRORS, {**key._asdict(), "run": run, **columns})
+
+
+async def note_late_errors(tx: Tx, key: TaskKey, errors: Sequence[OfferError]) -> set[tuple[str, str]]:
+    """Note what was found out late; return what was not known before, as (external id, error id)."""
+    columns = {
+        "external_ids": [error.external_id for error in errors],
+        "error_ids": [error.error_id for error in errors],
+    }
+    rows = await (await tx.execute(_NOTE_LATE_ERRORS, {**key._asdict(), **columns})).fetchall()
+    return {(row[0], row[1]) for row in rows}

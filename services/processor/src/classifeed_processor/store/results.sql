@@ -49,3 +49,11 @@ FROM unnest(%(external_ids)s::text[], %(error_ids)s::text[], %(ordinals)s::bigin
      AS n(external_id, error_id, ordinal, level, kind, code, field, line, "column", path, excerpt, value, expected, title,
           message, suggestion, count)
 ON CONFLICT (seller_id, namespace, task_id, external_id, error_id) DO NOTHING
+
+-- name: note_late_errors
+-- Only the first time that something is found out counts; the rows that come back are those.
+INSERT INTO late_errors (seller_id, namespace, task_id, external_id, error_id)
+SELECT %(seller_id)s, %(namespace)s, %(task_id)s, n.external_id, n.error_id
+FROM unnest(%(external_ids)s::text[], %(error_ids)s::text[]) AS n(external_id, error_id)
+ON CONFLICT DO NOTHING
+RETURNING external_id, error_id

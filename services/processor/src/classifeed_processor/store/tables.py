@@ -198,6 +198,16 @@ Index(
     offer_errors.c.error_id,
 )
 
+# What was found out about offers after the results of their batches, so that each counts once.
+late_errors = Table(
+    "late_errors",
+    metadata,
+    *_task_key(),
+    Column("external_id", Text, primary_key=True),
+    Column("error_id", Text, primary_key=True),
+    Column("noted_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
+)
+
 shared_tables.add_consumer_offsets(metadata)
 shared_tables.add_blob_refs(metadata)
 add_jobs(metadata)

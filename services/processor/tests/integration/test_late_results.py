@@ -1,0 +1,80 @@
+"""What is found out after the results of a load: it counts once, also after the load ended."""
+
+from __future__ import annotations
+
+import pytest
+
+from classifeed.feeds.v1.load_pb2 import ISSUE_KIND_BANNED, ISSUE_LEVEL_ERROR, OfferError
+from classifeed.feeds.v1.offer_results_pb2 import LateError, LateResult
+from classifeed_common.kafka import KafkaProducer, message_of
+from classifeed_processor.app.take_results import take_results
+from classifeed_processor.domain.tasks import TaskKey
+from classifeed_processor.metrics import LATE_DROPPED
+
+pytestmark = pytest.mark.kafka
+
+
+def late_result(key: TaskKey, *external_ids: str, counted: str | None = "OFFER_CHANGE_ADDED") -> LateResult:
+    return LateResult(
+        seller_id=key.seller_id,
+        namespace=key.namespace,
+        task_id=key.task_id,
+        errors=[
+            LateError(
+                error=OfferError(
+                    error_id=f"late-{external_id}",
+                    external_id=external_id,
+                    level=ISSUE_LEVEL_ERROR,
+                    kind=ISSUE_KIND_BANNED,
+                    code="TEXT_FORBIDDEN",
+                    excerpt="bad\0",
+                ),
+                counted=counted,
+            )
+            for external_id in external_ids
+        ],
+    )
+
+
+async def test_late_refusal_moves_one_once_after_the_task_ended(make_processor, yml, offer, tmp_path, kafka):
+    processor = await make_processor()
+    processor.start()
+    content = yml(*(offer(f"a{number}", price="5") for number in range(10)))
+    key = await processor.create(await processor.put(content, tmp_path))
+    assert (await processor.wait_end(key)).statistics.added == 10
+    producer = KafkaProducer(kafka.bootstrap, client_id="late")
+    await producer.start()
+    said = message_of(processor.owner.results, key.seller_id.encode(), late_result(key, "a1", "a2"))
+    await producer.send([said, said])
+    await producer.send([message_of(processor.owner.results, key.seller_id.encode(), late_result(key, "a2", "a3"))])
+    task = await processor.wait(key, lambda task: task.statistics.rejected_moderation == 3)
+    await producer.close()
+    statistics = task.statistics
+    assert (statistics.added, statistics.rejected_moderation, statistics.total) == (7, 3, 10)
+    assert statistics.errors == 3
+    async with processor.database.connection() as connection:
+        rows = await (await connection.execute("SELECT external_id FROM offer_errors ORDER BY 1")).fetchall()
+    assert rows == [("a1",), ("a2",), ("a3",)]
+    await processor.stop()
+
+
+async def test_what_counts_nothing_adds_the_error_alone(make_processor, yml, offer, tmp_path):
+    processor = await make_processor()
+    processor.start()
+    key = await processor.create(await processor.put(yml(offer("a1", price="5")), tmp_path))
+    await processor.wait_end(key)
+    await processor.stop()
+    result = late_result(key, "a1", counted=None)
+    result.errors[0].error.excerpt = "bad"
+    async with processor.database.transaction() as tx:
+        await take_results(tx, processor.jobs, [result])
+    statistics = (await processor.task(key)).statistics
+    assert (statistics.added, statistics.rejected_moderation, statistics.errors) == (1, 0, 1)
+
+
+async def test_a_task_that_is_gone_drops_and_counts(make_processor):
+    processor = await make_processor()
+    before = LATE_DROPPED._value.get()
+    async with processor.database.transaction() as tx:
+        moved = await take_results(tx, processor.jobs, [late_result(TaskKey("nobody", "default", 5), "a1", "a2")])
+    assert (moved, LATE_DROPPED._value.get() - before) == (set(), 2)
