@@ -94,17 +94,20 @@ def describe_moderation(facts: Facts) -> ExplanationStep:
         ban = next((it for it in _issues(facts) if it.kind == ISSUE_KIND_BANNED), None)
         if ban is not None:
             return _stopped_by(_MODERATION, ban, offer)
+        why = offer.ban
         return step(
             _MODERATION,
             STOPPED,
-            sentences.BANNED,
+            sentences.BANNED_BY.format(message=why.message, rule=why.rule) if why.rule else sentences.BANNED,
             time=offer.update_time,
-            code="BANNED",
-            suggestion=sentences.BANNED_FIX,
+            code="TEXT_FORBIDDEN" if why.rule else "BANNED",
+            suggestion=why.suggestion or sentences.BANNED_FIX,
+            excerpt=why.span.excerpt,
         )
     if offer.status == offer_pb2.OFFER_STATUS_PENDING or offer.HasField("published_content"):
         meanwhile = sentences.SHOWN_MEANWHILE if offer.HasField("published_content") else ""
-        return step(_MODERATION, WAITING, sentences.MODERATION_AWAITED.format(meanwhile=meanwhile))
+        since = offer.text_request_time if offer.HasField("text_request_time") else None
+        return step(_MODERATION, WAITING, sentences.MODERATION_AWAITED.format(meanwhile=meanwhile), time=since)
     if offer.moderation == _BY_SETTING:
         text = sentences.APPROVED_BY_SETTING
     else:

@@ -124,6 +124,7 @@ STAYS: Final = "The offer stays as load {load} left it."
 # Moderation and pictures.
 MODERATION_LATER: Final = "Its text is judged once it is in the list of offers."
 BANNED: Final = "Moderation refuses the offer."
+BANNED_BY: Final = "Moderation refuses its text: {message} Rule: {rule}."
 BANNED_FIX: Final = "Change the text or the pictures so that they keep to the rules, and load the file again."
 MODERATION_AWAITED: Final = "Its text waits for its verdict.{meanwhile}"
 SHOWN_MEANWHILE: Final = " The text before it is shown meanwhile."

@@ -148,6 +148,10 @@ def offer_message(namespace: Namespace, row: OfferRow) -> Offer:
     )
     if row.published_content is not None:
         offer.published_content.ParseFromString(row.published_content)
+    if row.ban is not None:
+        offer.ban.ParseFromString(row.ban)
+    if row.text_requested_at is not None:
+        offer.text_request_time.FromDatetime(row.text_requested_at)
     if row.waiting_task_id is not None and row.waiting_content is not None:
         offer.waiting_task_id = row.waiting_task_id
         offer.waiting_content.ParseFromString(row.waiting_content)

@@ -28,6 +28,8 @@ class OfferRow(NamedTuple):
     created_at: datetime
     updated_at: datetime
     last_change: str
+    ban: bytes | None
+    text_requested_at: datetime | None
     waiting_task_id: int | None = None
     waiting_content: bytes | None = None
 

@@ -1,5 +1,6 @@
 import datetime
 
+from classifeed.moderation.v1 import subject_pb2 as _subject_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -112,7 +113,7 @@ class Attribute(_message.Message):
     def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ..., unit: _Optional[str] = ...) -> None: ...
 
 class Offer(_message.Message):
-    __slots__ = ("name", "seller_id", "namespace", "external_id", "status", "origin", "content", "published_content", "last_task_id", "version", "published_version", "moderation", "create_time", "update_time", "last_change", "waiting_task_id", "waiting_content")
+    __slots__ = ("name", "seller_id", "namespace", "external_id", "status", "origin", "content", "published_content", "last_task_id", "version", "published_version", "moderation", "create_time", "update_time", "last_change", "waiting_task_id", "waiting_content", "ban", "text_request_time")
     NAME_FIELD_NUMBER: _ClassVar[int]
     SELLER_ID_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
@@ -130,6 +131,8 @@ class Offer(_message.Message):
     LAST_CHANGE_FIELD_NUMBER: _ClassVar[int]
     WAITING_TASK_ID_FIELD_NUMBER: _ClassVar[int]
     WAITING_CONTENT_FIELD_NUMBER: _ClassVar[int]
+    BAN_FIELD_NUMBER: _ClassVar[int]
+    TEXT_REQUEST_TIME_FIELD_NUMBER: _ClassVar[int]
     name: str
     seller_id: str
     namespace: str
@@ -147,4 +150,6 @@ class Offer(_message.Message):
     last_change: OfferChange
     waiting_task_id: int
     waiting_content: OfferContent
-    def __init__(self, name: _Optional[str] = ..., seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., external_id: _Optional[str] = ..., status: _Optional[_Union[OfferStatus, str]] = ..., origin: _Optional[_Union[OfferOrigin, str]] = ..., content: _Optional[_Union[OfferContent, _Mapping]] = ..., published_content: _Optional[_Union[OfferContent, _Mapping]] = ..., last_task_id: _Optional[int] = ..., version: _Optional[int] = ..., published_version: _Optional[int] = ..., moderation: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_change: _Optional[_Union[OfferChange, str]] = ..., waiting_task_id: _Optional[int] = ..., waiting_content: _Optional[_Union[OfferContent, _Mapping]] = ...) -> None: ...
+    ban: _subject_pb2.Ban
+    text_request_time: _timestamp_pb2.Timestamp
+    def __init__(self, name: _Optional[str] = ..., seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., external_id: _Optional[str] = ..., status: _Optional[_Union[OfferStatus, str]] = ..., origin: _Optional[_Union[OfferOrigin, str]] = ..., content: _Optional[_Union[OfferContent, _Mapping]] = ..., published_content: _Optional[_Union[OfferContent, _Mapping]] = ..., last_task_id: _Optional[int] = ..., version: _Optional[int] = ..., published_version: _Optional[int] = ..., moderation: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_change: _Optional[_Union[OfferChange, str]] = ..., waiting_task_id: _Optional[int] = ..., waiting_content: _Optional[_Union[OfferContent, _Mapping]] = ..., ban: _Optional[_Union[_subject_pb2.Ban, _Mapping]] = ..., text_request_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
