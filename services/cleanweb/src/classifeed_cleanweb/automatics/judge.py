@@ -1,0 +1,156 @@
+"""The automatic part of the verdict service: a text in, findings and a score out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from classifeed_cleanweb.automatics.addresses.contacts import Contacts
+from classifeed_cleanweb.automatics.addresses.links import Links
+from classifeed_cleanweb.automatics.alphabet import fold
+from classifeed_cleanweb.automatics.forms import masked
+from classifeed_cleanweb.automatics.found import Finding, Found
+from classifeed_cleanweb.automatics.model import Model, packaged_model
+from classifeed_cleanweb.automatics.rules_file import parse_rules
+from classifeed_cleanweb.automatics.spans import Cover
+from classifeed_cleanweb.automatics.terms import Hit, Matcher, Role, Term
+from classifeed_cleanweb.automatics.views import read
+
+MAX_FINDINGS: Final = 100
+"""More findings of one text are not listed."""
+# Of words more are not kept, before those are left out that are allowed.
+_MOST_KEPT: Final = 1_000
+_LISTED: Final = {
+    Role.ALLOW: {"words"}, Role.DOTS: {"links"}, Role.CALL: {"contacts"}, Role.MESSENGERS: {"contacts"},
+    Role.AT: {"contacts"}, Role.DIGITS: {"contacts"},
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What findings of a rule are called, and whom it is for.
+
+    Attributes:
+        verdict: name of the verdict.
+        rule: id of the rule.
+        kinds: kinds of subjects; empty for all.
+        regions: regions; empty for all.
+    """
+
+    verdict: str
+    rule: str
+    kinds: frozenset[str]
+    regions: frozenset[int]
+
+    def is_for(self, regions: Sequence[int], kind: str) -> bool:
+        """Return whether the rule is for a text of these regions and this kind."""
+        return (not self.kinds or kind in self.kinds) and (not self.regions or not self.regions.isdisjoint(regions))
+
+
+class Automatics:
+    """Automatic rules, ready to use. It is never changed: a change of rules is another object. Threads may share it."""
+
+    def __init__(self, parsed: Sequence[Mapping[str, Any]], model: Model) -> None:
+        """Build it from rules that `parse_rules` has checked."""
+        self._model = model
+        self._entries: list[Entry] = []
+        self._contacts: list[Contacts] = []
+        terms: dict[Term, None] = {}
+        links = [content for content in parsed if content["kind"] == "links"]
+        self._links = [(Entry(content["verdict"], "links", *_whom(content)), Links(content)) for content in links]
+        for content in parsed:
+            for role in Role:
+                match = "start" if role is Role.CALL else "word"
+                listed = content.get(role.name.lower(), ()) if content["kind"] in _LISTED[role] else ()
+                terms |= dict.fromkeys(Term(fold(form), match, role) for form in listed)
+            if content["kind"] == "words":
+                terms |= dict.fromkeys(self._terms_of(content))
+            elif content["kind"] == "contacts":
+                entry = Entry(content["verdict"], "contacts", *_whom(content))
+                self._contacts.append(
+                    Contacts(entry.verdict, content, [found for _, found in self._links], entry.is_for)
+                )
+        self._matcher = Matcher(list(terms))
+        self.size = len(terms)
+
+    @classmethod
+    def load(cls, document: Mapping[str, Any], model: Model | None = None) -> Automatics:
+        """Return the automatics of a document of rules; what a Snapshot calls.
+
+        Args:
+            document: rules, as their schema says.
+            model: weights; those of the wheel where None.
+
+        Raises:
+            DocumentFault: the rules are wrong in a way that the schema cannot say, with the path.
+        """
+        return cls(parse_rules(document), model or packaged_model())
+
+    def judge(self, text: str, regions: Sequence[int], kind: str) -> Found:
+        """Return what the rules find in a text, and the model's score. Takes a number of steps linear in its length.
+
+        Args:
+            text: any text.
+            regions: regions it belongs to, up to the country.
+            kind: kind of the subject, such as `offer`.
+        """
+        reading = read(text)
+        hits: defaultdict[int, list[Hit]] = defaultdict(list)
+        found: set[tuple[str, str, int, int]] = set()
+        for hit in self._matcher.find(text, reading):
+            number = hit.term.entry
+            if number < 0:
+                hits[number].append(hit)
+                continue
+            entry = self._entries[number]
+            if len(found) < _MOST_KEPT and entry.is_for(regions, kind):
+                found.add((entry.verdict, entry.rule, hit.start, hit.end))
+        if found and Role.ALLOW in hits:
+            allowed = Cover((hit.start, hit.end) for hit in hits[Role.ALLOW])
+            found = {one for one in found if not allowed.has(one[2], one[3])}
+        for contacts in self._contacts:
+            if contacts.is_for(regions, kind):
+                found.update(contacts.find(text, reading.shapes, hits))
+        reached = Cover((start, end) for _, rule, start, end in found if rule.startswith("contacts."))
+        for entry, links in self._links:
+            if entry.is_for(regions, kind):
+                spans = [("written", *span) for span in links.written(text)]
+                dots = [hit.start for hit in hits.get(Role.DOTS, ())]
+                spans += [("spelled", *span) for span in links.spelled(text, dots)]
+                found.update(
+                    (entry.verdict, f"links.{how}", start, end)
+                    for how, start, end in spans
+                    if not reached.has(start, end)
+                )
+        return Found(_apart(text, found) if found else (), self._model.score(reading.classes))
+
+    def _terms_of(self, content: Mapping[str, Any]) -> Iterator[Term]:
+        for declared in content["entries"]:
+            number = len(self._entries)
+            whom = {**{key: content[key] for key in ("kinds", "regions") if key in content}, **declared}
+            self._entries.append(Entry(content["verdict"], declared["rule"], *_whom(whom)))
+            for form, spelling in zip(declared["forms"], declared["spellings"], strict=True):
+                yield Term(form, declared.get("match", "word"), number, spelling if declared.get("exact") else "")
+                if declared.get("masked"):
+                    yield from (Term(hidden, declared.get("match", "word"), number) for hidden in masked(form))
+
+
+def _whom(declared: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[int]]:
+    return frozenset(declared.get("kinds", ())), frozenset(declared.get("regions", ()))
+
+
+def _apart(text: str, found: Iterable[tuple[str, str, int, int]]) -> tuple[Finding, ...]:
+    """Return findings by place; of those of one verdict that overlap the first stays, and of those the longest."""
+    ends: dict[str, int] = {}
+    kept: list[Finding] = []
+    for verdict, rule, start, end in _longest_first(found):
+        if start >= ends.get(verdict, -1):
+            ends[verdict] = end
+            kept.append(Finding(verdict, rule, start, end, text[start:end]))
+    return tuple(kept[:MAX_FINDINGS])
+
+
+def _longest_first(found: Iterable[tuple[str, str, int, int]]) -> list[tuple[str, str, int, int]]:
+    return sorted(found, key=lambda one: (one[2], -one[3], one[0], one[1]))

@@ -1,0 +1,75 @@
+"""A small model of character n-grams: how much a text is like a bad one, where no list says it.
+
+Features are the classes of letters that the search uses, three and four in a row, hashed into a table of weights. A
+text is as bad as its worst stretch. The weights are made by `python -m tools.cleanweb_model`.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+BUCKETS: Final = 1 << 16
+"""All values of the hashes, which wrap at 16 bits."""
+STEP: Final = 12
+"""A stretch is two steps, and begins at each."""
+_FACTOR: Final = np.uint16(0x9E37)
+_FACTOR_OF_PAIRS: Final = np.uint16(0x85EB)
+_SHORTEST: Final = 4
+
+
+def hashes(classes: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
+    """Return the buckets of three classes in a row, and of four, for each place where four begin."""
+    wide = classes.astype(np.uint16)
+    pairs = wide[:-1] * _FACTOR + wide[1:]
+    begun = pairs[:-2] * _FACTOR_OF_PAIRS
+    return begun + wide[2:-1], begun + pairs[2:]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Weights by bucket, and the bias."""
+
+    weights: npt.NDArray[np.float32]
+    bias: float
+
+    @classmethod
+    def parse(cls, content: bytes) -> Model:
+        """Return the model of an .npz file; no pickle is read.
+
+        Raises:
+            ValueError: it is no such file.
+        """
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            weights = np.asarray(arrays["weights"], np.float32)
+            if weights.shape != (BUCKETS,):
+                raise ValueError(f"the model has weights of shape {weights.shape}, not {(BUCKETS,)}: train it again")
+            return cls(weights, float(arrays["bias"]))
+
+    def score(self, classes: npt.NDArray[np.uint8]) -> float:
+        """Return a number in [0, 1] for the classes of a text's visible characters."""
+        if len(classes) < _SHORTEST:
+            return 0.0
+        three, four = hashes(classes)
+        weighed = self.weights.take(three) + self.weights.take(four)
+        sums = np.add.reduceat(weighed, _steps(len(weighed)))
+        worst = sums.item() if len(sums) == 1 else float((sums[1:] + sums[:-1]).max())
+        return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, worst + self.bias))))
+
+
+@lru_cache(1024)
+def _steps(length: int) -> npt.NDArray[np.intp]:
+    return np.arange(0, length, STEP)
+
+
+@cache
+def packaged_model() -> Model:
+    """Return the model that is in the wheel."""
+    return Model.parse((files("classifeed_cleanweb") / "rules" / "model.npz").read_bytes())

@@ -1,0 +1,210 @@
+"""Terms that are searched for, and the search."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+import ahocorasick_rs
+
+from classifeed_cleanweb.automatics.alphabet import (
+    DIGIT,
+    MARK,
+    MASK_SIGN,
+    SEPARATOR,
+    SHAPES,
+    SIGNS,
+    class_bytes,
+    script_of,
+    spell,
+    stands_for,
+)
+from classifeed_cleanweb.automatics.views import Reading, View
+
+_BORDER: Final = bytes((SEPARATOR,))
+_LONG: Final = 6
+_DOUBLE: Final = 2
+# A longer place is no word; the bound keeps the search linear.
+_LONGEST: Final = 512
+_MOST_MARKS: Final = 64
+_REST: Final = 64
+_FEWEST_DIGITS: Final = 2
+_SHORTEST_PHONE: Final = 7
+# Words repeat from text to text; each entry is a few hundred bytes.
+_COMPARED: Final = 1 << 14
+
+
+class Role(IntEnum):
+    """What a term is that is no finding by itself: the number of its entry, below those of the rules."""
+
+    CALL = -1
+    MESSENGERS = -2
+    AT = -3
+    DIGITS = -4
+    DOTS = -5
+    ALLOW = -6
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word or phrase of the rules.
+
+    Attributes:
+        letters: the word, folded; words of a phrase are parted by one space.
+        match: `word`, `start` (of a word) or `inside`.
+        entry: number of the entry of the rules that has it, or a Role.
+        spelling: the word with its accents, where it counts only with them.
+    """
+
+    letters: str
+    match: str
+    entry: int
+    spelling: str = ""
+
+
+Match = tuple[int, int, int]
+"""Number of a key, and the bytes of a view where it stands."""
+
+
+class Hit(NamedTuple):
+    """A term in a text: offsets in the original, in code points."""
+
+    term: Term
+    start: int
+    end: int
+
+
+class Matcher:
+    """Finds terms in the readings of a text. Threads may share it."""
+
+    def __init__(self, terms: Sequence[Term]) -> None:
+        """Build the automaton; its size is linear in the letters of all terms."""
+        by_key: defaultdict[bytes, list[Term]] = defaultdict(list)
+        for term in terms:
+            left = b"" if term.match == "inside" else _BORDER
+            right = _BORDER if term.match == "word" else b""
+            by_key[left + class_bytes(term.letters) + right].append(term)
+        self._borders = [(int(key[0] == SEPARATOR), int(key[-1] == SEPARATOR)) for key in by_key]
+        self._terms = list(by_key.values())
+        self._roles = [max(term.entry for term in terms) for terms in by_key.values()]
+        self._automaton = ahocorasick_rs.BytesAhoCorasick(list(by_key)) if by_key else None
+
+    def find(self, text: str, reading: Reading) -> Iterator[Hit]:
+        """Yield each term of the text, a place and term perhaps more than once."""
+        if self._automaton is None:
+            return
+        roles = self._roles
+        for view in reading.views:
+            later: defaultdict[int, list[Match]] = defaultdict(list)
+            for match in self._automaton.find_matches_as_indexes(view.key, overlapping=True):
+                if roles[match[0]] >= 0:
+                    yield from self._hits(text, view, match)
+                elif view.name == "plain":
+                    later[roles[match[0]]].append(match)
+            for role, matches in later.items():
+                # Words for digits, and what stands before a phone, are everywhere, and seldom of use.
+                if role == Role.DIGITS and len(matches) < _FEWEST_DIGITS:
+                    continue
+                if role == Role.CALL and reading.shapes.count(DIGIT) < _SHORTEST_PHONE:
+                    continue
+                for match in matches:
+                    yield from self._hits(text, view, match)
+
+    def _hits(self, text: str, view: View, match: Match) -> Iterator[Hit]:
+        """Yield the terms that stand where classes are alike."""
+        key, left, right = match
+        item, places = view.runs.item, view.places
+        # A byte of the key is a run of characters, but for the key's border before the first run.
+        before, after = self._borders[key]
+        begin, end = item(left + before - 1), item(right - after - 1)
+        start, stop = (begin, end) if places is None else (places.item(begin), places.item(end - 1) + 1)
+        if stop - start > _LONGEST:
+            return
+        characters = text[start:stop]
+        if stop - start != end - begin and places is not None:
+            characters = "".join([text[place] for place in places[begin:end].tolist()])
+        for term in self._terms[key]:
+            if _is_new(text, view.name, term, start, stop, end - begin) and is_written(term.letters, characters):
+                hit = _whole(text, view, term, left + before, right - after)
+                if not term.spelling or term.spelling in spell(text[hit.start : hit.end]):
+                    yield hit
+
+
+def _whole(text: str, view: View, term: Term, first: int, last: int) -> Hit:
+    """Return the hit of the bytes from `first` to before `last` of a view's key, with the rest of its word."""
+    if term.match == "inside":
+        border = view.key.rfind(_BORDER, max(0, first - _REST), first)
+        first = first if border < 0 else border + 1
+    if term.match != "word":
+        border = view.key.find(_BORDER, last, last + _REST)
+        last = last if border < 0 else border
+    begin, end = view.runs.item(first - 1), view.runs.item(last - 1)
+    if view.places is not None:
+        begin, end = view.places.item(begin), view.places.item(end - 1) + 1
+    return Hit(term, begin, _with_marks(text, end))
+
+
+def _with_marks(text: str, stop: int) -> int:
+    """Return where the combining marks end that stand at a place, a few at most."""
+    end = stop
+    while end < len(text) and end - stop < _MOST_MARKS and SHAPES[ord(text[end])] == MARK:
+        end += 1
+    return end
+
+
+@lru_cache(_COMPARED)
+def is_written(letters: str, characters: str) -> bool:
+    """Return whether characters spell a term: each letter at least once, in order, some repeated.
+
+    At least half of the characters are letters, and one is of the term's own script.
+    """
+    scripts = frozenset(filter(None, map(script_of, letters)))
+    at, run, plain, own = -1, 0, 0, not scripts
+    doubles = len(letters) >= _LONG or "cyrillic" in scripts
+    for character in characters:
+        able = stands_for(character)
+        gap = not able and not character.isalnum()
+        wanted = letters[at + 1 : at + 2]
+        if wanted and (wanted in able or (gap and wanted == " ")):
+            if run == _DOUBLE and not doubles:
+                return False
+            at, run = at + 1, 1
+        elif at >= 0 and letters[at] in able:
+            run += 1
+        elif not (at >= 0 and gap and letters[at] == " "):
+            return False
+        if character not in SIGNS or letters[at] == MASK_SIGN:
+            plain += 1
+            own = own or script_of(character) in scripts
+    return at + 1 == len(letters) and own and plain * 2 >= len(characters) and (run != _DOUBLE or doubles)
+
+
+def _is_new(text: str, name: str, term: Term, start: int, stop: int, visible: int) -> bool:
+    """Return whether a view may show a place that the plain view does not, and what it shows is a word.
+
+    Args:
+        text: the text.
+        name: name of the view.
+        term: what may stand there.
+        start: where the place begins.
+        stop: where it ends.
+        visible: how many characters of it the view has.
+    """
+    if name == "words":
+        return text[start - 1 : start] in SIGNS or text[stop : stop + 1] in SIGNS
+    if name == "joined":
+        return stop - start != visible and term.match != "inside"
+    if name == "spaced":
+        letters = len(term.letters) - term.letters.count(" ")
+        return stop - start >= 2 * letters - 1 > 1 and _is_spaced(text, start, stop, letters)
+    return True
+
+
+def _is_spaced(text: str, start: int, stop: int, letters: int) -> bool:
+    """Return whether every letter of a place stands alone."""
+    seen = [bool(stands_for(character)) or character.isalnum() for character in text[start:stop]]
+    return sum(1 for place, one in enumerate(seen) if one and (place == 0 or not seen[place - 1])) >= letters

@@ -1,0 +1,124 @@
+"""A text as it may be read: classes of its characters, each with its place in the original."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from classifeed_cleanweb.automatics.alphabet import (
+    CLASS_OF,
+    CLASSES,
+    DIGIT,
+    DROPPED,
+    ENDING,
+    LETTER,
+    MASK,
+    MASKING,
+    PUNCTUATION,
+    SEPARATOR,
+    SHAPES,
+    SIGN,
+)
+
+Places = npt.NDArray[np.intp]
+_Classes = npt.NDArray[np.uint8]
+_BORDER: Final = bytes((SEPARATOR,))
+# Shapes and classes as few as a question needs, so that it is a search for a few bytes.
+_WORDS: Final = bytes.maketrans(bytes((DIGIT, SIGN, MASKING)), b"###")
+_JOINED: Final = bytes.maketrans(bytes((DIGIT, SIGN, LETTER, MASKING, PUNCTUATION, ENDING)), b"LLLPPP")
+_PARTED: Final = bytes.maketrans(bytes((SIGN, MASKING, ENDING)), b"LPP")
+_SPACED: Final = bytes(ord(" ") if code <= MASK else LETTER for code in range(256))
+_SIGNS: Final = np.isin(np.arange(256), (DIGIT, SIGN, MASKING))
+
+
+class View(NamedTuple):
+    """One reading of a text.
+
+    Attributes:
+        name: `plain`; `words`, where signs part words; `joined`, where punctuation inside of words is left out;
+            `spaced`, where letters that stand alone are one word.
+        key: classes, each run of one class as one byte, with a separator at both ends.
+        runs: where each byte's run begins in `places`, for the bytes between the borders, then how many
+            characters there are.
+        places: offsets of the characters in the original text; None where it has them all.
+    """
+
+    name: str
+    key: bytes
+    runs: Places
+    places: Places | None
+
+
+class Reading(NamedTuple):
+    """All views of a text, and what it is made of.
+
+    Attributes:
+        views: the readings that differ.
+        classes: the class of each visible character.
+        shapes: shapes of the code points of the text.
+    """
+
+    views: tuple[View, ...]
+    classes: _Classes
+    shapes: bytes
+
+
+def read(text: str) -> Reading:
+    """Return the readings of a text, in a number of steps that is linear in its length."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.intp)
+    classes, shapes = CLASSES.take(codes), SHAPES.take(codes)
+    marks = shapes.tobytes()
+    seen, seen_marks, places = classes, marks, None
+    if DROPPED in classes.tobytes():
+        places = classes.nonzero()[0]
+        seen, shapes = classes.take(places), shapes.take(places)
+        seen_marks = shapes.tobytes()
+    if not seen_marks:
+        return Reading((), seen, marks)
+    if b"EL" in seen_marks:
+        before_letter = np.append((shapes[:-1] == ENDING) & (shapes[1:] == LETTER), False)
+        seen = np.where(before_letter, np.uint8(CLASS_OF["!"]), seen)
+        shapes = np.where(before_letter, np.uint8(SIGN), shapes)
+        seen_marks = shapes.tobytes()
+    plain = _collapse("plain", seen, places)
+    views = [plain]
+    words = seen_marks.translate(_WORDS)
+    if b"L#" in words or b"#L" in words:
+        views.append(_collapse("words", np.where(_SIGNS.take(shapes), np.uint8(SEPARATOR), seen), places))
+    if b"LPL" in seen_marks.translate(_PARTED):
+        kept = _without_single(np.frombuffer(seen_marks.translate(_JOINED), np.uint8)).nonzero()[0]
+        views.append(_collapse("joined", seen.take(kept), kept if places is None else places.take(kept)))
+    if b" L L L " in plain.key.translate(_SPACED):
+        views.append(_spaced(plain))
+    return Reading(tuple(views), seen, marks)
+
+
+def _collapse(name: str, classes: _Classes, places: Places | None) -> View:
+    begins = np.empty(len(classes) + 1, np.bool_)
+    begins[0] = begins[-1] = True
+    np.not_equal(classes[1:], classes[:-1], out=begins[1:-1])
+    runs = begins.nonzero()[0]
+    return View(name, _BORDER + classes.take(runs[:-1]).tobytes() + _BORDER, runs, places)
+
+
+def _without_single(shapes: _Classes) -> npt.NDArray[np.bool_]:
+    """Return which characters are left without single punctuation marks between letters."""
+    kept = np.ones(len(shapes), np.bool_)
+    letters = shapes == LETTER
+    kept[1:-1] = (shapes[1:-1] != PUNCTUATION) | ~(letters[:-2] & letters[2:])
+    return kept
+
+
+def _spaced(plain: View) -> View:
+    """Return the text with letters that stand alone, one after the other, as one word."""
+    classes = np.frombuffer(plain.key, np.uint8)
+    letters = classes > MASK
+    alone = np.zeros(len(classes), np.bool_)
+    alone[1:-1] = letters[1:-1] & ~letters[:-2] & ~letters[2:]
+    kept = np.ones(len(classes), np.bool_)
+    kept[1:-1] = ~(alone[:-2] & alone[2:])
+    left = np.repeat(kept[1:-1], np.diff(plain.runs)).nonzero()[0]
+    places = left if plain.places is None else plain.places.take(left)
+    return _collapse("spaced", np.repeat(classes[1:-1], np.diff(plain.runs)).take(left), places)

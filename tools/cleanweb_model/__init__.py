@@ -1,0 +1,1 @@
+"""The model of cleanweb's automatics, trained on texts from templates."""

@@ -1,0 +1,38 @@
+"""`python -m tools.cleanweb_rules`: put cleanweb's lists together into the one file of rules; `--check` compares."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+_FOLDER: Final = Path("services/cleanweb/src/classifeed_cleanweb/rules")
+_HEAD: Final = """\
+# Made by `python -m tools.cleanweb_rules` from `lists/`; change those. They are words as users write them.
+name: packaged
+lists:
+"""
+
+
+def render(folder: Path = _FOLDER) -> str:
+    """Return the file of rules: the text of each list, indented below its name."""
+    parts = [_HEAD]
+    for path in sorted((folder / "lists").glob("*.yaml")):
+        lines = path.read_text("utf-8").splitlines()
+        parts += [f"  {path.stem}:\n", *(f"    {line}\n" if line else "\n" for line in lines)]
+    return "".join(parts)
+
+
+def main() -> int:
+    made, path = render(), _FOLDER / "rules.yaml"
+    if "--check" in sys.argv[1:]:
+        if path.read_text("utf-8") == made:
+            return 0
+        print(f"{path} is not what its lists make: run `python -m tools.cleanweb_rules`", file=sys.stderr)
+        return 1
+    path.write_text(made, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
