@@ -153,7 +153,6 @@ class Moderation:
             self.stand_in.url,
             service="maps-core-jams-infopoints",
             environment="testing",
-            connections=self.workers,
             connect_s=5.0,
             answer_s=self.answer_s,
             issue_token=lambda: "the-token",

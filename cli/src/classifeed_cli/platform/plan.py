@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from classifeed_cli.platform.credentials import BUCKET, Credentials, ensure_credentials
 from classifeed_cli.platform.environment import python_environment
 from classifeed_cli.platform.layout import Layout
 from classifeed_cli.platform.ports import plan_ports
 from classifeed_cli.platform.service_table import ServiceSpec, ServiceTable
+
+_LISTENER: Final = re.compile(r"\{(\w+\.(?:http|grpc))\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,10 @@ class Plan:
     def address(self, name: str) -> str:
         """host:port of a listener, by its name in the ports."""
         return f"127.0.0.1:{self.ports[name]}"
+
+    def _resolve(self, value: str) -> str:
+        """Put addresses into a setting: `{cleanweb.http}`."""
+        return _LISTENER.sub(lambda found: self.address(found[1]), value)
 
     @property
     def superuser_dsn(self) -> str:
@@ -49,7 +57,7 @@ class Plan:
         for knob, targets in self.table.knobs.items():
             if knob in os.environ:
                 environment |= {target: os.environ[knob] for target in targets if target not in os.environ}
-        environment = {spec.prefix + key: value for key, value in spec.settings.items()} | environment
+        environment = {spec.prefix + key: self._resolve(value) for key, value in spec.settings.items()} | environment
         layout = self.layout
         own: dict[str, object] = {
             "ENVIRONMENT": "embedded",

@@ -22,7 +22,7 @@ SERVED_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "classifeed.documents.v1.SchemaService": ("receiver",),
     "classifeed.documents.v1.IndexQueueService": ("receiver",),
     "classifeed.documents.v1.IndexerService": ("indexer",),
-    "classifeed.jobs.v1.JobService": ("api", "loader", "processor", "offers", "moderation"),
+    "classifeed.jobs.v1.JobService": ("api", "loader", "processor", "offers", "moderation", "cleanweb"),
     "classifeed.search.v1.SearchService": ("searcher",),
     "classifeed.moderation.v1.ModerationService": ("moderation",),
     "classifeed.points.v1.PointService": ("moderation",),
@@ -191,7 +191,15 @@ CALLERS: Final[Mapping[str, frozenset[str]]] = {
         "classifeed.points.v1.PointService",
         dict.fromkeys(("CreatePoint", "GetPoint", "ListPoints", "AddComment", "Vote", "DeletePoint"), (OPERATOR,)),
     ),
-    **_allow("classifeed.cleanweb.v1.CleanwebService", {"GetVersion": (OPERATOR,)}),
+    **_allow(
+        "classifeed.cleanweb.v1.CleanwebService",
+        {
+            "JudgeText": ("moderation",),
+            **dict.fromkeys(
+                ("ClaimReview", "AnswerReview", "GetQueues", "ListCallbacks", "ResendCallbacks"), (OPERATOR,)
+            ),
+        },
+    ),
 }
 
 POLICY: Final = Policy(CALLERS, SERVED_BY)

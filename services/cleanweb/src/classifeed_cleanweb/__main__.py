@@ -7,4 +7,4 @@ from classifeed_cleanweb.settings import CleanwebSettings
 from classifeed_common.runner import main
 
 if __name__ == "__main__":
-    main(SERVICE, CleanwebSettings, build, None)
+    main(SERVICE, CleanwebSettings, build, "classifeed_cleanweb")

@@ -2,32 +2,105 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
+from typing import Final
+
 from classifeed.cleanweb.v1.cleanweb_service_pb2_grpc import add_CleanwebServiceServicer_to_server
+from classifeed_cleanweb.app.clean_up import cleanweb_clean_up
+from classifeed_cleanweb.app.judge_text import TextJudge
+from classifeed_cleanweb.app.measure_queues import measure_queues
+from classifeed_cleanweb.automatics import Automatics
+from classifeed_cleanweb.clients.receivers import Receivers
+from classifeed_cleanweb.http.requests import request_routes
+from classifeed_cleanweb.jobs import callback
+from classifeed_cleanweb.jobs.callback import enqueue_callback, register_callback
 from classifeed_cleanweb.rpc.cleanweb_service import CleanwebService
+from classifeed_cleanweb.rules.loading import automatics_snapshot
 from classifeed_cleanweb.settings import CleanwebSettings
-from classifeed_common.runner import Servicer, ServiceRunner
+from classifeed_common.auth import KeyStore
+from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
+from classifeed_common.runner.listening import http_keys
+from classifeed_common.runner.parts import check_table, database_of
 from classifeed_domain.policy import POLICY
+from classifeed_jobs import Registry
+from classifeed_jobs.service import ServiceJobs
 
 SERVICE = "cleanweb"
+_MEASURE_S: Final = 10.0
+_CALLBACKS_AT_ONCE: Final = 16
 
 
 def build(settings: CleanwebSettings) -> ServiceRunner:
-    """Return the service, nothing of it opened yet."""
+    """Return the service, nothing of it opened yet. Call it inside the event loop."""
+    database = database_of(settings)
+    rules = automatics_snapshot(settings.rules_file)
+
+    def current() -> Automatics:
+        return rules.current.value
+
+    keys = KeyStore(settings.keys_dir) if settings.keys_dir is not None else None
+    receivers = Receivers(settings.receivers, partial(keys.issue, SERVICE) if keys is not None else None)
+    judge = TextJudge(
+        database,
+        current,
+        auto_pass=settings.auto_pass,
+        pass_score=settings.pass_score,
+        kept_s=settings.kept_reviews_s,
+    )
+    tasks = Registry()
+    register_callback(tasks, database, receivers, give_up_s=settings.give_up_s)
+    jobs = ServiceJobs(
+        database,
+        tasks,
+        clean_up=cleanweb_clean_up(requests_days=settings.requests_days, kept_reviews_s=settings.kept_reviews_s),
+        time_zone=settings.time_zone,
+    )
+    measured = Watch(partial(measure_queues, database), period_s=_MEASURE_S)
+
+    async def watch(stop: asyncio.Event) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(measured.run(stop))
+            group.create_task(rules.watch(stop))
+
+    def blocked() -> dict[str, str]:
+        return {**measured.blocked(), **rules.blocked()}
 
     async def start() -> None:
-        """Open databases, producers and channels here."""
+        await rules.open()
+        await database.open()
 
     async def stop() -> None:
-        """Close them here, in the other order."""
+        await receivers.close()
+        await database.close()
+        rules.close()
 
+    enqueue = partial(enqueue_callback, jobs.store)
     return ServiceRunner(
         settings,
         SERVICE,
         version_of(SERVICE),
-        roles=[],
-        servicers=[Servicer.of(add_CleanwebServiceServicer_to_server, CleanwebService(version_of(SERVICE)))],
-        readiness={},
+        roles=[
+            Role("watch", watch, blocked=blocked),
+            *jobs.roles({callback.QUEUE: _CALLBACKS_AT_ONCE}, drain_grace_s=settings.drain_grace_s / 2),
+        ],
+        servicers=[
+            Servicer.of(
+                add_CleanwebServiceServicer_to_server,
+                CleanwebService(database, judge, receivers, enqueue, lease_s=settings.lease_s),
+            ),
+            jobs.servicer(),
+        ],
+        routes=request_routes(
+            judge,
+            receivers,
+            audience=SERVICE,
+            keys=http_keys(settings, required_by="The verdict service"),
+            policy=POLICY,
+            requests_s=settings.requests_s,
+        ),
+        readiness={"postgres": check_table(database, "requests")},
         on_start=start,
         on_stop=stop,
         policy=POLICY,

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
+from classifeed_cleanweb.clients.receivers import Receiver
 from classifeed_common.settings import ServiceSettings
 
 
@@ -11,3 +15,36 @@ class CleanwebSettings(ServiceSettings):
     """What cleanweb needs to know, from variables CLASSIFEED_CLEANWEB_*."""
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_CLEANWEB_", frozen=True)
+
+    receivers: dict[str, Receiver] = Field(
+        default_factory=dict,
+        description="Where callbacks go, as JSON: url and audience by <service>/<environment>; others are refused.",
+    )
+    rules_file: Path | None = Field(
+        default=None,
+        description="File of the automatic rules, read again when it changes; unset: the one that comes with the "
+        "service.",
+    )
+    auto_pass: bool = Field(
+        default=False,
+        description="Whether a text in which the rules find nothing and whose score is low passes without a review.",
+    )
+    pass_score: float = Field(
+        default=1,
+        ge=0,
+        le=1,
+        description="Highest score of the model with which a text may pass without a review; 1: the score does not "
+        "count, as it takes too many clean texts for bad ones yet.",
+    )
+    kept_reviews_s: int = Field(
+        default=30 * 24 * 3600, ge=0, description="How long reviews are kept for equal texts, in seconds."
+    )
+    lease_s: float = Field(
+        default=300, gt=0, description="How long a reviewer has a text before somebody else may get it, in seconds."
+    )
+    give_up_s: float = Field(
+        default=72 * 3600, gt=0, description="How long a callback is tried before it is given up, in seconds."
+    )
+    requests_days: int = Field(default=30, ge=1, description="How long requests are kept that have ended, in days.")
+    requests_s: float = Field(default=5000, gt=0, description="Requests a second of one caller, at most; more get 429.")
+    lease_ttl_s: float = Field(default=10, gt=0, description="Lease of what one process does at a time, in seconds.")

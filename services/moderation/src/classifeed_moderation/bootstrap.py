@@ -204,7 +204,6 @@ def verdict_service_of(settings: ModerationSettings, clock: Clock) -> VerdictSer
         settings.verdict_url,
         service=settings.verdict_service,
         environment=settings.verdict_environment,
-        connections=settings.workers,
         connect_s=settings.connect_s,
         answer_s=settings.answer_s,
         issue_token=partial(keys.issue, SERVICE, settings.verdict_audience) if keys is not None else None,

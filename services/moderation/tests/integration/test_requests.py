@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from classifeed_common.testing.recovery import until
+from classifeed_moderation.clients.connections import Connections
 from classifeed_moderation.domain.subjects import Status
 
 from ..conftest import CLEAN, END, PEOPLE, RETRY_S, Moderation, errors, result, verdict
@@ -85,7 +86,7 @@ async def test_fault_leaves_the_text(moderation: Moderation, status: int, conten
 
 async def test_unreachable_leaves_the_text(moderation: Moderation) -> None:
     moderation.stand_in.port = 1
-    moderation.service._url = moderation.stand_in.url + "/v2/"
+    moderation.service._connections = Connections(moderation.stand_in.url + "/v2/", limit_bytes=1000)
     moderation.start()
     point_id = await moderation.create_point()
     await until(lambda: not moderation.queue._known)

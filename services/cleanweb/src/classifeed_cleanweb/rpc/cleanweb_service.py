@@ -1,27 +1,160 @@
-"""CleanwebService."""
+"""CleanwebService: texts, reviews and callbacks."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 import grpc.aio
 
-from classifeed.cleanweb.v1.cleanweb_service_pb2 import GetVersionRequest, GetVersionResponse
+from classifeed.cleanweb.v1.cleanweb_service_pb2 import (
+    AnswerReviewRequest,
+    AnswerReviewResponse,
+    Callback,
+    ClaimReviewRequest,
+    GetQueuesRequest,
+    GetQueuesResponse,
+    JudgeTextRequest,
+    JudgeTextResponse,
+    ListCallbacksRequest,
+    ListCallbacksResponse,
+    Queue,
+    ResendCallbacksRequest,
+    ResendCallbacksResponse,
+    Review,
+)
 from classifeed.cleanweb.v1.cleanweb_service_pb2_grpc import CleanwebServiceServicer
+from classifeed.moderation.v1.subject_pb2 import Span, Verdict
+from classifeed_cleanweb.app.answer_review import EnqueueCallback, answer_review
+from classifeed_cleanweb.app.judge_text import TextJudge
+from classifeed_cleanweb.clients.receivers import Receivers
+from classifeed_cleanweb.domain.projects import PROJECTS
+from classifeed_cleanweb.domain.protocol import END
+from classifeed_cleanweb.store import callbacks, reviews
+from classifeed_common.db import Database
+from classifeed_common.errors import FailedPrecondition, FieldViolation, InvalidArgument, NotFound
+from classifeed_common.rpc.call import remaining_s
+
+Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
+_DEFAULT_PAGE_CALLBACKS: Final = 100
 
 
 class CleanwebService(CleanwebServiceServicer):
-    """What cleanweb does.
+    """Judges texts, hands them to reviewers, and says which callbacks wait."""
 
-    Args:
-        version: of the installed distribution.
-    """
+    def __init__(
+        self, database: Database, judge: TextJudge, receivers: Receivers, enqueue: EnqueueCallback, *, lease_s: float
+    ) -> None:
+        self._database = database
+        self._judge = judge
+        self._receivers = receivers
+        self._enqueue = enqueue
+        self._lease_s = lease_s
 
-    def __init__(self, version: str) -> None:
-        self._version = version
+    async def JudgeText(self, request: JudgeTextRequest, context: Context) -> JudgeTextResponse:
+        """Judge a text.
 
-    async def GetVersion(
-        self, request: GetVersionRequest, context: grpc.aio.ServicerContext[Any, Any]
-    ) -> GetVersionResponse:
-        """Return which version responds."""
-        return GetVersionResponse(version=self._version)
+        Raises:
+            FailedPrecondition: nobody is known to whom a callback could go.
+        """
+        if not self._receivers.knows(request.service, request.environment):
+            raise FailedPrecondition(
+                "RECEIVER_UNKNOWN", f"{request.service}/{request.environment} has no receiver of callbacks."
+            )
+        judged = await self._judge(
+            service=request.service,
+            environment=request.environment,
+            key=request.key,
+            text=request.text,
+            region_ids=request.region_ids,
+        )
+        if judged.with_people:
+            return JudgeTextResponse(with_people=True)
+        verdicts = [
+            Verdict(
+                name=verdict.name,
+                source=verdict.source,
+                entity="text",
+                spans=[Span(start=it.start, end=it.end, excerpt=it.excerpt) for it in verdict.findings],
+            )
+            for verdict in judged.verdicts
+        ]
+        return JudgeTextResponse(verdicts=[*verdicts, Verdict(name=END, source="cleanweb", entity="text")])
+
+    async def ClaimReview(self, request: ClaimReviewRequest, context: Context) -> Review:
+        """Lease a text to a reviewer.
+
+        Raises:
+            InvalidArgument: there is no such project.
+            NotFound: none waits for this reviewer.
+        """
+        project = PROJECTS.get(request.project)
+        if project is None:
+            what = f"must be one of {', '.join(PROJECTS)}"
+            raise InvalidArgument("PROJECT_UNKNOWN", what, violations=[FieldViolation("project", what)])
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
+            claimed = await reviews.claim_review(tx, project.name, request.reviewer, lease_s=self._lease_s)
+        if claimed is None:
+            raise NotFound("NO_REVIEW_WAITS", f"No text of {project.name} waits for {request.reviewer}.")
+        review = Review(
+            review_id=claimed.review_id,
+            project=project.name,
+            text=claimed.text,
+            instructions=project.instructions,
+            choices=project.choices,
+        )
+        review.lease_end_time.FromDatetime(claimed.leased_until)
+        return review
+
+    async def AnswerReview(self, request: AnswerReviewRequest, context: Context) -> AnswerReviewResponse:
+        """Store an answer.
+
+        Raises:
+            NotFound: there is no such review.
+            InvalidArgument: a verdict is none of the project's.
+            FailedPrecondition: somebody else has the text now.
+        """
+        ended = await answer_review(
+            self._database,
+            self._enqueue,
+            review_id=request.review_id,
+            reviewer=request.reviewer,
+            verdicts=request.verdicts,
+        )
+        return AnswerReviewResponse(ended=ended)
+
+    async def GetQueues(self, request: GetQueuesRequest, context: Context) -> GetQueuesResponse:
+        """Return what waits in each project."""
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
+            found = {figures.project: figures for figures in await reviews.count_queues(tx)}
+        return GetQueuesResponse(
+            queues=[Queue(**found[name]._asdict()) if name in found else Queue(project=name) for name in PROJECTS]
+        )
+
+    async def ListCallbacks(self, request: ListCallbacksRequest, context: Context) -> ListCallbacksResponse:
+        """Return callbacks that were not delivered."""
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
+            rows = await callbacks.list_callbacks(
+                tx,
+                given_up=request.given_up,
+                after=request.after_callback_id,
+                limit=request.page_size or _DEFAULT_PAGE_CALLBACKS,
+            )
+        return ListCallbacksResponse(callbacks=[_callback(row) for row in rows])
+
+    async def ResendCallbacks(self, request: ResendCallbacksRequest, context: Context) -> ResendCallbacksResponse:
+        """Have callbacks tried again that were given up."""
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
+            rows = await callbacks.take_given_up(tx, request.callback_id)
+            for row in rows:
+                await self._enqueue(tx, row.callback_id, f"{row.service}/{row.environment}/{row.key}")
+        return ResendCallbacksResponse(callbacks=len(rows))
+
+
+def _callback(row: Any) -> Callback:
+    callback = Callback(
+        callback_id=row.callback_id, service=row.service, environment=row.environment, key=row.key, fault=row.fault
+    )
+    callback.create_time.FromDatetime(row.created_at)
+    if row.given_up_at is not None:
+        callback.give_up_time.FromDatetime(row.given_up_at)
+    return callback

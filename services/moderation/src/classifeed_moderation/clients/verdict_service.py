@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 import httpcore
 
 from classifeed_common.errors import DomainError
+from classifeed_moderation.clients.connections import Connections, ResponseTooLargeError
 from classifeed_moderation.domain.subjects import Task
 from classifeed_moderation.domain.verdicts import VerdictList, VerdictsInvalidError, parse_verdicts
 
@@ -62,7 +63,6 @@ class HttpVerdictService:
         url: its address, without a path.
         service: who we are to it.
         environment: stable or testing.
-        connections: at a time, at most.
         connect_s: limit of making a connection.
         answer_s: limit of a response.
         issue_token: makes the token of a request; None: requests carry none.
@@ -74,18 +74,14 @@ class HttpVerdictService:
         *,
         service: str,
         environment: str,
-        connections: int,
         connect_s: float,
         answer_s: float,
         issue_token: Callable[[], str] | None = None,
     ) -> None:
-        self._url = url + _PATH
         self._service = service
         self._environment = environment
-        self._pool = httpcore.AsyncConnectionPool(
-            max_connections=connections, max_keepalive_connections=connections, keepalive_expiry=60.0
-        )
-        self._timeouts = {"connect": connect_s, "read": answer_s, "write": answer_s, "pool": answer_s}
+        self._connections = Connections(url + _PATH, limit_bytes=_RESPONSE_LIMIT_BYTES)
+        self._timeouts = {"connect": connect_s, "read": answer_s, "write": answer_s}
         self._limit_s = connect_s + answer_s + _OVERHEAD_S
         self._issue_token = issue_token
 
@@ -97,10 +93,10 @@ class HttpVerdictService:
             if self._issue_token is not None:
                 headers.append((TOKEN_HEADER.encode(), self._issue_token().encode()))
             async with asyncio.timeout(self._limit_s):
-                status, content = await self._post(headers, body)
+                status, content = await self._connections.post(headers, body, timeouts=self._timeouts)
         except (httpcore.NetworkError, httpcore.TimeoutException, TimeoutError) as error:
             return Response(Outcome.UNREACHABLE, fault=type(error).__name__)
-        except (httpcore.ProtocolError, httpcore.UnsupportedProtocol, ValueError, DomainError) as error:
+        except (httpcore.ProtocolError, httpcore.UnsupportedProtocol, ResponseTooLargeError, DomainError) as error:
             return Response(Outcome.FAULT, fault=f"{type(error).__name__}: {error}"[:200])
         if status != 200:
             return Response(Outcome.FAULT, fault=f"HTTP {status}")
@@ -108,24 +104,7 @@ class HttpVerdictService:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._pool.aclose()
-
-    async def _post(self, headers: list[tuple[bytes, bytes]], body: bytes) -> tuple[int, bytes]:
-        """Return status and content.
-
-        Raises:
-            ValueError: the response is larger than any that is sent.
-        """
-        stream = self._pool.stream(
-            "POST", self._url, headers=headers, content=body, extensions={"timeout": self._timeouts}
-        )
-        async with stream as response:
-            content = bytearray()
-            async for part in response.aiter_stream():
-                content += part
-                if len(content) > _RESPONSE_LIMIT_BYTES:
-                    raise ValueError(f"the response has more than {_RESPONSE_LIMIT_BYTES} bytes")
-            return response.status, bytes(content)
+        await self._connections.close()
 
 
 def request_body(task: Task, *, service: str, environment: str) -> bytes:

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class CleanwebServiceStub:
-    """What cleanweb does, for other services and operators.
+    """Judges texts, and has people review what rules cannot decide. Over HTTP the same is POST /v2/ (JSON-RPC).
     """
 
     def __init__(self, channel):
@@ -35,19 +35,79 @@ class CleanwebServiceStub:
         Args:
             channel: A grpc.Channel.
         """
-        self.GetVersion = channel.unary_unary(
-                '/classifeed.cleanweb.v1.CleanwebService/GetVersion',
-                request_serializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.GetVersionRequest.SerializeToString,
-                response_deserializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.GetVersionResponse.FromString,
+        self.JudgeText = channel.unary_unary(
+                '/classifeed.cleanweb.v1.CleanwebService/JudgeText',
+                request_serializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.JudgeTextRequest.SerializeToString,
+                response_deserializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.JudgeTextResponse.FromString,
+                _registered_method=True)
+        self.ClaimReview = channel.unary_unary(
+                '/classifeed.cleanweb.v1.CleanwebService/ClaimReview',
+                request_serializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.ClaimReviewRequest.SerializeToString,
+                response_deserializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.Review.FromString,
+                _registered_method=True)
+        self.AnswerReview = channel.unary_unary(
+                '/classifeed.cleanweb.v1.CleanwebService/AnswerReview',
+                request_serializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.AnswerReviewRequest.SerializeToString,
+                response_deserializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.AnswerReviewResponse.FromString,
+                _registered_method=True)
+        self.GetQueues = channel.unary_unary(
+                '/classifeed.cleanweb.v1.CleanwebService/GetQueues',
+                request_serializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.GetQueuesRequest.SerializeToString,
+                response_deserializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.GetQueuesResponse.FromString,
+                _registered_method=True)
+        self.ListCallbacks = channel.unary_unary(
+                '/classifeed.cleanweb.v1.CleanwebService/ListCallbacks',
+                request_serializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.ListCallbacksRequest.SerializeToString,
+                response_deserializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.ListCallbacksResponse.FromString,
+                _registered_method=True)
+        self.ResendCallbacks = channel.unary_unary(
+                '/classifeed.cleanweb.v1.CleanwebService/ResendCallbacks',
+                request_serializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.ResendCallbacksRequest.SerializeToString,
+                response_deserializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.ResendCallbacksResponse.FromString,
                 _registered_method=True)
 
 
 class CleanwebServiceServicer:
-    """What cleanweb does, for other services and operators.
+    """Judges texts, and has people review what rules cannot decide. Over HTTP the same is POST /v2/ (JSON-RPC).
     """
 
-    def GetVersion(self, request, context):
-        """Returns which version of the service responds.
+    def JudgeText(self, request, context):
+        """Judges a text by the automatic rules and by earlier reviews of it; else opens a review, or joins the one that is open.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ClaimReview(self, request, context):
+        """Leases the oldest text of a project to a reviewer who has not answered it yet. NOT_FOUND when none waits.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AnswerReview(self, request, context):
+        """Stores a reviewer's verdicts. Two that agree end a review; otherwise a third one decides.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetQueues(self, request, context):
+        """Returns what waits in each project.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListCallbacks(self, request, context):
+        """Lists callbacks that were not delivered, oldest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ResendCallbacks(self, request, context):
+        """Sends callbacks again that were given up.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -56,10 +116,35 @@ class CleanwebServiceServicer:
 
 def add_CleanwebServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'GetVersion': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetVersion,
-                    request_deserializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.GetVersionRequest.FromString,
-                    response_serializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.GetVersionResponse.SerializeToString,
+            'JudgeText': grpc.unary_unary_rpc_method_handler(
+                    servicer.JudgeText,
+                    request_deserializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.JudgeTextRequest.FromString,
+                    response_serializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.JudgeTextResponse.SerializeToString,
+            ),
+            'ClaimReview': grpc.unary_unary_rpc_method_handler(
+                    servicer.ClaimReview,
+                    request_deserializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.ClaimReviewRequest.FromString,
+                    response_serializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.Review.SerializeToString,
+            ),
+            'AnswerReview': grpc.unary_unary_rpc_method_handler(
+                    servicer.AnswerReview,
+                    request_deserializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.AnswerReviewRequest.FromString,
+                    response_serializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.AnswerReviewResponse.SerializeToString,
+            ),
+            'GetQueues': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetQueues,
+                    request_deserializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.GetQueuesRequest.FromString,
+                    response_serializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.GetQueuesResponse.SerializeToString,
+            ),
+            'ListCallbacks': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListCallbacks,
+                    request_deserializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.ListCallbacksRequest.FromString,
+                    response_serializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.ListCallbacksResponse.SerializeToString,
+            ),
+            'ResendCallbacks': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResendCallbacks,
+                    request_deserializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.ResendCallbacksRequest.FromString,
+                    response_serializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.ResendCallbacksResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -70,11 +155,11 @@ def add_CleanwebServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class CleanwebService:
-    """What cleanweb does, for other services and operators.
+    """Judges texts, and has people review what rules cannot decide. Over HTTP the same is POST /v2/ (JSON-RPC).
     """
 
     @staticmethod
-    def GetVersion(request,
+    def JudgeText(request,
             target,
             options=(),
             channel_credentials=None,
@@ -87,9 +172,144 @@ class CleanwebService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/classifeed.cleanweb.v1.CleanwebService/GetVersion',
-            classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.GetVersionRequest.SerializeToString,
-            classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.GetVersionResponse.FromString,
+            '/classifeed.cleanweb.v1.CleanwebService/JudgeText',
+            classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.JudgeTextRequest.SerializeToString,
+            classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.JudgeTextResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ClaimReview(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.cleanweb.v1.CleanwebService/ClaimReview',
+            classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.ClaimReviewRequest.SerializeToString,
+            classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.Review.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AnswerReview(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.cleanweb.v1.CleanwebService/AnswerReview',
+            classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.AnswerReviewRequest.SerializeToString,
+            classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.AnswerReviewResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetQueues(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.cleanweb.v1.CleanwebService/GetQueues',
+            classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.GetQueuesRequest.SerializeToString,
+            classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.GetQueuesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListCallbacks(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.cleanweb.v1.CleanwebService/ListCallbacks',
+            classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.ListCallbacksRequest.SerializeToString,
+            classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.ListCallbacksResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResendCallbacks(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.cleanweb.v1.CleanwebService/ResendCallbacks',
+            classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.ResendCallbacksRequest.SerializeToString,
+            classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.ResendCallbacksResponse.FromString,
             options,
             channel_credentials,
             insecure,

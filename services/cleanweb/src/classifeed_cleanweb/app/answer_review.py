@@ -1,0 +1,55 @@
+"""Answer a review: two that agree end it, and the last review of a text sends its verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection
+from typing import TypeAlias
+
+from classifeed_cleanweb.domain.projects import PROJECTS, agree
+from classifeed_cleanweb.metrics import REVIEWED
+from classifeed_cleanweb.store import callbacks, reviews
+from classifeed_common.db import Database, Tx
+from classifeed_common.errors import FailedPrecondition, FieldViolation, InvalidArgument, NotFound
+from classifeed_common.rpc.call import remaining_s
+
+EnqueueCallback: TypeAlias = Callable[[Tx, int, str], Awaitable[None]]
+
+
+async def answer_review(
+    database: Database, enqueue: EnqueueCallback, *, review_id: int, reviewer: str, verdicts: Collection[str]
+) -> bool:
+    """Store an answer; return whether the review has ended. The same reviewer's first answer counts.
+
+    Args:
+        enqueue: enqueues the delivery of a callback in the transaction that ends the review; given its number and key.
+
+    Raises:
+        NotFound: there is no such review.
+        InvalidArgument: a verdict is none of the project's.
+        FailedPrecondition: somebody else has the text now.
+    """
+    async with database.transaction(timeout_s=remaining_s()) as tx:
+        review = await reviews.lock_review(tx, review_id)
+        if review is None:
+            raise NotFound("REVIEW_NOT_FOUND", f"There is no review {review_id}.")
+        if review.ended_at is not None:
+            return True
+        if unknown := set(verdicts) - set(PROJECTS[review.project].choices):
+            what = f"{', '.join(sorted(unknown))} is no verdict of {review.project}"
+            raise InvalidArgument("VERDICT_UNKNOWN", what, violations=[FieldViolation("verdicts", what)])
+        if review.is_leased and review.leased_by != reviewer:
+            raise FailedPrecondition("REVIEW_LEASED", f"Somebody else has review {review_id} now. Claim another one.")
+        await reviews.put_answer(tx, review_id, reviewer, verdicts)
+        agreed = agree(await reviews.list_answers(tx, review_id))
+        if agreed is None:
+            return False
+        request = await reviews.lock_request(tx, review.request_id)
+        await reviews.end_review(tx, review_id, agreed)
+        together = await reviews.verdicts_of(tx, review.request_id)
+        if together is not None:
+            await reviews.end_request(tx, review.request_id, request.cache_key, together)
+            names = (request.service, request.environment, request.key)
+            callback_id = await callbacks.add_callback(tx, *names, together)
+            await enqueue(tx, callback_id, "/".join(names))
+    REVIEWED.labels(review.project).inc()
+    return True

@@ -1,0 +1,33 @@
+"""Measure what waits: reviews by project, and callbacks."""
+
+from __future__ import annotations
+
+from classifeed_cleanweb.domain.projects import PROJECTS
+from classifeed_cleanweb.metrics import (
+    CALLBACKS_GIVEN_UP,
+    CALLBACKS_WAITING,
+    OLDEST,
+    OLDEST_CALLBACK,
+    REVIEWERS,
+    WAITING,
+)
+from classifeed_cleanweb.store import callbacks, reviews
+from classifeed_common.db import Database
+
+
+async def measure_queues(database: Database) -> dict[str, str]:
+    """Set the gauges; return which callbacks were given up, for readiness."""
+    async with database.connection() as connection:
+        found = {figures.project: figures for figures in await reviews.count_queues(connection)}
+        waiting, given_up, oldest_s = await callbacks.count_callbacks(connection)
+    for name in PROJECTS:
+        figures = found.get(name)
+        WAITING.labels(name).set(figures.waiting if figures is not None else 0)
+        OLDEST.labels(name).set(figures.oldest_s if figures is not None else 0)
+        REVIEWERS.labels(name).set(figures.reviewers if figures is not None else 0)
+    CALLBACKS_WAITING.set(waiting)
+    CALLBACKS_GIVEN_UP.set(given_up)
+    OLDEST_CALLBACK.set(oldest_s)
+    if not given_up:
+        return {}
+    return {"callbacks": f"{given_up} callbacks were given up. Mend their receivers, then call ResendCallbacks."}

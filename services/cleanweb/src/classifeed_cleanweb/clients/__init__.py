@@ -1,0 +1,1 @@
+"""The outer world: receivers of callbacks."""

@@ -1,0 +1,88 @@
+"""Receivers of callbacks, over connections that are kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import httpcore
+from pydantic import BaseModel, Field
+
+from classifeed_cleanweb.domain.protocol import END, SERVICE_TOKEN_HEADER
+from classifeed_common.errors import DomainError, Unavailable
+
+_CONNECTIONS: Final = 16
+_LIMIT_S: Final = 20.0
+_TIMEOUTS: Final = {"connect": 5.0, "read": 15.0, "write": 15.0, "pool": 15.0}
+
+
+class Receiver(BaseModel, frozen=True):
+    """Where the callbacks of a service go.
+
+    Attributes:
+        url: whole address of its callback.
+        audience: service that the token is made for.
+    """
+
+    url: str = Field(pattern=r"^https?://\S+$")
+    audience: str = Field(min_length=1)
+
+
+class Receivers:
+    """Sends callbacks.
+
+    Args:
+        receivers: by `<service>/<environment>`.
+        issue_token: makes the token for an audience; None: callbacks carry none.
+    """
+
+    def __init__(self, receivers: Mapping[str, Receiver], issue_token: Callable[[str], str] | None) -> None:
+        self._receivers = receivers
+        self._issue_token = issue_token
+        self._pool = httpcore.AsyncConnectionPool(max_connections=_CONNECTIONS, keepalive_expiry=60.0)
+
+    def knows(self, service: str, environment: str) -> bool:
+        """Return whether callbacks of a service and environment have a receiver."""
+        return f"{service}/{environment}" in self._receivers
+
+    async def send(self, service: str, environment: str, key: str, verdicts: Sequence[str], *, request_id: str) -> None:
+        """Deliver verdicts, the end verdict among them.
+
+        Raises:
+            Unavailable: the receiver is not configured, not there, or did not take them.
+        """
+        receiver = self._receivers.get(f"{service}/{environment}")
+        if receiver is None:
+            raise Unavailable("CALLBACK_FAILED", f"No receiver is configured for {service}/{environment}.")
+        headers = [(b"Content-Type", b"application/json"), (b"X-Request-Id", request_id.encode())]
+        try:
+            if self._issue_token is not None:
+                headers.append((SERVICE_TOKEN_HEADER.encode(), self._issue_token(receiver.audience).encode()))
+            async with asyncio.timeout(_LIMIT_S):
+                response = await self._pool.request(
+                    "POST",
+                    receiver.url,
+                    headers=headers,
+                    content=callback_body(key, verdicts),
+                    extensions={"timeout": _TIMEOUTS},
+                )
+        except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, TimeoutError) as error:
+            raise Unavailable("CALLBACK_FAILED", f"{receiver.url}: {type(error).__name__}") from error
+        except DomainError as error:
+            raise Unavailable("CALLBACK_FAILED", str(error)) from error
+        if response.status != 200:
+            raise Unavailable("CALLBACK_FAILED", f"{receiver.url}: HTTP {response.status}")
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._pool.aclose()
+
+
+def callback_body(key: str, verdicts: Sequence[str]) -> bytes:
+    """Return the bytes of a callback."""
+    items = [
+        {"name": name, "value": True, "entity": "text", "source": "people", "key": key} for name in (*verdicts, END)
+    ]
+    return json.dumps({"verdicts": items}, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,0 +1,1 @@
+"""Projects and agreement of reviewers: pure."""

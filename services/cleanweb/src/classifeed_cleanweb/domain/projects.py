@@ -1,0 +1,75 @@
+"""Projects of reviewers: which texts they get, and what they look for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+TURKEY: Final = 983  # id of the country among the regions of a request
+
+_VIOLATIONS: Final = (
+    "text_toloka_obscene",
+    "text_toloka_insult",
+    "text_toloka_light_threat",
+    "text_toloka_spam",
+    "text_toloka_contacts",
+    "text_toloka_links",
+    "text_toloka_ad",
+)
+_ROAD: Final = ("road_accident", "police", "speed_control", "reconstruction", "closed", "request", "nonroad")
+_VIOLATIONS_TEXT: Final = (
+    "Read the text as if it stood on a public page. Choose every violation that it has, and nothing where it has none. "
+    "Quotations and jokes count as what they say; names of places and brands do not."
+)
+_ROAD_TEXT: Final = (
+    "Say what the text tells about the road. Choose every event that it names as happening there now; `request` for a "
+    "question or a plea, `nonroad` where it is about something else."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What reviewers of a project look for."""
+
+    name: str
+    choices: tuple[str, ...]
+    instructions: str
+
+
+PROJECTS: Final = {
+    project.name: project
+    for project in (
+        Project("common_toloka", _VIOLATIONS, _VIOLATIONS_TEXT),
+        Project("common_tur_toloka", _VIOLATIONS, _VIOLATIONS_TEXT),
+        Project("custom_map_talks_toloka", _ROAD, _ROAD_TEXT),
+        Project("custom_map_talks_tur_toloka_new", _ROAD, _ROAD_TEXT),
+    )
+}
+
+
+def kind_of(key: str) -> str:
+    """Return what a text belongs to, as its key says: offer, comment or point."""
+    if key.startswith("offer/"):
+        return "offer"
+    return "comment" if "/" in key else "point"
+
+
+def projects_of(kind: str, region_ids: Sequence[int]) -> tuple[str, ...]:
+    """Return the projects that a text goes to: violations, and the road for all but offers; apart for Turkey."""
+    is_turkish = TURKEY in region_ids
+    projects = ["common_tur_toloka" if is_turkish else "common_toloka"]
+    if kind != "offer":
+        projects.append("custom_map_talks_tur_toloka_new" if is_turkish else "custom_map_talks_toloka")
+    return tuple(projects)
+
+
+def agree(answers: Sequence[frozenset[str]]) -> frozenset[str] | None:
+    """Return what reviewers agree on, or None: two equal answers, or of three the verdicts that two of them gave."""
+    for number, answer in enumerate(answers):
+        if answer in answers[:number]:
+            return answer
+    if len(answers) < 3:
+        return None
+    named = [verdict for answer in answers for verdict in answer]
+    return frozenset(verdict for verdict in named if named.count(verdict) > 1)

@@ -1,0 +1,55 @@
+"""Metrics of the verdict service."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from classifeed_common.telemetry.metric_set import MetricSet
+
+METRICS: Final = MetricSet()
+
+JUDGED: Final = METRICS.counter(
+    "classifeed_cleanweb_judged_texts_total",
+    "Requests, by how they ended: found by a rule, kept from an earlier review, passed, a review opened or joined.",
+    unit="texts",
+    labels={"by": ("automatic", "kept", "passed", "opened", "joined")},
+)
+REVIEWED: Final = METRICS.counter(
+    "classifeed_cleanweb_reviews_total",
+    "Reviews that have ended, by project.",
+    unit="reviews",
+    labels={"project": "name of the project"},
+)
+WAITING: Final = METRICS.gauge(
+    "classifeed_cleanweb_waiting_reviews",
+    "Reviews that wait for answers, by project.",
+    unit="reviews",
+    labels={"project": "name of the project"},
+)
+OLDEST: Final = METRICS.gauge(
+    "classifeed_cleanweb_oldest_review_seconds",
+    "Age of the oldest review that waits, by project.",
+    unit="seconds",
+    labels={"project": "name of the project"},
+)
+REVIEWERS: Final = METRICS.gauge(
+    "classifeed_cleanweb_active_reviewers",
+    "Reviewers who have a text now, by project.",
+    unit="reviewers",
+    labels={"project": "name of the project"},
+)
+CALLBACKS: Final = METRICS.counter(
+    "classifeed_cleanweb_callbacks_total",
+    "Tries to deliver a callback, by outcome.",
+    unit="tries",
+    labels={"outcome": ("delivered", "failed", "given_up")},
+)
+CALLBACKS_WAITING: Final = METRICS.gauge(
+    "classifeed_cleanweb_waiting_callbacks", "Callbacks that were not delivered, those given up too.", unit="callbacks"
+)
+CALLBACKS_GIVEN_UP: Final = METRICS.gauge(
+    "classifeed_cleanweb_given_up_callbacks", "Callbacks that nobody tries any more.", unit="callbacks"
+)
+OLDEST_CALLBACK: Final = METRICS.gauge(
+    "classifeed_cleanweb_oldest_callback_seconds", "Age of the oldest callback that was not delivered.", unit="seconds"
+)

@@ -1,0 +1,57 @@
+"""The table of callbacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from classifeed_common.db import Tx, load_queries
+from classifeed_common.db.rows import fetch_named
+
+SQL: Final = load_queries(__package__, "callbacks.sql")
+
+
+async def add_callback(tx: Tx, service: str, environment: str, key: str, verdicts: Sequence[str]) -> int:
+    """Store a callback and return its number."""
+    parameters = {"service": service, "environment": environment, "key": key, "verdicts": list(verdicts)}
+    row = await (await tx.execute(SQL["add_callback"], parameters)).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+async def find_callback(tx: Tx, callback_id: int, *, give_up_s: float) -> Any:
+    """Return a callback as a row by name, or None; `is_late` says that it has been tried for `give_up_s`."""
+    rows = await fetch_named(tx, SQL["find_callback"], {"callback_id": callback_id, "give_up_s": give_up_s})
+    return rows[0] if rows else None
+
+
+async def delete_callback(tx: Tx, callback_id: int) -> None:
+    """Forget a callback: it was delivered."""
+    await tx.execute(SQL["delete_callback"], {"callback_id": callback_id})
+
+
+async def note_fault(tx: Tx, callback_id: int, fault: str) -> None:
+    """Note what the last try met."""
+    await tx.execute(SQL["note_fault"], {"callback_id": callback_id, "fault": fault})
+
+
+async def give_up(tx: Tx, callback_id: int) -> None:
+    """Note that nobody tries any more."""
+    await tx.execute(SQL["give_up"], {"callback_id": callback_id})
+
+
+async def list_callbacks(tx: Tx, *, given_up: bool, after: int, limit: int) -> list[Any]:
+    """Return callbacks behind a number, as rows by name."""
+    return await fetch_named(tx, SQL["list_callbacks"], {"given_up": given_up, "after": after, "limit": limit})
+
+
+async def take_given_up(tx: Tx, callback_id: int) -> list[Any]:
+    """Have callbacks tried again that were given up: one, or all (0); return them as rows by name."""
+    return await fetch_named(tx, SQL["take_given_up"], {"callback_id": callback_id})
+
+
+async def count_callbacks(tx: Tx) -> tuple[int, int, float]:
+    """Return how many callbacks there are, how many of them were given up, and the age of the oldest in seconds."""
+    row = await (await tx.execute(SQL["count_callbacks"])).fetchone()
+    assert row is not None
+    return row[0], row[1], row[2]

@@ -1,0 +1,37 @@
+-- Verdicts on their way to whom they are for.
+
+-- name: add_callback
+INSERT INTO callbacks (service, environment, key, verdicts)
+VALUES (%(service)s, %(environment)s, %(key)s, %(verdicts)s::text[])
+RETURNING callback_id
+
+-- name: find_callback
+SELECT callback_id, service, environment, key, verdicts, given_up_at,
+       sent_from < clock_timestamp() - %(give_up_s)s * interval '1 second' AS is_late
+FROM callbacks
+WHERE callback_id = %(callback_id)s
+
+-- name: delete_callback
+DELETE FROM callbacks WHERE callback_id = %(callback_id)s
+
+-- name: note_fault
+UPDATE callbacks SET fault = %(fault)s WHERE callback_id = %(callback_id)s
+
+-- name: give_up
+UPDATE callbacks SET given_up_at = clock_timestamp() WHERE callback_id = %(callback_id)s AND given_up_at IS NULL
+
+-- name: list_callbacks
+SELECT callback_id, service, environment, key, created_at, given_up_at, fault
+FROM callbacks
+WHERE callback_id > %(after)s AND (NOT %(given_up)s OR given_up_at IS NOT NULL)
+ORDER BY callback_id
+LIMIT %(limit)s
+
+-- name: take_given_up
+UPDATE callbacks SET given_up_at = NULL, sent_from = clock_timestamp()
+WHERE given_up_at IS NOT NULL AND (%(callback_id)s::bigint = 0 OR callback_id = %(callback_id)s)
+RETURNING callback_id, service, environment, key
+
+-- name: count_callbacks
+SELECT count(*), count(given_up_at), coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8
+FROM callbacks

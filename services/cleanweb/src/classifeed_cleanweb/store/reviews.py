@@ -1,0 +1,112 @@
+"""The tables of requests, reviews and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from classifeed_common.db import Tx, load_queries
+from classifeed_common.db.rows import fetch_named
+
+SQL: Final = load_queries(__package__, "reviews.sql")
+
+
+class NewRequest(NamedTuple):
+    """A text that people are to review."""
+
+    service: str
+    environment: str
+    key: str
+    text: str
+    text_hash: bytes
+    cache_key: bytes
+
+
+class ClaimedReview(NamedTuple):
+    """A text that a reviewer has until `leased_until`."""
+
+    review_id: int
+    project: str
+    text: str
+    leased_until: datetime
+
+
+class QueueFigures(NamedTuple):
+    """What waits in a project."""
+
+    project: str
+    waiting: int
+    oldest_s: float
+    reviewers: int
+
+
+async def find_kept(tx: Tx, cache_key: bytes, *, age_s: float) -> tuple[str, ...] | None:
+    """Return what people have found about an equal text not longer than `age_s` ago, or None."""
+    row = await (await tx.execute(SQL["find_kept"], {"cache_key": cache_key, "age_s": age_s})).fetchone()
+    return tuple(row[0]) if row is not None else None
+
+
+async def open_request(tx: Tx, request: NewRequest, projects: Sequence[str]) -> bool:
+    """Open a request with its reviews; return False where the same one is open."""
+    row = await (await tx.execute(SQL["open_request"], request._asdict())).fetchone()
+    if row is None:
+        return False
+    await tx.execute(SQL["add_reviews"], {"request_id": row[0], "projects": list(projects)})
+    return True
+
+
+async def claim_review(tx: Tx, project: str, reviewer: str, *, lease_s: float) -> ClaimedReview | None:
+    """Lease the oldest text of a project to a reviewer, or return None."""
+    parameters = {"project": project, "reviewer": reviewer, "lease_s": lease_s}
+    row = await (await tx.execute(SQL["claim_review"], parameters)).fetchone()
+    return ClaimedReview(*row) if row is not None else None
+
+
+async def lock_review(tx: Tx, review_id: int) -> Any:
+    """Return a review as a row by name, locked, or None."""
+    rows = await fetch_named(tx, SQL["lock_review"], {"review_id": review_id})
+    return rows[0] if rows else None
+
+
+async def put_answer(tx: Tx, review_id: int, reviewer: str, verdicts: Collection[str]) -> None:
+    """Store an answer; the reviewer's first one counts."""
+    parameters = {"review_id": review_id, "reviewer": reviewer, "verdicts": sorted(verdicts)}
+    await tx.execute(SQL["put_answer"], parameters)
+    await tx.execute(SQL["free_review"], {"review_id": review_id})
+
+
+async def list_answers(tx: Tx, review_id: int) -> list[frozenset[str]]:
+    """Return the answers of a review in their order."""
+    rows = await (await tx.execute(SQL["list_answers"], {"review_id": review_id})).fetchall()
+    return [frozenset(verdicts) for _, verdicts in rows]
+
+
+async def end_review(tx: Tx, review_id: int, verdicts: Collection[str]) -> None:
+    """End a review."""
+    await tx.execute(SQL["end_review"], {"review_id": review_id, "verdicts": sorted(verdicts)})
+
+
+async def lock_request(tx: Tx, request_id: int) -> Any:
+    """Return a request as a row by name, locked."""
+    [row] = await fetch_named(tx, SQL["lock_request"], {"request_id": request_id})
+    return row
+
+
+async def verdicts_of(tx: Tx, request_id: int) -> list[str] | None:
+    """Return what all reviews of a request ended with together; None while one has not ended."""
+    rows = await (await tx.execute(SQL["list_ended"], {"request_id": request_id})).fetchall()
+    if any(verdicts is None for (verdicts,) in rows):
+        return None
+    return sorted({verdict for (verdicts,) in rows for verdict in verdicts})
+
+
+async def end_request(tx: Tx, request_id: int, cache_key: bytes, verdicts: Sequence[str]) -> None:
+    """End a request, and keep what was found for equal texts."""
+    await tx.execute(SQL["end_request"], {"request_id": request_id})
+    await tx.execute(SQL["keep_verdicts"], {"cache_key": cache_key, "verdicts": list(verdicts)})
+
+
+async def count_queues(tx: Tx) -> list[QueueFigures]:
+    """Return what waits in each project that has something."""
+    return [QueueFigures(*row) for row in await (await tx.execute(SQL["count_queues"])).fetchall()]

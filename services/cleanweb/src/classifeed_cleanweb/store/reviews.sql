@@ -1,0 +1,83 @@
+-- Texts that people review.
+
+-- name: find_kept
+SELECT verdicts FROM kept_verdicts
+WHERE cache_key = %(cache_key)s AND stored_at > clock_timestamp() - %(age_s)s * interval '1 second'
+
+-- name: open_request
+-- The same text under the same key joins the request that is open.
+INSERT INTO requests (service, environment, key, text, text_hash, cache_key)
+VALUES (%(service)s, %(environment)s, %(key)s, %(text)s, %(text_hash)s, %(cache_key)s)
+ON CONFLICT (service, environment, key, text_hash) WHERE ended_at IS NULL DO NOTHING
+RETURNING request_id
+
+-- name: add_reviews
+INSERT INTO reviews (request_id, project) SELECT %(request_id)s, project FROM unnest(%(projects)s::text[]) AS p (project)
+
+-- name: claim_review
+-- The oldest one that nobody has now, and that this reviewer has not answered.
+UPDATE reviews v
+SET leased_by = %(reviewer)s, leased_until = clock_timestamp() + %(lease_s)s * interval '1 second'
+FROM (SELECT r.review_id
+      FROM reviews r
+      WHERE r.project = %(project)s AND r.ended_at IS NULL
+        AND (r.leased_until IS NULL OR r.leased_until < clock_timestamp() OR r.leased_by = %(reviewer)s)
+        AND NOT EXISTS (SELECT FROM review_answers a
+                        WHERE a.review_id = r.review_id AND a.reviewer = %(reviewer)s)
+      ORDER BY r.review_id
+      LIMIT 1
+      FOR NO KEY UPDATE SKIP LOCKED) AS next
+JOIN requests q ON true
+WHERE v.review_id = next.review_id AND q.request_id = v.request_id
+RETURNING v.review_id, v.project, q.text, v.leased_until
+
+-- name: lock_review
+SELECT v.review_id, v.request_id, v.project, v.ended_at, v.leased_by, v.leased_until > clock_timestamp() AS is_leased
+FROM reviews v
+WHERE v.review_id = %(review_id)s
+FOR NO KEY UPDATE
+
+-- name: put_answer
+INSERT INTO review_answers (review_id, reviewer, verdicts) VALUES (%(review_id)s, %(reviewer)s, %(verdicts)s::text[])
+ON CONFLICT (review_id, reviewer) DO NOTHING
+
+-- name: list_answers
+SELECT reviewer, verdicts FROM review_answers WHERE review_id = %(review_id)s ORDER BY answered_at, reviewer
+
+-- name: free_review
+UPDATE reviews SET leased_by = NULL, leased_until = NULL WHERE review_id = %(review_id)s
+
+-- name: end_review
+UPDATE reviews
+SET verdicts = %(verdicts)s::text[], ended_at = clock_timestamp(), leased_by = NULL, leased_until = NULL
+WHERE review_id = %(review_id)s
+
+-- name: lock_request
+SELECT service, environment, key, cache_key FROM requests WHERE request_id = %(request_id)s FOR NO KEY UPDATE
+
+-- name: list_ended
+-- What each review of a request ended with; null while one has not.
+SELECT verdicts FROM reviews WHERE request_id = %(request_id)s
+
+-- name: end_request
+UPDATE requests SET ended_at = clock_timestamp() WHERE request_id = %(request_id)s
+
+-- name: keep_verdicts
+INSERT INTO kept_verdicts (cache_key, verdicts) VALUES (%(cache_key)s, %(verdicts)s::text[])
+ON CONFLICT (cache_key) DO UPDATE SET verdicts = excluded.verdicts, stored_at = clock_timestamp()
+
+-- name: count_queues
+SELECT project, count(*) AS waiting,
+       coalesce(extract(epoch FROM clock_timestamp() - min(opened_at)), 0)::float8 AS oldest_s,
+       count(DISTINCT leased_by) FILTER (WHERE leased_until > clock_timestamp()) AS reviewers
+FROM reviews
+WHERE ended_at IS NULL
+GROUP BY project
+
+-- name: delete_requests
+DELETE FROM requests
+WHERE request_id IN (SELECT request_id FROM requests WHERE ended_at < %(before)s LIMIT %(limit)s)
+
+-- name: delete_kept
+DELETE FROM kept_verdicts
+WHERE cache_key IN (SELECT cache_key FROM kept_verdicts WHERE stored_at < %(before)s LIMIT %(limit)s)

@@ -1,0 +1,106 @@
+"""Tables of the schema `cleanweb`."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    DateTime,
+    ForeignKey,
+    Identity,
+    Index,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from classifeed_common.db import shared_tables
+from classifeed_jobs import add_jobs
+
+metadata = MetaData()
+_NOW = text("clock_timestamp()")
+
+# A text that people have: ended once each of its reviews is.
+requests = Table(
+    "requests",
+    metadata,
+    Column("request_id", BigInteger, Identity(always=True), primary_key=True),
+    Column("service", Text, nullable=False),
+    Column("environment", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("text_hash", LargeBinary, nullable=False),
+    # Equal texts of the same projects have the same one.
+    Column("cache_key", LargeBinary, nullable=False),
+    Column("opened_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    Column("ended_at", DateTime(timezone=True)),
+)
+Index(
+    "requests_open",
+    requests.c.service,
+    requests.c.environment,
+    requests.c.key,
+    requests.c.text_hash,
+    unique=True,
+    postgresql_where=requests.c.ended_at.is_(None),
+)
+Index("requests_ended", requests.c.ended_at, postgresql_where=requests.c.ended_at.is_not(None))
+
+reviews = Table(
+    "reviews",
+    metadata,
+    Column("review_id", BigInteger, Identity(always=True), primary_key=True),
+    Column("request_id", BigInteger, ForeignKey("requests.request_id", ondelete="CASCADE"), nullable=False),
+    Column("project", Text, nullable=False),
+    # What it ended with.
+    Column("verdicts", ARRAY(Text)),
+    Column("leased_by", Text),
+    Column("leased_until", DateTime(timezone=True)),
+    Column("opened_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    Column("ended_at", DateTime(timezone=True)),
+    UniqueConstraint("request_id", "project", name="reviews_request_id_project_key"),
+)
+Index("reviews_waiting", reviews.c.project, reviews.c.review_id, postgresql_where=reviews.c.ended_at.is_(None))
+
+review_answers = Table(
+    "review_answers",
+    metadata,
+    Column("review_id", BigInteger, ForeignKey("reviews.review_id", ondelete="CASCADE"), primary_key=True),
+    Column("reviewer", Text, primary_key=True),
+    Column("verdicts", ARRAY(Text), nullable=False),
+    Column("answered_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+)
+
+# What people have found about texts, for equal ones.
+kept_verdicts = Table(
+    "kept_verdicts",
+    metadata,
+    Column("cache_key", LargeBinary, primary_key=True),
+    Column("verdicts", ARRAY(Text), nullable=False),
+    Column("stored_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+)
+Index("kept_verdicts_age", kept_verdicts.c.stored_at)
+
+# Verdicts on their way; a delivered one is gone.
+callbacks = Table(
+    "callbacks",
+    metadata,
+    Column("callback_id", BigInteger, Identity(always=True), primary_key=True),
+    Column("service", Text, nullable=False),
+    Column("environment", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("verdicts", ARRAY(Text), nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    # Since when it is tried: anew when somebody sends it again.
+    Column("sent_from", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    Column("given_up_at", DateTime(timezone=True)),
+    Column("fault", Text, nullable=False, server_default=text("''")),
+)
+Index("callbacks_given_up", callbacks.c.callback_id, postgresql_where=callbacks.c.given_up_at.is_not(None))
+
+shared_tables.add_leases(metadata)
+add_jobs(metadata)
