@@ -27,7 +27,7 @@ _WEIGHTS: Final = Path("services/cleanweb/src/classifeed_cleanweb/rules/model.np
 _BAD: Final = 9_000
 _CLEAN: Final = 27_000
 _EPOCHS: Final = 5
-_RATE: Final = 0.15
+_RATE: Final = 0.3
 _DECAY: Final = 1e-3
 _PLACE: Final = re.compile(r"\{(\w+)\}")
 _SCRIPTS: Final = (("ru", re.compile("[а-я]")), ("tr", re.compile("[çğışöü]")), ("en", re.compile("[a-z]")))
@@ -63,9 +63,9 @@ def examples(rng: random.Random, made: Sequence[str], label: float) -> Iterator[
     for text in made:
         classes = read(text).classes
         if len(classes) > 4:
-            three, four = hashes(classes)
-            begin = rng.randrange(max(1, len(three) - 2 * STEP + 1)) if not label else 0
-            yield np.concatenate((three[begin : begin + 2 * STEP], four[begin : begin + 2 * STEP])), label
+            buckets = hashes(classes)
+            begin = rng.randrange(max(1, len(buckets) - 2 * STEP + 1)) if not label else 0
+            yield buckets[begin : begin + 2 * STEP], label
 
 
 def train(made: list[Example], rng: random.Random) -> tuple[npt.NDArray[np.float32], float]:

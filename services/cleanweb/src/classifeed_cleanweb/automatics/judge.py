@@ -22,10 +22,10 @@ MAX_FINDINGS: Final = 100
 """More findings of one text are not listed."""
 # Of words more are not kept, before those are left out that are allowed.
 _MOST_KEPT: Final = 1_000
-_LISTED: Final = {
-    Role.ALLOW: {"words"}, Role.DOTS: {"links"}, Role.CALL: {"contacts"}, Role.MESSENGERS: {"contacts"},
-    Role.AT: {"contacts"}, Role.DIGITS: {"contacts"},
-}  # fmt: skip
+_LISTED: Final = (
+    ("words", "allow", Role.ALLOW), ("links", "dots", Role.DOTS), ("contacts", "messengers", Role.MESSENGERS),
+    ("contacts", "at", Role.AT), ("contacts", "digits", Role.DIGITS),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,9 @@ class Automatics:
         links = [content for content in parsed if content["kind"] == "links"]
         self._links = [(Entry(content["verdict"], "links", *_whom(content)), Links(content)) for content in links]
         for content in parsed:
-            for role in Role:
-                match = "start" if role is Role.CALL else "word"
-                listed = content.get(role.name.lower(), ()) if content["kind"] in _LISTED[role] else ()
-                terms |= dict.fromkeys(Term(fold(form), match, role) for form in listed)
+            for kind, key, role in _LISTED:
+                if content["kind"] == kind:
+                    terms |= dict.fromkeys(Term(fold(form), "word", role) for form in content.get(key, ()))
             if content["kind"] == "words":
                 terms |= dict.fromkeys(self._terms_of(content))
             elif content["kind"] == "contacts":
@@ -113,17 +112,15 @@ class Automatics:
         for contacts in self._contacts:
             if contacts.is_for(regions, kind):
                 found.update(contacts.find(text, reading.shapes, hits))
-        reached = Cover((start, end) for _, rule, start, end in found if rule.startswith("contacts."))
         for entry, links in self._links:
             if entry.is_for(regions, kind):
-                spans = [("written", *span) for span in links.written(text)]
-                dots = [hit.start for hit in hits.get(Role.DOTS, ())]
-                spans += [("spelled", *span) for span in links.spelled(text, dots)]
-                found.update(
-                    (entry.verdict, f"links.{how}", start, end)
-                    for how, start, end in spans
-                    if not reached.has(start, end)
-                )
+                spans = [(entry.verdict, "links.written", *span) for span in links.written(text)]
+                if Role.DOTS in hits:
+                    dots = [hit.start for hit in hits[Role.DOTS]]
+                    spans += [(entry.verdict, "links.spelled", *span) for span in links.spelled(text, dots)]
+                if spans:
+                    reached = Cover((start, end) for _, rule, start, end in found if rule.startswith("contacts."))
+                    found.update(span for span in spans if not reached.has(span[2], span[3]))
         return Found(_apart(text, found) if found else (), self._model.score(reading.classes))
 
     def _terms_of(self, content: Mapping[str, Any]) -> Iterator[Term]:

@@ -1,6 +1,6 @@
 """A small model of character n-grams: how much a text is like a bad one, where no list says it.
 
-Features are the classes of letters that the search uses, three and four in a row, hashed into a table of weights. A
+Features are the classes of letters that the search uses, four in a row, hashed into a table of weights. A
 text is as bad as its worst stretch. The weights are made by `python -m tools.cleanweb_model`.
 """
 
@@ -25,12 +25,11 @@ _FACTOR_OF_PAIRS: Final = np.uint16(0x85EB)
 _SHORTEST: Final = 4
 
 
-def hashes(classes: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
-    """Return the buckets of three classes in a row, and of four, for each place where four begin."""
+def hashes(classes: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint16]:
+    """Return the bucket of each four classes in a row."""
     wide = classes.astype(np.uint16)
     pairs = wide[:-1] * _FACTOR + wide[1:]
-    begun = pairs[:-2] * _FACTOR_OF_PAIRS
-    return begun + wide[2:-1], begun + pairs[2:]
+    return pairs[:-2] * _FACTOR_OF_PAIRS + pairs[2:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +56,7 @@ class Model:
         """Return a number in [0, 1] for the classes of a text's visible characters."""
         if len(classes) < _SHORTEST:
             return 0.0
-        three, four = hashes(classes)
-        weighed = self.weights.take(three) + self.weights.take(four)
+        weighed = self.weights.take(hashes(classes))
         sums = np.add.reduceat(weighed, _steps(len(weighed)))
         worst = sums.item() if len(sums) == 1 else float((sums[1:] + sums[:-1]).max())
         return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, worst + self.bias))))

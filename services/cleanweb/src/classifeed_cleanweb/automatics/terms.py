@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import ahocorasick_rs
 
 from classifeed_cleanweb.automatics.alphabet import (
-    DIGIT,
     MARK,
     MASK_SIGN,
     SEPARATOR,
@@ -32,21 +31,19 @@ _DOUBLE: Final = 2
 _LONGEST: Final = 512
 _MOST_MARKS: Final = 64
 _REST: Final = 64
-_FEWEST_DIGITS: Final = 2
-_SHORTEST_PHONE: Final = 7
+_NEAR: Final = 24
 # Words repeat from text to text; each entry is a few hundred bytes.
 _COMPARED: Final = 1 << 14
 
 
-class Role(IntEnum):
+class Role:
     """What a term is that is no finding by itself: the number of its entry, below those of the rules."""
 
-    CALL = -1
-    MESSENGERS = -2
-    AT = -3
-    DIGITS = -4
-    DOTS = -5
-    ALLOW = -6
+    MESSENGERS: Final = -1
+    AT: Final = -2
+    DIGITS: Final = -3
+    DOTS: Final = -4
+    ALLOW: Final = -5
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,23 +96,19 @@ class Matcher:
             return
         roles = self._roles
         for view in reading.views:
-            later: defaultdict[int, list[Match]] = defaultdict(list)
+            numbers: list[Match] = []
             for match in self._automaton.find_matches_as_indexes(view.key, overlapping=True):
-                if roles[match[0]] >= 0:
+                role = roles[match[0]]
+                if role == Role.DIGITS:
+                    numbers.append(match)
+                elif role >= 0 or view.name == "plain":
                     yield from self._hits(text, view, match)
-                elif view.name == "plain":
-                    later[roles[match[0]]].append(match)
-            for role, matches in later.items():
-                # Words for digits, and what stands before a phone, are everywhere, and seldom of use.
-                if role == Role.DIGITS and len(matches) < _FEWEST_DIGITS:
-                    continue
-                if role == Role.CALL and reading.shapes.count(DIGIT) < _SHORTEST_PHONE:
-                    continue
-                for match in matches:
+            if view.name == "plain" and _are_near(numbers):
+                for match in numbers:
                     yield from self._hits(text, view, match)
 
-    def _hits(self, text: str, view: View, match: Match) -> Iterator[Hit]:
-        """Yield the terms that stand where classes are alike."""
+    def _hits(self, text: str, view: View, match: Match) -> Sequence[Hit]:
+        """Return the terms that stand where classes are alike."""
         key, left, right = match
         item, places = view.runs.item, view.places
         # A byte of the key is a run of characters, but for the key's border before the first run.
@@ -123,7 +116,8 @@ class Matcher:
         begin, end = item(left + before - 1), item(right - after - 1)
         start, stop = (begin, end) if places is None else (places.item(begin), places.item(end - 1) + 1)
         if stop - start > _LONGEST:
-            return
+            return ()
+        hits = []
         characters = text[start:stop]
         if stop - start != end - begin and places is not None:
             characters = "".join([text[place] for place in places[begin:end].tolist()])
@@ -131,7 +125,13 @@ class Matcher:
             if _is_new(text, view.name, term, start, stop, end - begin) and is_written(term.letters, characters):
                 hit = _whole(text, view, term, left + before, right - after)
                 if not term.spelling or term.spelling in spell(text[hit.start : hit.end]):
-                    yield hit
+                    hits.append(hit)
+        return hits
+
+
+def _are_near(numbers: Sequence[Match]) -> bool:
+    """Return whether two words for digits stand so near one another that they may dial a number; most do not."""
+    return any(after[1] - before[2] < _NEAR for before, after in pairwise(numbers))
 
 
 def _whole(text: str, view: View, term: Term, first: int, last: int) -> Hit:

@@ -30,6 +30,12 @@ _WORDS: Final = bytes.maketrans(bytes((DIGIT, SIGN, MASKING)), b"###")
 _JOINED: Final = bytes.maketrans(bytes((DIGIT, SIGN, LETTER, MASKING, PUNCTUATION, ENDING)), b"LLLPPP")
 _PARTED: Final = bytes.maketrans(bytes((SIGN, MASKING, ENDING)), b"LPP")
 _SPACED: Final = bytes(ord(" ") if code <= MASK else LETTER for code in range(256))
+_LETTERS_AND_DIGITS: Final = bytes(
+    LETTER if shape in (LETTER, SIGN) else shape if shape == DIGIT else ord(" ") for shape in range(256)
+)
+# Three that stand alone, of which one may be a digit: less is in every other text.
+_LONE: Final = b" L L L "
+_CHAINS: Final = (_LONE, b" L L D ", b" L D L ", b" D L L ")
 _SIGNS: Final = np.isin(np.arange(256), (DIGIT, SIGN, MASKING))
 
 
@@ -77,7 +83,7 @@ def read(text: str) -> Reading:
         seen_marks = shapes.tobytes()
     if not seen_marks:
         return Reading((), seen, marks)
-    if b"EL" in seen_marks:
+    if ENDING in seen_marks and b"EL" in seen_marks:
         before_letter = np.append((shapes[:-1] == ENDING) & (shapes[1:] == LETTER), False)
         seen = np.where(before_letter, np.uint8(CLASS_OF["!"]), seen)
         shapes = np.where(before_letter, np.uint8(SIGN), shapes)
@@ -90,7 +96,7 @@ def read(text: str) -> Reading:
     if b"LPL" in seen_marks.translate(_PARTED):
         kept = _without_single(np.frombuffer(seen_marks.translate(_JOINED), np.uint8)).nonzero()[0]
         views.append(_collapse("joined", seen.take(kept), kept if places is None else places.take(kept)))
-    if b" L L L " in plain.key.translate(_SPACED):
+    if _LONE in plain.key.translate(_SPACED) and _has_chain(shapes.take(plain.runs[:-1]).tobytes()):
         views.append(_spaced(plain))
     return Reading(tuple(views), seen, marks)
 
@@ -109,6 +115,12 @@ def _without_single(shapes: _Classes) -> npt.NDArray[np.bool_]:
     letters = shapes == LETTER
     kept[1:-1] = (shapes[1:-1] != PUNCTUATION) | ~(letters[:-2] & letters[2:])
     return kept
+
+
+def _has_chain(shapes: bytes) -> bool:
+    """Return whether three stand alone one after the other, by the shapes of a view's runs."""
+    lone = b" %b " % shapes.translate(_LETTERS_AND_DIGITS)
+    return any(chain in lone for chain in _CHAINS)
 
 
 def _spaced(plain: View) -> View:

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from classifeed_cleanweb.automatics.addresses.links import Links, left_of, mails, messenger_name, nicks
-from classifeed_cleanweb.automatics.addresses.phones import MIN_DIGITS, Phones
-from classifeed_cleanweb.automatics.alphabet import DIGIT
+from classifeed_cleanweb.automatics.addresses.phones import Phones, may_dial
 from classifeed_cleanweb.automatics.terms import Hit, Role
 
 _BRACKETS: Final = "([{<"
@@ -29,7 +26,7 @@ class Contacts:
         self._verdict = verdict
         self._links = links
         self._fillers = frozenset(word.casefold() for word in content["fillers"])
-        self._phones = Phones(content["numbered"], content["units"], content["digits"])
+        self._phones = Phones(content["call"], content["numbered"], content["units"], content["digits"])
 
     def find(self, text: str, shapes: bytes, hits: Mapping[int, Sequence[Hit]]) -> Iterator[tuple[str, str, int, int]]:
         """Yield contacts as verdict, rule, start and end.
@@ -39,14 +36,8 @@ class Contacts:
             shapes: shapes of its code points.
             hits: words of its lists that are in the text.
         """
-        digits = shapes.count(DIGIT)
-        if not hits and digits < MIN_DIGITS and "@" not in text:
-            return
-        if digits >= MIN_DIGITS:
-            places = (np.frombuffer(shapes, np.uint8) == DIGIT).nonzero()[0]
-            yield from self._named("phone", self._phones.written(text, places))
-        if digits and Role.CALL in hits:
-            yield from self._named("phone", self._phones.called(text, _spans(hits[Role.CALL])))
+        if may_dial(shapes):
+            yield from self._named("phone", self._phones.written(text, shapes))
         if len(hits.get(Role.DIGITS, ())) > 1:
             yield from self._named("phone", self._phones.spelled(text, _spans(hits[Role.DIGITS])))
         if "@" in text:

@@ -7,15 +7,11 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
-
 from classifeed_cleanweb.automatics.addresses.links import any_of
+from classifeed_cleanweb.automatics.alphabet import DIGIT
 
 Span = tuple[int, int]
 
-MIN_DIGITS: Final = 8
-"""Fewer digits are no phone by their shape."""
 _GAP: Final = r"[ \-.()/_\u00a0\u2009\u2010-\u2015]{0,3}"
 _DIGIT: Final = r"[\dlIOoОо]"
 # Every repeat is bounded: a text takes a number of steps that is linear in its length.
@@ -25,12 +21,14 @@ _AMERICAN: Final = r"(?:\b1[ \-.]{1,2})?\(?\b\d{3}\)?[ \-.]{1,2}\d{3}[ \-.]{1,2}
 _BRITISH: Final = r"0[127]\d{1,3} \d{3,4} ?\d{3,4}"
 _TURKISH: Final = rf"0{_GAP}5(?:{_GAP}\d){{9}}"
 _SHAPES: Final = re.compile(rf"(?:{_RUSSIAN}|{_INTERNATIONAL}|{_AMERICAN}|{_BRITISH}|{_TURKISH})(?!\w|[.,\-]\d)")
-_ANY: Final = re.compile(rf"(?<![\w.,])\+?\(?\d(?:{_GAP}{_DIGIT}){{6,14}}(?!\w)")
+_ANY: Final = re.compile(rf"\+?\(?\d(?:{_GAP}{_DIGIT}){{6,14}}(?!\w)")
+# Seven digits with little between: what may be a phone. Where this matches, the rest is compared from each digit on.
+_DENSE: Final = re.compile(rb"D(?:[^D]{0,4}D){6}")
+_ASCII: Final = 127
 _TOKEN: Final = re.compile(r"\w{1,40}")
 _WIDE: Final = {ord(wide): sign for wide, sign in zip("＋（）－．／", "+()-./", strict=True)}
 _BEFORE: Final = 24
 _AFTER: Final = 6
-_WIDEST: Final = 40
 _MIN_SPELLED: Final = 9
 _MIN_WORDS: Final = 4
 
@@ -38,47 +36,40 @@ _MIN_WORDS: Final = 4
 class Phones:
     """Finds phone numbers.
 
-    Args of the initialiser are lists of the rules: beginnings of words after which digits are no phone number, before
-    which they are none, and what words stand for digits.
+    Args of the initialiser are lists of the rules: beginnings of words after which digits are a phone number,
+    after which they are none, before which they are none, and what words stand for digits.
     """
 
-    def __init__(self, numbered: Sequence[str], units: Sequence[str], digits: dict[str, str]) -> None:
+    def __init__(
+        self, call: Sequence[str], numbered: Sequence[str], units: Sequence[str], digits: dict[str, str]
+    ) -> None:
+        self._call = re.compile(rf"(?<!\w)(?:{any_of(call)})", re.IGNORECASE)
         self._numbered = re.compile(rf"(?<!\w)(?:{any_of(numbered)})", re.IGNORECASE)
         self._units = re.compile(rf"\s{{0,2}}(?:{any_of(units)})", re.IGNORECASE)
         self._digits = digits
 
-    def written(self, text: str, digits: npt.NDArray[np.intp]) -> Iterator[Span]:
-        """Yield numbers written in digits that are phones by their shape.
+    def written(self, text: str, shapes: bytes) -> Iterator[Span]:
+        """Yield numbers written in digits, that are phones by their shape or by the word before them; see `may_dial`.
 
         Args:
             text: the text.
-            digits: where its digits stand.
+            shapes: shapes of its code points.
         """
-        text = _with_plain_digits(text, digits)
-        dense = digits[: 1 - MIN_DIGITS][digits[MIN_DIGITS - 1 :] - digits[: 1 - MIN_DIGITS] <= _WIDEST]
-        end = 0
-        for place in dense.tolist():
+        dense = [place for found in _DENSE.finditer(shapes) for place in range(*found.span()) if shapes[place] == DIGIT]
+        text, end = _with_plain_digits(text, dense), 0
+        is_called = self._call.search(text, max(0, dense[0] - _BEFORE), dense[-1]) is not None
+        for place in dense:
             start = place
             while start > 0 and place - start < 2 and text[start - 1] in "+(":
                 start -= 1
             if start < end or (start > 0 and (text[start - 1].isalnum() or text[start - 1] in "_.,")):
                 continue
             found = _SHAPES.match(text, start)
+            if found is None and is_called and self._call.search(text, max(0, start - _BEFORE), start):
+                found = _ANY.match(text, start)
             if found is not None and self._is_phone(text, found):
                 end = found.end()
                 yield found.span()
-
-    def called(self, text: str, words: Sequence[Span]) -> Iterator[Span]:
-        """Yield numbers of any shape that follow words such as `phone`.
-
-        Args:
-            text: the text.
-            words: where such words stand.
-        """
-        for _, end in words:
-            near = _ANY.search(text, end, min(len(text), end + _BEFORE + _WIDEST))
-            if near is not None and near.start() - end <= _BEFORE and self._is_phone(text, near):
-                yield near.span()
 
     def _is_phone(self, text: str, found: re.Match[str]) -> bool:
         start, end = found.span()
@@ -123,10 +114,17 @@ class Phones:
         return length
 
 
-def _with_plain_digits(text: str, digits: npt.NDArray[np.intp]) -> str:
+def may_dial(shapes: bytes) -> bool:
+    """Return whether a text has digits so near one another that they may be a phone."""
+    return _DENSE.search(shapes) is not None
+
+
+def _with_plain_digits(text: str, digits: Sequence[int]) -> str:
     """Return a text of the same length, digits of other scripts and widths as those of ASCII."""
-    others = {ord(text[place]) for place in digits.tolist() if not text[place].isascii()}
-    return text.translate({code: str(unicodedata.decimal(chr(code))) for code in others} | _WIDE) if others else text
+    if not any(ord(text[place]) > _ASCII for place in digits):
+        return text
+    others = {ord(sign): str(unicodedata.decimal(sign)) for sign in set(text) if sign.isdecimal()}
+    return text.translate(others | _WIDE)
 
 
 def _chains(words: Sequence[Span]) -> Iterator[Span]:
