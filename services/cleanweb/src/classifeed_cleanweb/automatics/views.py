@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -97,7 +98,7 @@ def read(text: str) -> Reading:
         kept = _without_single(np.frombuffer(seen_marks.translate(_JOINED), np.uint8)).nonzero()[0]
         views.append(_collapse("joined", seen.take(kept), kept if places is None else places.take(kept)))
     if _LONE in plain.key.translate(_SPACED) and _has_chain(shapes.take(plain.runs[:-1]).tobytes()):
-        views.append(_spaced(plain))
+        views += _spaced(plain)
     return Reading(tuple(views), seen, marks)
 
 
@@ -123,14 +124,17 @@ def _has_chain(shapes: bytes) -> bool:
     return any(chain in lone for chain in _CHAINS)
 
 
-def _spaced(plain: View) -> View:
-    """Return the text with letters that stand alone, one after the other, as one word."""
+def _spaced(plain: View) -> Iterator[View]:
+    """Yield the text with letters that stand alone, one after the other, as one word; then all but their first."""
     classes = np.frombuffer(plain.key, np.uint8)
-    letters = classes > MASK
+    letters, sizes = classes > MASK, np.diff(plain.runs)
     alone = np.zeros(len(classes), np.bool_)
     alone[1:-1] = letters[1:-1] & ~letters[:-2] & ~letters[2:]
-    kept = np.ones(len(classes), np.bool_)
-    kept[1:-1] = ~(alone[:-2] & alone[2:])
-    left = np.repeat(kept[1:-1], np.diff(plain.runs)).nonzero()[0]
-    places = left if plain.places is None else plain.places.take(left)
-    return _collapse("spaced", np.repeat(classes[1:-1], np.diff(plain.runs)).take(left), places)
+    # The first may be a word by itself, such as `a` or `я`.
+    but_first = alone.copy()
+    but_first[2:] &= alone[:-2]
+    but_first[:2] = False
+    for lone in (alone, but_first):
+        left = np.repeat(~(lone[:-2] & lone[2:]), sizes).nonzero()[0]
+        places = left if plain.places is None else plain.places.take(left)
+        yield _collapse("spaced", np.repeat(classes[1:-1], sizes).take(left), places)

@@ -81,6 +81,11 @@ def test_any_text_is_judged(text: str) -> None:
     assert all(text[one.start : one.end] == one.excerpt for one in found.findings)
 
 
+def test_a_lone_letter_before_spaced_ones_is_a_word_by_itself() -> None:
+    for text, piece in (("such a g a r b a g e today", "g a r b a g e"), ("вот и п.о.м.о.й.к.а", "п.о.м.о.й.к.а")):
+        assert [one.excerpt for one in _JUDGE.judge(text, (), "offer").findings] == [piece]
+
+
 def test_parts_of_words_are_none() -> None:
     for text in ("помойкаты", "непомойка", "garbages", "по мой ка", "10 0 0", "рекла", "п о м о й"):
         assert _JUDGE.judge(text, (), "offer").findings == ()
