@@ -14,8 +14,7 @@ import pytest
 
 from classifeed.cleanweb.v1.cleanweb_service_pb2_grpc import CleanwebServiceStub
 from classifeed_cleanweb.bootstrap import build
-from classifeed_cleanweb.clients.receivers import Receiver
-from classifeed_cleanweb.settings import CleanwebSettings
+from classifeed_cleanweb.settings import CleanwebSettings, Receiver
 from classifeed_common.auth import KeyStore
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.testing.recovery import until

@@ -196,7 +196,7 @@ CALLERS: Final[Mapping[str, frozenset[str]]] = {
         {
             "JudgeText": ("moderation",),
             **dict.fromkeys(
-                ("ClaimReview", "AnswerReview", "GetQueues", "ListCallbacks", "ResendCallbacks"), (OPERATOR,)
+                ("ClaimReview", "SubmitOpinion", "GetQueues", "ListCallbacks", "ResendCallbacks"), (OPERATOR,)
             ),
         },
     ),

@@ -22,7 +22,7 @@ REVIEWED: Final = METRICS.counter(
 )
 WAITING: Final = METRICS.gauge(
     "classifeed_cleanweb_waiting_reviews",
-    "Reviews that wait for answers, by project.",
+    "Reviews that wait for opinions, by project.",
     unit="reviews",
     labels={"project": "name of the project"},
 )

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 from pydantic_settings import SettingsConfigDict
 
-from classifeed_cleanweb.clients.receivers import Receiver
 from classifeed_common.settings import ServiceSettings
+
+
+class Receiver(BaseModel, frozen=True):
+    """Where the callbacks of a service go.
+
+    Attributes:
+        url: whole address of its callback.
+        audience: service that the token is made for.
+    """
+
+    url: str = Field(pattern=r"^https?://\S+$")
+    audience: str = Field(min_length=1)
 
 
 class CleanwebSettings(ServiceSettings):

@@ -10,12 +10,12 @@ import grpc
 import pytest
 
 from classifeed.cleanweb.v1.cleanweb_service_pb2 import (
-    AnswerReviewRequest,
     ClaimReviewRequest,
     GetQueuesRequest,
     ListCallbacksRequest,
     ResendCallbacksRequest,
     Review,
+    SubmitOpinionRequest,
 )
 from classifeed_cleanweb.domain.projects import TURKEY, agree, projects_of
 from classifeed_cleanweb.store.reviews import SQL
@@ -32,10 +32,10 @@ async def claim(cleanweb: Cleanweb, reviewer: str, project: str = COMMON) -> Rev
     return await cleanweb.rpc.ClaimReview(ClaimReviewRequest(project=project, reviewer=reviewer))
 
 
-async def answer(cleanweb: Cleanweb, reviewer: str, *verdicts: str, project: str = COMMON) -> bool:
+async def review_as(cleanweb: Cleanweb, reviewer: str, *verdicts: str, project: str = COMMON) -> bool:
     review = await claim(cleanweb, reviewer, project)
-    request = AnswerReviewRequest(review_id=review.review_id, reviewer=reviewer, verdicts=verdicts)
-    return bool((await cleanweb.rpc.AnswerReview(request)).ended)
+    request = SubmitOpinionRequest(review_id=review.review_id, reviewer=reviewer, verdicts=verdicts)
+    return bool((await cleanweb.rpc.SubmitOpinion(request)).ended)
 
 
 async def test_what_rules_find_is_told_at_once_with_its_place(start: Start) -> None:
@@ -60,8 +60,8 @@ async def test_a_review_ends_with_two_that_agree_and_is_called_back(start: Start
     assert (await cleanweb.process("A wooden lamp", key=OFFER))["result"] == TIMEOUT
     assert (await cleanweb.process("A wooden lamp", key=OFFER))["result"] == TIMEOUT  # joins
     assert await cleanweb.rows("SELECT count(*) FROM requests") == [(1,)]
-    assert await answer(cleanweb, "anna", "text_toloka_spam") is False
-    assert await answer(cleanweb, "ben", "text_toloka_spam") is True
+    assert await review_as(cleanweb, "anna", "text_toloka_spam") is False
+    assert await review_as(cleanweb, "ben", "text_toloka_spam") is True
     await until(lambda: bool(inbox.received))
     [(request_id, body)] = inbox.received
     assert request_id.startswith("callback-")
@@ -78,10 +78,10 @@ async def test_nothing_is_sent_before_every_contour_has_ended(start: Start, inbo
     key = str(uuid4())
     await cleanweb.process("A crash ahead", key=key)
     for reviewer in ("anna", "ben"):
-        await answer(cleanweb, reviewer)
+        await review_as(cleanweb, reviewer)
     assert await cleanweb.rows("SELECT count(*) FROM callbacks") == [(0,)]
     for reviewer in ("anna", "ben"):
-        await answer(cleanweb, reviewer, "road_accident", project=ROAD)
+        await review_as(cleanweb, reviewer, "road_accident", project=ROAD)
     await until(lambda: bool(inbox.received))
     assert [item["name"] for item in inbox.received[0][1]["verdicts"]] == ["road_accident", "clean_web_moderation_end"]
 
@@ -89,9 +89,9 @@ async def test_nothing_is_sent_before_every_contour_has_ended(start: Start, inbo
 async def test_a_third_one_decides_where_two_disagree(start: Start, inbox: Inbox) -> None:
     cleanweb = await start()
     await cleanweb.process("A wooden lamp", key=OFFER)
-    assert await answer(cleanweb, "anna", "text_toloka_spam", "text_toloka_ad") is False
-    assert await answer(cleanweb, "ben", "text_toloka_ad") is False
-    assert await answer(cleanweb, "cleo", "text_toloka_links") is True
+    assert await review_as(cleanweb, "anna", "text_toloka_spam", "text_toloka_ad") is False
+    assert await review_as(cleanweb, "ben", "text_toloka_ad") is False
+    assert await review_as(cleanweb, "cleo", "text_toloka_links") is True
     assert await cleanweb.rows("SELECT verdicts FROM reviews") == [(["text_toloka_ad"],)]
 
 
@@ -110,9 +110,9 @@ async def test_no_text_has_two_reviewers_and_a_lost_one_comes_back(start: Start)
     )
     again = await claim(second, "late")
     assert again.review_id == claimed[0].review_id
-    late = AnswerReviewRequest(review_id=again.review_id, reviewer="reviewer 0")
+    late = SubmitOpinionRequest(review_id=again.review_id, reviewer="reviewer 0")
     with pytest.raises(grpc.aio.AioRpcError, match="Somebody else has"):
-        await first.rpc.AnswerReview(late)
+        await first.rpc.SubmitOpinion(late)
     [queue, *_] = (await first.rpc.GetQueues(GetQueuesRequest())).queues
     assert (queue.project, queue.waiting, queue.reviewers) == (COMMON, 6, 6)
 
@@ -121,8 +121,8 @@ async def test_a_reviewer_gets_a_text_once_and_only_verdicts_of_the_project_coun
     cleanweb = await start()
     await cleanweb.process("A wooden lamp", key=OFFER)
     with pytest.raises(grpc.aio.AioRpcError, match="no verdict of"):
-        await answer(cleanweb, "anna", "police")
-    await answer(cleanweb, "anna")
+        await review_as(cleanweb, "anna", "police")
+    await review_as(cleanweb, "anna")
     with pytest.raises(grpc.aio.AioRpcError, match="No text of"):
         await claim(cleanweb, "anna")
     with pytest.raises(grpc.aio.AioRpcError, match="must be one of"):
@@ -134,7 +134,7 @@ async def test_a_callback_waits_for_its_receiver_and_goes_out_once(start: Start,
     cleanweb = await start()
     await cleanweb.process("A wooden lamp", key=OFFER)
     for reviewer in ("anna", "ben"):
-        await answer(cleanweb, reviewer)
+        await review_as(cleanweb, reviewer)
     await until(lambda: inbox.tries >= 2)
     [waiting] = (await cleanweb.rpc.ListCallbacks(ListCallbacksRequest())).callbacks
     assert (waiting.key, waiting.HasField("give_up_time")) == (OFFER, False)
@@ -154,7 +154,7 @@ async def test_after_72_hours_it_is_given_up_and_sent_again_by_a_call(start: Sta
     cleanweb = await start()
     await cleanweb.process("A wooden lamp", key=OFFER)
     for reviewer in ("anna", "ben"):
-        await answer(cleanweb, reviewer)
+        await review_as(cleanweb, reviewer)
     await until(lambda: inbox.tries >= 1)
     await cleanweb.rows("UPDATE callbacks SET sent_from = sent_from - interval '73 hours' RETURNING 1")
 
@@ -187,14 +187,14 @@ async def test_old_requests_and_kept_verdicts_go(start: Start) -> None:
     await cleanweb.process("A wooden lamp", key=OFFER)
     await cleanweb.process("A wooden table", key="offer/s/n/2~00")
     for reviewer in ("anna", "ben"):
-        await answer(cleanweb, reviewer)
+        await review_as(cleanweb, reviewer)
     before = datetime.now(UTC) + timedelta(minutes=1)
     for statement in ("delete_requests", "delete_kept"):
         sql = SQL[statement] + (" RETURNING 1" if "RETURNING" not in SQL[statement] else "")
         deleted = sql.replace("%(before)s", "%s").replace("%(limit)s", "10")
         assert await cleanweb.rows(deleted, before) == [(1,)]
     assert await cleanweb.rows("SELECT text FROM requests") == [("A wooden table",)]
-    assert await cleanweb.rows("SELECT count(*) FROM review_answers") == [(0,)]
+    assert await cleanweb.rows("SELECT count(*) FROM opinions") == [(0,)]
 
 
 def test_projects_by_region_and_kind() -> None:

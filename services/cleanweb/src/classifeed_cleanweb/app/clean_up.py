@@ -18,7 +18,7 @@ def cleanweb_clean_up(*, requests_days: int, kept_reviews_s: float) -> CleanUp:
     """Return the clean-up.
 
     Args:
-        requests_days: how long requests are kept that have ended, with their reviews and answers.
+        requests_days: how long requests are kept that have ended, with their reviews and opinions.
         kept_reviews_s: how long reviews are kept for equal texts.
     """
     ages = {"delete_requests": timedelta(days=requests_days), "delete_kept": timedelta(seconds=kept_reviews_s)}

@@ -8,26 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import httpcore
-from pydantic import BaseModel, Field
 
 from classifeed_cleanweb.domain.protocol import END, SERVICE_TOKEN_HEADER
+from classifeed_cleanweb.settings import Receiver
 from classifeed_common.errors import DomainError, Unavailable
 
 _CONNECTIONS: Final = 16
 _LIMIT_S: Final = 20.0
 _TIMEOUTS: Final = {"connect": 5.0, "read": 15.0, "write": 15.0, "pool": 15.0}
-
-
-class Receiver(BaseModel, frozen=True):
-    """Where the callbacks of a service go.
-
-    Attributes:
-        url: whole address of its callback.
-        audience: service that the token is made for.
-    """
-
-    url: str = Field(pattern=r"^https?://\S+$")
-    audience: str = Field(min_length=1)
 
 
 class Receivers:

@@ -64,12 +64,12 @@ def projects_of(kind: str, region_ids: Sequence[int]) -> tuple[str, ...]:
     return tuple(projects)
 
 
-def agree(answers: Sequence[frozenset[str]]) -> frozenset[str] | None:
-    """Return what reviewers agree on, or None: two equal answers, or of three the verdicts that two of them gave."""
-    for number, answer in enumerate(answers):
-        if answer in answers[:number]:
-            return answer
-    if len(answers) < 3:
+def agree(opinions: Sequence[frozenset[str]]) -> frozenset[str] | None:
+    """Return what reviewers agree on, or None: two equal opinions, or of three the verdicts that two of them gave."""
+    for number, opinion in enumerate(opinions):
+        if opinion in opinions[:number]:
+            return opinion
+    if len(opinions) < 3:
         return None
-    named = [verdict for answer in answers for verdict in answer]
+    named = [verdict for opinion in opinions for verdict in opinion]
     return frozenset(verdict for verdict in named if named.count(verdict) > 1)

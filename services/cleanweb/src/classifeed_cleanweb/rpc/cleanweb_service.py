@@ -7,8 +7,6 @@ from typing import Any, Final, TypeAlias
 import grpc.aio
 
 from classifeed.cleanweb.v1.cleanweb_service_pb2 import (
-    AnswerReviewRequest,
-    AnswerReviewResponse,
     Callback,
     ClaimReviewRequest,
     GetQueuesRequest,
@@ -21,11 +19,13 @@ from classifeed.cleanweb.v1.cleanweb_service_pb2 import (
     ResendCallbacksRequest,
     ResendCallbacksResponse,
     Review,
+    SubmitOpinionRequest,
+    SubmitOpinionResponse,
 )
 from classifeed.cleanweb.v1.cleanweb_service_pb2_grpc import CleanwebServiceServicer
 from classifeed.moderation.v1.subject_pb2 import Span, Verdict
-from classifeed_cleanweb.app.answer_review import EnqueueCallback, answer_review
 from classifeed_cleanweb.app.judge_text import TextJudge
+from classifeed_cleanweb.app.submit_opinion import EnqueueCallback, submit_opinion
 from classifeed_cleanweb.clients.receivers import Receivers
 from classifeed_cleanweb.domain.projects import PROJECTS
 from classifeed_cleanweb.domain.protocol import END
@@ -105,22 +105,22 @@ class CleanwebService(CleanwebServiceServicer):
         review.lease_end_time.FromDatetime(claimed.leased_until)
         return review
 
-    async def AnswerReview(self, request: AnswerReviewRequest, context: Context) -> AnswerReviewResponse:
-        """Store an answer.
+    async def SubmitOpinion(self, request: SubmitOpinionRequest, context: Context) -> SubmitOpinionResponse:
+        """Store an opinion.
 
         Raises:
             NotFound: there is no such review.
             InvalidArgument: a verdict is none of the project's.
             FailedPrecondition: somebody else has the text now.
         """
-        ended = await answer_review(
+        ended = await submit_opinion(
             self._database,
             self._enqueue,
             review_id=request.review_id,
             reviewer=request.reviewer,
             verdicts=request.verdicts,
         )
-        return AnswerReviewResponse(ended=ended)
+        return SubmitOpinionResponse(ended=ended)
 
     async def GetQueues(self, request: GetQueuesRequest, context: Context) -> GetQueuesResponse:
         """Return what waits in each project."""

@@ -1,4 +1,4 @@
-"""The tables of requests, reviews and answers."""
+"""The tables of requests, reviews and opinions."""
 
 from __future__ import annotations
 
@@ -69,16 +69,16 @@ async def lock_review(tx: Tx, review_id: int) -> Any:
     return rows[0] if rows else None
 
 
-async def put_answer(tx: Tx, review_id: int, reviewer: str, verdicts: Collection[str]) -> None:
-    """Store an answer; the reviewer's first one counts."""
+async def put_opinion(tx: Tx, review_id: int, reviewer: str, verdicts: Collection[str]) -> None:
+    """Store an opinion; the reviewer's first one counts."""
     parameters = {"review_id": review_id, "reviewer": reviewer, "verdicts": sorted(verdicts)}
-    await tx.execute(SQL["put_answer"], parameters)
+    await tx.execute(SQL["put_opinion"], parameters)
     await tx.execute(SQL["free_review"], {"review_id": review_id})
 
 
-async def list_answers(tx: Tx, review_id: int) -> list[frozenset[str]]:
-    """Return the answers of a review in their order."""
-    rows = await (await tx.execute(SQL["list_answers"], {"review_id": review_id})).fetchall()
+async def list_opinions(tx: Tx, review_id: int) -> list[frozenset[str]]:
+    """Return the opinions of a review in their order."""
+    rows = await (await tx.execute(SQL["list_opinions"], {"review_id": review_id})).fetchall()
     return [frozenset(verdicts) for _, verdicts in rows]
 
 

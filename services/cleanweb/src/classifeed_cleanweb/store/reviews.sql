@@ -15,14 +15,14 @@ RETURNING request_id
 INSERT INTO reviews (request_id, project) SELECT %(request_id)s, project FROM unnest(%(projects)s::text[]) AS p (project)
 
 -- name: claim_review
--- The oldest one that nobody has now, and that this reviewer has not answered.
+-- The oldest one that nobody has now, and that this reviewer has given no opinion about.
 UPDATE reviews v
 SET leased_by = %(reviewer)s, leased_until = clock_timestamp() + %(lease_s)s * interval '1 second'
 FROM (SELECT r.review_id
       FROM reviews r
       WHERE r.project = %(project)s AND r.ended_at IS NULL
         AND (r.leased_until IS NULL OR r.leased_until < clock_timestamp() OR r.leased_by = %(reviewer)s)
-        AND NOT EXISTS (SELECT FROM review_answers a
+        AND NOT EXISTS (SELECT FROM opinions a
                         WHERE a.review_id = r.review_id AND a.reviewer = %(reviewer)s)
       ORDER BY r.review_id
       LIMIT 1
@@ -37,12 +37,12 @@ FROM reviews v
 WHERE v.review_id = %(review_id)s
 FOR NO KEY UPDATE
 
--- name: put_answer
-INSERT INTO review_answers (review_id, reviewer, verdicts) VALUES (%(review_id)s, %(reviewer)s, %(verdicts)s::text[])
+-- name: put_opinion
+INSERT INTO opinions (review_id, reviewer, verdicts) VALUES (%(review_id)s, %(reviewer)s, %(verdicts)s::text[])
 ON CONFLICT (review_id, reviewer) DO NOTHING
 
--- name: list_answers
-SELECT reviewer, verdicts FROM review_answers WHERE review_id = %(review_id)s ORDER BY answered_at, reviewer
+-- name: list_opinions
+SELECT reviewer, verdicts FROM opinions WHERE review_id = %(review_id)s ORDER BY given_at, reviewer
 
 -- name: free_review
 UPDATE reviews SET leased_by = NULL, leased_until = NULL WHERE review_id = %(review_id)s

@@ -66,13 +66,13 @@ reviews = Table(
 )
 Index("reviews_waiting", reviews.c.project, reviews.c.review_id, postgresql_where=reviews.c.ended_at.is_(None))
 
-review_answers = Table(
-    "review_answers",
+opinions = Table(
+    "opinions",
     metadata,
     Column("review_id", BigInteger, ForeignKey("reviews.review_id", ondelete="CASCADE"), primary_key=True),
     Column("reviewer", Text, primary_key=True),
     Column("verdicts", ARRAY(Text), nullable=False),
-    Column("answered_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    Column("given_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
 )
 
 # What people have found about texts, for equal ones.

@@ -27,7 +27,7 @@ from classifeed.moderation.v1 import subject_pb2 as classifeed_dot_moderation_do
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n-classifeed/cleanweb/v1/cleanweb_service.proto\x12\x16\x63lassifeed.cleanweb.v1\x1a\x1b\x62uf/validate/validate.proto\x1a&classifeed/moderation/v1/subject.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9f\x01\n\x10JudgeTextRequest\x12\x1b\n\x07service\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x01\x12\x1e\n\x0b\x65nvironment\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@\x12\x17\n\x03key\x18\x03 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x10\x12\x17\n\x04text\x18\x04 \x01(\tB\t\xbaH\x06r\x04\x18\xc0\x9a\x0c\x12\x1c\n\nregion_ids\x18\x05 \x03(\x05\x42\x08\xbaH\x05\x92\x01\x02\x10\x14\"]\n\x11JudgeTextResponse\x12\x33\n\x08verdicts\x18\x01 \x03(\x0b\x32!.classifeed.moderation.v1.Verdict\x12\x13\n\x0bwith_people\x18\x02 \x01(\x08\"\x95\x01\n\x06Review\x12\x11\n\treview_id\x18\x01 \x01(\x03\x12\x0f\n\x07project\x18\x02 \x01(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\x14\n\x0cinstructions\x18\x04 \x01(\t\x12\x0f\n\x07\x63hoices\x18\x05 \x03(\t\x12\x32\n\x0elease_end_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"N\n\x12\x43laimReviewRequest\x12\x1a\n\x07project\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@\x12\x1c\n\x08reviewer\x18\x02 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x01\"m\n\x13\x41nswerReviewRequest\x12\x1a\n\treview_id\x18\x01 \x01(\x03\x42\x07\xbaH\x04\"\x02 \x00\x12\x1c\n\x08reviewer\x18\x02 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x01\x12\x1c\n\x08verdicts\x18\x03 \x03(\tB\n\xbaH\x07\x92\x01\x04\x10\x14\x18\x01\"%\n\x14\x41nswerReviewResponse\x12\r\n\x05\x65nded\x18\x01 \x01(\x08\"\x12\n\x10GetQueuesRequest\"B\n\x11GetQueuesResponse\x12-\n\x06queues\x18\x01 \x03(\x0b\x32\x1d.classifeed.cleanweb.v1.Queue\"N\n\x05Queue\x12\x0f\n\x07project\x18\x01 \x01(\t\x12\x0f\n\x07waiting\x18\x02 \x01(\x03\x12\x10\n\x08oldest_s\x18\x03 \x01(\x01\x12\x11\n\treviewers\x18\x04 \x01(\x03\"k\n\x14ListCallbacksRequest\x12\x10\n\x08given_up\x18\x01 \x01(\x08\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\"\n\x11\x61\x66ter_callback_id\x18\x03 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\"L\n\x15ListCallbacksResponse\x12\x33\n\tcallbacks\x18\x01 \x03(\x0b\x32 .classifeed.cleanweb.v1.Callback\"\xc4\x01\n\x08\x43\x61llback\x12\x13\n\x0b\x63\x61llback_id\x18\x01 \x01(\x03\x12\x0f\n\x07service\x18\x02 \x01(\t\x12\x13\n\x0b\x65nvironment\x18\x03 \x01(\t\x12\x0b\n\x03key\x18\x04 \x01(\t\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x30\n\x0cgive_up_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x66\x61ult\x18\x07 \x01(\t\"6\n\x16ResendCallbacksRequest\x12\x1c\n\x0b\x63\x61llback_id\x18\x01 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\",\n\x17ResendCallbacksResponse\x12\x11\n\tcallbacks\x18\x01 \x01(\x03\x32\x96\x05\n\x0f\x43leanwebService\x12\x65\n\tJudgeText\x12(.classifeed.cleanweb.v1.JudgeTextRequest\x1a).classifeed.cleanweb.v1.JudgeTextResponse\"\x03\x90\x02\x02\x12Y\n\x0b\x43laimReview\x12*.classifeed.cleanweb.v1.ClaimReviewRequest\x1a\x1e.classifeed.cleanweb.v1.Review\x12n\n\x0c\x41nswerReview\x12+.classifeed.cleanweb.v1.AnswerReviewRequest\x1a,.classifeed.cleanweb.v1.AnswerReviewResponse\"\x03\x90\x02\x02\x12\x65\n\tGetQueues\x12(.classifeed.cleanweb.v1.GetQueuesRequest\x1a).classifeed.cleanweb.v1.GetQueuesResponse\"\x03\x90\x02\x01\x12q\n\rListCallbacks\x12,.classifeed.cleanweb.v1.ListCallbacksRequest\x1a-.classifeed.cleanweb.v1.ListCallbacksResponse\"\x03\x90\x02\x01\x12w\n\x0fResendCallbacks\x12..classifeed.cleanweb.v1.ResendCallbacksRequest\x1a/.classifeed.cleanweb.v1.ResendCallbacksResponse\"\x03\x90\x02\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n-classifeed/cleanweb/v1/cleanweb_service.proto\x12\x16\x63lassifeed.cleanweb.v1\x1a\x1b\x62uf/validate/validate.proto\x1a&classifeed/moderation/v1/subject.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9f\x01\n\x10JudgeTextRequest\x12\x1b\n\x07service\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x01\x12\x1e\n\x0b\x65nvironment\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@\x12\x17\n\x03key\x18\x03 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x10\x12\x17\n\x04text\x18\x04 \x01(\tB\t\xbaH\x06r\x04\x18\xc0\x9a\x0c\x12\x1c\n\nregion_ids\x18\x05 \x03(\x05\x42\x08\xbaH\x05\x92\x01\x02\x10\x14\"]\n\x11JudgeTextResponse\x12\x33\n\x08verdicts\x18\x01 \x03(\x0b\x32!.classifeed.moderation.v1.Verdict\x12\x13\n\x0bwith_people\x18\x02 \x01(\x08\"\x95\x01\n\x06Review\x12\x11\n\treview_id\x18\x01 \x01(\x03\x12\x0f\n\x07project\x18\x02 \x01(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\x14\n\x0cinstructions\x18\x04 \x01(\t\x12\x0f\n\x07\x63hoices\x18\x05 \x03(\t\x12\x32\n\x0elease_end_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"N\n\x12\x43laimReviewRequest\x12\x1a\n\x07project\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@\x12\x1c\n\x08reviewer\x18\x02 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x01\"n\n\x14SubmitOpinionRequest\x12\x1a\n\treview_id\x18\x01 \x01(\x03\x42\x07\xbaH\x04\"\x02 \x00\x12\x1c\n\x08reviewer\x18\x02 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x01\x12\x1c\n\x08verdicts\x18\x03 \x03(\tB\n\xbaH\x07\x92\x01\x04\x10\x14\x18\x01\"&\n\x15SubmitOpinionResponse\x12\r\n\x05\x65nded\x18\x01 \x01(\x08\"\x12\n\x10GetQueuesRequest\"B\n\x11GetQueuesResponse\x12-\n\x06queues\x18\x01 \x03(\x0b\x32\x1d.classifeed.cleanweb.v1.Queue\"N\n\x05Queue\x12\x0f\n\x07project\x18\x01 \x01(\t\x12\x0f\n\x07waiting\x18\x02 \x01(\x03\x12\x10\n\x08oldest_s\x18\x03 \x01(\x01\x12\x11\n\treviewers\x18\x04 \x01(\x03\"k\n\x14ListCallbacksRequest\x12\x10\n\x08given_up\x18\x01 \x01(\x08\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\"\n\x11\x61\x66ter_callback_id\x18\x03 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\"L\n\x15ListCallbacksResponse\x12\x33\n\tcallbacks\x18\x01 \x03(\x0b\x32 .classifeed.cleanweb.v1.Callback\"\xc4\x01\n\x08\x43\x61llback\x12\x13\n\x0b\x63\x61llback_id\x18\x01 \x01(\x03\x12\x0f\n\x07service\x18\x02 \x01(\t\x12\x13\n\x0b\x65nvironment\x18\x03 \x01(\t\x12\x0b\n\x03key\x18\x04 \x01(\t\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x30\n\x0cgive_up_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x66\x61ult\x18\x07 \x01(\t\"6\n\x16ResendCallbacksRequest\x12\x1c\n\x0b\x63\x61llback_id\x18\x01 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\",\n\x17ResendCallbacksResponse\x12\x11\n\tcallbacks\x18\x01 \x01(\x03\x32\x99\x05\n\x0f\x43leanwebService\x12\x65\n\tJudgeText\x12(.classifeed.cleanweb.v1.JudgeTextRequest\x1a).classifeed.cleanweb.v1.JudgeTextResponse\"\x03\x90\x02\x02\x12Y\n\x0b\x43laimReview\x12*.classifeed.cleanweb.v1.ClaimReviewRequest\x1a\x1e.classifeed.cleanweb.v1.Review\x12q\n\rSubmitOpinion\x12,.classifeed.cleanweb.v1.SubmitOpinionRequest\x1a-.classifeed.cleanweb.v1.SubmitOpinionResponse\"\x03\x90\x02\x02\x12\x65\n\tGetQueues\x12(.classifeed.cleanweb.v1.GetQueuesRequest\x1a).classifeed.cleanweb.v1.GetQueuesResponse\"\x03\x90\x02\x01\x12q\n\rListCallbacks\x12,.classifeed.cleanweb.v1.ListCallbacksRequest\x1a-.classifeed.cleanweb.v1.ListCallbacksResponse\"\x03\x90\x02\x01\x12w\n\x0fResendCallbacks\x12..classifeed.cleanweb.v1.ResendCallbacksRequest\x1a/.classifeed.cleanweb.v1.ResendCallbacksResponse\"\x03\x90\x02\x02\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -48,12 +48,12 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CLAIMREVIEWREQUEST'].fields_by_name['project']._serialized_options = b'\272H\006r\004\020\001\030@'
   _globals['_CLAIMREVIEWREQUEST'].fields_by_name['reviewer']._loaded_options = None
   _globals['_CLAIMREVIEWREQUEST'].fields_by_name['reviewer']._serialized_options = b'\272H\007r\005\020\001\030\200\001'
-  _globals['_ANSWERREVIEWREQUEST'].fields_by_name['review_id']._loaded_options = None
-  _globals['_ANSWERREVIEWREQUEST'].fields_by_name['review_id']._serialized_options = b'\272H\004\"\002 \000'
-  _globals['_ANSWERREVIEWREQUEST'].fields_by_name['reviewer']._loaded_options = None
-  _globals['_ANSWERREVIEWREQUEST'].fields_by_name['reviewer']._serialized_options = b'\272H\007r\005\020\001\030\200\001'
-  _globals['_ANSWERREVIEWREQUEST'].fields_by_name['verdicts']._loaded_options = None
-  _globals['_ANSWERREVIEWREQUEST'].fields_by_name['verdicts']._serialized_options = b'\272H\007\222\001\004\020\024\030\001'
+  _globals['_SUBMITOPINIONREQUEST'].fields_by_name['review_id']._loaded_options = None
+  _globals['_SUBMITOPINIONREQUEST'].fields_by_name['review_id']._serialized_options = b'\272H\004\"\002 \000'
+  _globals['_SUBMITOPINIONREQUEST'].fields_by_name['reviewer']._loaded_options = None
+  _globals['_SUBMITOPINIONREQUEST'].fields_by_name['reviewer']._serialized_options = b'\272H\007r\005\020\001\030\200\001'
+  _globals['_SUBMITOPINIONREQUEST'].fields_by_name['verdicts']._loaded_options = None
+  _globals['_SUBMITOPINIONREQUEST'].fields_by_name['verdicts']._serialized_options = b'\272H\007\222\001\004\020\024\030\001'
   _globals['_LISTCALLBACKSREQUEST'].fields_by_name['page_size']._loaded_options = None
   _globals['_LISTCALLBACKSREQUEST'].fields_by_name['page_size']._serialized_options = b'\272H\007\032\005\030\350\007(\000'
   _globals['_LISTCALLBACKSREQUEST'].fields_by_name['after_callback_id']._loaded_options = None
@@ -62,8 +62,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RESENDCALLBACKSREQUEST'].fields_by_name['callback_id']._serialized_options = b'\272H\004\"\002(\000'
   _globals['_CLEANWEBSERVICE'].methods_by_name['JudgeText']._loaded_options = None
   _globals['_CLEANWEBSERVICE'].methods_by_name['JudgeText']._serialized_options = b'\220\002\002'
-  _globals['_CLEANWEBSERVICE'].methods_by_name['AnswerReview']._loaded_options = None
-  _globals['_CLEANWEBSERVICE'].methods_by_name['AnswerReview']._serialized_options = b'\220\002\002'
+  _globals['_CLEANWEBSERVICE'].methods_by_name['SubmitOpinion']._loaded_options = None
+  _globals['_CLEANWEBSERVICE'].methods_by_name['SubmitOpinion']._serialized_options = b'\220\002\002'
   _globals['_CLEANWEBSERVICE'].methods_by_name['GetQueues']._loaded_options = None
   _globals['_CLEANWEBSERVICE'].methods_by_name['GetQueues']._serialized_options = b'\220\002\001'
   _globals['_CLEANWEBSERVICE'].methods_by_name['ListCallbacks']._loaded_options = None
@@ -78,26 +78,26 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_REVIEW']._serialized_end=582
   _globals['_CLAIMREVIEWREQUEST']._serialized_start=584
   _globals['_CLAIMREVIEWREQUEST']._serialized_end=662
-  _globals['_ANSWERREVIEWREQUEST']._serialized_start=664
-  _globals['_ANSWERREVIEWREQUEST']._serialized_end=773
-  _globals['_ANSWERREVIEWRESPONSE']._serialized_start=775
-  _globals['_ANSWERREVIEWRESPONSE']._serialized_end=812
-  _globals['_GETQUEUESREQUEST']._serialized_start=814
-  _globals['_GETQUEUESREQUEST']._serialized_end=832
-  _globals['_GETQUEUESRESPONSE']._serialized_start=834
-  _globals['_GETQUEUESRESPONSE']._serialized_end=900
-  _globals['_QUEUE']._serialized_start=902
-  _globals['_QUEUE']._serialized_end=980
-  _globals['_LISTCALLBACKSREQUEST']._serialized_start=982
-  _globals['_LISTCALLBACKSREQUEST']._serialized_end=1089
-  _globals['_LISTCALLBACKSRESPONSE']._serialized_start=1091
-  _globals['_LISTCALLBACKSRESPONSE']._serialized_end=1167
-  _globals['_CALLBACK']._serialized_start=1170
-  _globals['_CALLBACK']._serialized_end=1366
-  _globals['_RESENDCALLBACKSREQUEST']._serialized_start=1368
-  _globals['_RESENDCALLBACKSREQUEST']._serialized_end=1422
-  _globals['_RESENDCALLBACKSRESPONSE']._serialized_start=1424
-  _globals['_RESENDCALLBACKSRESPONSE']._serialized_end=1468
-  _globals['_CLEANWEBSERVICE']._serialized_start=1471
-  _globals['_CLEANWEBSERVICE']._serialized_end=2133
+  _globals['_SUBMITOPINIONREQUEST']._serialized_start=664
+  _globals['_SUBMITOPINIONREQUEST']._serialized_end=774
+  _globals['_SUBMITOPINIONRESPONSE']._serialized_start=776
+  _globals['_SUBMITOPINIONRESPONSE']._serialized_end=814
+  _globals['_GETQUEUESREQUEST']._serialized_start=816
+  _globals['_GETQUEUESREQUEST']._serialized_end=834
+  _globals['_GETQUEUESRESPONSE']._serialized_start=836
+  _globals['_GETQUEUESRESPONSE']._serialized_end=902
+  _globals['_QUEUE']._serialized_start=904
+  _globals['_QUEUE']._serialized_end=982
+  _globals['_LISTCALLBACKSREQUEST']._serialized_start=984
+  _globals['_LISTCALLBACKSREQUEST']._serialized_end=1091
+  _globals['_LISTCALLBACKSRESPONSE']._serialized_start=1093
+  _globals['_LISTCALLBACKSRESPONSE']._serialized_end=1169
+  _globals['_CALLBACK']._serialized_start=1172
+  _globals['_CALLBACK']._serialized_end=1368
+  _globals['_RESENDCALLBACKSREQUEST']._serialized_start=1370
+  _globals['_RESENDCALLBACKSREQUEST']._serialized_end=1424
+  _globals['_RESENDCALLBACKSRESPONSE']._serialized_start=1426
+  _globals['_RESENDCALLBACKSRESPONSE']._serialized_end=1470
+  _globals['_CLEANWEBSERVICE']._serialized_start=1473
+  _globals['_CLEANWEBSERVICE']._serialized_end=2138
 # @@protoc_insertion_point(module_scope)

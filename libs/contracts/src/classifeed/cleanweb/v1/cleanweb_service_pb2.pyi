@@ -57,7 +57,7 @@ class ClaimReviewRequest(_message.Message):
     reviewer: str
     def __init__(self, project: _Optional[str] = ..., reviewer: _Optional[str] = ...) -> None: ...
 
-class AnswerReviewRequest(_message.Message):
+class SubmitOpinionRequest(_message.Message):
     __slots__ = ("review_id", "reviewer", "verdicts")
     REVIEW_ID_FIELD_NUMBER: _ClassVar[int]
     REVIEWER_FIELD_NUMBER: _ClassVar[int]
@@ -67,7 +67,7 @@ class AnswerReviewRequest(_message.Message):
     verdicts: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, review_id: _Optional[int] = ..., reviewer: _Optional[str] = ..., verdicts: _Optional[_Iterable[str]] = ...) -> None: ...
 
-class AnswerReviewResponse(_message.Message):
+class SubmitOpinionResponse(_message.Message):
     __slots__ = ("ended",)
     ENDED_FIELD_NUMBER: _ClassVar[int]
     ended: bool

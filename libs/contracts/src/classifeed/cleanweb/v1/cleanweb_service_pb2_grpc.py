@@ -45,10 +45,10 @@ class CleanwebServiceStub:
                 request_serializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.ClaimReviewRequest.SerializeToString,
                 response_deserializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.Review.FromString,
                 _registered_method=True)
-        self.AnswerReview = channel.unary_unary(
-                '/classifeed.cleanweb.v1.CleanwebService/AnswerReview',
-                request_serializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.AnswerReviewRequest.SerializeToString,
-                response_deserializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.AnswerReviewResponse.FromString,
+        self.SubmitOpinion = channel.unary_unary(
+                '/classifeed.cleanweb.v1.CleanwebService/SubmitOpinion',
+                request_serializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.SubmitOpinionRequest.SerializeToString,
+                response_deserializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.SubmitOpinionResponse.FromString,
                 _registered_method=True)
         self.GetQueues = channel.unary_unary(
                 '/classifeed.cleanweb.v1.CleanwebService/GetQueues',
@@ -79,13 +79,13 @@ class CleanwebServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ClaimReview(self, request, context):
-        """Leases the oldest text of a project to a reviewer who has not answered it yet. NOT_FOUND when none waits.
+        """Leases the oldest text of a project to a reviewer who has given no opinion about it yet. NOT_FOUND when none waits.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def AnswerReview(self, request, context):
+    def SubmitOpinion(self, request, context):
         """Stores a reviewer's verdicts. Two that agree end a review; otherwise a third one decides.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -126,10 +126,10 @@ def add_CleanwebServiceServicer_to_server(servicer, server):
                     request_deserializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.ClaimReviewRequest.FromString,
                     response_serializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.Review.SerializeToString,
             ),
-            'AnswerReview': grpc.unary_unary_rpc_method_handler(
-                    servicer.AnswerReview,
-                    request_deserializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.AnswerReviewRequest.FromString,
-                    response_serializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.AnswerReviewResponse.SerializeToString,
+            'SubmitOpinion': grpc.unary_unary_rpc_method_handler(
+                    servicer.SubmitOpinion,
+                    request_deserializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.SubmitOpinionRequest.FromString,
+                    response_serializer=classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.SubmitOpinionResponse.SerializeToString,
             ),
             'GetQueues': grpc.unary_unary_rpc_method_handler(
                     servicer.GetQueues,
@@ -213,7 +213,7 @@ class CleanwebService:
             _registered_method=True)
 
     @staticmethod
-    def AnswerReview(request,
+    def SubmitOpinion(request,
             target,
             options=(),
             channel_credentials=None,
@@ -226,9 +226,9 @@ class CleanwebService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/classifeed.cleanweb.v1.CleanwebService/AnswerReview',
-            classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.AnswerReviewRequest.SerializeToString,
-            classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.AnswerReviewResponse.FromString,
+            '/classifeed.cleanweb.v1.CleanwebService/SubmitOpinion',
+            classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.SubmitOpinionRequest.SerializeToString,
+            classifeed_dot_cleanweb_dot_v1_dot_cleanweb__service__pb2.SubmitOpinionResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,4 +1,4 @@
-"""Requests that people review, their answers, verdicts that are kept, and callbacks."""
+"""Requests that people review, their opinions, verdicts that are kept, and callbacks."""
 
 from alembic import op
 
@@ -50,11 +50,11 @@ def upgrade() -> None:
     op.execute("CREATE INDEX reviews_waiting ON reviews (project, review_id) WHERE ended_at IS NULL")
     op.execute(
         """
-        CREATE TABLE review_answers (
+        CREATE TABLE opinions (
             review_id bigint NOT NULL REFERENCES reviews ON DELETE CASCADE,
             reviewer text NOT NULL,
             verdicts text[] NOT NULL,
-            answered_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+            given_at timestamptz NOT NULL DEFAULT clock_timestamp(),
             PRIMARY KEY (review_id, reviewer)
         )
         """

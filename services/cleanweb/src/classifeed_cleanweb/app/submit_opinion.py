@@ -1,4 +1,4 @@
-"""Answer a review: two that agree end it, and the last review of a text sends its verdicts."""
+"""Opinions about a text: two that agree end it, and the last review of a text sends its verdicts."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from classifeed_common.rpc.call import remaining_s
 EnqueueCallback: TypeAlias = Callable[[Tx, int, str], Awaitable[None]]
 
 
-async def answer_review(
+async def submit_opinion(
     database: Database, enqueue: EnqueueCallback, *, review_id: int, reviewer: str, verdicts: Collection[str]
 ) -> bool:
-    """Store an answer; return whether the review has ended. The same reviewer's first answer counts.
+    """Store an opinion; return whether the review has ended. The same reviewer's first opinion counts.
 
     Args:
         enqueue: enqueues the delivery of a callback in the transaction that ends the review; given its number and key.
@@ -39,8 +39,8 @@ async def answer_review(
             raise InvalidArgument("VERDICT_UNKNOWN", what, violations=[FieldViolation("verdicts", what)])
         if review.is_leased and review.leased_by != reviewer:
             raise FailedPrecondition("REVIEW_LEASED", f"Somebody else has review {review_id} now. Claim another one.")
-        await reviews.put_answer(tx, review_id, reviewer, verdicts)
-        agreed = agree(await reviews.list_answers(tx, review_id))
+        await reviews.put_opinion(tx, review_id, reviewer, verdicts)
+        agreed = agree(await reviews.list_opinions(tx, review_id))
         if agreed is None:
             return False
         request = await reviews.lock_request(tx, review.request_id)
