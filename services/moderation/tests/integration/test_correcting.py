@@ -7,7 +7,9 @@ import asyncio
 import pytest
 
 from classifeed_common.testing.recovery import until
+from classifeed_moderation.app.apply_verdicts import Arrived
 from classifeed_moderation.domain.subjects import Kind, Status
+from classifeed_moderation.domain.verdicts import VerdictList
 
 from ..conftest import CLEAN, END, PENDING_S, PEOPLE, RETRY_S, Moderation, result, verdict
 
@@ -160,3 +162,26 @@ async def test_texts_of_a_process_that_died_are_taken_by_another(make_moderation
         return (await second.subject(point_id)).status is Status.APPROVED
 
     await until(is_approved)
+
+
+async def test_more_verdicts_than_a_transaction_takes_are_all_recorded(make_moderation: object) -> None:
+    # Fails where a full batch gives way to the next one while a transaction runs.
+    moderation = await make_moderation()
+    await seed(moderation, 650)
+    keys = [key for (key,) in await moderation.rows("SELECT subject_key FROM subjects")]
+    arrived = [Arrived(key, VerdictList(has_end=True)) for key in keys]
+    async with asyncio.timeout(60):
+        await asyncio.gather(*(moderation.recorder.record([item]) for item in arrived))
+    assert await moderation.rows("SELECT DISTINCT status FROM subjects") == [("APPROVED",)]
+
+
+async def test_backlog_drains_whole_with_all_workers(make_moderation: object) -> None:
+    moderation = await make_moderation(workers=256, queue_size=1000)
+    await seed(moderation, 3000)
+    moderation.start(moderation.judge.run, moderation.corrector.run)
+
+    async def is_drained() -> bool:
+        return await moderation.rows("SELECT count(*) FROM subjects WHERE status = 'PENDING'") == [(0,)]
+
+    await until(is_drained)
+    assert len(moderation.stand_in.requests) == 3000

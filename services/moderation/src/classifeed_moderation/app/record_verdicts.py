@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -65,7 +66,7 @@ class VerdictRecorder:
         self._pending_s = max_pending_duration_s
         self._on_decided = on_decided
         self._on_due = on_due
-        self._next: _Batch | None = None
+        self._batches: deque[_Batch] = deque()
         self._writing: asyncio.Task[None] | None = None
 
     async def record(self, items: Sequence[Recordable]) -> None:
@@ -74,9 +75,9 @@ class VerdictRecorder:
         Raises:
             Exception: what the transaction raised; the texts are as they were.
         """
-        if self._next is None or len(self._next.items) >= _BATCH:
-            self._next = _Batch()
-        batch = self._next
+        if not self._batches or len(self._batches[-1].items) >= _BATCH:
+            self._batches.append(_Batch())
+        batch = self._batches[-1]
         batch.items += items
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write_all())
@@ -102,8 +103,8 @@ class VerdictRecorder:
                     log_fault(_log, "moderation.verdicts.not_recorded", fault, key=_key_of(item))
 
     async def _write_all(self) -> None:
-        while (batch := self._next) is not None:
-            self._next = None
+        while self._batches:
+            batch = self._batches.popleft()
             try:
                 await self.write(batch.items)
             except Exception as error:  # noqa: BLE001 - each that waits for the batch gets it
