@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from classifeed_common.settings import ServiceSettings
 from tests.charts.conftest import ROOT, SERVICES, Manifests
@@ -75,13 +74,13 @@ def test_settings_take_every_default(
         assert str(settings.keys_dir) == "/var/run/classifeed/keys"
 
 
-def test_offers_start_by_default_and_refuse_what_would_publish_nothing(
-    render: Callable[..., Manifests], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_approved", [False, True])
+def test_offers_start_with_moderation_by_default_and_without_it(
+    render: Callable[..., Manifests], monkeypatch: pytest.MonkeyPatch, *, is_approved: bool
 ) -> None:
-    refused = render("offers", "config.TEXTS_APPROVED_BY_SETTING=false")
-    for environment in environments(refused, "offers"):
-        with pytest.raises(ValidationError, match="texts_approved_by_setting"):
-            build("offers", environment, monkeypatch)
+    rendered = render("offers", *(["config.TEXTS_APPROVED_BY_SETTING=true"] if is_approved else []))
+    found = [build("offers", each, monkeypatch) for each in environments(rendered, "offers")]
+    assert {settings.texts_approved_by_setting for settings in found} == {is_approved}
 
 
 @pytest.mark.parametrize("service", SERVICES)

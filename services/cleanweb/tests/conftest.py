@@ -61,6 +61,24 @@ async def inbox() -> AsyncIterator[Inbox]:
     await server.wait_closed()
 
 
+def request_of(
+    text: str, key: str = "a", regions: tuple[int, ...] = (1, 225), *, number: int | str = 1, **changes: Any
+) -> dict[str, Any]:
+    """Return a request as moderation makes it."""
+    return {
+        "jsonrpc": "2.0",
+        "method": "process",
+        "params": {
+            "service": "classifeed",
+            "type": "text",
+            "key": key,
+            "body": {"text": text, "environment": "testing", "regions": list(regions)},
+        }
+        | changes,
+        "id": number,
+    }
+
+
 @dataclass
 class Cleanweb:
     """A running verdict service."""
@@ -74,19 +92,7 @@ class Cleanweb:
         self, text: str, *, key: str = "a", regions: tuple[int, ...] = (1, 225), **changes: Any
     ) -> dict[str, Any]:
         """Send a request as moderation does; return the JSON-RPC response."""
-        body = {
-            "jsonrpc": "2.0",
-            "method": "process",
-            "params": {
-                "service": "classifeed",
-                "type": "text",
-                "key": key,
-                "body": {"text": text, "environment": "testing", "regions": list(regions)},
-            }
-            | changes,
-            "id": 1,
-        }
-        response = await self.post(json.dumps(body).encode())
+        response = await self.post(json.dumps(request_of(text, key, regions, **changes)).encode())
         assert response.status_code == 200, response.text
         found: dict[str, Any] = response.json()
         return found

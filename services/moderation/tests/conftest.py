@@ -70,18 +70,29 @@ class Received:
     at_s: float
 
     @property
+    def items(self) -> list[dict[str, Any]]:
+        """The requests in it: one, or those of a batch."""
+        found = json.loads(self.body)
+        return found if isinstance(found, list) else [found]
+
+    @property
     def params(self) -> dict[str, Any]:
-        return json.loads(self.body)["params"]
+        [item] = self.items
+        return item["params"]
 
 
 @dataclass
 class StandIn:
-    """The verdict service: responds as `respond` says, keeps every request. `held` keeps responses back."""
+    """The verdict service: responds as `respond` says, keeps every request. `released` lets responses go.
+
+    A batch gets its responses in the reverse order, unless `batch_content` says what it gets.
+    """
 
     port: int = 0
     status: int = 200
     content: bytes = CLEAN
     respond: Callable[[dict[str, Any]], bytes] | None = None
+    batch_content: bytes | None = None
     requests: list[Received] = field(default_factory=list)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
     released: asyncio.Event = field(default_factory=asyncio.Event)
@@ -97,7 +108,7 @@ class StandIn:
 
     @property
     def texts(self) -> list[str]:
-        return [request.params["body"]["text"] for request in self.requests]
+        return [item["params"]["body"]["text"] for request in self.requests for item in request.items]
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.writers.append(writer)
@@ -112,10 +123,19 @@ class StandIn:
                 self.requests.append(received)
                 self.arrived.set()
                 await self.released.wait()
-                content = self.respond(received.params) if self.respond is not None else self.content
+                content = self._content(received)
                 writer.write(f"HTTP/1.1 {self.status} -\r\nContent-Length: {len(content)}\r\n\r\n".encode() + content)
                 await writer.drain()
         writer.close()
+
+    def _content(self, received: Received) -> bytes:
+        found = [self.respond(item["params"]) if self.respond is not None else self.content for item in received.items]
+        if len(found) == 1:
+            return found[0]
+        if self.batch_content is not None:
+            return self.batch_content
+        numbered = [json.loads(one) | {"id": item["id"]} for one, item in zip(found, received.items, strict=True)]
+        return json.dumps(numbered[::-1]).encode()
 
 
 @pytest.fixture
@@ -143,12 +163,13 @@ class Moderation:
     answer_s: float = 30.0
     breaker_failures: int = 1000
     kept_s: float = 0.0
+    batch: int = 1
 
     def __post_init__(self) -> None:
         clock = SystemClock()
         self.clock = clock
         self.outbox = Outbox()
-        self.queue = TaskQueue(self.queue_size, {Kind.OFFER: max(self.workers - 1, 1)})
+        self.queue = TaskQueue(self.queue_size, {Kind.OFFER: max(self.workers - 1, 1)}, {Kind.OFFER: self.batch})
         self.service = HttpVerdictService(
             self.stand_in.url,
             service="maps-core-jams-infopoints",

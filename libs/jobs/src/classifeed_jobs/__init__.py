@@ -43,10 +43,14 @@ from classifeed_jobs.worker.worker import Worker
 
 if TYPE_CHECKING:
     from classifeed_jobs.schema.tables import add_jobs
-    from classifeed_jobs.settings import JobSettings
+    from classifeed_jobs.settings import JobSettings, ServiceJobSettings
 
 # Imported when they are first used: SQLAlchemy is an extra, and pydantic-settings takes as long as all the rest.
-_LATER: Final = {"JobSettings": "classifeed_jobs.settings", "add_jobs": "classifeed_jobs.schema.tables"}
+_LATER: Final = {
+    "JobSettings": "classifeed_jobs.settings",
+    "ServiceJobSettings": "classifeed_jobs.settings",
+    "add_jobs": "classifeed_jobs.schema.tables",
+}
 
 __all__ = [
     "MAX_OPEN_PER_CALLER",
@@ -92,6 +96,7 @@ __all__ = [
     "ScheduleState",
     "Scheduler",
     "Schedules",
+    "ServiceJobSettings",
     "Slice",
     "SliceJob",
     "Snooze",

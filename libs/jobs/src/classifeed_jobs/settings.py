@@ -10,11 +10,22 @@ from psycopg.conninfo import make_conninfo
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from classifeed_common.settings import ServiceSettings
 from classifeed_common.telemetry.log_settings import ZoneName
 from classifeed_jobs.admin.admin import MAX_OPEN_PER_CALLER
 from classifeed_jobs.maintenance.retention import Retention
 from classifeed_jobs.schema.ddl import QUEUE_SCHEMA
 from classifeed_jobs.worker.worker import PREFETCH_MAX
+
+
+class ServiceJobSettings(ServiceSettings):
+    """Settings of a service that has jobs for itself; a service subclasses it."""
+
+    jobs_max_open_per_caller: int = Field(
+        default=MAX_OPEN_PER_CALLER,
+        ge=1,
+        description="Jobs that one caller may have triggered and that have not ended.",
+    )
 
 
 class JobSettings(BaseSettings):

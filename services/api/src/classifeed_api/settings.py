@@ -8,11 +8,11 @@ from pathlib import Path
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
-from classifeed_common.settings import TARGET, ServiceSettings
-from classifeed_jobs import MAX_OPEN_PER_CALLER
+from classifeed_common.settings import TARGET
+from classifeed_jobs import ServiceJobSettings
 
 
-class ApiSettings(ServiceSettings):
+class ApiSettings(ServiceJobSettings):
     """What the api needs to know, from variables CLASSIFEED_API_*."""
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_API_", frozen=True)
@@ -71,11 +71,6 @@ class ApiSettings(ServiceSettings):
         default=45,
         ge=31,
         description="How long removed feeds are kept, in days: longer than the receiver keeps its tombstones.",
-    )
-    jobs_max_open_per_caller: int = Field(
-        default=MAX_OPEN_PER_CALLER,
-        ge=1,
-        description="Jobs that one caller may have triggered and that have not ended.",
     )
     lease_ttl_s: float = Field(
         default=10, gt=0, description="How long another replica waits before it takes over making tasks, in seconds."

@@ -56,6 +56,7 @@ def build(settings: CleanwebSettings) -> ServiceRunner:
         tasks,
         clean_up=cleanweb_clean_up(requests_days=settings.requests_days, kept_reviews_s=settings.kept_reviews_s),
         time_zone=settings.time_zone,
+        max_open_per_caller=settings.jobs_max_open_per_caller,
     )
     measured = Watch(partial(measure_queues, database), period_s=_MEASURE_S)
 

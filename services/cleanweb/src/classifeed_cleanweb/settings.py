@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import BaseModel, Field
 from pydantic_settings import SettingsConfigDict
 
-from classifeed_common.settings import ServiceSettings
+from classifeed_jobs import ServiceJobSettings
 
 
 class Receiver(BaseModel, frozen=True):
@@ -22,7 +22,7 @@ class Receiver(BaseModel, frozen=True):
     audience: str = Field(min_length=1)
 
 
-class CleanwebSettings(ServiceSettings):
+class CleanwebSettings(ServiceJobSettings):
     """What cleanweb needs to know, from variables CLASSIFEED_CLEANWEB_*."""
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_CLEANWEB_", frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
@@ -21,7 +22,7 @@ from classifeed_cleanweb.domain.projects import TURKEY, agree, projects_of
 from classifeed_cleanweb.store.reviews import SQL
 from classifeed_common.testing.recovery import until
 
-from ..conftest import Cleanweb, Inbox, Start
+from ..conftest import Cleanweb, Inbox, Start, request_of
 
 OFFER = "offer/seller/default/1~00"
 COMMON, ROAD = "common_toloka", "custom_map_talks_toloka"
@@ -171,13 +172,51 @@ async def test_after_72_hours_it_is_given_up_and_sent_again_by_a_call(start: Sta
     assert await given_up() == []
 
 
+async def test_a_batch_gets_a_response_for_each_text(start: Start) -> None:
+    cleanweb = await start()
+    unknown = {"body": {"text": "lamp", "environment": "stable", "regions": []}}
+    batch = [
+        request_of("Call me: +7 912 345-67-89", OFFER, number="first"),
+        request_of("lamp", "offer/seller/default/2~00", number=7),
+        request_of("lamp", number=7, **unknown),
+        request_of("lamp", "offer/seller/default/2~00", number=3),
+    ]
+    response = await cleanweb.post(json.dumps(batch).encode())
+    assert response.status_code == 200
+    first, second, third, fourth = response.json()
+    assert [item["id"] for item in response.json()] == ["first", 7, 7, 3]
+    assert [item["name"] for item in first["result"]["verdicts"]] == ["text_auto_contacts", "clean_web_moderation_end"]
+    assert second["result"] == fourth["result"] == TIMEOUT
+    assert third["error"]["code"] == -32602
+    assert await cleanweb.rows("SELECT count(*) FROM requests") == [(1,)], "the second one joined the first"
+
+
+async def test_batches_and_what_is_wrong_in_them_are_refused(start: Start) -> None:
+    cleanweb = await start()
+    too_many = [request_of("lamp", number=number) for number in range(101)]
+    wrong = [request_of("lamp"), request_of("lamp", type="picture")]
+    for sent, where in (([], "batch"), (too_many, "batch"), (wrong, "batch[1].params.type"), (wrong[1], "params.type")):
+        response = await cleanweb.post(json.dumps(sent).encode())
+        assert response.status_code == 400
+        assert response.json()["detail"].startswith(f"{where}: ")
+
+
+async def test_batches_with_the_same_texts_do_not_lock_one_another_out(start: Start) -> None:
+    cleanweb = await start()
+    batch = [request_of(f"lamp {number}", f"offer/seller/default/{number}~00", number=number) for number in range(60)]
+    sent = [json.dumps(batch[:: (-1) ** number]).encode() for number in range(8)]
+    responses = await asyncio.gather(*(cleanweb.post(each) for each in sent))
+    assert {response.status_code for response in responses} == {200}
+    assert await cleanweb.rows("SELECT count(*) FROM requests") == [(60,)]
+
+
 async def test_unknown_receivers_wrong_requests_and_callers_are_refused(start: Start) -> None:
     cleanweb = await start()
     body = {"text": "lamp", "environment": "stable", "regions": []}
     assert (await cleanweb.process("lamp", body=body))["error"]["code"] == -32602
     for content in (b"no JSON", b"{}", b'{"jsonrpc":"2.0","method":"other","params":{},"id":1}'):
         assert (await cleanweb.post(content)).status_code == 400
-    assert (await cleanweb.post(b" " * (2 << 20))).status_code == 413
+    assert (await cleanweb.post(b" " * (2 << 20) + b" ")).status_code == 413
     assert (await cleanweb.post(b"{}", token="")).status_code == 401
     assert (await cleanweb.post(b"{}", token=cleanweb.keys.issue("offers", "cleanweb"))).status_code == 403
 

@@ -65,7 +65,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
         return rules.current
 
     offers_limit = max(settings.workers * settings.offers_share_percent // 100, 1)
-    queue = TaskQueue(settings.queue_size, {Kind.OFFER: offers_limit})
+    queue = TaskQueue(settings.queue_size, {Kind.OFFER: offers_limit}, {Kind.OFFER: settings.verdict_batch})
 
     def on_due() -> None:
         corrector.wake()
@@ -105,6 +105,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
         tasks,
         clean_up=moderation_clean_up(decisions_days=settings.decisions_days, kept_verdicts_s=settings.kept_verdicts_s),
         time_zone=settings.time_zone,
+        max_open_per_caller=settings.jobs_max_open_per_caller,
     )
     handler = RequestHandler(outbox, current_rules=current_rules)
     consumer = OrderedConsumer(

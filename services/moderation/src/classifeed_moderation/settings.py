@@ -8,10 +8,10 @@ from typing import Literal
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
-from classifeed_common.settings import ServiceSettings
+from classifeed_jobs import ServiceJobSettings
 
 
-class ModerationSettings(ServiceSettings):
+class ModerationSettings(ServiceJobSettings):
     """What moderation needs to know, from variables CLASSIFEED_MODERATION_*."""
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_MODERATION_", frozen=True)
@@ -23,7 +23,9 @@ class ModerationSettings(ServiceSettings):
         default=600, gt=0, description="How long people may have a text before it is requested again, in seconds."
     )
     check_interval_s: float = Field(default=10, gt=0, description="How often due texts are sought, in seconds.")
-    workers: int = Field(default=256, ge=1, le=2000, description="Requests to the verdict service at a time, at most.")
+    workers: int = Field(
+        default=256, ge=1, le=2000, description="Texts that the verdict service has at a time, at most."
+    )
     offers_share_percent: int = Field(
         default=95,
         ge=1,
@@ -47,8 +49,15 @@ class ModerationSettings(ServiceSettings):
     verdict_environment: Literal["stable", "testing", "load"] = Field(
         default="testing", description="`environment` of the requests; with load no request is ever made."
     )
+    verdict_batch: int = Field(
+        default=1,
+        ge=1,
+        le=100,
+        description="Texts of offers in one request, as a batch of JSON-RPC, at most; 1: the verdict service takes no "
+        "batches.",
+    )
     testing_requests_s: float = Field(
-        default=50, gt=0, description="Requests a second in the environment testing, at most."
+        default=50, gt=0, description="Texts a second that are requested in the environment testing, at most."
     )
     connect_s: float = Field(default=1, gt=0, description="How long a connection may take, in seconds.")
     answer_s: float = Field(default=5, gt=0, description="How long a response may take, in seconds.")

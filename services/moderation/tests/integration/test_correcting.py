@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from typing import Any
 
 import pytest
 
@@ -14,19 +16,77 @@ from classifeed_moderation.domain.verdicts import VerdictList
 from ..conftest import CLEAN, END, PENDING_S, PEOPLE, RETRY_S, Moderation, result, verdict
 
 
-async def seed(moderation: Moderation, count: int, *, same_text: bool = False) -> None:
-    """Store points that are due now."""
+async def seed(moderation: Moderation, count: int, *, same_text: bool = False, kind: Kind = Kind.POINT) -> None:
+    """Store texts that are due now."""
     async with moderation.database.connection() as connection:
         await connection.execute(
             """
-            INSERT INTO subjects (subject_key, kind, text, text_hash, cache_key, region_ids, status, next_retry)
-            SELECT p.key, 'POINT', 'text', decode(md5(p.key), 'hex'), decode(md5(p.text), 'hex'), '{}', 'PENDING',
-                   clock_timestamp() - p.n * interval '1 ms'
-            FROM (SELECT n, md5(n::text)::uuid::text, CASE WHEN %(same)s THEN 'x' ELSE n::text END
+            INSERT INTO subjects (subject_key, kind, text, text_hash, cache_key, region_ids, seller_id, namespace,
+                                  external_id, status, next_retry)
+            SELECT p.key, %(kind)s, 'text ' || p.text, decode(md5(p.key), 'hex'), decode(md5(p.text), 'hex'), '{}',
+                   o.seller_id, 'default', p.n, 'PENDING', clock_timestamp() - p.n * interval '1 ms'
+            FROM (SELECT CASE WHEN %(kind)s = 'OFFER' THEN 'seller' END) AS o (seller_id),
+                 (SELECT n, CASE WHEN %(kind)s = 'OFFER' THEN 'offer/seller/default/' || n
+                                 ELSE md5(n::text)::uuid::text END, CASE WHEN %(same)s THEN 'x' ELSE n::text END
                   FROM generate_series(1, %(count)s) AS n) AS p (n, key, text)
             """,
-            {"count": count, "same": same_text},
+            {"count": count, "same": same_text, "kind": kind},
         )
+
+
+def refused_if_it_ends_with_7(params: dict[str, Any]) -> bytes:
+    return result(verdict("text_auto_obscene"), END) if params["body"]["text"].endswith("7") else CLEAN
+
+
+async def test_offers_are_requested_in_batches_and_points_alone(make_moderation: object) -> None:
+    moderation = await make_moderation(workers=40, queue_size=1000, batch=25)
+    moderation.stand_in.respond = refused_if_it_ends_with_7
+    await seed(moderation, 90, kind=Kind.OFFER)
+    await moderation.corrector.round(Kind.OFFER)
+    moderation.start()
+    point_id = await moderation.create_point()
+    await until(lambda: not moderation.queue._known)
+    sizes = [len(request.items) for request in moderation.stand_in.requests]
+    assert sum(sizes) == 91
+    assert max(sizes) == 25, "offers wait together, so they are requested together"
+    for request in moderation.stand_in.requests:
+        keys = {item["params"]["key"] for item in request.items}
+        assert keys == {str(point_id)} or str(point_id) not in keys
+    refused = await moderation.rows("SELECT text FROM subjects WHERE status = 'DISAPPROVED'")
+    assert {text for (text,) in refused} == {f"text {n}" for n in range(7, 91, 10)}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"jsonrpc":"2.0","error":{"code":-32600,"message":"no"},"id":null}',
+        CLEAN,
+        b"[]",
+        b"[1]",
+        b"no JSON",
+    ],
+)
+async def test_a_batch_that_is_not_taken_leaves_every_text(make_moderation: object, content: bytes) -> None:
+    moderation = await make_moderation(workers=40, batch=25)
+    moderation.stand_in.batch_content = content
+    await seed(moderation, 10, kind=Kind.OFFER)
+    await moderation.corrector.round(Kind.OFFER)
+    moderation.start()
+    await until(lambda: not moderation.queue._known)
+    assert await moderation.rows("SELECT DISTINCT status FROM subjects") == [("PENDING",)]
+
+
+async def test_a_text_that_is_missing_in_a_response_is_tried_again_alone(make_moderation: object) -> None:
+    moderation = await make_moderation(workers=40, batch=25)
+    found = [json.loads(CLEAN) | {"id": number} for number in (3, 1, 1, 99)]
+    moderation.stand_in.batch_content = json.dumps([*found, json.loads(CLEAN) | {"id": True}]).encode()
+    await seed(moderation, 3, kind=Kind.OFFER)
+    await moderation.corrector.round(Kind.OFFER)
+    moderation.start()
+    await until(lambda: not moderation.queue._known)
+    assert await moderation.rows("SELECT status, count(*) FROM subjects GROUP BY 1 ORDER BY 1") == [
+        ("APPROVED", 2), ("PENDING", 1),
+    ]  # fmt: skip
 
 
 async def test_what_failed_is_tried_again(moderation: Moderation) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pydantic import Field, field_validator
 from pydantic_settings import SettingsConfigDict
 
-from classifeed_common.settings import TARGET, ServiceSettings
-from classifeed_jobs import MAX_OPEN_PER_CALLER
+from classifeed_common.settings import TARGET
+from classifeed_jobs import ServiceJobSettings
 
 
-class OffersSettings(ServiceSettings):
+class OffersSettings(ServiceJobSettings):
     """What offers needs to know, from variables CLASSIFEED_OFFERS_*."""
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_OFFERS_", frozen=True)
@@ -67,11 +67,6 @@ class OffersSettings(ServiceSettings):
         gt=0,
         description="After this time without a verdict a text is requested again, in seconds; longer than moderation "
         "takes.",
-    )
-    jobs_max_open_per_caller: int = Field(
-        default=MAX_OPEN_PER_CALLER,
-        ge=1,
-        description="Jobs that one caller may have triggered and that have not ended.",
     )
     jobs_lease_s: int = Field(
         default=20, ge=1, le=600, description="After this silence a sweep is given to another process, in seconds."

@@ -8,11 +8,10 @@ from pathlib import Path
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
-from classifeed_common.settings import ServiceSettings
-from classifeed_jobs import MAX_OPEN_PER_CALLER
+from classifeed_jobs import ServiceJobSettings
 
 
-class ProcessorSettings(ServiceSettings):
+class ProcessorSettings(ServiceJobSettings):
     """What the processor needs to know, from variables CLASSIFEED_PROCESSOR_*."""
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_PROCESSOR_", frozen=True)
@@ -39,11 +38,6 @@ class ProcessorSettings(ServiceSettings):
     )
     heartbeat_s: float = Field(
         default=5, gt=0, le=20, description="How often a process says that its jobs live, in seconds."
-    )
-    jobs_max_open_per_caller: int = Field(
-        default=MAX_OPEN_PER_CALLER,
-        ge=1,
-        description="Jobs that one caller may have triggered and that have not ended.",
     )
     jobs_lease_s: int = Field(
         default=20, ge=3, le=600, description="After this silence a task is given to another process, in seconds."

@@ -1,11 +1,11 @@
-"""TextJudge: judges a text by rules and by earlier reviews, or has people review it."""
+"""TextJudge: judges texts by rules and by earlier reviews, or has people review them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Final
+from typing import Final, NamedTuple
 
 from classifeed_cleanweb.automatics import Automatics
 from classifeed_cleanweb.automatics.found import Finding
@@ -19,6 +19,16 @@ from classifeed_common.rpc.call import remaining_s
 AUTOMATIC: Final = "automatic"
 PEOPLE: Final = "people"
 _HASH_BYTES: Final = 16
+
+
+class TextRequest(NamedTuple):
+    """A text that is to be judged, and for whom."""
+
+    service: str
+    environment: str
+    key: str
+    text: str
+    region_ids: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,33 +73,60 @@ class TextJudge:
         self._pass_score = pass_score
         self._kept_s = kept_s
 
-    async def __call__(
-        self, *, service: str, environment: str, key: str, text: str, region_ids: Sequence[int]
-    ) -> Judged:
-        """Return the verdicts about a text; without any, a review is open when this returns.
+    async def __call__(self, texts: Sequence[TextRequest]) -> list[Judged]:
+        """Return the verdicts about each text; where there are none, a review is open when this returns.
 
-        Asked again with the same key and text, it joins the review that is open.
+        Requested again with the same key and text, it joins the review that is open.
         """
-        kind = kind_of(key)
-        found = self._current().judge(text, region_ids, kind)
-        if found.findings:
-            JUDGED.labels("automatic").inc()
-            return Judged(_verdicts_of(found.findings))
-        projects = projects_of(kind, region_ids)
-        normalised = " ".join(text.casefold().split())
-        cache_key = _hash("\0".join((*projects, normalised)))
+        automatics = self._current()
+        judged: list[Judged | None] = []
+        undecided: list[_Undecided] = []
+        for text in texts:
+            kind = kind_of(text.key)
+            found = automatics.judge(text.text, text.region_ids, kind)
+            if found.findings:
+                JUDGED.labels("automatic").inc()
+                judged.append(Judged(_verdicts_of(found.findings)))
+            else:
+                projects = projects_of(kind, text.region_ids)
+                undecided.append(_Undecided(len(judged), text, found.score, projects, _cache_key(text.text, projects)))
+                judged.append(None)
+        if undecided:
+            for each, verdicts in zip(undecided, await self._look_up(undecided), strict=True):
+                judged[each.place] = verdicts
+        return [each for each in judged if each is not None]
+
+    async def _look_up(self, undecided: Sequence[_Undecided]) -> list[Judged]:
+        judged: dict[int, Judged] = {}
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
-            kept = await reviews.find_kept(tx, cache_key, age_s=self._kept_s)
-            if kept is not None:
-                JUDGED.labels("kept").inc()
-                return Judged(tuple(Verdict(name, PEOPLE) for name in kept))
-            if self._auto_pass and found.score <= self._pass_score:
-                JUDGED.labels("passed").inc()
-                return Judged()
-            request = NewRequest(service, environment, key, text, _hash(text), cache_key)
-            is_new = await reviews.open_request(tx, request, projects)
-        JUDGED.labels("opened" if is_new else "joined").inc()
-        return Judged(with_people=True)
+            kept = await reviews.find_kept(tx, [each.cache_key for each in undecided], age_s=self._kept_s)
+            # In one order, so that two batches with the same texts wait for one another, and not each for the other.
+            for each in sorted(undecided, key=lambda each: each.text.key):
+                if each.cache_key in kept:
+                    judged[each.place] = Judged(tuple(Verdict(name, PEOPLE) for name in kept[each.cache_key]))
+                    JUDGED.labels("kept").inc()
+                elif self._auto_pass and each.score <= self._pass_score:
+                    judged[each.place] = Judged()
+                    JUDGED.labels("passed").inc()
+                else:
+                    text = each.text
+                    new = NewRequest(
+                        text.service, text.environment, text.key, text.text, _hash(text.text), each.cache_key
+                    )
+                    is_new = await reviews.open_request(tx, new, each.projects)
+                    judged[each.place] = Judged(with_people=True)
+                    JUDGED.labels("opened" if is_new else "joined").inc()
+        return [judged[each.place] for each in undecided]
+
+
+class _Undecided(NamedTuple):
+    """A text in which the rules found nothing, and its place among those that were requested together."""
+
+    place: int
+    text: TextRequest
+    score: float
+    projects: tuple[str, ...]
+    cache_key: bytes
 
 
 def _verdicts_of(findings: Sequence[Finding]) -> tuple[Verdict, ...]:
@@ -101,3 +138,7 @@ def _verdicts_of(findings: Sequence[Finding]) -> tuple[Verdict, ...]:
 
 def _hash(text: str) -> bytes:
     return blake2b(text.encode(), digest_size=_HASH_BYTES).digest()
+
+
+def _cache_key(text: str, projects: Sequence[str]) -> bytes:
+    return _hash("\0".join((*projects, " ".join(text.casefold().split()))))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Discriminator, Field, RootModel, Tag
 from starlette.routing import BaseRoute
 
-from classifeed_cleanweb.app.judge_text import Judged, TextJudge
+from classifeed_cleanweb.app.judge_text import Judged, TextJudge, TextRequest
 from classifeed_cleanweb.clients.receivers import Receivers
 from classifeed_cleanweb.domain.protocol import END, SERVICE_TOKEN_HEADER
 from classifeed_common.auth import KeyStore, Policy
@@ -20,6 +20,7 @@ from classifeed_common.http.api.request_limits import RequestLimits, RequestRate
 from classifeed_common.http.api.routes import operation_routes
 
 _INVALID_PARAMS: Final = -32602
+_MOST_TEXTS: Final = 100
 
 
 class TextBody(BaseModel):
@@ -48,6 +49,19 @@ class Process(BaseModel):
     id: int | str
 
 
+class ProcessBody(
+    RootModel[
+        Annotated[
+            # Errors name fields below the tag, so a request that stands alone has an empty one.
+            Annotated[Process, Tag("")]
+            | Annotated[list[Process], Field(min_length=1, max_length=_MOST_TEXTS), Tag("batch")],
+            Discriminator(lambda body: "batch" if isinstance(body, list) else ""),
+        ]
+    ]
+):
+    """A request, or a batch of them."""
+
+
 class Processed(BaseModel):
     """A JSON-RPC response: a result or an error."""
 
@@ -55,6 +69,10 @@ class Processed(BaseModel):
     id: int | str
     result: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
+
+
+class ProcessedBody(RootModel[Processed | list[Processed]]):
+    """A response, or those of a batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +83,28 @@ class RequestServices:
     receivers: Receivers
 
 
-async def process(services: RequestServices, request: ApiRequest) -> Processed:
-    """Judge a text; an error of JSON-RPC where nobody is known to whom a callback could go."""
-    sent: Process = request.body
-    params = sent.params
-    if not services.receivers.knows(params.service, params.body.environment):
-        message = f"{params.service}/{params.body.environment} has no receiver of callbacks"
-        return Processed(jsonrpc="2.0", id=sent.id, error={"code": _INVALID_PARAMS, "message": message})
-    judged = await services.judge(
-        service=params.service,
-        environment=params.body.environment,
-        key=params.key,
-        text=params.body.text,
-        region_ids=params.body.regions,
+async def process(services: RequestServices, request: ApiRequest) -> ProcessedBody:
+    """Judge texts; an error of JSON-RPC for each where nobody is known to whom a callback could go."""
+    body: Process | list[Process] = request.body.root
+    batch = body if isinstance(body, list) else [body]
+    known = [each for each in batch if services.receivers.knows(each.params.service, each.params.body.environment)]
+    judged = await services.judge([_text_of(each.params) for each in known])
+    results = {id(each): _result_of(each.params.key, found) for each, found in zip(known, judged, strict=True)}
+    processed = [_processed(each, results.get(id(each))) for each in batch]
+    return ProcessedBody(processed if isinstance(body, list) else processed[0])
+
+
+def _text_of(params: ProcessParams) -> TextRequest:
+    return TextRequest(
+        params.service, params.body.environment, params.key, params.body.text, tuple(params.body.regions)
     )
-    return Processed(jsonrpc="2.0", id=sent.id, result=_result_of(params.key, judged))
+
+
+def _processed(sent: Process, result: dict[str, Any] | None) -> Processed:
+    if result is not None:
+        return Processed(jsonrpc="2.0", id=sent.id, result=result)
+    message = f"{sent.params.service}/{sent.params.body.environment} has no receiver of callbacks"
+    return Processed(jsonrpc="2.0", id=sent.id, error={"code": _INVALID_PARAMS, "message": message})
 
 
 def _result_of(key: str, judged: Judged) -> dict[str, Any]:
@@ -109,10 +134,10 @@ _OPERATION: Final[Operation[RequestServices]] = Operation(
     "/v2/",
     "Judge a text",
     process,
-    Processed,
+    ProcessedBody,
     rpc="JudgeText",
-    body=Process,
-    max_body_bytes=1 << 20,
+    body=ProcessBody,
+    max_body_bytes=2 << 20,
     max_json_depth=16,
     is_audited=False,
 )

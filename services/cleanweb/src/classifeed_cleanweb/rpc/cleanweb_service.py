@@ -24,7 +24,7 @@ from classifeed.cleanweb.v1.cleanweb_service_pb2 import (
 )
 from classifeed.cleanweb.v1.cleanweb_service_pb2_grpc import CleanwebServiceServicer
 from classifeed.moderation.v1.subject_pb2 import Span, Verdict
-from classifeed_cleanweb.app.judge_text import TextJudge
+from classifeed_cleanweb.app.judge_text import TextJudge, TextRequest
 from classifeed_cleanweb.app.submit_opinion import EnqueueCallback, submit_opinion
 from classifeed_cleanweb.clients.receivers import Receivers
 from classifeed_cleanweb.domain.projects import PROJECTS
@@ -60,12 +60,8 @@ class CleanwebService(CleanwebServiceServicer):
             raise FailedPrecondition(
                 "RECEIVER_UNKNOWN", f"{request.service}/{request.environment} has no receiver of callbacks."
             )
-        judged = await self._judge(
-            service=request.service,
-            environment=request.environment,
-            key=request.key,
-            text=request.text,
-            region_ids=request.region_ids,
+        [judged] = await self._judge(
+            [TextRequest(request.service, request.environment, request.key, request.text, tuple(request.region_ids))]
         )
         if judged.with_people:
             return JudgeTextResponse(with_people=True)

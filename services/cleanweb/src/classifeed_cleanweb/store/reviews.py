@@ -41,10 +41,11 @@ class QueueFigures(NamedTuple):
     reviewers: int
 
 
-async def find_kept(tx: Tx, cache_key: bytes, *, age_s: float) -> tuple[str, ...] | None:
-    """Return what people have found about an equal text not longer than `age_s` ago, or None."""
-    row = await (await tx.execute(SQL["find_kept"], {"cache_key": cache_key, "age_s": age_s})).fetchone()
-    return tuple(row[0]) if row is not None else None
+async def find_kept(tx: Tx, cache_keys: Sequence[bytes], *, age_s: float) -> dict[bytes, tuple[str, ...]]:
+    """Return what people have found about equal texts not longer than `age_s` ago."""
+    parameters = {"cache_keys": list(cache_keys), "age_s": age_s}
+    rows = await (await tx.execute(SQL["find_kept"], parameters)).fetchall()
+    return {cache_key: tuple(verdicts) for cache_key, verdicts in rows}
 
 
 async def open_request(tx: Tx, request: NewRequest, projects: Sequence[str]) -> bool:

@@ -1,8 +1,8 @@
 -- Texts that people review.
 
 -- name: find_kept
-SELECT verdicts FROM kept_verdicts
-WHERE cache_key = %(cache_key)s AND stored_at > clock_timestamp() - %(age_s)s * interval '1 second'
+SELECT cache_key, verdicts FROM kept_verdicts
+WHERE cache_key = ANY (%(cache_keys)s::bytea[]) AND stored_at > clock_timestamp() - %(age_s)s * interval '1 second'
 
 -- name: open_request
 -- The same text under the same key joins the request that is open.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import structlog
 
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_moderation.app.apply_verdicts import Arrived
-from classifeed_moderation.app.record_verdicts import VerdictRecorder, WithPeople
+from classifeed_moderation.app.record_verdicts import Recordable, VerdictRecorder, WithPeople
 from classifeed_moderation.app.task_queue import TaskQueue
 from classifeed_moderation.clients.breaker import Breaker
 from classifeed_moderation.clients.pacer import Pacer
@@ -55,33 +56,40 @@ class TextJudge:
 
     async def _work(self) -> None:
         while True:
-            task = await self._queue.take()
+            tasks = await self._queue.take()
             try:
-                await self._judge(task)
+                await self._judge(tasks)
             except Exception as error:  # noqa: BLE001 - a text that fails must not end the others' worker
-                log_fault(_log, "moderation.response.not_recorded", error, key=task.key)
+                log_fault(_log, "moderation.response.not_recorded", error, key=tasks[0].key, texts=len(tasks))
             finally:
-                self._queue.done(task)
+                self._queue.done(tasks)
 
-    async def _judge(self, task: Task) -> None:
-        response = await self.request(task)
-        if response.fault:
-            _log.info("moderation.request.failed", key=task.key, outcome=response.outcome, fault=response.fault)
-        if response.outcome is Outcome.VERDICTS:
-            await self._recorder.record([Arrived(task.sent_key, response.verdict_list)])
-        elif response.outcome is Outcome.PEOPLE:
-            await self._recorder.record([WithPeople(task)])
+    async def _judge(self, tasks: Sequence[Task]) -> None:
+        found: list[Recordable] = []
+        failed: dict[tuple[str, str], list[str]] = {}
+        for task, response in zip(tasks, await self.request(tasks), strict=True):
+            if response.fault:
+                failed.setdefault((response.outcome, response.fault), []).append(task.key)
+            if response.outcome is Outcome.VERDICTS:
+                found.append(Arrived(task.sent_key, response.verdict_list))
+            elif response.outcome is Outcome.PEOPLE:
+                found.append(WithPeople(task))
+        for (outcome, fault), keys in failed.items():
+            _log.info("moderation.request.failed", key=keys[0], texts=len(keys), outcome=outcome, fault=fault)
+        if found:
+            await self._recorder.record(found)
 
-    async def request(self, task: Task) -> Response:
-        """Request verdicts about a text, as the breaker lets it; nothing is recorded."""
+    async def request(self, tasks: Sequence[Task]) -> list[Response]:
+        """Request verdicts about texts, as the breaker lets it; nothing is recorded."""
         await self._breaker.enter()
         succeeded: bool | None = None
         try:
             if self._pacer is not None:
-                await self._pacer.wait()
-            response = await self._service.request(task)
-            succeeded = response.outcome in (Outcome.VERDICTS, Outcome.PEOPLE)
-            REQUESTS.labels(response.outcome).inc()
-            return response
+                await self._pacer.wait(len(tasks))
+            responses = await self._service.request(tasks)
+            succeeded = any(response.outcome in (Outcome.VERDICTS, Outcome.PEOPLE) for response in responses)
+            for response in responses:
+                REQUESTS.labels(response.outcome).inc()
+            return responses
         finally:
             self._breaker.leave(succeeded=succeeded)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from classifeed_moderation.domain.subjects import Kind, Task
 from classifeed_moderation.metrics import DROPPED, QUEUED
+
+_BATCH_CHARACTERS: Final = 100_000
 
 
 class TaskQueue:
@@ -16,11 +19,15 @@ class TaskQueue:
     Args:
         size: texts of a kind that wait, at most.
         limits: texts of a kind that workers may have at a time, for kinds that have such a limit.
+        batches: texts of a kind that a worker takes together, for kinds of which it takes more than one.
     """
 
-    def __init__(self, size: int, limits: Mapping[Kind, int] | None = None) -> None:
+    def __init__(
+        self, size: int, limits: Mapping[Kind, int] | None = None, batches: Mapping[Kind, int] | None = None
+    ) -> None:
         self._size = size
         self._limits = dict(limits or {})
+        self._batches = dict(batches or {})
         self._waiting: dict[Kind, deque[Task]] = {kind: deque() for kind in Kind}
         self._running: dict[Kind, int] = dict.fromkeys(Kind, 0)
         self._known: set[tuple[str, bytes]] = set()
@@ -55,8 +62,8 @@ class TaskQueue:
         """Return an event that is set while at most half of the places of a kind are taken."""
         return self._half_empty[kind]
 
-    async def take(self) -> Task:
-        """Return the next text, of the kind that workers have the fewest of; wait while there is none."""
+    async def take(self) -> list[Task]:
+        """Return the next texts, of the kind that workers have the fewest of; wait while there is none."""
         while (kind := self._next_kind()) is None:
             taker = asyncio.get_running_loop().create_future()
             self._takers.append(taker)
@@ -66,16 +73,22 @@ class TaskQueue:
                 if taker.done() and not taker.cancelled():
                     self._wake()
                 raise
-        task = self._waiting[kind].popleft()
-        self._running[kind] += 1
+        waiting = self._waiting[kind]
+        most = min(self._batches.get(kind, 1), self._limits.get(kind, len(waiting)) - self._running[kind])
+        tasks = [waiting.popleft()]
+        characters = len(tasks[0].text)
+        while waiting and len(tasks) < most and characters + len(waiting[0].text) <= _BATCH_CHARACTERS:
+            tasks.append(waiting.popleft())
+            characters += len(tasks[-1].text)
+        self._running[kind] += len(tasks)
         self._measure(kind)
-        return task
+        return tasks
 
-    def done(self, task: Task) -> None:
-        """Say that a worker is through with a text; it may be added again."""
-        self._running[task.kind] -= 1
-        self._known.discard(_identity(task))
-        self._wake()
+    def done(self, tasks: Sequence[Task]) -> None:
+        """Say that a worker is through with texts that it took together; they may be added again."""
+        self._running[tasks[0].kind] -= len(tasks)
+        self._known.difference_update(map(_identity, tasks))
+        self._wake(len(tasks))
 
     def _next_kind(self) -> Kind | None:
         open_kinds = [
@@ -93,12 +106,12 @@ class TaskQueue:
         else:
             self._half_empty[kind].clear()
 
-    def _wake(self) -> None:
-        while self._takers:
+    def _wake(self, count: int = 1) -> None:
+        while self._takers and count:
             taker = self._takers.popleft()
             if not taker.done():
                 taker.set_result(None)
-                return
+                count -= 1
 
 
 def _identity(task: Task) -> tuple[str, bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 from classifeed_common.clock import Clock
 from classifeed_moderation.clients.verdict_service import Outcome, Response
@@ -32,11 +33,11 @@ class FakeVerdicts:
         self._weights = [*(percent for percent, _ in answers), 100 - taken]
         self._responses = [*(response for _, response in answers), Response(Outcome.VERDICTS, _CLEAN)]
 
-    async def request(self, task: Task) -> Response:
-        """Return a made-up response; the same text always gets the same one."""
+    async def request(self, tasks: Sequence[Task]) -> list[Response]:
+        """Return made-up responses; the same text always gets the same one."""
         await self._clock.sleep(self._delay_s)
-        chosen = random.Random(task.text_hash)  # noqa: S311 - no secret
-        return chosen.choices(self._responses, self._weights)[0]
+        chosen = [random.Random(task.text_hash) for task in tasks]  # noqa: S311 - no secret
+        return [each.choices(self._responses, self._weights)[0] for each in chosen]
 
     async def close(self) -> None:
         """Do nothing: there are no connections."""
@@ -45,9 +46,9 @@ class FakeVerdicts:
 class NoVerdicts:
     """The environment `load`: no request is made, every text waits."""
 
-    async def request(self, task: Task) -> Response:  # noqa: ARG002 - no text is looked at
+    async def request(self, tasks: Sequence[Task]) -> list[Response]:
         """Return that nobody was reached."""
-        return Response(Outcome.UNREACHABLE, fault="the environment load makes no requests")
+        return [Response(Outcome.UNREACHABLE, fault="the environment load makes no requests")] * len(tasks)
 
     async def close(self) -> None:
         """Do nothing: there are no connections."""

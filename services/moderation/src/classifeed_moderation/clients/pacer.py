@@ -13,10 +13,10 @@ class Pacer:
         self._interval_s = 1 / rate_s
         self._next_s = 0.0
 
-    async def wait(self) -> None:
-        """Return when it is this caller's turn."""
+    async def wait(self, count: int = 1) -> None:
+        """Return when it is this caller's turn, who counts as so many."""
         now_s = self._clock.monotonic_s()
         at_s = max(self._next_s, now_s)
-        self._next_s = at_s + self._interval_s
+        self._next_s = at_s + self._interval_s * count
         if at_s > now_s:
             await self._clock.sleep(at_s - now_s)

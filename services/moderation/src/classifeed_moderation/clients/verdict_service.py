@@ -1,10 +1,10 @@
-"""The verdict service: one request for each text, over connections that are kept."""
+"""The verdict service: requests for one text, or for several as a batch, over connections that are kept."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Protocol
@@ -18,8 +18,8 @@ from classifeed_moderation.domain.verdicts import VerdictList, VerdictsInvalidEr
 
 TOKEN_HEADER: Final = "X-Ya-Service-Ticket"  # noqa: S105 - the name of a header
 _PATH: Final = "/v2/"
-_ID: Final = 1
-_RESPONSE_LIMIT_BYTES: Final = 1024 * 1024
+_FIRST_ID: Final = 1
+_RESPONSE_LIMIT_BYTES: Final = 4 * 1024 * 1024
 _PEOPLE: Final = frozenset({"clean-web", "clean_web"})
 _TIMEOUT: Final = "timeout"
 _OVERHEAD_S: Final = 1.0
@@ -47,8 +47,8 @@ class Response:
 class VerdictService(Protocol):
     """Judges texts."""
 
-    async def request(self, task: Task) -> Response:
-        """Have a text judged; never raises for what the other side does."""
+    async def request(self, tasks: Sequence[Task]) -> list[Response]:
+        """Have texts judged, and return a response for each; never raises for what the other side does."""
         ...
 
     async def close(self) -> None:
@@ -85,10 +85,20 @@ class HttpVerdictService:
         self._limit_s = connect_s + answer_s + _OVERHEAD_S
         self._issue_token = issue_token
 
-    async def request(self, task: Task) -> Response:
-        """Have a text judged; see `VerdictService`."""
+    async def request(self, tasks: Sequence[Task]) -> list[Response]:
+        """Have texts judged; see `VerdictService`."""
+        found = await self._post(request_body(tasks, service=self._service, environment=self._environment))
+        if isinstance(found, Response):
+            return [found] * len(tasks)
+        return read_responses(found, len(tasks))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._connections.close()
+
+    async def _post(self, body: bytes) -> bytes | Response:
+        """Return the content of the response, or what became of a request that brought none."""
         headers = [(b"Content-Type", b"application/json")]
-        body = request_body(task, service=self._service, environment=self._environment)
         try:
             if self._issue_token is not None:
                 headers.append((TOKEN_HEADER.encode(), self._issue_token().encode()))
@@ -100,16 +110,12 @@ class HttpVerdictService:
             return Response(Outcome.FAULT, fault=f"{type(error).__name__}: {error}"[:200])
         if status != 200:
             return Response(Outcome.FAULT, fault=f"HTTP {status}")
-        return read_response(content)
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._connections.close()
+        return content
 
 
-def request_body(task: Task, *, service: str, environment: str) -> bytes:
-    """Return the bytes of a request about a text."""
-    return json.dumps(
+def request_body(tasks: Sequence[Task], *, service: str, environment: str) -> bytes:
+    """Return the bytes of a request about texts: of one as an object, of several as an array."""
+    requests = [
         {
             "jsonrpc": "2.0",
             "method": "process",
@@ -119,23 +125,33 @@ def request_body(task: Task, *, service: str, environment: str) -> bytes:
                 "key": task.sent_key,
                 "body": {"text": task.text, "environment": environment, "regions": list(task.region_ids)},
             },
-            "id": _ID,
-        },
-        ensure_ascii=False,
-        separators=(",", ":"),
-    ).encode()
+            "id": number,
+        }
+        for number, task in enumerate(tasks, start=_FIRST_ID)
+    ]
+    sent = requests[0] if len(requests) == 1 else requests
+    return json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def read_response(content: bytes) -> Response:
-    """Return what a response says; one that cannot be read is a fault."""
+def read_responses(content: bytes, count: int) -> list[Response]:
+    """Return what came back about each of `count` texts; what cannot be read, or is missing, is a fault."""
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):
-        return Response(Outcome.FAULT, fault="no JSON")
-    if not isinstance(found, dict):
-        return Response(Outcome.FAULT, fault="no object")
-    if found.get("id") != _ID or isinstance(found.get("id"), bool):
-        return Response(Outcome.FAULT, fault="another id")
+        return [Response(Outcome.FAULT, fault="no JSON")] * count
+    is_batch = count > 1 and isinstance(found, list)
+    by_id: dict[int, Response] = {}
+    for item in found if is_batch else [found]:
+        if not isinstance(item, dict):
+            return [Response(Outcome.FAULT, fault="no object")] * count
+        number = item.get("id")
+        if type(number) is int and (is_batch or count == 1):
+            by_id.setdefault(number, _read(item))
+    missing = Response(Outcome.FAULT, fault="another id" if is_batch or count == 1 else "no batch")
+    return [by_id.get(number, missing) for number in range(_FIRST_ID, _FIRST_ID + count)]
+
+
+def _read(found: dict[str, Any]) -> Response:
     if found.get("error") is not None:
         return Response(Outcome.FAULT, fault=f"error {str(found['error'])[:100]}")
     result = found.get("result")

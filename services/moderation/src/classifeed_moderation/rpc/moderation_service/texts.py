@@ -113,7 +113,7 @@ class Texts:
         """
         regions = tuple(request.region_ids)
         task = Task(_CHECKED_KEY, _kind(request.kind), request.text, hash_text(request.text), regions)
-        response = await self._judge.request(task)
+        [response] = await self._judge.request([task])
         if response.outcome is Outcome.PEOPLE:
             return CheckTextResponse(status="MODERATION_STATUS_PENDING")
         if response.outcome is not Outcome.VERDICTS:
