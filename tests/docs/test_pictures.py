@@ -39,7 +39,7 @@ def test_the_facts_are_those_of_the_sources() -> None:
     assert facts["processor"].writes == facts["offers"].reads == {"feeds.offer-requests.v1"}
     assert facts["offers"].writes == facts["processor"].reads == {"feeds.offer-results.v1"}
     assert facts["indexer"].writes == facts["searcher"].reads == {"index.documents.v1.offers"}
-    assert facts["receiver"].callers == ("offers", "indexer", "searcher")
+    assert facts["receiver"].callers == ("offers", "indexer", "searcher", "moderation")
     assert facts["receiver"].stores == ("PostgreSQL",)
 
 

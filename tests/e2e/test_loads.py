@@ -224,6 +224,7 @@ def test_namespaces_are_apart(suite: Suite, seller: str, tmp_path: Path) -> None
 def test_broken_file_changes_nothing(suite: Suite, seller: str, tmp_path: Path, kind: str) -> None:
     sound = write_feed(tmp_path / "sound.yml", 60)
     suite.upload(sound, seller)
+    suite.settle()
     before = suite.offers(seller)
     broken = tmp_path / "broken.yml"
     raw = sound.read_bytes()

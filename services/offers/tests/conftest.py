@@ -30,13 +30,13 @@ from classifeed_common.db import Database, Tx
 from classifeed_common.ids import process_holder
 from classifeed_common.lease import Leases
 from classifeed_common.publish_mark import MarkPusher
+from classifeed_domain.publishing import ReceiverClient
 from classifeed_jobs import JobStore, Registry, Worker
 from classifeed_offers.app.apply_requests import apply_requests
 from classifeed_offers.app.publish_offers import PublishOffers
 from classifeed_offers.app.republish_offers import Republisher
 from classifeed_offers.app.sweep_run import sweep_step
 from classifeed_offers.app.watch_publication import PublicationWatch
-from classifeed_offers.clients.receiver import ReceiverClient
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting, Moderation

@@ -105,14 +105,14 @@ CALLERS: Final[Mapping[str, frozenset[str]]] = {
     ),
     **_allow(
         "classifeed.documents.v1.ReceiverService",
-        dict.fromkeys(("Push", "PushBatch", "PushStream", "CheckPositions"), ("offers",)),
+        dict.fromkeys(("Push", "PushBatch", "PushStream", "CheckPositions"), ("offers", "moderation")),
     ),
     **_allow(
         "classifeed.documents.v1.SchemaService",
         {
-            "PutSchema": ("offers", OPERATOR),
-            "GetSchema": ("offers", "indexer", "searcher", OPERATOR),
-            "ListEpochs": ("offers", "indexer", "searcher", OPERATOR),
+            "PutSchema": ("offers", "moderation", OPERATOR),
+            "GetSchema": ("offers", "moderation", "indexer", "searcher", OPERATOR),
+            "ListEpochs": ("offers", "moderation", "indexer", "searcher", OPERATOR),
         },
     ),
     **_allow(

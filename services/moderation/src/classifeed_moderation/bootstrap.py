@@ -16,8 +16,9 @@ from classifeed_common.outbox import Outbox, Relay
 from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.listening import http_keys
-from classifeed_common.runner.parts import check_table, database_of
+from classifeed_common.runner.parts import channel_to, check_table, database_of
 from classifeed_domain.policy import POLICY
+from classifeed_domain.publishing import ReceiverClient
 from classifeed_domain.topics import MODERATION_EVENTS, MODERATION_OUTCOMES, MODERATION_REQUESTS, declared
 from classifeed_jobs import Registry
 from classifeed_jobs.service import ServiceJobs
@@ -25,6 +26,7 @@ from classifeed_moderation.app.apply_verdicts import Rules
 from classifeed_moderation.app.clean_up import moderation_clean_up
 from classifeed_moderation.app.correct_pending import PendingCorrector
 from classifeed_moderation.app.judge_texts import TextJudge
+from classifeed_moderation.app.point_publication import PointPublication
 from classifeed_moderation.app.record_verdicts import VerdictRecorder
 from classifeed_moderation.app.store_texts import TextStore
 from classifeed_moderation.app.task_queue import TaskQueue
@@ -33,10 +35,12 @@ from classifeed_moderation.clients.fake_verdicts import FakeVerdicts, NoVerdicts
 from classifeed_moderation.clients.pacer import Pacer
 from classifeed_moderation.clients.verdict_service import HttpVerdictService, VerdictService
 from classifeed_moderation.consumers.requests import GROUP, RequestHandler
+from classifeed_moderation.domain.documents import CLIENT
 from classifeed_moderation.domain.subjects import Kind
 from classifeed_moderation.http.callback import callback_routes
-from classifeed_moderation.jobs import rejudge
+from classifeed_moderation.jobs import rejudge, republish
 from classifeed_moderation.jobs.rejudge import register_rejudge
+from classifeed_moderation.jobs.republish import enqueue_republish, register_republish
 from classifeed_moderation.rpc.moderation_service import moderation_servicer
 from classifeed_moderation.rpc.point_service import PointService
 from classifeed_moderation.rules.loading import rules_snapshot
@@ -70,13 +74,17 @@ def build(settings: ModerationSettings) -> ServiceRunner:
     def on_due() -> None:
         corrector.wake()
 
+    def on_decided() -> None:
+        outbox.wake()
+        points.wake()
+
     recorder = VerdictRecorder(
         database,
         outbox,
         clock,
         current_rules=current_rules,
         max_pending_duration_s=settings.max_pending_duration_s,
-        on_decided=outbox.wake,
+        on_decided=on_decided,
         on_due=on_due,
     )
     corrector = PendingCorrector(
@@ -100,6 +108,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
 
     tasks = Registry()
     register_rejudge(tasks, outbox, clock, current_rules=current_rules)
+    register_republish(tasks)
     jobs = ServiceJobs(
         database,
         tasks,
@@ -107,6 +116,10 @@ def build(settings: ModerationSettings) -> ServiceRunner:
         time_zone=settings.time_zone,
         max_open_per_caller=settings.jobs_max_open_per_caller,
     )
+    channel = channel_to("receiver", settings.receiver_address, settings)
+    receiver = ReceiverClient(channel, CLIENT)
+
+    points = PointPublication(database, receiver, leases, begin=partial(enqueue_republish, jobs.store))
     handler = RequestHandler(outbox, current_rules=current_rules)
     consumer = OrderedConsumer(
         bootstrap=settings.kafka_bootstrap,
@@ -132,6 +145,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
     async def stop() -> None:
         await producer.close()
         await verdict_service.close()
+        await channel.close()
         await database.close()
         rules.close()
 
@@ -148,7 +162,8 @@ def build(settings: ModerationSettings) -> ServiceRunner:
             Role("watch", watch, blocked=rules.blocked),
             Role("consume", consumer.run, consumer.backlog, consumer.blocked),
             Role("relay", relay.run, unsent),
-            *jobs.roles({rejudge.QUEUE: 1}, drain_grace_s=settings.drain_grace_s / 2),
+            Role("publish", points.run, points.backlog, points.blocked),
+            *jobs.roles({rejudge.QUEUE: 1, republish.QUEUE: 1}, drain_grace_s=settings.drain_grace_s / 2),
         ],
         servicers=[
             moderation_servicer(

@@ -33,6 +33,18 @@ SHOWN: Final = METRICS.counter(
     unit="points",
     labels={"author": ("user", "partner", "moderator", "expert")},
 )
+PUSHED: Final = METRICS.counter(
+    "classifeed_moderation_pushed_documents_total",
+    "Documents of points that were pushed, by the receiver's outcome.",
+    unit="documents",
+    labels={"outcome": ("ack", "stale", "invalid", "epoch_too_old", "retry")},
+)
+REPUBLICATIONS: Final = METRICS.counter(
+    "classifeed_moderation_republications_total",
+    "Times that all points were published once more, by the side that had lost what it had.",
+    unit="republications",
+    labels={"loss": ("receiver", "own")},
+)
 REQUESTS: Final = METRICS.counter(
     "classifeed_moderation_requests_total",
     "Requests to the verdict service, by outcome: verdicts at once, a review by people, unreachable, any other fault.",

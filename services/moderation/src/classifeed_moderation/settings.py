@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
+from classifeed_common.settings import TARGET
 from classifeed_jobs import ServiceJobSettings
 
 
@@ -94,7 +95,7 @@ class ModerationSettings(ServiceJobSettings):
     )
     poll_records: int = Field(default=20, ge=1, description="Messages with texts of offers in a transaction, at most.")
     receiver_address: str = Field(
-        default="127.0.0.1:50055", description="Where the receiver of documents is, host:port or a DNS name of several."
+        default="127.0.0.1:50055", pattern=TARGET, description="gRPC address of the receiver, [dns:///]host:port."
     )
     lease_ttl_s: float = Field(default=10, gt=0, description="Lease of what one process does at a time, in seconds.")
     callbacks_s: float = Field(

@@ -16,6 +16,7 @@ from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import channel_to, check_table, database_of
 from classifeed_domain.policy import POLICY
+from classifeed_domain.publishing import ReceiverClient, put_schema
 from classifeed_domain.topics import (
     FEEDS_OFFER_REQUESTS,
     FEEDS_OFFER_RESULTS,
@@ -26,15 +27,14 @@ from classifeed_domain.topics import (
 from classifeed_jobs.service import ServiceJobs
 from classifeed_offers.app.clean_up import offers_clean_up
 from classifeed_offers.app.publish_offers import PublishOffers
-from classifeed_offers.app.put_schema import put_schema
 from classifeed_offers.app.republish_offers import Republisher
 from classifeed_offers.app.request_texts import TextRequester
 from classifeed_offers.app.watch_publication import PublicationWatch
-from classifeed_offers.clients.receiver import ReceiverClient
 from classifeed_offers.consumers.outcomes import GROUP as OUTCOMES_GROUP
 from classifeed_offers.consumers.outcomes import OutcomeHandler
 from classifeed_offers.consumers.requests import GROUP, RequestHandler
 from classifeed_offers.domain.completion import Guard
+from classifeed_offers.domain.documents import CLIENT, schema
 from classifeed_offers.domain.moderation import ApprovedBySetting, ByVerdicts
 from classifeed_offers.jobs import republish, sweep
 from classifeed_offers.jobs.republish import RepublishJobs, register_republish
@@ -59,7 +59,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
     """Return the service, nothing of it opened yet. Call it inside the event loop."""
     database = database_of(settings)
     channel = channel_to("receiver", settings.receiver_address, settings)
-    receiver = ReceiverClient(channel)
+    receiver = ReceiverClient(channel, CLIENT)
     producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
     leases = Leases(database, process_holder(SERVICE), settings.lease_ttl_s)
     outbox = Outbox()
@@ -133,7 +133,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
     async def publish(stop: asyncio.Event) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(watch.run(stop))
-            if await put_schema(receiver, stop, publication.note_schema_fault):
+            if await put_schema(receiver, schema(), stop, publication.note_schema_fault):
                 await pusher.run(stop)
 
     async def start() -> None:

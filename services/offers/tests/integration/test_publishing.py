@@ -25,9 +25,8 @@ from classifeed.documents.v1.receiver_service_pb2_grpc import (
 )
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceServicer, add_SchemaServiceServicer_to_server
 from classifeed_common.rpc.server import Servicer
-from classifeed_offers.app.put_schema import put_schema
-from classifeed_offers.clients.receiver import ReceiverClient
-from classifeed_offers.domain.documents import schema
+from classifeed_domain.publishing import ReceiverClient, put_schema
+from classifeed_offers.domain.documents import CLIENT, schema
 from classifeed_offers.store import publishing
 
 
@@ -75,7 +74,7 @@ async def receiver(fake, rpc_server, rpc_channel) -> ReceiverClient:
         Servicer.of(add_ReceiverServiceServicer_to_server, fake),
         Servicer.of(add_SchemaServiceServicer_to_server, fake),
     )
-    return ReceiverClient(rpc_channel(target, caller="offers", audience="receiver"))
+    return ReceiverClient(rpc_channel(target, caller="offers", audience="receiver"), CLIENT)
 
 
 async def test_the_pusher_publishes_all_and_an_unpublishable_one_blocks_nobody(
@@ -138,7 +137,7 @@ async def test_the_schema_is_put_again_until_it_is_taken(receiver, fake):
     fake.refusals = 2
     faults: list[str] = []
     async with asyncio.timeout(90):
-        assert await put_schema(receiver, asyncio.Event(), faults.append)
+        assert await put_schema(receiver, schema(), asyncio.Event(), faults.append)
     assert fake.schemas == [schema()]
     assert ["not yet" in fault for fault in faults] == [True, True, False]
     assert faults[-1] == "", "it is no longer named"
@@ -148,7 +147,7 @@ async def test_stopping_ends_the_wait_for_the_receiver(receiver, fake):
     fake.refusals = 1000
     stop = asyncio.Event()
     faults: list[str] = []
-    waiting = asyncio.create_task(put_schema(receiver, stop, faults.append))
+    waiting = asyncio.create_task(put_schema(receiver, schema(), stop, faults.append))
     async with asyncio.timeout(90):
         while fake.refusals == 1000:
             await asyncio.sleep(0.01)

@@ -15,10 +15,9 @@ from classifeed_common.db import Database
 from classifeed_common.errors import FailedPrecondition
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.testing.databases import DatabaseServer, TableBackup
-from classifeed_offers.app import publish_offers
+from classifeed_domain.publishing import PushedDocuments, ReceiverClient, publisher, put_schema
 from classifeed_offers.app.publish_offers import RAISED
-from classifeed_offers.app.put_schema import put_schema
-from classifeed_offers.clients.receiver import PushedDocuments, ReceiverClient
+from classifeed_offers.domain.documents import CLIENT, schema
 from classifeed_offers.store import publishing, republishing
 from classifeed_offers.store.republishing import Scope
 from classifeed_receiver.app.push_documents import PushDocuments
@@ -61,8 +60,8 @@ async def registry(migrated_database: Callable[..., Awaitable[Database]]) -> Reg
 @pytest.fixture
 async def receiver(registry: Registry, rpc_server: Any, rpc_channel: Any) -> ReceiverClient:
     target = await rpc_server("receiver", *registry.servicers())
-    receiver = ReceiverClient(rpc_channel(target, caller="offers", audience="receiver"))
-    await put_schema(receiver, asyncio.Event(), lambda fault: None)
+    receiver = ReceiverClient(rpc_channel(target, caller="offers", audience="receiver"), CLIENT)
+    await put_schema(receiver, schema(), asyncio.Event(), lambda fault: None)
     return receiver
 
 
@@ -134,7 +133,7 @@ async def test_whole_database_of_the_receiver_is_restored(
         await tx.execute(f"TRUNCATE {', '.join(REGISTRY_TABLES)}")
     backup = database_server.back_up(registry.database.dsn)
     publishing = new_publishing(receiver)
-    await put_schema(receiver, asyncio.Event(), lambda fault: None)
+    await put_schema(receiver, schema(), asyncio.Event(), lambda fault: None)
     await owner.load(new_load([records.good(f"{n}") for n in range(150)], batch_size=100))
     await settle(publishing)
     if backup_of == "some offers":
@@ -224,7 +223,7 @@ async def test_offers_that_went_back_are_the_truth(
     owner, records, new_load, new_publishing, registry, receiver, monkeypatch: pytest.MonkeyPatch, way: str
 ):
     """The table of offers is restored, and nobody loads again: the search is to show what the table says."""
-    monkeypatch.setattr(publish_offers, "_AHEAD_FOR_S", 0.1)
+    monkeypatch.setattr(publisher, "_AHEAD_FOR_S", 0.1)
     if way == "stale counts as published":
         monkeypatch.setattr(publishing, "raise_versions", nothing_raised)
     publication = new_publishing(receiver)

@@ -10,7 +10,7 @@ from classifeed_common.kafka import Record, message_of
 from classifeed_common.kafka.traces import processing
 from classifeed_common.outbox import Outbox
 from classifeed_common.telemetry.tracing import context_of, trace_ids
-from classifeed_offers.clients.receiver import PushedDocuments
+from classifeed_domain.publishing import PushedDocuments
 from classifeed_offers.consumers.requests import RequestHandler
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.store import publishing

@@ -17,7 +17,7 @@ from classifeed.documents.v1.schema_pb2 import (
     FIELD_TYPE_TIMESTAMP,
 )
 from classifeed.offers.v1.offer_pb2 import Attribute, GeoPoint, OfferContent, Price
-from classifeed_offers.clients.receiver import cut
+from classifeed_domain.publishing.receiver import cut
 from classifeed_offers.domain.documents import DueOffer, compose, plain_text, schema
 
 KINDS = {

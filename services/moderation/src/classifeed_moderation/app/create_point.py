@@ -38,7 +38,15 @@ async def create_point(
     status = Status.APPROVED if exemption else Status.PENDING
     text = NewSubject(point_key(point_id), Kind.POINT, description, tuple(region_ids), status)
     async with database.transaction(timeout_s=remaining_s()) as tx:
-        if not await points.add_point(tx, point_id, author, tags=tags, latitude=latitude, longitude=longitude):
+        if not await points.add_point(
+            tx,
+            point_id,
+            author,
+            tags=tags,
+            latitude=latitude,
+            longitude=longitude,
+            is_approved=status is Status.APPROVED,
+        ):
             known, known_text = await points.read_point(tx, point_id), await subjects.find_subject(tx, text.key)
             if known is None or known_text is None or (known.author, known_text.text) != (author, description):
                 raise AlreadyExists("POINT_EXISTS", f"points/{point_id} exists with other content. Choose another id.")

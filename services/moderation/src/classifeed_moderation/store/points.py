@@ -36,7 +36,14 @@ class StoredComment:
 
 
 async def add_point(
-    tx: Tx, point_id: UUID, author: Author, *, tags: Sequence[str], latitude: float, longitude: float
+    tx: Tx,
+    point_id: UUID,
+    author: Author,
+    *,
+    tags: Sequence[str],
+    latitude: float,
+    longitude: float,
+    is_approved: bool,
 ) -> bool:
     """Store a new point; return False where its id is taken."""
     parameters = {
@@ -46,6 +53,7 @@ async def add_point(
         "tags": sorted(tags),
         "latitude": latitude,
         "longitude": longitude,
+        "is_approved": is_approved,
     }
     return (await tx.execute(SQL["add_point"], parameters)).rowcount == 1
 

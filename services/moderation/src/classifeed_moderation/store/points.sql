@@ -1,9 +1,10 @@
 -- Points, their comments, and votes about them. Whoever changes a point compares its version.
 
 -- name: add_point
--- Nothing of it is published before its text is approved.
+-- Nothing of it is published before its text is approved: one that waits is not due yet.
 INSERT INTO points (point_id, author_id, author_role, tags, latitude, longitude, version, published_version)
-SELECT %(point_id)s, %(author_id)s, %(author_role)s, %(tags)s::text[], %(latitude)s, %(longitude)s, v.version, v.version
+SELECT %(point_id)s, %(author_id)s, %(author_role)s, %(tags)s::text[], %(latitude)s, %(longitude)s, v.version,
+       CASE WHEN %(is_approved)s THEN 0 ELSE v.version END
 FROM (SELECT (extract(epoch from clock_timestamp()) * 1000000)::bigint) AS v (version)
 ON CONFLICT (point_id) DO NOTHING
 

@@ -14,6 +14,7 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    SmallInteger,
     Table,
     Text,
     UniqueConstraint,
@@ -131,6 +132,14 @@ points = Table(
 Index("points_due", points.c.version, postgresql_where=points.c.version > points.c.published_version)
 Index("points_place", points.c.latitude, points.c.longitude, postgresql_where=points.c.removed_at.is_(None))
 Index("points_removed", points.c.removed_at, postgresql_where=points.c.removed_at.is_not(None))
+
+# The newest element of each shard that the receiver has acknowledged.
+published_positions = Table(
+    "published_positions",
+    metadata,
+    Column("shard", SmallInteger, primary_key=True, autoincrement=False),
+    Column("idx", BigInteger, nullable=False),
+)
 
 comments = Table(
     "comments",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import structlog
 
-from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.receiver_service_pb2 import (
     PUSH_OUTCOME_ACK,
     PUSH_OUTCOME_INVALID,
@@ -17,14 +15,12 @@ from classifeed.documents.v1.receiver_service_pb2 import (
     PushOutcome,
     PushResult,
 )
-from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed_common.db import Database, Tx
 from classifeed_common.enum_names import name_of
-from classifeed_common.errors import FailedPrecondition, Unimplemented
 from classifeed_common.yielding import map_yielding
+from classifeed_domain.publishing import DocumentPublisher, Documents, PushedDocuments
 from classifeed_offers.app.republish_offers import Republisher
 from classifeed_offers.app.trace_pushes import PushTraces
-from classifeed_offers.clients.receiver import PushedDocuments
 from classifeed_offers.domain.documents import EPOCH, DueOffer, compose, schema
 from classifeed_offers.domain.offers import Namespace
 from classifeed_offers.metrics import PUSHED, RAISED
@@ -35,27 +31,7 @@ _log = structlog.get_logger(__name__)
 
 # An INVALID one is done with as well: it would be refused again for ever, and hold up the others.
 _SETTLED: Final = (PUSH_OUTCOME_ACK, PUSH_OUTCOME_STALE, PUSH_OUTCOME_INVALID)
-# How long the receiver must be ahead of us before that means more than a result that we have not noted yet.
-_AHEAD_FOR_S: Final = 30.0
 _REASONS_LENGTH: Final = 1000
-
-
-class Documents(Protocol):
-    """Takes documents and schemas; idempotent."""
-
-    async def push(
-        self, documents: Sequence[RawDocument], known: Mapping[int, int], traces: Mapping[int, str]
-    ) -> PushedDocuments:
-        """Return the result of each, in their order; raise when nothing is known."""
-        ...
-
-    async def check_positions(self, known: Mapping[int, int]) -> dict[int, int]:
-        """Return where the queues end; raise as `push` does."""
-        ...
-
-    async def put_schema(self, schema: Schema) -> None:
-        """Put the schema of an epoch."""
-        ...
 
 
 @dataclass(slots=True)
@@ -69,19 +45,14 @@ class Effects:
 
 
 class PublishOffers:
-    """Push due offers for MarkPusher, for one pusher at a time.
-
-    It keeps the newest elements that the receiver acknowledged, in the transaction of the mark, and sends them with
-    each push: a receiver that went back behind them refuses before it writes anything, and everything is pushed again.
-    Where the receiver is ahead of what is kept, it is this table that went back.
-    """
+    """Push due offers for MarkPusher, for one pusher at a time; see DocumentPublisher."""
 
     def __init__(self, database: Database, documents: Documents, republisher: Republisher) -> None:
         self._database = database
-        self._documents = documents
-        self._republisher = republisher
+        self._publisher = DocumentPublisher(
+            database, documents, schema(), restart=republisher.restart, begin=republisher.begin_after
+        )
         self._effects = Effects()
-        self._ahead: dict[tuple[int, int, int], float] = {}
         self._traces = PushTraces()
 
     async def __call__(self, rows: Sequence[tuple[Any, ...]]) -> list[bool]:
@@ -93,16 +64,10 @@ class PublishOffers:
             DomainError: nothing is known of these rows.
         """
         self._effects = Effects()
-        self._ahead.clear()
         dues = [DueOffer(*row) for row in rows]
         documents = await map_yielding(compose, dues)
-        known = await self._known()
-        try:
-            with self._traces.push(dues, await self._loads(dues)) as traces:
-                pushed = await self._documents.push(documents, known, traces)
-        except FailedPrecondition as error:
-            await self._recover(error)
-            raise
+        with self._traces.push(dues, await self._loads(dues)) as traces:
+            pushed = await self._publisher.push(documents, traces)
         self._effects = _effects_of(dues, pushed)
         for result in pushed.results:
             PUSHED.labels(name_of(PushOutcome, result.outcome)).inc()
@@ -111,8 +76,7 @@ class PublishOffers:
     async def record(self, tx: Tx) -> None:
         """Write what the last push means, in the transaction that moves its marks."""
         effects = self._effects
-        if effects.positions:
-            await publishing.write_positions(tx, effects.positions)
+        await self._publisher.record(tx, effects.positions)
         if effects.accepted:
             await publishing.accept_documents(tx, effects.accepted)
         if effects.refused:
@@ -128,46 +92,12 @@ class PublishOffers:
         Raises:
             DomainError: the receiver is away, or went back.
         """
-        try:
-            known = await self._known()
-            ends = await self._documents.check_positions(known)
-        except Unimplemented:
-            return  # a receiver that is older than we are
-        except FailedPrecondition as error:
-            await self._recover(error)
-            raise
-        now_s = asyncio.get_running_loop().time()
-        ahead = {(shard, known.get(shard, 0), end) for shard, end in ends.items() if end > known.get(shard, 0)}
-        self._ahead = {gap: self._ahead.get(gap, now_s) for gap in ahead}
-        if any(now_s - since_s >= _AHEAD_FOR_S for since_s in self._ahead.values()):
-            await self._republisher.begin_after_own_loss(known, ends)
-
-    async def _known(self) -> dict[int, int]:
-        """Return what the receiver has acknowledged; what it has now where nothing was ever noted."""
-        async with self._database.connection() as connection:
-            known = await publishing.select_positions(connection)
-        if known:
-            return known
-        try:
-            ends = await self._documents.check_positions({})
-        except Unimplemented:
-            return {}
-        async with self._database.transaction() as tx:
-            await publishing.write_positions(tx, ends)
-        return ends
+        await self._publisher.check()
 
     async def _loads(self, dues: Sequence[DueOffer]) -> dict[Namespace, dict[str, str]]:
         """Return the traces of the loads that these offers can have changed by."""
         async with self._database.connection() as connection:
             return await publishing.select_traces(connection, {Namespace(due.seller_id, due.namespace) for due in dues})
-
-    async def _recover(self, error: FailedPrecondition) -> None:
-        if error.reason in {"CLIENT_HAS_NO_SCHEMA", "REGISTRY_WENT_BACK"}:
-            await self._documents.put_schema(schema())
-        if error.reason == "REGISTRY_WENT_BACK":
-            ends = await self._documents.check_positions({})
-            lost = (int(error.metadata["shard"]), int(error.metadata["idx"]))
-            await self._republisher.begin_after_loss(lost, ends)
 
 
 def _effects_of(dues: Sequence[DueOffer], pushed: PushedDocuments) -> Effects:

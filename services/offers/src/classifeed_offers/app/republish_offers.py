@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol
+from collections.abc import Awaitable, Callable
+from typing import Final, Protocol
 
 import structlog
 
 from classifeed_common.db import Database, Tx
+from classifeed_domain.publishing import Loss
 from classifeed_offers.metrics import REPUBLICATIONS
-from classifeed_offers.store import publishing, republishing
+from classifeed_offers.store import republishing
 from classifeed_offers.store.republishing import Scope
 
 _log = structlog.get_logger(__name__)
+_CAUSES: Final = {Loss.RECEIVER: "receiver went back", Loss.OWN: "offers went back"}
+_REASONS: Final = {
+    Loss.RECEIVER: str(Loss.RECEIVER),
+    Loss.OWN: "the database of offers was restored from an older backup",
+}
 
 
 class ResetJobs(Protocol):
@@ -37,37 +43,13 @@ class Republisher:
         self._jobs = jobs
         self._restart = restart
 
-    async def begin_after_loss(self, lost: tuple[int, int], ends: Mapping[int, int]) -> None:
-        """Publish everything once more: the receiver lost what it had acknowledged. Once for each loss.
+    async def restart(self, tx: Tx) -> None:
+        """Make sure that no push already under way moves a mark after `tx` commits."""
+        await self._restart(tx)
 
-        Args:
-            lost: shard and index of an element that the receiver does not have; nothing happens when it is not the one
-                that is known any more.
-            ends: where the receiver's queues end, known from now on.
-        """
-        shard, idx = lost
-        async with self._database.transaction() as tx:
-            if (await publishing.select_positions(tx)).get(shard) != idx:
-                return
-            await self._restart(tx)  # first, so that nobody else writes positions or begins
-            if await publishing.forget_positions(tx, shard, idx):
-                await publishing.write_positions(tx, ends)
-                reason = "the receiver's database was restored from an older backup"
-                await self._begin(tx, "receiver went back", reason, Scope())
-
-    async def begin_after_own_loss(self, known: Mapping[int, int], ends: Mapping[int, int]) -> None:
-        """Publish everything once more: the receiver has what this table knows nothing of.
-
-        Args:
-            known: what it was compared with; nothing happens when that has changed.
-            ends: where the receiver's queues end, known from now on.
-        """
-        async with self._database.transaction() as tx:
-            await self._restart(tx)
-            if await publishing.select_positions(tx) == known:
-                await publishing.write_positions(tx, ends)
-                reason = "the database of offers was restored from an older backup"
-                await self._begin(tx, "offers went back", reason, Scope())
+    async def begin_after(self, tx: Tx, loss: Loss) -> None:
+        """Publish everything once more, as one side lost what it had."""
+        await self._begin(tx, _CAUSES[loss], _REASONS[loss], Scope())
 
     async def request(self, scope: Scope, request_id: str | None) -> int | None:
         """Publish the offers of a scope once more, for an operator; return its number, None for a repeated request."""

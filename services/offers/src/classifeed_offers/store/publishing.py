@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -43,11 +43,6 @@ class RefusedOffer(NamedTuple):
     refused_at: datetime
 
 
-async def select_positions(tx: Tx) -> dict[int, int]:
-    """Return the newest element of each shard that the receiver has acknowledged."""
-    return dict(await (await tx.execute(SQL["select_positions"])).fetchall())
-
-
 async def select_traces(tx: Tx, namespaces: Collection[Namespace]) -> dict[Namespace, dict[str, str]]:
     """Return the headers of the trace that the newest run of each namespace belongs to, where it has begun lately."""
     parameters = {
@@ -57,16 +52,6 @@ async def select_traces(tx: Tx, namespaces: Collection[Namespace]) -> dict[Names
     }
     rows = await (await tx.execute(SQL["select_traces"], parameters)).fetchall()
     return {Namespace(seller_id, namespace): kept for seller_id, namespace, kept in rows}
-
-
-async def write_positions(tx: Tx, positions: Mapping[int, int]) -> None:
-    """Note acknowledged elements, by shard."""
-    await tx.execute(SQL["write_positions"], {"shards": list(positions), "idxs": list(positions.values())})
-
-
-async def forget_positions(tx: Tx, shard: int, idx: int) -> bool:
-    """Forget all positions if this one is among them; return whether it was."""
-    return (await tx.execute(SQL["forget_positions"], {"shard": shard, "idx": idx})).rowcount > 0
 
 
 async def raise_versions(tx: Tx, overtaken: Sequence[Overtaken]) -> int:

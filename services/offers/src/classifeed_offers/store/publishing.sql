@@ -28,20 +28,6 @@ FROM unnest(%(sellers)s::text[], %(namespaces)s::text[]) AS n(seller_id, namespa
 JOIN task_heads h USING (seller_id, namespace)
 WHERE h.trace_context IS NOT NULL AND h.moved_at > clock_timestamp() - %(age_s)s * interval '1 second'
 
--- name: select_positions
-SELECT shard, idx FROM published_positions ORDER BY shard
-
--- name: write_positions
-INSERT INTO published_positions AS p (shard, idx)
-SELECT shard, idx FROM unnest(%(shards)s::smallint[], %(idxs)s::bigint[]) AS n (shard, idx)
- ORDER BY shard
-    ON CONFLICT (shard) DO UPDATE SET idx = greatest(p.idx, excluded.idx)
-
--- name: forget_positions
--- All of them, if this one is still among them: otherwise somebody has acted on it already.
-DELETE FROM published_positions
- WHERE EXISTS (SELECT FROM published_positions WHERE shard = %(shard)s AND idx = %(idx)s)
-
 -- name: raise_versions
 -- Above what the receiver has: this table went back, and what it holds is the truth. One that changed meanwhile has a
 -- newer version already; one that a load or a sweep holds now is about to get one.

@@ -11,7 +11,6 @@ import structlog
 from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.waiting import wait_for_event
-from classifeed_offers.domain.documents import schema
 
 _log = structlog.get_logger(__name__)
 
@@ -27,23 +26,24 @@ class Schemas(Protocol):
         ...
 
 
-async def put_schema(schemas: Schemas, stop: asyncio.Event, on_fault: Callable[[str], None]) -> bool:
+async def put_schema(schemas: Schemas, schema: Schema, stop: asyncio.Event, on_fault: Callable[[str], None]) -> bool:
     """Return True once the schema is put, False when `stop` was set before. Tries for ever, at most 5 s apart.
 
-    Even a refusal may pass (a receiver that is older than we are), and until then the offers wait in the publish mark.
+    Even a refusal may pass (a receiver that is older than we are); until then the documents wait in the publish mark.
 
     Args:
         schemas: takes the schema.
+        schema: what is put.
         stop: ends the wait.
         on_fault: gets why it is not put yet, for people; "" once it is.
     """
     pause_s = _FIRST_PAUSE_S
     while not stop.is_set():
         try:
-            await schemas.put_schema(schema())
+            await schemas.put_schema(schema)
         except Exception as error:  # noqa: BLE001 - see above
-            log_fault(_log, "offers.schema.refused", error, retry_in_s=pause_s)
-            on_fault(f"the receiver does not take the schema of offers, so nothing is published: {error}")
+            log_fault(_log, "documents.schema.refused", error, client=schema.client, retry_in_s=pause_s)
+            on_fault(f"the receiver does not take the schema of {schema.client}, so nothing is published: {error}")
         else:
             on_fault("")
             return True

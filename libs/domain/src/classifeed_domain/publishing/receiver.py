@@ -1,4 +1,4 @@
-"""The receiver of documents: schema and pushes of the client `offers`."""
+"""The receiver of documents: schemas and pushes of one client."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed.documents.v1.schema_service_pb2 import PutSchemaRequest
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceStub
 from classifeed_common.rpc.status import response_of
-from classifeed_offers.domain.documents import CLIENT
 
 # Below what a server takes in one message, with room for what is not documents.
 _REQUEST_LIMIT_BYTES: Final = 8 * 1024 * 1024
@@ -38,9 +37,10 @@ class PushedDocuments:
 
 
 class ReceiverClient:
-    """Calls over one channel; every method raises the receiver's errors as DomainError."""
+    """Calls over one channel for one client; every method raises the receiver's errors as DomainError."""
 
-    def __init__(self, channel: grpc.aio.Channel) -> None:
+    def __init__(self, channel: grpc.aio.Channel, client: str) -> None:
+        self._client = client
         self._documents = ReceiverServiceStub(channel)
         self._schemas = SchemaServiceStub(channel)
 
@@ -67,7 +67,7 @@ class ReceiverClient:
             # What this push was acknowledged counts from its first part on.
             positions = _messages_of({**known, **pushed.positions})
             request = PushBatchRequest(
-                client=CLIENT,
+                client=self._client,
                 documents=part,
                 known_positions=positions,
                 traces=[
@@ -88,7 +88,7 @@ class ReceiverClient:
         Raises:
             FailedPrecondition: REGISTRY_WENT_BACK, it does not have the elements of `known`.
         """
-        request = CheckPositionsRequest(client=CLIENT, positions=_messages_of(known))
+        request = CheckPositionsRequest(client=self._client, positions=_messages_of(known))
         response = await response_of(self._documents.CheckPositions(request))
         return {end.shard: end.idx for end in response.ends}
 

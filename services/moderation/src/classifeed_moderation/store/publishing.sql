@@ -1,0 +1,56 @@
+-- The publish mark of points.
+
+-- name: select_due
+-- By version: first changed, first published.
+SELECT p.point_id, p.version, p.author_role, p.tags, p.latitude, p.longitude, p.votes_for, p.votes_against,
+       s.text AS description, s.status, p.removed_at IS NOT NULL AS is_removed, p.created_at, p.updated_at,
+       clock_timestamp() AS composed_at
+FROM points p
+JOIN subjects s ON s.subject_key = p.point_id::text
+WHERE p.version > p.published_version AND p.version > %(above)s
+ORDER BY p.version
+LIMIT %(limit)s
+
+-- name: advance
+-- A point that somebody holds now is about to get a higher version and to be pushed again: its mark need not move, and
+-- without waiting for it there is no deadlock.
+WITH free AS (
+    SELECT point_id
+    FROM points
+    WHERE point_id = ANY (%(point_ids)s::uuid[])
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE points p
+SET published_version = n.version
+FROM unnest(%(point_ids)s::uuid[], %(versions)s::bigint[]) AS n (point_id, version)
+JOIN free USING (point_id)
+WHERE p.point_id = n.point_id AND p.published_version < n.version
+
+-- name: raise_versions
+-- Above what the receiver has: this table went back, and what it holds is the truth. One that changed meanwhile has a
+-- newer version already.
+WITH free AS (
+    SELECT point_id
+    FROM points
+    WHERE point_id = ANY (%(point_ids)s::uuid[])
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE points p
+SET version = greatest(p.version + 1, n.stored + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
+FROM unnest(%(point_ids)s::uuid[], %(versions)s::bigint[], %(stored)s::bigint[]) AS n (point_id, version, stored)
+JOIN free USING (point_id)
+WHERE p.point_id = n.point_id AND p.version = n.version
+
+-- name: reset_slice
+-- Points that the search may show, or may have shown. Those without a verdict were never published.
+WITH slice AS (
+    SELECT p.point_id
+    FROM points p
+    JOIN subjects s ON s.subject_key = p.point_id::text
+    WHERE p.point_id > %(after)s::uuid AND s.status <> 'PENDING'
+    ORDER BY p.point_id
+    LIMIT %(limit)s
+    FOR NO KEY UPDATE OF p
+)
+UPDATE points p SET published_version = 0 FROM slice WHERE p.point_id = slice.point_id
+RETURNING p.point_id

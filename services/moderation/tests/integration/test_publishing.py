@@ -1,0 +1,161 @@
+"""Approved points in the search: what is pushed, and what happens when a side loses what it had."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+
+import pytest
+
+from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_UPSERT, RawDocument
+from classifeed.documents.v1.receiver_service_pb2 import PUSH_OUTCOME_ACK, PUSH_OUTCOME_STALE, PushResult
+from classifeed.documents.v1.schema_pb2 import Schema
+from classifeed_common.errors import FailedPrecondition
+from classifeed_common.ids import process_holder
+from classifeed_common.lease import Leases
+from classifeed_common.testing.recovery import until
+from classifeed_domain.publishing import PushedDocuments
+from classifeed_jobs import JobStore, Registry, Worker
+from classifeed_moderation.app.point_publication import PointPublication
+from classifeed_moderation.app.remove_point import remove_point
+from classifeed_moderation.app.vote_point import vote_point
+from classifeed_moderation.domain.documents import schema
+from classifeed_moderation.domain.points import AuthorRole
+from classifeed_moderation.jobs.republish import QUEUE, enqueue_republish, register_republish
+
+from ..conftest import Moderation
+
+
+@dataclass
+class FakeReceiver:
+    """The receiver with one shard: keeps the newest version of each document, as the real one does."""
+
+    documents: dict[str, RawDocument] = field(default_factory=dict)
+    schemas: list[Schema] = field(default_factory=list)
+    end: int = 0
+
+    async def put_schema(self, schema: Schema) -> None:
+        self.schemas.append(schema)
+
+    async def check_positions(self, known: Mapping[int, int]) -> dict[int, int]:
+        if known.get(0, 0) > self.end:
+            raise FailedPrecondition("REGISTRY_WENT_BACK", "gone", metadata={"shard": "0", "idx": str(known[0])})
+        return {0: self.end}
+
+    async def push(
+        self, documents: Sequence[RawDocument], known: Mapping[int, int], traces: Mapping[int, str]
+    ) -> PushedDocuments:
+        await self.check_positions(known)
+        results = []
+        for document in documents:
+            stored = self.documents.get(document.pk)
+            if stored is not None and stored.version >= document.version:
+                results.append(
+                    PushResult(outcome=PUSH_OUTCOME_STALE, stored_epoch=stored.epoch, stored_version=stored.version)
+                )
+            else:
+                self.documents[document.pk] = document
+                self.end += 1
+                results.append(PushResult(outcome=PUSH_OUTCOME_ACK))
+        return PushedDocuments(results, {0: self.end})
+
+    def shown(self) -> dict[str, RawDocument]:
+        """Return what the search shows."""
+        return {pk: each for pk, each in self.documents.items() if each.action == DOCUMENT_ACTION_UPSERT}
+
+
+@pytest.fixture
+def receiver() -> FakeReceiver:
+    return FakeReceiver()
+
+
+@asynccontextmanager
+async def published(moderation: Moderation, receiver: FakeReceiver) -> AsyncIterator[PointPublication]:
+    """Run the publication and its job."""
+    tasks = Registry()
+    register_republish(tasks)
+    store = JobStore(tasks=tasks)
+    leases = Leases(moderation.database, process_holder("moderation"), 5)
+    publication = PointPublication(moderation.database, receiver, leases, begin=partial(enqueue_republish, store))
+    stop = asyncio.Event()
+    worker = Worker(moderation.database, store, tasks, queues={QUEUE: 1}, claim_backoff_s=0.2)
+    running = [asyncio.create_task(publication.run(stop)), asyncio.create_task(worker.run(stop))]
+    try:
+        yield publication
+    finally:
+        stop.set()
+        await asyncio.gather(*running)
+
+
+async def is_idle(publication: PointPublication) -> bool:
+    return await publication.backlog() == {"points_unpublished": 0}
+
+
+def values_of(document: RawDocument) -> dict[str, list[object]]:
+    return {each.name: [getattr(value, value.WhichOneof("kind")) for value in each.values] for each in document.fields}
+
+
+async def test_only_approved_points_are_shown_and_as_they_are_now(
+    moderation: Moderation, receiver: FakeReceiver
+) -> None:
+    waiting = await moderation.create_point("waits")
+    good = await moderation.create_point("яма на дороге", tags=("other",))
+    bad = await moderation.create_point("bad words")
+    trusted = await moderation.create_point("closed till May", role=AuthorRole.EXPERT)
+    await moderation.apply(good, "police")
+    await moderation.apply(bad, "text_auto_obscene")
+    async with published(moderation, receiver) as publication:
+        await until(lambda: is_idle(publication))
+        assert receiver.schemas == [schema()]
+        assert set(receiver.shown()) == {str(good), str(trusted)}
+        assert str(waiting) not in receiver.documents
+        await vote_point(moderation.database, point_id=good, author_id="voter", is_for=True)
+        await until(lambda: is_idle(publication))
+        values = values_of(receiver.shown()[str(good)])
+        assert values["description"] == ["яма на дороге"]
+        assert (values["tags"], values["votes_for"]) == (["police", "speed_control"], [1])
+        assert values["author_role"] == ["user"]
+        await remove_point(moderation.database, moderation.clock, point_id=good)
+        await until(lambda: is_idle(publication))
+        assert set(receiver.shown()) == {str(trusted)}
+
+
+async def test_votes_about_a_waiting_point_show_nothing_of_it(moderation: Moderation, receiver: FakeReceiver) -> None:
+    waiting = await moderation.create_point("waits")
+    await vote_point(moderation.database, point_id=waiting, author_id="voter", is_for=True)
+    async with published(moderation, receiver) as publication:
+        await until(lambda: is_idle(publication))
+        assert receiver.shown() == {}
+
+
+async def test_receiver_that_went_back_gets_all_points_once_more(
+    moderation: Moderation, receiver: FakeReceiver
+) -> None:
+    shown = [await moderation.create_point("closed", role=AuthorRole.EXPERT) for _ in range(5)]
+    bad = await moderation.create_point("bad words")
+    async with published(moderation, receiver) as publication:
+        await until(lambda: is_idle(publication))
+        backup, end = dict(receiver.documents), receiver.end
+        await moderation.apply(bad, "text_auto_obscene")
+        await remove_point(moderation.database, moderation.clock, point_id=shown[0])
+        await until(lambda: is_idle(publication))
+        receiver.documents, receiver.end = backup, end  # what was removed is shown again
+        assert str(shown[0]) in receiver.shown()
+        more = await moderation.create_point("closed too", role=AuthorRole.EXPERT)
+        await until(lambda: str(more) in receiver.shown() and str(shown[0]) not in receiver.shown())
+        await until(lambda: is_idle(publication))
+        assert set(receiver.shown()) == {*map(str, shown[1:]), str(more)}
+
+
+async def test_versions_rise_above_what_the_receiver_has(moderation: Moderation, receiver: FakeReceiver) -> None:
+    point_id = await moderation.create_point("closed", role=AuthorRole.EXPERT)
+    async with published(moderation, receiver) as publication:
+        await until(lambda: is_idle(publication))
+        await moderation.rows("UPDATE points SET version = 5, published_version = 0 RETURNING 1")
+        await vote_point(moderation.database, point_id=point_id, author_id="voter", is_for=False)
+        await moderation.rows("UPDATE points SET version = 7, published_version = 0 RETURNING 1")
+        publication.wake()
+        await until(lambda: values_of(receiver.documents[str(point_id)])["votes_against"] == [1])

@@ -1,1 +1,0 @@
-"""Other services, as this one needs them."""
