@@ -14,7 +14,7 @@ from classifeed_cli.platform.installation import Installation
 from classifeed_cli.terminal.output import JsonOption, Output
 
 if TYPE_CHECKING:
-    from classifeed_client import Client, IndexClient, JobClient
+    from classifeed_client import Client, IndexClient, JobClient, ModerationClient
 
 T = TypeVar("T")
 
@@ -48,6 +48,14 @@ class Session:
     def index_client(self) -> IndexClient:
         """Return a client of the services on the way into the index; as `client` otherwise."""
         return Installation.find(self.data, self.address).index_client()
+
+    def moderation_client(self, *, as_service: bool = False) -> ModerationClient:
+        """Return a client of moderation and its verdict service; as `client` otherwise.
+
+        Args:
+            as_service: calls with the token of services: for what only a service may do.
+        """
+        return Installation.find(self.data, self.address).moderation_client(as_service=as_service)
 
 
 def with_session(command: Callable[Concatenate[Session, ...], T]) -> Callable[..., T]:

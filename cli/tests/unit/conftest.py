@@ -19,10 +19,13 @@ from google.rpc import code_pb2, error_details_pb2, status_pb2
 from grpc_status import rpc_status
 from rich.cells import cell_len
 
+from classifeed.cleanweb.v1 import cleanweb_service_pb2
 from classifeed.documents.v1 import indexer_service_pb2
 from classifeed.feeds.v1 import feed_service_pb2
 from classifeed.jobs.v1 import job_service_pb2
+from classifeed.moderation.v1 import moderation_service_pb2
 from classifeed.offers.v1 import offer_service_pb2
+from classifeed.points.v1 import point_service_pb2
 from classifeed.search.v1 import search_service_pb2
 from classifeed_cli.main import run
 
@@ -80,7 +83,10 @@ class Api:
 
     def handlers(self) -> list[grpc.GenericRpcHandler]:
         """One for each service."""
-        files = (feed_service_pb2, offer_service_pb2, search_service_pb2, job_service_pb2, indexer_service_pb2)
+        files = (
+            feed_service_pb2, offer_service_pb2, search_service_pb2, job_service_pb2, indexer_service_pb2,
+            moderation_service_pb2, point_service_pb2, cleanweb_service_pb2,
+        )  # fmt: skip
         services = [service for file in files for service in file.DESCRIPTOR.services_by_name.values()]
         return [
             grpc.method_handlers_generic_handler(

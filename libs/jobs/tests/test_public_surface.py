@@ -15,8 +15,8 @@ def test_public_names() -> None:
             "Progress", "QueueLimits", "QueueStats",
             "Queues", "Cursor", "MAX_OPEN_PER_CALLER", "add_jobs", "place_jobs",
             "Reaper", "Registry", "Retention", "Retry", "Schedule", "SchedulePage", "ScheduleState", "Scheduler",
-            "Schedules", "ServiceJobSettings", "Slice", "SliceJob", "Snooze", "StopRequested", "Task", "Notifier", "Worker",
-            "WorkerProcess",
+            "Schedules", "ServiceJobSettings", "Slice", "SliceJob", "Snooze", "StopRequested", "Task",
+            "Notifier", "Worker", "WorkerProcess",
             "ddl", "load_pipelines", "register", "registry", "until_nothing_is_left",
         ]
     )  # fmt: skip

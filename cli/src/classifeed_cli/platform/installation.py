@@ -15,16 +15,17 @@ from classifeed_cli.platform.layout import Layout
 from classifeed_cli.platform.service_table import ServiceTable
 
 if TYPE_CHECKING:
-    from classifeed_client import Client, IndexClient, JobClient
+    from classifeed_client import Client, IndexClient, JobClient, ModerationClient
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """Addresses (host:port) by service, and the file with the operator's token."""
+    """Addresses (host:port) by service, and the files with the operator's token and with that of services."""
 
     grpc: Mapping[str, str]
     http: Mapping[str, str]
     token_file: Path | None = None
+    service_token_file: Path | None = None
     fixed_token: str = ""
 
     @classmethod
@@ -49,6 +50,7 @@ class Installation:
             grpc={name: service["grpc"] for name, service in services.items()},
             http={name: service["http"] for name, service in services.items()},
             token_file=Path(document["tokens"]["operator"]),
+            service_token_file=Path(document["tokens"]["service"]),
         )
 
     @classmethod
@@ -59,6 +61,7 @@ class Installation:
             grpc={name: os.environ.get(f"CLASSIFEED_{name.upper()}_ADDRESS", address) for name in names},
             http={},
             token_file=Path(file) if file else None,
+            service_token_file=Path(file) if file else None,
             fixed_token=os.environ.get("CLASSIFEED_TOKEN", ""),
         )
 
@@ -79,12 +82,22 @@ class Installation:
 
         Empty when there is none.
         """
-        if self.token_file is None:
+        return self._read(self.token_file)
+
+    def service_token(self) -> str:
+        """Return the bearer token by which a person calls as a service does; as `token` otherwise.
+
+        Another installation has one token, that of the environment.
+        """
+        return self._read(self.service_token_file)
+
+    def _read(self, file: Path | None) -> str:
+        if file is None:
             return self.fixed_token
         try:
-            return self.token_file.read_text().strip()
+            return file.read_text().strip()
         except OSError as error:
-            raise unavailable("TOKEN_UNREADABLE", f"{self.token_file}: {error.strerror}") from error
+            raise unavailable("TOKEN_UNREADABLE", f"{file}: {error.strerror}") from error
 
     def client(self) -> Client:
         """Return a client of the public APIs; close it, or use it in a `with` block."""
@@ -114,6 +127,17 @@ class Installation:
         from classifeed_client import INDEX_SERVICES, IndexClient
 
         return IndexClient({name: self.address(name) for name in INDEX_SERVICES}, self.token)
+
+    def moderation_client(self, *, as_service: bool = False) -> ModerationClient:
+        """Return a client of moderation and its verdict service; close it, or use it in a `with` block.
+
+        Args:
+            as_service: calls with the token of services: for what only a service may do.
+        """
+        from classifeed_client import MODERATION_SERVICES, ModerationClient
+
+        addresses = {name: self.address(name) for name in MODERATION_SERVICES}
+        return ModerationClient(addresses, self.service_token if as_service else self.token)
 
 
 def not_running(layout: Layout) -> CommandError:

@@ -5,11 +5,13 @@ from classifeed_client.environment import Addresses, read_environment
 from classifeed_client.errors import ApiError, DeadlineExceeded, FieldViolation, Peer, Refused, Unreachable
 from classifeed_client.index import INDEX_SERVICES, IndexClient
 from classifeed_client.jobs import JOB_SERVICES, JobClient
+from classifeed_client.moderation import MODERATION_SERVICES, ModerationClient
 from classifeed_client.names import feed_name, format_name, offer_name, seller_name, task_name
 
 __all__ = [
     "INDEX_SERVICES",
     "JOB_SERVICES",
+    "MODERATION_SERVICES",
     "Addresses",
     "ApiError",
     "Client",
@@ -17,6 +19,7 @@ __all__ = [
     "FieldViolation",
     "IndexClient",
     "JobClient",
+    "ModerationClient",
     "Peer",
     "Refused",
     "Unreachable",

@@ -1,0 +1,106 @@
+"""`classifeed cleanweb …`: texts that people review, and callbacks with their verdicts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from classifeed_cli.exit_codes import refused
+from classifeed_cli.messages import document_of
+from classifeed_cli.session import Session, with_session
+from classifeed_cli.terminal.confirmation import YesOption, confirm
+from classifeed_cli.views.cleanweb import show_callbacks, show_queues, show_review
+
+_app = typer.Typer(help="Texts that people review, and the callbacks with their verdicts.", no_args_is_help=True)
+_Reviewer = Annotated[str, typer.Option("--reviewer", help="Who reviews.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group."""
+    app.add_typer(_app, name="cleanweb")
+
+
+@_app.command()
+@with_session
+def queues(
+    session: Session,
+) -> None:
+    """List the projects: what waits in each, since when, and how many review."""
+    out = session.out
+    with session.moderation_client() as client:
+        found = client.get_queues()
+    show_queues(out, found)
+    out.document({"queues": [document_of(queue) for queue in found]})
+
+
+@_app.command()
+@with_session
+def claim(
+    session: Session,
+    project: Annotated[str, typer.Argument(help="Project, as `cleanweb queues` names it.")],
+    reviewer: _Reviewer,
+) -> None:
+    """Lease the oldest text of a project: print it, what to look for, and which verdicts there are."""
+    out = session.out
+    with session.moderation_client() as client:
+        review = client.claim_review(project, reviewer)
+    show_review(out, review)
+    out.document(document_of(review))
+
+
+@_app.command()
+@with_session
+def submit(
+    session: Session,
+    review: Annotated[int, typer.Argument(min=1, help="Number of the review.")],
+    reviewer: _Reviewer,
+    verdict: Annotated[list[str] | None, typer.Argument(help="Verdicts that hold; none: nothing is wrong.")] = None,
+) -> None:
+    """Submit an opinion about a text that was claimed. Two that agree end its review."""
+    out = session.out
+    with session.moderation_client() as client:
+        is_ended = client.submit_opinion(review, reviewer, verdict or [])
+    ended = "has ended: its verdicts are on their way" if is_ended else "goes on: another reviewer has to see the text"
+    out.say(f"stored; review {review} {ended}")
+    out.document({"ended": is_ended})
+
+
+@_app.command()
+@with_session
+def callbacks(
+    session: Session,
+    given_up: Annotated[bool, typer.Option("--given-up", help="Only those that are not tried any more.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Callbacks to print.")] = 50,
+) -> None:
+    """List callbacks that were not delivered, oldest first."""
+    out = session.out
+    with session.moderation_client() as client:
+        found = client.list_callbacks(given_up=given_up, page_size=limit)
+    show_callbacks(out, found)
+    if len(found) == limit:
+        out.say("… there may be more; ask for more with --limit")
+    out.document({"callbacks": [document_of(callback) for callback in found]})
+
+
+@_app.command()
+@with_session
+def resend(
+    session: Session,
+    number: Annotated[int, typer.Argument(min=0, help="Number of the callback; none: all.")] = 0,
+    yes: YesOption = False,
+) -> None:
+    """Send a callback again that was given up, or all of them."""
+    out = session.out
+    if not number:
+        confirm(out, "Send all callbacks again that were given up?", yes=yes)
+    with session.moderation_client() as client:
+        sent = client.resend_callbacks(number)
+    if number and not sent:
+        raise refused(
+            "CALLBACK_NOT_GIVEN_UP",
+            f"Callback {number} is not among those that were given up; see `classifeed cleanweb callbacks`.",
+            callback_id=str(number),
+        )
+    out.say(f"{sent} callbacks are sent again")
+    out.document({"callbacks": sent})

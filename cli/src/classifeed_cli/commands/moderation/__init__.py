@@ -1,0 +1,15 @@
+"""`classifeed moderation …`: texts of users, the verdicts about them, and what the rules make of those."""
+
+from __future__ import annotations
+
+import typer
+
+from classifeed_cli.commands.moderation import appealing, deciding, reading
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group."""
+    group = typer.Typer(help="Texts of users: their verdicts, and what the rules make of them.", no_args_is_help=True)
+    for module in (reading, deciding, appealing):
+        module.register(group)
+    app.add_typer(group, name="moderation")

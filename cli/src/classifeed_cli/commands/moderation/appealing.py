@@ -1,0 +1,72 @@
+"""`classifeed moderation appeal|appeals|decide`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from classifeed.moderation.v1 import moderation_service_pb2, subject_pb2
+from classifeed_cli.commands.moderation.options import KeyArgument
+from classifeed_cli.messages import document_of
+from classifeed_cli.paging import collect
+from classifeed_cli.session import Session, with_session
+from classifeed_cli.views.moderation import show_appeals, show_decision
+
+
+def register(group: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (appeal, appeals, decide):
+        group.command()(command)
+
+
+@with_session
+def appeal(
+    session: Session,
+    key: KeyArgument,
+    reason: Annotated[str, typer.Argument(help="Why the text should be shown.")],
+    author: Annotated[str, typer.Option("--author", help="Who appeals.")],
+) -> None:
+    """Appeal against the decision that refuses a text; somebody else than its reviewer decides."""
+    out = session.out
+    with session.moderation_client() as client:
+        made = client.appeal(key, author, reason)
+    out.say(f"appeal {made.appeal_id} against decision {made.decision.decision_id} is stored")
+    out.document(document_of(made))
+
+
+@with_session
+def appeals(
+    session: Session,
+    limit: Annotated[int, typer.Option(min=1, help="Appeals to print.")] = 50,
+) -> None:
+    """List the appeals that nobody has decided, oldest first."""
+    out = session.out
+    with session.moderation_client() as client:
+
+        def ask(size: int, token: str) -> moderation_service_pb2.ListAppealsResponse:
+            return client.list_appeals(moderation_service_pb2.ListAppealsRequest(page_size=size, page_token=token))
+
+        found = collect(ask, "appeals", limit)
+    show_appeals(out, found.appeals)
+    if found.next_page_token:
+        out.say(f"… more than {limit}; ask for more with --limit")
+    out.document(document_of(found))
+
+
+@with_session
+def decide(
+    session: Session,
+    number: Annotated[int, typer.Argument(min=1, help="Number of the appeal.")],
+    reviewer: Annotated[str, typer.Option("--reviewer", help="Who decides; not who made the first decision.")],
+    is_approved: Annotated[bool, typer.Option("--approve/--refuse", help="Show the text, or keep it refused.")],
+    rule: Annotated[str, typer.Option("--rule", help="Rule that the decision follows.")] = "appeal",
+) -> None:
+    """Decide an appeal."""
+    out = session.out
+    status = subject_pb2.MODERATION_STATUS_APPROVED if is_approved else subject_pb2.MODERATION_STATUS_DISAPPROVED
+    request = moderation_service_pb2.DecideAppealRequest(appeal_id=number, status=status, reviewer=reviewer, rule=rule)
+    with session.moderation_client() as client:
+        decision = client.decide_appeal(request)
+    show_decision(out, decision)
+    out.document(document_of(decision))

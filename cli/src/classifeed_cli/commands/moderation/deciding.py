@@ -1,0 +1,101 @@
+"""`classifeed moderation apply|rejudge`."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import Annotated, Final
+
+import typer
+
+from classifeed.moderation.v1 import moderation_service_pb2
+from classifeed_cli.commands.moderation.options import KeyArgument, Kind
+from classifeed_cli.exit_codes import refused, timed_out
+from classifeed_cli.messages import document_of
+from classifeed_cli.session import Session, with_session
+from classifeed_cli.terminal.confirmation import YesOption, confirm
+from classifeed_cli.terminal.interruption import Interruption
+from classifeed_cli.views.moderation import show_decision, show_rejudgement
+from classifeed_client import ModerationClient
+
+_PAUSE_S: Final = 0.3
+
+
+def register(group: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (apply, rejudge):
+        group.command()(command)
+
+
+@with_session
+def apply(
+    session: Session,
+    key: KeyArgument,
+    verdicts: Annotated[
+        list[str] | None, typer.Argument(help="Verdicts, such as text_toloka_obscene; none: nothing is wrong.")
+    ] = None,
+    partial: Annotated[bool, typer.Option("--partial", help="More verdicts come: these are not all of them.")] = False,
+) -> None:
+    """Apply verdicts to a text as the verdict service does, where that one cannot. Needs a token of services."""
+    out = session.out
+    if partial and not verdicts:
+        raise typer.BadParameter("--partial needs a verdict: nothing at all decides nothing")
+    with session.moderation_client(as_service=True) as client:
+        applied = client.apply_verdicts(key, verdicts or [], has_end=not partial)
+    if applied.unknown_keys:
+        raise refused("TEXT_NOT_FOUND", f"There is no text with the key {key!r}.", key=key)
+    for decision in applied.decisions:
+        show_decision(out, decision)
+    if not applied.decisions:
+        out.say(f"{key}: nothing is decided by that, and nothing has changed")
+    out.document(document_of(applied))
+
+
+@with_session
+def rejudge(
+    session: Session,
+    kind: Annotated[Kind | None, typer.Option("--kind", help="Only texts of this kind.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would change.")] = False,
+    request: Annotated[str, typer.Option("--request", help="Number of one that was begun before: wait for it.")] = "",
+    timeout: Annotated[float, typer.Option(min=0.0, help="Seconds to wait for the end.")] = 600.0,
+    yes: YesOption = False,
+) -> None:
+    """Judge stored verdicts once more by the present rules, without asking the verdict service."""
+    out = session.out
+    if request and (kind or dry_run):
+        raise typer.BadParameter("--request names one that has its kind already")
+    what = f"every {kind}" if kind else "every text"
+    if not dry_run and not request:
+        confirm(out, f"Judge {what} again, and show or remove it accordingly? See --dry-run first.", yes=yes)
+    with session.moderation_client() as client:
+        begun = _begin(client, kind, dry_run=dry_run) if not request else client.get_rejudgement(request)
+        done = _wait(client, begun, timeout)
+    show_rejudgement(out, done)
+    out.document(document_of(done))
+
+
+def _begin(client: ModerationClient, kind: Kind | None, *, dry_run: bool) -> moderation_service_pb2.Rejudgement:
+    label = kind.label if kind else None
+    return client.rejudge(
+        moderation_service_pb2.RejudgeRequest(request_id=uuid.uuid4().hex, kind=label, dry_run=dry_run)
+    )
+
+
+def _wait(
+    client: ModerationClient, rejudgement: moderation_service_pb2.Rejudgement, timeout_s: float
+) -> moderation_service_pb2.Rejudgement:
+    ends_at = time.monotonic() + timeout_s
+    number = rejudgement.request_id
+    look = f"classifeed moderation rejudge --request {number}"
+    with Interruption(f"only the waiting has ended, it goes on; see `{look}`"):
+        while not rejudgement.done:
+            if time.monotonic() >= ends_at:
+                raise timed_out(
+                    "REJUDGE_NOT_ENDED",
+                    f"It has not ended within {timeout_s:g} s ({rejudgement.judged} texts so far), and goes on; "
+                    f"look again with `{look}`.",
+                    request_id=number,
+                )
+            time.sleep(_PAUSE_S)
+            rejudgement = client.get_rejudgement(number)
+    return rejudgement

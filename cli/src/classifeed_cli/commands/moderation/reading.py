@@ -1,0 +1,119 @@
+"""`classifeed moderation pending|show|check|figures`."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import Annotated, Final
+
+import typer
+
+from classifeed.moderation.v1 import moderation_service_pb2
+from classifeed_cli.commands.moderation.options import KeyArgument, Kind
+from classifeed_cli.exit_codes import ExitCode
+from classifeed_cli.messages import document_of
+from classifeed_cli.paging import collect
+from classifeed_cli.session import Session, with_session
+from classifeed_cli.views.moderation import APPROVED, show_check, show_figures, show_pending, show_subject
+from classifeed_client import ModerationClient
+
+_SHOWN_DECISIONS: Final = 100
+
+
+class Interval(StrEnum):
+    """Lengths of the intervals that figures are about, as they are typed."""
+
+    HOUR = "hour"
+    DAY = "day"
+
+
+class Dimension(StrEnum):
+    """What figures are grouped by, as it is typed."""
+
+    TOTAL = "total"
+    TAG = "tag"
+    REGION = "region"
+    VERDICT = "verdict"
+
+
+def register(group: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (pending, show, check, figures):
+        group.command()(command)
+
+
+@with_session
+def pending(
+    session: Session,
+    kind: Annotated[Kind | None, typer.Option("--kind", help="Only texts of this kind.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Texts of each kind to print.")] = 20,
+) -> None:
+    """List the texts that wait for a verdict, those that are tried next first."""
+    out = session.out
+    with session.moderation_client() as client:
+        pages = {each: _list_pending(client, each, limit) for each in ([kind] if kind else Kind)}
+    found = [subject for page in pages.values() for subject in page.subjects]
+    show_pending(out, found)
+    for each, page in pages.items():
+        if page.next_page_token:
+            out.say(f"… more than {limit} of kind {each}; ask for more with --limit")
+    out.document({"subjects": [document_of(subject) for subject in found]})
+
+
+@with_session
+def show(
+    session: Session,
+    key: KeyArgument,
+) -> None:
+    """Print a text, how its moderation stands, and every decision about it."""
+    out = session.out
+    with session.moderation_client() as client:
+        subject = client.get_subject(key)
+        decisions = client.list_events(key, page_size=_SHOWN_DECISIONS)
+    show_subject(out, subject, decisions)
+    out.document({**document_of(subject), "decisions": [document_of(decision) for decision in decisions]})
+
+
+@with_session
+def check(
+    session: Session,
+    text: Annotated[str, typer.Argument(help="The text; - reads it from stdin.")],
+    kind: Annotated[Kind, typer.Option("--kind", help="What it would be the text of.")] = Kind.OFFER,
+    region: Annotated[
+        list[int] | None, typer.Option(min=1, help="Region, from the nearest; may be given again.")
+    ] = None,
+) -> int:
+    """Say what would become of a text; nothing is stored. Exit code 1 unless it would be approved."""
+    out = session.out
+    written = sys.stdin.read() if text == "-" else text
+    request = moderation_service_pb2.CheckTextRequest(text=written, kind=kind.label, region_ids=region or [])
+    with session.moderation_client() as client:
+        checked = client.check_text(request)
+    show_check(out, checked)
+    out.document(document_of(checked))
+    return ExitCode.DONE if checked.status == APPROVED else ExitCode.REFUSED
+
+
+@with_session
+def figures(
+    session: Session,
+    by: Annotated[Interval, typer.Option("--by", help="Length of an interval.")] = Interval.HOUR,
+    of: Annotated[Dimension, typer.Option("--of", help="What the decisions are counted by.")] = Dimension.TOTAL,
+    last: Annotated[int, typer.Option("--last", min=1, max=744, help="Intervals to count.")] = 24,
+) -> None:
+    """Count the decisions by hour or day: how many, by whom, and how long their texts waited."""
+    out = session.out
+    with session.moderation_client() as client:
+        counted = client.get_figures(f"FIGURE_INTERVAL_{by.name}", last)
+    found = moderation_service_pb2.Figures(rows=[row for row in counted.rows if row.dimension == of])
+    show_figures(out, found, is_by_day=by is Interval.DAY)
+    out.document(document_of(found))
+
+
+def _list_pending(client: ModerationClient, kind: Kind, limit: int) -> moderation_service_pb2.ListPendingResponse:
+    def ask(size: int, token: str) -> moderation_service_pb2.ListPendingResponse:
+        return client.list_pending(
+            moderation_service_pb2.ListPendingRequest(kind=kind.label, page_size=size, page_token=token)
+        )
+
+    return collect(ask, "subjects", limit)
