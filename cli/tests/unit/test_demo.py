@@ -21,7 +21,7 @@ from classifeed.documents.v1 import document_pb2
 from classifeed.feeds.v1 import explanation_pb2, feed_pb2, feed_service_pb2, task_pb2, task_service_pb2
 from classifeed.offers.v1 import offer_pb2, offer_service_pb2
 from classifeed.search.v1 import search_service_pb2
-from classifeed_cli.commands.demo import kill, play, steps
+from classifeed_cli.commands.demo import kill, play, refused_text, steps
 from classifeed_cli.commands.demo.price_lists import (
     ENGLISH,
     ids_of_big_list,
@@ -109,7 +109,8 @@ def story(api: Any, terminal: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         return {}
 
     monkeypatch.setattr(steps, "wait_settled", settled)
-    monkeypatch.setattr(kill, "wait_settled", settled)
+    for module in (kill, refused_text):
+        monkeypatch.setattr(module, "wait_settled", settled)
     monkeypatch.setattr(kill, "BIG_COUNT", BIG)
     layout = Layout(tmp_path / "data")
     layout.prepare()
@@ -183,7 +184,8 @@ def played(api: Any) -> Loader:
         if "namespace:warehouse" in request.conditions:
             return search_service_pb2.SearchResponse(total=BIG)
         found = search_service_pb2.SearchResponse(total=1)
-        found.hits.add().fields.add(name="external_id", values=[document_pb2.Value(string_value="B-101")])
+        external_id = "B-110" if request.query == "beech benches" else "B-101"
+        found.hits.add().fields.add(name="external_id", values=[document_pb2.Value(string_value=external_id)])
         found.hits[0].fields.add(name="price", values=[document_pb2.Value(double_value=1)])
         return found
 
@@ -194,6 +196,9 @@ def played(api: Any) -> Loader:
     api.respond("Search", search)
     api.respond("ListOffers", some(BIG))
     api.respond("ExplainOffer", lambda request: explanation_pb2.OfferExplanation(name=request.name))
+    api.respond(
+        "GetOffer", offer_pb2.Offer(status="OFFER_STATUS_BANNED"), offer_pb2.Offer(status="OFFER_STATUS_ACTIVE")
+    )
     api.respond("CreateFeed", loader.create)
     api.respond("GetFeed", loader.look)
     api.respond("RunFeed", loader.fetch)
@@ -206,14 +211,16 @@ def test_steps_play_after_each_other(
 ) -> None:
     document = play(story)
     assert set(document) == {
-        "first", "errors", "hits", "found", "rejected", "second", "fetches", "big", "kill", "counts"
+        "first", "errors", "hits", "found", "rejected", "second", "refused", "corrected", "fetches", "big", "kill", "counts"
     }  # fmt: skip
     assert [fetch["outcome"] for fetch in document["fetches"]] == ["LOADED", "NOT_MODIFIED"]
     assert document["found"]["name"].endswith("/offers/B-101")
     assert document["rejected"]["name"].endswith("/offers/S-203"), "not the duplicate, whose first one is found"
     shown = capsys.readouterr().out
     assert "    │ <g:price>4 – 5 EUR</g:price>\n    │          ^^^^^^^^^\n" in shown
-    assert [parts[0].spec.namespace for parts in api.requests["UploadFeed"]] == ["default", "default", "warehouse"]
+    assert [parts[0].spec.namespace for parts in api.requests["UploadFeed"]] == [
+        *["default"] * 4, "warehouse"
+    ]  # fmt: skip
     assert played.count == 2
     for number, step in enumerate(STEPS, start=1):
         assert f"\n{number}. {step.title}\n   {step.services}\n" in shown
@@ -256,8 +263,10 @@ def test_counts_that_differ_fail_the_demo(api: Any, story: Story, method: str, r
     [
         ("WatchTask", [ParseDict({**TASK, "status": "TASK_STATUS_FAILED"}, task_pb2.Task())], 0),
         ("Search", search_service_pb2.SearchResponse(), 1),
-        ("RunFeed", feed_pb2.Fetch(outcome="FETCH_OUTCOME_FAILED"), 4),
-        ("GetTask", LOADED, 5),
+        ("GetOffer", offer_pb2.Offer(status="OFFER_STATUS_ACTIVE"), 4),
+        ("Search", search_service_pb2.SearchResponse(), 4),
+        ("RunFeed", feed_pb2.Fetch(outcome="FETCH_OUTCOME_FAILED"), 5),
+        ("GetTask", LOADED, 6),
     ],
 )
 @pytest.mark.usefixtures("played", "process")

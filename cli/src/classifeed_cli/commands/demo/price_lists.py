@@ -22,6 +22,16 @@ _MENDED: Final = (
     ("<g:price>899.00 EUR<", "<g:price>849.00 EUR<"),
 )
 _SOLD_OUT: Final = "S-209"
+NEW_BENCH: Final = "B-110"
+_BENCH: Final = """    <item>
+      <g:id>{id}</g:id>
+      <g:title>Garden bench, beech, 120 cm</g:title>
+      <g:description>{description}</g:description>
+      <g:link>https://shop.example/b-110</g:link>
+      <g:availability>in_stock</g:availability>
+      <g:price>129.00 EUR</g:price>
+    </item>
+"""
 _SEED: Final = 20261101
 _COLOURS: Final = ("white", "grey", "blue", "green", "black", "oak", "walnut", "ash")
 _HEAD: Final = """<?xml version="1.0" encoding="UTF-8"?>
@@ -60,6 +70,14 @@ def write_mended(path: Path) -> Path:
         text = text.replace(wrong, right)
     items = text.split("    <item>\n")
     path.write_text("    <item>\n".join(item for item in items if f"<g:id>{_SOLD_OUT}<" not in item), encoding="utf-8")
+    return path
+
+
+def write_with_new_bench(path: Path, description: str) -> Path:
+    """Write the mended sample with one item more, and return its path."""
+    text = write_mended(path).read_text(encoding="utf-8")
+    item = _BENCH.format(id=NEW_BENCH, description=escape(description))
+    path.write_text(text.replace("  </channel>", f"{item}  </channel>"), encoding="utf-8")
     return path
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from classifeed.feeds.v1 import feed_pb2, load_pb2, task_service_pb2
 from classifeed_cli.commands.demo.kill import BIG_COUNT, kill_amid_load
 from classifeed_cli.commands.demo.price_lists import ENGLISH, RUSSIAN, sample_file, write_mended
+from classifeed_cli.commands.demo.refused_text import refuse_text
 from classifeed_cli.commands.demo.site import serve_price_list
 from classifeed_cli.commands.demo.story import SELLER, SETTLE_TIMEOUT_S, Step, Story, check_loaded, failed, load
 from classifeed_cli.commands.feed.loading import fetch_feed
@@ -119,6 +120,11 @@ STEPS: Final = (
         "The shop mends the file: only what differs is written",
         "processor sends all offers · offers writes what is new, removes what is gone",
         upload_mended,
+    ),
+    Step(
+        "A text that the rules forbid: refused, corrected, found",
+        "offers · Kafka · moderation asks cleanweb, and tells offers what its rules say",
+        refuse_text,
     ),
     Step(
         "By link: a price list in Russian stands on the shop's site",

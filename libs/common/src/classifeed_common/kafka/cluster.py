@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -20,6 +20,8 @@ from classifeed_common.kafka.topics import Topic
 K = TypeVar("K")
 
 _REQUEST_LIMIT_S: Final = 15.0
+# The library ends requests itself, before that; a last resort.
+_RESPONSE_LIMIT_S: Final = 45.0
 _SETTLE_PAUSE_S: Final = 0.02
 _LEADERS_LIMIT_S: Final = 5.0
 _LEADERS_PAUSE_S: Final = 0.1
@@ -52,9 +54,7 @@ class Cluster:
             "client.id": client_id,
             **CLIENT_CONFIG,
         }
-        # Kept for as long as this object lives: requests of a collected AdminClient never answer.
         self._admin = AdminClient(self._config)
-        self._former: AdminClient | None = None
         self._renewed_s = time.monotonic()
 
     async def topics(self, names: Collection[str]) -> dict[str, TopicState]:
@@ -65,9 +65,10 @@ class Cluster:
         """
         if not names:
             return {}
-        futures = self._admin.describe_topics(TopicCollection(list(names)), request_timeout=_REQUEST_LIMIT_S)
+        wanted = TopicCollection(list(names))
+        results = await self._request(lambda admin: admin.describe_topics(wanted, request_timeout=_REQUEST_LIMIT_S))
         found: dict[str, TopicState] = {}
-        for name, result in (await self._results(futures)).items():
+        for name, result in results.items():
             if isinstance(result, KafkaException):
                 if result.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                     raise self._unavailable(result)
@@ -101,8 +102,8 @@ class Cluster:
         wanted = {topic.name: topic for topic in topics}
         if not wanted:
             return
-        futures = self._admin.create_topics([_new_topic(topic) for topic in wanted.values()])
-        for result in (await self._results(futures)).values():
+        missing = [_new_topic(topic) for topic in wanted.values()]
+        for result in (await self._request(lambda admin: admin.create_topics(missing))).values():
             if isinstance(result, KafkaException) and result.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise self._unavailable(result)
         for name, state in (await self._settled(wanted)).items():
@@ -122,7 +123,7 @@ class Cluster:
         """
         if not names:
             return
-        for result in (await self._results(self._admin.delete_topics(list(names)))).values():
+        for result in (await self._request(lambda admin: admin.delete_topics(list(names)))).values():
             if isinstance(result, KafkaException) and result.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                 raise self._unavailable(result)
 
@@ -144,7 +145,7 @@ class Cluster:
             return {}
         deadline = time.monotonic() + _LEADERS_LIMIT_S
         while True:
-            results = await self._results(self._admin.list_offsets(wanted, request_timeout=_REQUEST_LIMIT_S))
+            results = await self._request(lambda admin: admin.list_offsets(wanted, request_timeout=_REQUEST_LIMIT_S))
             faults = [result for result in results.values() if isinstance(result, KafkaException)]
             if not faults:
                 return {(place.topic, place.partition): result.offset for place, result in results.items()}
@@ -154,16 +155,30 @@ class Cluster:
             self._renew()
             await asyncio.sleep(_LEADERS_PAUSE_S)
 
-    async def _results(self, futures: Mapping[K, Future[Any]]) -> dict[K, Any]:
+    async def _request(self, send: Callable[[AdminClient], Mapping[K, Future[Any]]]) -> dict[K, Any]:
+        """Return the results of a request, faults of Kafka among them.
+
+        Requests of a collected AdminClient never get a response, so each keeps its own until then, whoever renews it
+        meanwhile.
+        """
+        admin = self._admin
+        futures = send(admin)
         waiting = asyncio.gather(*map(asyncio.wrap_future, futures.values()), return_exceptions=True)
-        results = dict(zip(futures, await waiting, strict=True))
+        try:
+            async with asyncio.timeout(_RESPONSE_LIMIT_S):
+                results = dict(zip(futures, await waiting, strict=True))
+        except TimeoutError:
+            self._renew()
+            raise Unavailable(
+                KAFKA_UNAVAILABLE, f"Kafka at {self._bootstrap}: no response within {_RESPONSE_LIMIT_S:g} s"
+            ) from None
         for result in results.values():
             if isinstance(result, BaseException) and not isinstance(result, KafkaException):
                 raise result
         return results
 
     def _renew(self) -> None:
-        self._former, self._admin = self._admin, AdminClient(self._config)
+        self._admin = AdminClient(self._config)
         self._renewed_s = time.monotonic()
 
     def _unavailable(self, error: KafkaException) -> Unavailable:

@@ -1,0 +1,78 @@
+"""Requests to the brokers that run beside each other, and a library that gives no response."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Mapping
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any
+from weakref import WeakSet
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from classifeed_common.errors import Unavailable
+from classifeed_common.kafka import cluster as module
+from classifeed_common.kafka.cluster import Cluster
+
+
+class Library:
+    """librdkafka as far as it matters here: requests of a client that was collected never get a response."""
+
+    def __init__(self) -> None:
+        self.clients: WeakSet[Any] = WeakSet()
+        self.faults = 0
+        library = self
+
+        class Client:
+            def __init__(self, _: Mapping[str, object]) -> None:
+                self.waiting: list[tuple[TopicPartition, Future[Any]]] = []
+                library.clients.add(self)
+
+            def list_offsets(self, wanted: Mapping[TopicPartition, object], **_: float) -> dict[Any, Future[Any]]:
+                futures: dict[Any, Future[Any]] = {place: Future() for place in wanted}
+                for place, future in futures.items():
+                    if place.topic == "moving" and library.faults:
+                        library.faults -= 1
+                        future.set_exception(KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE)))
+                    elif place.topic == "moving":
+                        future.set_result(SimpleNamespace(offset=7))
+                    else:
+                        self.waiting.append((place, future))
+                return futures
+
+        self.client_class = Client
+
+    def respond(self) -> None:
+        """Respond to the clients that are still there."""
+        gc.collect()
+        for client in list(self.clients):
+            for _, future in client.waiting:
+                future.set_result(SimpleNamespace(offset=3))
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> Library:
+    made = Library()
+    monkeypatch.setattr(module, "AdminClient", made.client_class)
+    return made
+
+
+async def test_a_request_gets_its_response_though_others_renew_the_client(library: Library) -> None:
+    cluster = Cluster("127.0.0.1:1", client_id="test")
+    slow = asyncio.create_task(cluster.ends([("slow", 0)]))
+    await asyncio.sleep(0)
+    library.faults = 3  # each has the client renewed
+    assert await cluster.ends([("moving", 0)]) == {("moving", 0): 7}
+    library.respond()
+    assert await asyncio.wait_for(slow, 10) == {("slow", 0): 3}
+
+
+async def test_no_response_at_all_is_a_fault(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_RESPONSE_LIMIT_S", 0.05)
+    cluster = Cluster("127.0.0.1:1", client_id="test")
+    with pytest.raises(Unavailable, match="no response within"):
+        await asyncio.wait_for(cluster.ends([("slow", 0)]), 10)
+    assert await cluster.ends([("moving", 0)]) == {("moving", 0): 7}
