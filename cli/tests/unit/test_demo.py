@@ -211,7 +211,8 @@ def test_steps_play_after_each_other(
 ) -> None:
     document = play(story)
     assert set(document) == {
-        "first", "errors", "hits", "found", "rejected", "second", "refused", "corrected", "fetches", "big", "kill", "counts"
+        "first", "errors", "hits", "found", "rejected", "second", "refused", "corrected", "fetches", "big", "kill",
+        "counts",
     }  # fmt: skip
     assert [fetch["outcome"] for fetch in document["fetches"]] == ["LOADED", "NOT_MODIFIED"]
     assert document["found"]["name"].endswith("/offers/B-101")

@@ -101,6 +101,7 @@ async def test_a_call_that_may_be_repeated_succeeds_soon_after_a_silence(
 async def test_a_stream_without_a_deadline_ends_at_both_ends_after_a_silence(
     proxy: TcpProxy, channel: grpc.aio.Channel, receiver: Receiver
 ) -> None:
+    await channel.channel_ready()  # a busy machine may need longer than one attempt
     call = ReceiverServiceStub(channel).PushStream()
     await call.write(BATCH)
     await call.read()
@@ -130,6 +131,7 @@ async def test_a_quiet_stream_is_pinged_all_the_time_and_outlives_it(
     other one goes without one of our options.
     """
     other = grpc.aio.insecure_channel(proxy.address, options=[each for each in KEEPALIVE if each[0] != naive])
+    await asyncio.gather(channel.channel_ready(), other.channel_ready())
     metadata = (("authorization", f"Bearer {keys.issue('offers', 'receiver')}"),)
     calls = [
         ReceiverServiceStub(channel).PushStream(),

@@ -15,7 +15,7 @@ from classifeed_cli.views.explanation import show_explanation
 from classifeed_client import offer_name
 
 _NAMESPACE: Final = "default"
-_REFUSED: Final = "Two seats, folds flat. Order by phone: 0 800 183 04 57."
+_REFUSED: Final = "Two seats, folds flat. Order by phone: +44 20 7946 0143."
 _CORRECTED: Final = "Two seats, folds flat."
 _QUERY: Final = "beech benches"
 

@@ -123,7 +123,7 @@ STEPS: Final = (
     ),
     Step(
         "A text that the rules forbid: refused, corrected, found",
-        "offers · Kafka · moderation asks cleanweb, and tells offers what its rules say",
+        "offers · Kafka · moderation asks cleanweb, and judges by its rules",
         refuse_text,
     ),
     Step(
