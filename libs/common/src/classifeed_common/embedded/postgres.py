@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import pwd
 import signal
 import subprocess
 import tempfile
@@ -14,6 +13,7 @@ import psycopg
 
 from .process import ServerError, children_of, explain_os_error, spawn_bound, tail
 from .server import EmbeddedServer
+from .system_user import system_user
 
 _SYSTEM_USER = "pgserver"  # the name that the wheel itself uses, so that both share one user
 
@@ -169,16 +169,4 @@ class EmbeddedPostgres(EmbeddedServer):
     def _user() -> tuple[int, int] | None:
         if os.geteuid() != 0:
             return None
-        try:
-            entry = pwd.getpwnam(_SYSTEM_USER)
-        except KeyError:
-            command = ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", _SYSTEM_USER]
-            made = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-            try:  # also when another start made it in the same moment
-                entry = pwd.getpwnam(_SYSTEM_USER)
-            except KeyError:
-                raise ServerError(
-                    f"postgres: PostgreSQL does not run as root and the system user {_SYSTEM_USER} cannot be made "
-                    f"({made.stderr.strip()}): start as another user"
-                ) from None
-        return entry.pw_uid, entry.pw_gid
+        return system_user(_SYSTEM_USER)

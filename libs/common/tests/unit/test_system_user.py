@@ -1,0 +1,64 @@
+"""The system user of servers that are started by root, made by several processes at once."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from classifeed_common.embedded import system_user as module
+from classifeed_common.embedded.process import ServerError
+from classifeed_common.embedded.system_user import system_user
+
+STARTERS = 4
+
+
+class Accounts:
+    """What stands in /etc/passwd, and `useradd` as it is: a second one that runs meanwhile replaces the user."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.uids: dict[str, int] = {}
+        self.free = deque(range(999, 900, -1))
+        self._all_look = threading.Barrier(STARTERS)
+        self._all_make = threading.Barrier(STARTERS)
+        self._looked = threading.local()
+        monkeypatch.setattr(module.pwd, "getpwnam", self.getpwnam)
+        monkeypatch.setattr(module.subprocess, "run", self.useradd)
+
+    def getpwnam(self, name: str) -> Any:
+        found = self.uids.get(name)
+        if not getattr(self._looked, "done", False):
+            self._looked.done = True
+            self._all_look.wait(10)  # all of them have seen that there is no such user
+        if found is None:
+            raise KeyError(name)
+        return SimpleNamespace(pw_uid=found, pw_gid=found)
+
+    def useradd(self, command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        with suppress(threading.BrokenBarrierError):
+            self._all_make.wait(0.5)  # whoever else runs meanwhile has looked for the name, too
+        self.uids[command[-1]] = self.free.popleft()
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+
+def test_starts_at_once_make_one_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    accounts = Accounts(monkeypatch)
+    with ThreadPoolExecutor(STARTERS) as pool:
+        found = list(pool.map(lambda _: system_user("server"), range(STARTERS)))
+    assert found == [(999, 999)] * STARTERS
+    assert accounts.uids == {"server": 999}
+
+
+def test_what_useradd_says_is_in_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(command, 1, "", "useradd: cannot lock /etc/passwd\n")
+
+    monkeypatch.setattr(module.subprocess, "run", refused)
+    with pytest.raises(ServerError, match="cannot lock /etc/passwd"):
+        system_user("classifeed-nobody")
