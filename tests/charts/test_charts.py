@@ -15,6 +15,7 @@ import yaml
 from pydantic_settings import BaseSettings
 
 from classifeed_jobs.metrics import SCHEDULE_AGE
+from classifeed_moderation.settings import ModerationSettings
 from classifeed_processor.metrics import OLDEST_HELD
 from tests.charts.conftest import ROOT, SERVICES, Manifests
 
@@ -152,16 +153,16 @@ def test_settings_that_a_chart_names_exist_in_the_code(render: Render, chart: st
     assert named <= known
 
 
-@pytest.mark.parametrize("chart", ["api", "loader", "offers", "processor"])
+@pytest.mark.parametrize("chart", ["api", "loader", "offers", "processor", "moderation", "cleanweb"])
 def test_alerts_watch_the_clean_up_of_the_service_and_name_their_runbook(render: Render, chart: str) -> None:
     clean_up = import_module(f"classifeed_{chart}.app.clean_up").CLEAN_UP
     manifests = render(chart, "alerts.enabled=true", "alerts.cleanUpHours=5", "serviceMonitor.enabled=true")
     [rule] = [each for each in manifests if each["kind"] == "PrometheusRule"]
     alerts = {alert["alert"]: alert for group in rule["spec"]["groups"] for alert in group["rules"]}
-    held = alerts.pop("ClassifeedLoadsHeld", None)
-    assert (held is not None) == (chart == "processor")
+    assert ("ClassifeedLoadsHeld" in alerts) == (chart == "processor")
     assert alerts["ClassifeedTablesPastTheirBound"]["expr"].endswith("> 18000")
-    for name, alert in alerts.items():
+    for name in ("ClassifeedTablesPastTheirBound", "ClassifeedTablesUnobserved"):
+        alert = alerts[name]
         [(metric, labels)] = re.findall(r"(\w+)\{(.*?)\}", alert["expr"])
         assert metric == SCHEDULE_AGE.describe()[0].name
         assert labels == f'schedule="{clean_up}"'
@@ -184,6 +185,53 @@ def test_alert_watches_loads_that_wait_for_a_decision(render: Render) -> None:
     ]
     assert alert["expr"] == f"max({OLDEST_HELD.describe()[0].name}) > 7200"
     assert alert["alert"] in (ROOT / alert["annotations"]["runbook"]).read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("chart", "names"),
+    [
+        (
+            "moderation",
+            {
+                "ClassifeedTextsWaitLong", "ClassifeedTextsPileUp", "ClassifeedTextsDropped", "ClassifeedRulesRefused",
+                "ClassifeedVerdictServiceFails", "ClassifeedVerdictCallbacksRefused", "ClassifeedVerdictsUnknown",
+            },
+        ),
+        (
+            "cleanweb",
+            {
+                "ClassifeedReviewsWaitLong", "ClassifeedVerdictCallbacksWait", "ClassifeedVerdictCallbacksGivenUp",
+                "ClassifeedRulesRefused",
+            },
+        ),
+        ("offers", set()),
+    ],
+)  # fmt: skip
+def test_alerts_watch_texts_by_metrics_that_exist_and_name_their_runbook(
+    render: Render, chart: str, names: set[str]
+) -> None:
+    [rule] = [each for each in render(chart, "alerts.enabled=true") if each["kind"] == "PrometheusRule"]
+    alerts = {alert["alert"]: alert for group in rule["spec"]["groups"] for alert in group["rules"]}
+    assert alerts.keys() - {"ClassifeedTablesPastTheirBound", "ClassifeedTablesUnobserved"} == names
+    metrics = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/reference/metrics.md").read_text("utf-8"), re.MULTILINE))
+    for name in names:
+        assert set(re.findall(r"classifeed_\w+", alerts[name]["expr"])) <= metrics, name
+        assert name in (ROOT / alerts[name]["annotations"]["runbook"]).read_text("utf-8")
+
+
+def test_texts_count_as_late_only_after_they_were_due_again() -> None:
+    alerts = yaml.safe_load((ROOT / "helm/moderation/values.yaml").read_text("utf-8"))["alerts"]
+    fields = ModerationSettings.model_fields
+    due_s = [fields[name].default for name in ("max_pending_duration_s", "retry_interval_s", "check_interval_s")]
+    assert alerts["waitingMinutes"] * 60 > sum(due_s)
+
+
+@pytest.mark.parametrize("chart", ["moderation", "cleanweb"])
+def test_texts_are_judged_by_two_processes_at_least(render: Render, chart: str) -> None:
+    [deployment] = [
+        each for each in render(chart, "roles.serve.autoscaling.enabled=false") if each["kind"] == "Deployment"
+    ]
+    assert deployment["spec"]["replicas"] == 2
 
 
 @pytest.mark.parametrize(

@@ -49,5 +49,7 @@ spec:
               somebody to confirm or reject it; its offers stay in the search until then.
             runbook: docs/how-to/loads-that-are-held.md
 {{- end }}
+{{- include "classifeed.alerts.texts" . }}
+{{- include "classifeed.alerts.reviews" . }}
 {{- end }}
 {{- end -}}

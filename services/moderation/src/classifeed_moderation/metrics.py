@@ -80,7 +80,7 @@ UNKNOWN_VERDICTS: Final = METRICS.counter(
     unit="verdicts",
 )
 ABNORMAL: Final = METRICS.counter(
-    "classifeed_moderation_abnormal_answers_total",
+    "classifeed_moderation_abnormal_responses_total",
     "Verdicts that came without the end verdict.",
     unit="responses",
 )
@@ -94,12 +94,6 @@ SHADOWED: Final = METRICS.counter(
     "Texts that a rule in shadow mode would have refused.",
     unit="texts",
     labels={"kind": _KINDS},
-)
-REFUSED_CALLBACKS: Final = METRICS.counter(
-    "classifeed_moderation_refused_callbacks_total",
-    "Callbacks that were refused, by the HTTP status.",
-    unit="callbacks",
-    labels={"status": ("400", "401", "403", "413", "429", "503")},
 )
 BREAKER: Final = METRICS.gauge(
     "classifeed_moderation_breaker_open",
