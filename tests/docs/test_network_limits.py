@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from classifeed_cleanweb.clients import receivers
 from classifeed_client import connection as public_client
 from classifeed_common.blobs import http_client
 from classifeed_common.db import Database, conninfo, probe, watch
@@ -20,6 +21,8 @@ from classifeed_common.runner import readiness
 from classifeed_common.settings import ServiceSettings
 from classifeed_common.telemetry.tracing import Tracing
 from classifeed_jobs.worker import listener
+from classifeed_moderation.clients import verdict_service
+from classifeed_moderation.settings import ModerationSettings
 from tests.docs.pages import REFERENCE
 
 PAGE = (REFERENCE / "network-limits.md").read_text("utf-8")
@@ -64,6 +67,16 @@ _SECONDS: dict[str, list[float]] = {
         dict(public_client.OPTIONS)["grpc.min_reconnect_backoff_ms"] / 1000,
     ],
     "the body of a request of an HTTP API": [bodies.BODY_LIMIT_S],
+    "a connection to the verdict service": [float(ModerationSettings.model_fields["connect_s"].default)],
+    "a response of the verdict service": [
+        float(ModerationSettings.model_fields["answer_s"].default),
+        verdict_service._OVERHEAD_S,
+    ],
+    "the receiver of a callback of cleanweb": [
+        receivers._LIMIT_S,
+        receivers._TIMEOUTS["connect"],
+        receivers._TIMEOUTS["read"],
+    ],
     "a readiness check": [readiness.CHECK_TIMEOUT_S, readiness._ABANDON_S],
     "the count of a backlog": [app.BACKLOG_TIMEOUT_S],
     "the response of a broker": [cluster._REQUEST_LIMIT_S],
