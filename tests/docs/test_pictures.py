@@ -30,14 +30,19 @@ def test_the_diagram_is_that_of_the_suite_as_it_is() -> None:
     table = ServiceTable.load()
     assert set(table.services) <= set(shown)
     assert {topic for topic in table.topics if topic in shown} == {
-        "feeds.offer-requests.v1", "feeds.offer-results.v1", "index.documents.v1.offers"
+        "feeds.offer-requests.v1", "feeds.offer-results.v1", "index.documents.v1.offers", "moderation.requests.v1",
+        "moderation.outcomes.v1"
     }  # fmt: skip
 
 
 def test_the_facts_are_those_of_the_sources() -> None:
     facts = {service.name: service for service in facts_of()}
-    assert facts["processor"].writes == facts["offers"].reads == {"feeds.offer-requests.v1"}
-    assert facts["offers"].writes == facts["processor"].reads == {"feeds.offer-results.v1"}
+    assert facts["processor"].writes == {"feeds.offer-requests.v1"}
+    assert facts["processor"].reads == {"feeds.offer-results.v1"}
+    assert facts["offers"].reads == {"feeds.offer-requests.v1", "moderation.outcomes.v1"}
+    assert facts["offers"].writes == {"feeds.offer-results.v1", "moderation.requests.v1"}
+    assert facts["moderation"].reads == {"moderation.requests.v1"}
+    assert facts["moderation"].writes == {"moderation.outcomes.v1"}
     assert facts["indexer"].writes == facts["searcher"].reads == {"index.documents.v1.offers"}
     assert facts["receiver"].callers == ("offers", "indexer", "searcher", "moderation")
     assert facts["receiver"].stores == ("PostgreSQL",)

@@ -10,10 +10,11 @@ from xml.sax.saxutils import escape
 
 from tools.pictures.facts import Service
 
-_WIDTH: Final = 1034
+_WIDTH: Final = 1100
 _ROW: Final = 122  # from one row of boxes to the next
 _BOX: Final = (214, 96)
 _PIPE: Final = (190, 30)
+_CALLERS_A_LINE: Final = 3
 _STYLE: Final = """
 text { font-family: system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328; font-size: 12.5px; }
 .name { font-size: 17px; font-weight: 600; }
@@ -47,7 +48,7 @@ class _Place:
         }[name]
 
 
-_LAST_ROW: Final = 316
+_LAST_ROW: Final = 462
 _COLUMNS: Final = (96, 342, 560, 804)
 _later: Final = count()
 
@@ -63,11 +64,11 @@ _SERVICES: Final = {
     "loader": _Place(96, 166, *_BOX),
     "processor": _Place(342, 93, *_BOX),
     "offers": _Place(804, 93, *_BOX),
-    "receiver": _Place(804, 316, *_BOX),
+    "receiver": _Place(804, 308, 214, 112),
     "indexer": _Place(560, 316, *_BOX),
     "searcher": _Place(96, 316, *_BOX),
-    "moderation": _next_place(),
-    "cleanweb": _next_place(),
+    "moderation": _Place(804, 462, *_BOX),
+    "cleanweb": _Place(560, 462, *_BOX),
 }
 _HEIGHT: Final = max(place.y for place in _SERVICES.values()) + 154
 _PIPES: Final = {
@@ -75,6 +76,8 @@ _PIPES: Final = {
     "feeds.offer-results.v1": _Place(585, 154, *_PIPE),
     "index.documents.v1.offers": _Place(340, 349, *_PIPE),
 }
+# Topics between services of the last column, by where their line runs beside it.
+_BESIDE: Final = {"moderation.requests.v1": 1044, "moderation.outcomes.v1": 1076}
 # Calls that are drawn; all of them stand in the boxes of who is called.
 _CALLS: Final = {
     ("api", "loader"): ("bottom", "top"),
@@ -82,6 +85,8 @@ _CALLS: Final = {
     ("loader", "processor"): ("right", "bottom"),
     ("offers", "receiver"): ("bottom", "top"),
     ("indexer", "receiver"): ("right", "left"),
+    ("moderation", "receiver"): ("top", "bottom"),
+    ("moderation", "cleanweb"): ("left", "right"),
 }
 _PEOPLE: Final = (("shop", 68, True), ("its site", 214, True), ("buyer", 364, False))
 
@@ -109,6 +114,7 @@ def draw_diagram(services: Sequence[Service]) -> str:
         *_people(),
         *(line for service in services for line in _service(service)),
         *(line for topic in _PIPES for line in _topic(topic, services)),
+        *(line for topic in _BESIDE for line in _topic_beside(topic, services)),
         *(_call(caller, callee) for caller, callee in _CALLS),
         *_legend(),
         "</svg>",
@@ -119,7 +125,10 @@ def draw_diagram(services: Sequence[Service]) -> str:
 def _check_places(services: Sequence[Service]) -> None:
     topics = {topic for service in services for topic in service.reads | service.writes}
     calls = {(caller, service.name) for service in services for caller in service.callers}
-    for found, placed in (({service.name for service in services}, set(_SERVICES)), (topics, set(_PIPES))):
+    for found, placed in (
+        ({service.name for service in services}, set(_SERVICES)),
+        (topics, _PIPES.keys() | _BESIDE.keys()),
+    ):
         if found != placed:
             raise ValueError(f"the diagram has no place for, or a place too many: {sorted(found ^ placed)}")
     if missing := set(_CALLS) - calls:
@@ -133,7 +142,11 @@ def _service(service: Service) -> Iterator[str]:
     yield _text(x, place.y + 24, service.name, "name")
     yield _text(x, place.y + 44, service.owns)
     yield _text(x, place.y + 64, f"in {', '.join(service.stores) or 'its own files'}", "small")
-    yield _text(x, place.y + 82, f"called by {', '.join(service.callers) or 'no other service'}", "small")
+    callers = service.callers or ("no other service",)
+    for line, at in enumerate(range(0, len(callers), _CALLERS_A_LINE)):
+        is_last = at + _CALLERS_A_LINE >= len(callers)
+        named = f"{', '.join(callers[at : at + _CALLERS_A_LINE])}{'' if is_last else ','}"
+        yield _text(x, place.y + 82 + 16 * line, named if line else f"called by {named}", "small")
 
 
 def _topic(topic: str, services: Sequence[Service]) -> Iterator[str]:
@@ -149,6 +162,20 @@ def _topic(topic: str, services: Sequence[Service]) -> Iterator[str]:
             yield _line(ends[0], ends[1], "flow")
         if topic in service.reads:
             yield _line(ends[1], ends[0], "flow")
+
+
+def _topic_beside(topic: str, services: Sequence[Service]) -> Iterator[str]:
+    x = _BESIDE[topic]
+    [writer] = [_SERVICES[service.name] for service in services if topic in service.writes]
+    [reader] = [_SERVICES[service.name] for service in services if topic in service.reads]
+    (start_x, start_y), (end_x, end_y) = writer.side("right"), reader.side("right")
+    start_y, end_y = start_y + 14, end_y - 14  # so that one way does not cover the other
+    yield f'<path class="flow" d="M{start_x} {start_y} H{x} V{end_y} H{end_x}"/>'
+    middle = (start_y + end_y) // 2
+    yield (
+        f'<text x="{x + 14}" y="{middle}" transform="rotate(-90 {x + 14} {middle})" text-anchor="middle">'
+        f"{escape(topic)}</text>"
+    )
 
 
 def _call(caller: str, callee: str) -> str:
@@ -169,8 +196,8 @@ def _legend() -> Iterator[str]:
     y = _HEIGHT - 22
     for x, style, words in (
         (96, "way", "files, links, searches"),
-        (342, "call", "gRPC"),
-        (460, "flow", "Kafka: what is sent stays until it is taken, in its order"),
+        (342, "call", "gRPC, HTTP"),
+        (480, "flow", "Kafka: what is sent stays until it is taken, in its order"),
     ):
         yield _line((x, y), (x + 40, y), style)
         yield _text(x + 50, y + 4, words, "small")

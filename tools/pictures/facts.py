@@ -9,7 +9,14 @@ from typing import Final
 
 from classifeed_cli.platform.service_table import ServiceSpec, ServiceTable
 from classifeed_domain.policy import CALLERS, SERVED_BY
-from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, OFFERS_CHANGED, index_documents
+from classifeed_domain.topics import (
+    FEEDS_OFFER_REQUESTS,
+    FEEDS_OFFER_RESULTS,
+    MODERATION_OUTCOMES,
+    MODERATION_REQUESTS,
+    OFFERS_CHANGED,
+    index_documents,
+)
 from tools.pictures import ROOT
 
 # How the sources name the topics.
@@ -18,9 +25,9 @@ _TOPICS: Final[Mapping[str, str]] = {
     "FEEDS_OFFER_RESULTS": FEEDS_OFFER_RESULTS,
     "OFFERS_CHANGED": OFFERS_CHANGED,
     "index_documents": index_documents("offers"),
+    "MODERATION_REQUESTS": MODERATION_REQUESTS,
+    "MODERATION_OUTCOMES": MODERATION_OUTCOMES,
 }
-# Topics between offers and moderation, which the diagram leaves out: neither stands beside the other.
-_NOT_DRAWN: Final = frozenset({"MODERATION_REQUESTS", "MODERATION_OUTCOMES"})
 _OWNS: Final = re.compile(r"^\| \[(\w+)\]\(services/\w+\) \| ([^|]+) \|", re.MULTILINE)
 _CONSUMED: Final = re.compile(r"OrderedConsumer\((?:[^()]|\([^()]*\))*?topics=\[([\w.]+)")
 
@@ -86,7 +93,7 @@ def _topics_of(name: str) -> tuple[frozenset[str], frozenset[str]]:
     package = ROOT / "services" / name / "src" / f"classifeed_{name}"
     source = "\n".join(path.read_text("utf-8") for path in sorted(package.rglob("*.py")))
     named = frozenset(topic for word, topic in _TOPICS.items() if re.search(rf"\b{word}\b", source))
-    consumed = [_TOPICS.get(word) for word in _CONSUMED.findall(source) if word not in _NOT_DRAWN]
+    consumed = [_TOPICS.get(word) for word in _CONSUMED.findall(source)]
     # A consumer of a topic that is known at run time alone reads all that the service names.
     reads = named if None in consumed else frozenset(topic for topic in consumed if topic)
     return reads, named - reads
