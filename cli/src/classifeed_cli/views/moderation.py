@@ -98,7 +98,7 @@ def show_check(out: Output, checked: moderation_service_pb2.CheckTextResponse) -
     else:
         out.say(f"it would be refused: {checked.ban.message}")
         if checked.ban.suggestion:
-            out.say(f"  {'to do':<10} {checked.ban.suggestion}", hang=_HANG)
+            out.say(f"  {'fix':<10} {checked.ban.suggestion}", hang=_HANG)
         out.say(f"  {'rule':<10} {checked.ban.rule}", hang=_HANG)
     if checked.verdicts:
         out.say(f"  {'verdicts':<10} {verdict_words(checked.verdicts)}", hang=_HANG)

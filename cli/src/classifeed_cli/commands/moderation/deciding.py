@@ -60,7 +60,7 @@ def rejudge(
     timeout: Annotated[float, typer.Option(min=0.0, help="Seconds to wait for the end.")] = 600.0,
     yes: YesOption = False,
 ) -> None:
-    """Judge stored verdicts once more by the present rules, without asking the verdict service."""
+    """Judge stored verdicts once more by the present rules, without a request to the verdict service."""
     out = session.out
     if request and (kind or dry_run):
         raise typer.BadParameter("--request names one that has its kind already")

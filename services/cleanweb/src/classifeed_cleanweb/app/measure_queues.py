@@ -30,4 +30,4 @@ async def measure_queues(database: Database) -> dict[str, str]:
     OLDEST_CALLBACK.set(oldest_s)
     if not given_up:
         return {}
-    return {"callbacks": f"{given_up} callbacks were given up. Mend their receivers, then call ResendCallbacks."}
+    return {"callbacks": f"{given_up} callbacks were given up. Correct their receivers, then call ResendCallbacks."}

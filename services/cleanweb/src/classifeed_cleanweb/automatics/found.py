@@ -1,4 +1,4 @@
-"""What the automatics answer."""
+"""What the automatics find."""
 
 from __future__ import annotations
 

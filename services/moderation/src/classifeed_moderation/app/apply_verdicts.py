@@ -35,7 +35,7 @@ class Arrived:
 
     Attributes:
         sent_key: as it was sent, or came back.
-        answer: the verdicts.
+        verdict_list: the verdicts.
         request_id: of the callback; empty for responses and for verdicts that were kept.
         keeps: whether equal texts may have these verdicts: not those that were kept themselves.
     """

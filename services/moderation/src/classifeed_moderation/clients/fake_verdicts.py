@@ -22,16 +22,16 @@ class FakeVerdicts:
     ) -> None:
         self._clock = clock
         self._delay_s = delay_s
-        answers = [
+        shares = [
             (forbidden_percent, Response(Outcome.VERDICTS, _FORBIDDEN)),
             (people_percent, Response(Outcome.PEOPLE)),
             (failed_percent, Response(Outcome.FAULT, fault="made up")),
         ]
-        taken = sum(percent for percent, _ in answers)
+        taken = sum(percent for percent, _ in shares)
         if taken > 100:
             raise ValueError(f"the shares of made-up verdicts are {taken} % together; they may be 100 % at most")
-        self._weights = [*(percent for percent, _ in answers), 100 - taken]
-        self._responses = [*(response for _, response in answers), Response(Outcome.VERDICTS, _CLEAN)]
+        self._weights = [*(percent for percent, _ in shares), 100 - taken]
+        self._responses = [*(response for _, response in shares), Response(Outcome.VERDICTS, _CLEAN)]
 
     async def request(self, tasks: Sequence[Task]) -> list[Response]:
         """Return made-up responses; the same text always gets the same one."""

@@ -14,7 +14,7 @@ class Pacer:
         self._next_s = 0.0
 
     async def wait(self, count: int = 1) -> None:
-        """Return when it is this caller's turn, who counts as so many."""
+        """Return when this caller may go on, who counts as so many."""
         now_s = self._clock.monotonic_s()
         at_s = max(self._next_s, now_s)
         self._next_s = at_s + self._interval_s * count

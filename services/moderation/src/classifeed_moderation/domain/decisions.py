@@ -76,7 +76,7 @@ class Decision:
 
 
 def decide(subject: Subject, sent: SentKey, verdict_list: VerdictList, rules: RuleSet) -> Decision | None:
-    """Return what is decided by an answer, or None where it changes nothing: a repetition, or an empty answer."""
+    """Return what verdicts decide, or None where they change nothing: a repetition, or an empty list."""
     if verdict_list.is_empty:
         return None
     judgement = rules.judge(verdict_list.verdicts, kind=subject.kind, region_ids=subject.region_ids, tags=subject.tags)

@@ -54,7 +54,7 @@ class VerdictList:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was said: people have the text."""
+        """Whether it has no verdict at all: people have the text."""
         return not self.verdicts and not self.has_end
 
 

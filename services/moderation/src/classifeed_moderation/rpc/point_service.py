@@ -51,7 +51,7 @@ _FIRST_ID: Final = UUID(int=0)
 
 
 class PointService(PointServiceServicer):
-    """Stores and serves points; only approved ones, unless a moderator asks.
+    """Stores and serves points; only approved ones, unless a moderator requests them.
 
     Args:
         points_shown_after_s: age from which points without a verdict are shown; None: never.

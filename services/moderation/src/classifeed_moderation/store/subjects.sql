@@ -48,7 +48,7 @@ ORDER BY subject_key
 FOR NO KEY UPDATE
 
 -- name: recheck
--- The verdict service is asked for these texts once more, at once.
+-- These texts are requested once more, at once.
 UPDATE subjects SET status = 'PENDING', next_retry = clock_timestamp(), is_recheck = true
 WHERE subject_key = ANY (%(subject_keys)s)
 

@@ -54,7 +54,7 @@ subjects = Table(
     Column("started", DateTime(timezone=True), nullable=False, server_default=_NOW),
     # When the text is requested again; null once it is decided.
     Column("next_retry", DateTime(timezone=True)),
-    # Kept verdicts do not count: the verdict service itself is asked for this text again.
+    # Kept verdicts do not count: this text is requested from the verdict service itself again.
     Column("is_recheck", Boolean, nullable=False, server_default=text("false")),
     Column("verdicts", JSONB, nullable=False, server_default=text("'[]'")),
     # Newest decision that was applied, and who made it.

@@ -27,7 +27,7 @@ if _version_not_supported:
 
 
 class PointServiceStub:
-    """Points and their comments. Only approved ones are served, unless a moderator asks.
+    """Points and their comments. Only approved ones are served, unless a moderator requests them.
     """
 
     def __init__(self, channel):
@@ -69,7 +69,7 @@ class PointServiceStub:
 
 
 class PointServiceServicer:
-    """Points and their comments. Only approved ones are served, unless a moderator asks.
+    """Points and their comments. Only approved ones are served, unless a moderator requests them.
     """
 
     def CreatePoint(self, request, context):
@@ -157,7 +157,7 @@ def add_PointServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class PointService:
-    """Points and their comments. Only approved ones are served, unless a moderator asks.
+    """Points and their comments. Only approved ones are served, unless a moderator requests them.
     """
 
     @staticmethod
