@@ -253,6 +253,11 @@ class Moderation:
                 decided_at=self.clock.now(),
             )
 
+    async def record(self, key: str | UUID, *names: str) -> None:
+        """Have verdicts recorded as the callback does, together with others that come meanwhile."""
+        verdict_list = VerdictList(tuple(Verdict(name) for name in sorted(names)), has_end=True)
+        await self.recorder.record([Arrived(str(key), verdict_list)])
+
     async def advance(self, duration_s: float) -> None:
         """Move the clock of the table: all that is stored was stored earlier, and is due earlier."""
         async with self.database.connection() as connection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import structlog
 
@@ -22,6 +22,7 @@ from classifeed_moderation.store import decisions as decisions_table
 from classifeed_moderation.store import subjects as subjects_table
 from classifeed_moderation.store.decisions import Recorded
 
+_LOGGED_KEY_CHARS: Final = 200
 _log = structlog.get_logger(__name__)
 
 
@@ -106,7 +107,7 @@ async def _apply_each(
         _count(item, subject)
         if subject is None:
             applied.unknown_keys.append(item.sent_key)
-            _log.info("moderation.verdicts.unknown_key", key=key)
+            _log.info("moderation.verdicts.unknown_key", key=key[:_LOGGED_KEY_CHARS])
             continue
         decision = decide(subject, sent, item.verdict_list, rules.value)
         if decision is None:
@@ -140,7 +141,7 @@ def _count(item: Arrived, subject: Subject | None) -> None:
         IGNORED.inc(item.verdict_list.ignored)
     if item.verdict_list.verdicts and not item.verdict_list.has_end:
         ABNORMAL.inc()
-        _log.warning("moderation.verdicts.no_end", key=item.sent_key, is_known=subject is not None)
+        _log.warning("moderation.verdicts.no_end", key=item.sent_key[:_LOGGED_KEY_CHARS], is_known=subject is not None)
 
 
 def _measure(recorded: Sequence[Recorded], decided_at: datetime) -> None:

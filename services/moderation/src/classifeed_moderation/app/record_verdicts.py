@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -30,12 +30,14 @@ class WithPeople:
 
 
 Recordable: TypeAlias = Arrived | WithPeople
+# What could not be written, by its place among what was given.
+Faults: TypeAlias = Mapping[int, Exception]
 
 
 @dataclass(slots=True)
 class _Batch:
     items: list[Recordable] = field(default_factory=list)
-    written: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    written: asyncio.Future[Faults] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
 class VerdictRecorder:
@@ -73,18 +75,23 @@ class VerdictRecorder:
         """Return once all is committed.
 
         Raises:
-            Exception: what the transaction raised; the texts are as they were.
+            Exception: what the transaction raised, or one of these could not be written: whoever sent them must not
+                believe that they are stored.
         """
         if not self._batches or len(self._batches[-1].items) >= _BATCH:
             self._batches.append(_Batch())
         batch = self._batches[-1]
+        first = len(batch.items)
         batch.items += items
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write_all())
-        await asyncio.shield(batch.written)
+        faults = await asyncio.shield(batch.written)
+        for place in range(first, first + len(items)):
+            if place in faults:
+                raise faults[place]
 
-    async def write(self, items: Sequence[Recordable]) -> None:
-        """Write it together; what cannot be written does not hold up the rest.
+    async def write(self, items: Sequence[Recordable]) -> Faults:
+        """Write it together; what cannot be written does not hold up the rest, and is returned.
 
         Raises:
             Exception: what passes by itself; or what a single one raised.
@@ -94,19 +101,23 @@ class VerdictRecorder:
         except Exception as error:
             if len(items) == 1 or is_passing_fault(error):
                 raise
-            for item in items:
+            faults: dict[int, Exception] = {}
+            for place, item in enumerate(items):
                 try:
                     await self._write([item])
                 except Exception as fault:
                     if is_passing_fault(fault):
                         raise
                     log_fault(_log, "moderation.verdicts.not_recorded", fault, key=_key_of(item))
+                    faults[place] = fault
+            return faults
+        return {}
 
     async def _write_all(self) -> None:
         while self._batches:
             batch = self._batches.popleft()
             try:
-                await self.write(batch.items)
+                faults = await self.write(batch.items)
             except Exception as error:  # noqa: BLE001 - each that waits for the batch gets it
                 batch.written.set_exception(error)
                 batch.written.exception()
@@ -114,7 +125,7 @@ class VerdictRecorder:
                 batch.written.cancel()
                 raise
             else:
-                batch.written.set_result(None)
+                batch.written.set_result(faults)
 
     async def _write(self, items: Sequence[Recordable]) -> None:
         arrived = [each for each in items if isinstance(each, Arrived)]

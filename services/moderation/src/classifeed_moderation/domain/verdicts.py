@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
@@ -11,6 +12,7 @@ _TEXT: Final = "text"
 _EXCERPT_LIMIT_CHARS: Final = 200
 _SPANS_LIMIT: Final = 20
 _NAME_LIMIT_CHARS: Final = 128
+_HALVES: Final = re.compile("[\ud800-\udfff]")
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -89,7 +91,7 @@ def parse_callback(found: object) -> dict[str, VerdictList]:
         raise VerdictsInvalidError("verdicts: empty, so that nobody knows which text is meant")
     for number, item in enumerate(items):
         key = item.get("key")
-        if not isinstance(key, str) or not key:
+        if not isinstance(key, str) or not key or not _can_be_stored(key):
             raise VerdictsInvalidError(f"verdicts[{number}].key: missing, or no text")
         _collect(by_key.setdefault(key, _Collected()), item)
     return {key: _verdict_list(collected) for key, collected in by_key.items()}
@@ -102,7 +104,7 @@ def _items(found: object) -> Sequence[Json]:
         if not isinstance(item, dict):
             raise VerdictsInvalidError(f"verdicts[{number}]: no object")
         name = item.get("name")
-        if not isinstance(name, str) or not 0 < len(name) <= _NAME_LIMIT_CHARS or "\0" in name:
+        if not isinstance(name, str) or not 0 < len(name) <= _NAME_LIMIT_CHARS or not _can_be_stored(name):
             raise VerdictsInvalidError(
                 f"verdicts[{number}].name: missing, or no text of 1 to {_NAME_LIMIT_CHARS} letters"
             )
@@ -126,8 +128,13 @@ def _verdict_list(collected: _Collected) -> VerdictList:
     return VerdictList(verdicts, collected.has_end, collected.ignored)
 
 
+def _can_be_stored(found: str) -> bool:
+    """Return whether PostgreSQL takes a text: JSON may also hold NUL, and halves of characters."""
+    return "\0" not in found and not _HALVES.search(found)
+
+
 def _text(found: object) -> str:
-    return found[:_EXCERPT_LIMIT_CHARS].replace("\0", "") if isinstance(found, str) else ""
+    return _HALVES.sub("", found[:_EXCERPT_LIMIT_CHARS].replace("\0", "")) if isinstance(found, str) else ""
 
 
 def _spans(found: object) -> tuple[Span, ...]:

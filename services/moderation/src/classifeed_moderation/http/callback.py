@@ -17,11 +17,13 @@ from classifeed_common.http.api.operations import ApiRequest, Operation
 from classifeed_common.http.api.request_limits import RequestLimits, RequestRate
 from classifeed_common.http.api.routes import operation_routes
 from classifeed_common.rpc.call import current_call
+from classifeed_common.telemetry.metrics import HTTP_REFUSALS
 from classifeed_moderation.app.apply_verdicts import Arrived
 from classifeed_moderation.app.record_verdicts import VerdictRecorder
 from classifeed_moderation.clients.verdict_service import TOKEN_HEADER
 from classifeed_moderation.domain.verdicts import VerdictsInvalidError, parse_callback
 
+_NAME: Final = "verdict-callback"
 _ANONYMOUS: Final = RequestRate(per_s=1, burst=1)
 
 
@@ -49,6 +51,7 @@ async def apply_moderation_verdicts(services: CallbackServices, request: ApiRequ
     try:
         by_key = parse_callback(request.body.verdicts)
     except VerdictsInvalidError as error:
+        HTTP_REFUSALS.labels(_NAME, "VERDICTS_INVALID").inc()
         field, _, what = str(error).partition(": ")
         raise InvalidArgument(
             "VERDICTS_INVALID", f"{error}. Correct the callback.", violations=[FieldViolation(field, what)]
@@ -102,5 +105,5 @@ def callback_routes(
         ),
         takes_anonymous=takes_anonymous,
     )
-    middleware = ApiMiddleware("verdict-callback", "classifeed_moderation", CallbackServices(recorder), callers=callers)
+    middleware = ApiMiddleware(_NAME, "classifeed_moderation", CallbackServices(recorder), callers=callers)
     return operation_routes((_OPERATION,), middleware)

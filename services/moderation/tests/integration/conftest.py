@@ -1,0 +1,128 @@
+"""The service as it is started, with clients for its ports."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import grpc
+import httpx
+import pytest
+
+from classifeed.moderation.v1.moderation_service_pb2_grpc import ModerationServiceStub
+from classifeed.points.v1.point_pb2 import Author, Location
+from classifeed.points.v1.point_service_pb2 import CreatePointRequest, GetPointRequest
+from classifeed.points.v1.point_service_pb2_grpc import PointServiceStub
+from classifeed_common.auth import KeyStore
+from classifeed_common.embedded.kafka import EmbeddedKafka
+from classifeed_common.rpc.client import open_channel
+from classifeed_common.testing.recovery import until
+from classifeed_moderation.bootstrap import build, prepare
+from classifeed_moderation.settings import ModerationSettings
+
+from ..conftest import StandIn
+
+PATH = "/v2/apply_moderation_verdicts"
+TOKEN = "X-Ya-Service-Ticket"
+
+
+@dataclass
+class Service:
+    """A running moderation."""
+
+    http: httpx.AsyncClient
+    points: PointServiceStub
+    moderation: ModerationServiceStub
+    keys: KeyStore
+    rows: Callable[..., Awaitable[list[tuple[Any, ...]]]]
+    stand_in: StandIn
+    kafka: str
+
+    async def call_back(self, *verdicts: dict[str, Any], token: str | None = "", **options: Any) -> httpx.Response:
+        """Send a callback; an empty token is the right one, None is none."""
+        headers = {"Content-Type": "application/json", **options.pop("headers", {})}
+        if token is not None:
+            headers[TOKEN] = token or self.keys.issue("cleanweb", "moderation")
+        content = options.pop("content", json.dumps({"verdicts": verdicts}))
+        return await self.http.post(PATH, content=content, headers=headers)
+
+    async def create(self, description: str = "text") -> str:
+        point = await self.points.CreatePoint(
+            CreatePointRequest(
+                point_id=str(uuid4()),
+                author=Author(author_id="a"),
+                tags=["other"],
+                description=description,
+                location=Location(latitude=1, longitude=2),
+                region_ids=[1],
+            )
+        )
+        return str(point.name)
+
+    async def create_waiting(self) -> str:
+        """Create a point that people have, with a text of its own; return its key."""
+        key = (await self.create(f"text {uuid4()}")).removeprefix("points/")
+        await until(lambda: any(request.params["key"] == key for request in self.stand_in.requests))
+        return key
+
+    async def is_served(self, name: str) -> bool:
+        try:
+            return bool(await self.points.GetPoint(GetPointRequest(name=name)))
+        except grpc.aio.AioRpcError as error:
+            assert error.code() is grpc.StatusCode.NOT_FOUND
+            return False
+
+
+@pytest.fixture
+def environment() -> str:
+    return "testing"
+
+
+@pytest.fixture
+def rules_file() -> Path | None:
+    return None
+
+
+@pytest.fixture
+async def service(
+    migrated_database: Any,
+    kafka: EmbeddedKafka,
+    keys: KeyStore,
+    stand_in: StandIn,
+    environment: str,
+    rules_file: Path | None,
+) -> AsyncIterator[Service]:
+    database = await migrated_database("classifeed_moderation")
+    settings = ModerationSettings(
+        dsn=database.dsn,
+        kafka_bootstrap=kafka.bootstrap,
+        keys_dir=keys.directory,
+        verdict_url=stand_in.url,
+        verdict_environment=environment,
+        rules_file=rules_file,
+        check_interval_s=0.2,
+        drain_notice_s=0,
+    )
+    await prepare(settings)
+    runner = build(settings)
+    stop = asyncio.Event()
+    running = asyncio.create_task(runner.run(stop))
+    await until(lambda: running.done() or runner.is_ready)
+    channel = open_channel(runner.grpc_address, caller="operator", audience="moderation", keys=keys)
+
+    async def rows(query: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        async with database.connection() as connection:
+            return await (await connection.execute(query, parameters)).fetchall()
+
+    async with httpx.AsyncClient(base_url=f"http://{runner.http_address}", timeout=60, trust_env=False) as http:
+        yield Service(
+            http, PointServiceStub(channel), ModerationServiceStub(channel), keys, rows, stand_in, kafka.bootstrap
+        )
+    await channel.close()
+    stop.set()
+    await running
