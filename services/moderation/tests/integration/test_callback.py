@@ -23,6 +23,7 @@ from classifeed_common.auth import KeyStore, write_keys
 from classifeed_common.auth.keys import read_private_key, read_public_keys
 from classifeed_common.runner import Role, ServiceRunner
 from classifeed_common.runner.listening import ListenError
+from classifeed_common.testing.locks import comes_to_wait
 from classifeed_common.testing.recovery import until
 from classifeed_common.testing.rpc import settings_for
 from classifeed_domain.policy import POLICY
@@ -434,6 +435,31 @@ async def test_it_comes_before_our_own_response(service: Service) -> None:
     await until(is_kept)  # the response that came late is kept, and changes nothing
     assert await service.rows("SELECT status FROM subjects") == [("DISAPPROVED",)]
     assert not await service.is_served(name)
+
+
+@pytest.mark.kafka
+async def test_all_verdicts_of_a_text_are_judged_together(service: Service) -> None:
+    """One by one, the first would change the tags and show the point until the last one removed it."""
+    service.stand_in.content = PEOPLE
+    key = await service.create_waiting()
+    sent = [verdict(name, key=key) for name in ("police", "request", BAD)]
+    assert (await service.call_back(*sent, {**END, "key": key})).status_code == 200
+    assert await service.rows(
+        "SELECT status, cardinality(tags_after), jsonb_array_length(verdicts) FROM decisions"
+    ) == [("DISAPPROVED", 1, 3)]
+    assert await service.rows("SELECT tags FROM points") == [(["other"],)]
+
+
+async def test_it_is_confirmed_when_it_is_committed(moderation: Moderation) -> None:
+    """What only memory holds would be lost with the process, and the sender has forgotten it."""
+    point_id = await moderation.create_point()
+    async with moderation.database.transaction() as tx:
+        await tx.execute("SELECT FROM subjects FOR UPDATE")
+        confirmed = asyncio.create_task(moderation.record(point_id, "police"))
+        assert await comes_to_wait(confirmed, moderation.database, behind=tx)
+        assert not confirmed.done()
+    await confirmed
+    assert (await moderation.subject(point_id)).status is Status.APPROVED
 
 
 async def test_what_cannot_be_stored_is_not_confirmed_and_holds_up_no_other(moderation: Moderation) -> None:

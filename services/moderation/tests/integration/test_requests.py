@@ -7,9 +7,16 @@ from datetime import timedelta
 
 import pytest
 
+from classifeed_common.clock import SystemClock
 from classifeed_common.testing.recovery import until
+from classifeed_moderation.app.comment_point import comment_point
+from classifeed_moderation.bootstrap import verdict_service_of
 from classifeed_moderation.clients.connections import Connections
-from classifeed_moderation.domain.subjects import Status
+from classifeed_moderation.clients.verdict_service import HttpVerdictService, request_body
+from classifeed_moderation.domain.points import Author, AuthorRole
+from classifeed_moderation.domain.subjects import Kind, Status, Task
+from classifeed_moderation.domain.verdicts import Span
+from classifeed_moderation.settings import ModerationSettings
 
 from ..conftest import CLEAN, END, PEOPLE, RETRY_S, Moderation, errors, result, verdict
 
@@ -17,12 +24,15 @@ NEAR_S = 30.0
 
 
 async def decide_one(moderation: Moderation, description: str = "pothole") -> object:
-    """Create a point and return its subject once the request about it has ended."""
-    moderation.start()
+    """Create a point and return its subject once the request about it has ended; `started` stays as it was."""
     point_id = await moderation.create_point(description)
+    before = await moderation.subject(point_id)
+    moderation.start()
     await until(lambda: bool(moderation.stand_in.requests))
     await until(lambda: not moderation.queue._known)
-    return await moderation.subject(point_id)
+    subject = await moderation.subject(point_id)
+    assert subject.started == before.started
+    return subject
 
 
 def waits_s(subject: object) -> float:
@@ -30,19 +40,51 @@ def waits_s(subject: object) -> float:
 
 
 async def test_request_is_as_the_protocol_says(moderation: Moderation) -> None:
-    moderation.start()
+    moderation.stand_in.content = PEOPLE
     point_id = await moderation.create_point("левый ряд занят")
-    await until(lambda: bool(moderation.stand_in.requests))
-    [request] = moderation.stand_in.requests
-    expected = (
+    moderation.start()
+    author = Author("somebody", AuthorRole.USER)
+    for text in ("hm", 'a "quoted"\nline'):
+        await comment_point(
+            moderation.database, moderation.texts, point_id=point_id, author=author, text=text, request_id=text
+        )
+    await until(lambda: len(moderation.stand_in.requests) == 3)
+    expected = [
         '{"jsonrpc":"2.0","method":"process","params":{"service":"maps-core-jams-infopoints","type":"text","key":"'
-        + str(point_id)
-        + '","body":{"text":"левый ряд занят","environment":"testing","regions":[1,2,100]}},"id":1}'
+        f'{key}","body":{{"text":"{text}","environment":"testing","regions":[1,2,100]}}}},"id":1}}'
+        for key, text in (
+            (point_id, "левый ряд занят"),
+            (f"{point_id}/0", "hm"),
+            (f"{point_id}/1", 'a \\"quoted\\"\\nline'),
+        )
+    ]
+    assert sorted(request.body.decode() for request in moderation.stand_in.requests) == sorted(expected)
+    for request in moderation.stand_in.requests:
+        line, *headers = request.head.rstrip().split("\r\n")
+        assert line == "POST /v2/ HTTP/1.1"
+        assert sorted(headers) == [
+            f"Content-Length: {len(request.body)}",
+            "Content-Type: application/json",
+            f"Host: 127.0.0.1:{moderation.stand_in.port}",
+            "X-Ya-Service-Ticket: the-token",
+        ]
+
+
+async def test_environment_and_service_are_those_of_the_settings() -> None:
+    task = Task("key", Kind.POINT, "text", b"", ())
+    settings = ModerationSettings(
+        dsn="postgresql://127.0.0.1:1/none", verdict_service="me", verdict_environment="stable"
     )
-    assert request.body == expected.encode()
-    assert request.head.startswith("POST /v2/ HTTP/1.1\r\n")
-    assert "Content-Type: application/json" in request.head
-    assert "X-Ya-Service-Ticket: the-token" in request.head
+    service = verdict_service_of(settings, SystemClock())
+    assert isinstance(service, HttpVerdictService)
+    assert (service._service, service._environment) == ("me", "stable")
+    params = json.loads(request_body([task], service="me", environment="stable"))["params"]
+    assert params == {
+        "service": "me",
+        "type": "text",
+        "key": "key",
+        "body": {"text": "text", "environment": "stable", "regions": []},
+    }
 
 
 async def test_verdicts_at_once_are_applied(moderation: Moderation) -> None:
@@ -74,6 +116,14 @@ async def test_people_have_it(moderation: Moderation, content: bytes) -> None:
         (200, json.dumps({"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": "no"}}).encode()),
         (200, json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"verdicts": {}}}).encode()),
         (200, json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"verdicts": [{"name": 5}]}}).encode()),
+        (200, json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"verdicts": [{"name": "\ud800"}, END]}}).encode()),
+        (200, json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"verdicts": [{"name": "a\0"}, END]}}).encode()),
+        (200, json.dumps({"jsonrpc": "2.0", "id": 1, "result": None}).encode()),
+        (200, json.dumps({"jsonrpc": "2.0", "id": 1}).encode()),
+        (201, CLEAN),
+        (302, CLEAN),
+        (401, b"{}"),
+        (429, PEOPLE),
         (200, b" " * (1 << 21)),
     ],
 )
@@ -82,6 +132,14 @@ async def test_fault_leaves_the_text(moderation: Moderation, status: int, conten
     subject = await decide_one(moderation)
     assert (subject.status, subject.verdicts) == (Status.PENDING, ())
     assert waits_s(subject) == pytest.approx(RETRY_S, abs=1)
+
+
+async def test_evidence_that_cannot_be_stored_is_left_out(moderation: Moderation) -> None:
+    spans = [{"start": 0, "end": 3, "excerpt": "po\ud800\0t"}]
+    moderation.stand_in.content = result(verdict("police", source="a\udfffb", spans=spans), END)
+    subject = await decide_one(moderation)
+    [found] = subject.verdicts
+    assert (subject.status, found.source, found.spans) == (Status.APPROVED, "ab", (Span(0, 3, "pot"),))
 
 
 async def test_unreachable_leaves_the_text(moderation: Moderation) -> None:

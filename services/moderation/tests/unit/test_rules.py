@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from classifeed_common.snapshot import SnapshotError
+from classifeed_common.snapshot.snapshot import LOOK_EVERY_S
 from classifeed_moderation.domain.rules import NO_VERDICTS, UNKNOWN, RuleSet
 from classifeed_moderation.domain.subjects import Kind, Status
 from classifeed_moderation.domain.verdicts import Verdict
@@ -118,3 +119,48 @@ async def test_file_that_is_wrong_from_the_start_ends_the_start(tmp_path: Path) 
     with pytest.raises(SnapshotError, match="unknown_verdict"):
         await rules_snapshot(file).open()
     await rules_snapshot(None).open()
+
+
+def test_a_change_is_in_force_within_5_s() -> None:
+    """A new file is seen by one look, and taken by the next one."""
+    assert 2 * LOOK_EVERY_S + 1.0 <= 5
+    assert rules_snapshot(None)._look_every_s == LOOK_EVERY_S
+
+
+@pytest.mark.parametrize(
+    ("wrong", "where"),
+    [
+        ("verdicts: {a: [{allowed: maybe}]}", "verdicts.a[0].allowed"),
+        ("verdicts: {a: [{allowed: true, kinds: [picture]}, {allowed: true}]}", "verdicts.a[0].kinds[0]"),
+        ("verdicts: {a: [{allowed: true, regions: [here]}, {allowed: true}]}", "verdicts.a[0].regions[0]"),
+        ("verdicts: {a: [{allowed: true, tag: x}]}", "verdicts.a[0]"),
+        ("verdicts: {a: [{kinds: [point]}]}", "verdicts.a[0]"),
+        ("verdicts: {a: [{allowed: true, tags: {add: police}}]}", "verdicts.a[0].tags.add"),
+        ("verdicts: {a: [{allowed: true, regions: [225]}]}", "verdicts.a"),
+        ("verdicts: {a: [{allowed: true, shadow: true}]}", "verdicts.a"),
+        ("verdicts: {}\nlanes: {tags: [accident]}", "lanes"),
+        ("verdicts: {}\nname: two words", "name"),
+    ],
+)
+async def test_a_wrong_file_is_refused_with_its_place(tmp_path: Path, wrong: str, where: str) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text(f"unknown_verdict: forbid\n{wrong}\n")
+    with pytest.raises(SnapshotError) as refused:
+        await rules_snapshot(file).open()
+    assert where in str(refused.value)
+
+
+def test_tags_are_replaced_by_those_of_all_verdicts() -> None:
+    rule_set = RuleSet.of(
+        {
+            "unknown_verdict": "forbid",
+            "verdicts": {
+                "closed": [{"allowed": True, "tags": {"add": ["closed"], "remove": ["other", "chat"]}}],
+                "accident": [{"allowed": True, "tags": {"add": ["accident"], "remove": ["other"]}}],
+                "nonroad": [{"allowed": True}],
+            },
+        }
+    )
+    names = [Verdict(name) for name in ("accident", "closed", "nonroad")]
+    judged = rule_set.judge(names, kind=Kind.POINT, region_ids=(), tags=("police", "other", "chat"))
+    assert (judged.status, judged.tags) == (Status.APPROVED, ("accident", "closed", "police"))
