@@ -1,0 +1,103 @@
+"""Three days without verdicts, on a clock that the test moves: nothing is shown wrongly, and nothing stays behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from classifeed_moderation.clients.connections import Connections
+from classifeed_moderation.domain.subjects import Kind
+from classifeed_moderation.store.points import Area, list_area
+
+from ..conftest import CLEAN, END, PENDING_S, PEOPLE, RETRY_S, Moderation, errors, result, verdict
+
+OUTAGE_S = 72 * 3600
+CHECK_S = 10.0
+TEXTS = 12
+ERROR = json.dumps({"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": "no"}}).encode()
+WORLD = Area(-90, -180, 90, 180)
+CONTENTS = {
+    "error": ERROR,
+    "server error": errors(clean_web="server_error"),
+    "garbage": b"<html>Bad gateway</html>",
+    "people": PEOPLE,
+}
+MakeModeration = Callable[..., Awaitable[Moderation]]
+
+
+def refused_if_bad(params: dict[str, Any]) -> bytes:
+    return result(verdict("text_auto_obscene"), END) if "bad" in params["body"]["text"] else CLEAN
+
+
+async def check(moderation: Moderation) -> None:
+    """Let the correcting loop look once, and return when all that it has found is requested."""
+    for kind in Kind:
+        await moderation.corrector.round(kind)
+    async with asyncio.timeout(60):
+        while moderation.queue._known:
+            await asyncio.sleep(0.001)
+
+
+async def count_shown(moderation: Moderation) -> int:
+    """Return how many points anybody may see."""
+    options: dict[str, Any] = {"any_status": False, "shown_after_s": None, "after": ("-infinity", UUID(int=0))}
+    async with moderation.database.connection() as connection:
+        return len(await list_area(connection, WORLD, tags=(), limit=1000, **options))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fault", "bound_s"),
+    [
+        ("away", RETRY_S + CHECK_S),
+        ("hangs", RETRY_S + CHECK_S),
+        ("error", RETRY_S + CHECK_S),
+        ("server error", RETRY_S + CHECK_S),
+        ("garbage", RETRY_S + CHECK_S),
+        ("people", PENDING_S + CHECK_S),
+    ],
+)
+async def test_every_text_is_decided_within_its_bound_after_72_hours(
+    make_moderation: MakeModeration, fault: str, bound_s: float
+) -> None:
+    moderation = await make_moderation(workers=16, breaker_failures=10**9, answer_s=0.05 if fault == "hangs" else 30.0)
+    stand_in, connections = moderation.stand_in, moderation.service._connections
+    if fault == "away":
+        moderation.service._connections = Connections("http://127.0.0.1:1/v2/", limit_bytes=1000)
+    elif fault == "hangs":
+        stand_in.released.clear()
+    else:
+        stand_in.content = CONTENTS[fault]
+    moderation.start()
+    for number in range(TEXTS):
+        await moderation.create_point(f"{'bad' if number % 3 == 0 else 'good'} text {number}")
+    await check(moderation)
+    passed_s = 0.0
+    while passed_s < OUTAGE_S:
+        step_s = 3600.0 if fault == "hangs" else PENDING_S + CHECK_S
+        await moderation.advance(step_s)
+        passed_s += step_s
+        before = len(stand_in.requests)
+        await check(moderation)
+        [(waiting, next_s)] = await moderation.rows(
+            "SELECT count(*), extract(epoch FROM max(next_retry) - clock_timestamp())::float8 FROM subjects"
+            " WHERE status = 'PENDING'"
+        )
+        assert waiting == TEXTS, "nothing is decided without a verdict"
+        assert next_s <= bound_s - CHECK_S, "and each is requested again, however long it has waited"
+        assert await count_shown(moderation) == 0
+        if fault != "away":
+            assert len(stand_in.requests) - before == TEXTS, "each was requested once now"
+
+    moderation.service._connections, stand_in.respond = connections, refused_if_bad
+    stand_in.released.set()
+    await moderation.advance(bound_s)
+    await check(moderation)
+    decided = await moderation.rows("SELECT status, count(*) FROM subjects GROUP BY status ORDER BY status")
+    assert decided == [("APPROVED", TEXTS * 2 // 3), ("DISAPPROVED", TEXTS // 3)]
+    assert await count_shown(moderation) == TEXTS * 2 // 3
