@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -32,6 +33,33 @@ async def seed(moderation: Moderation, count: int, *, same_text: bool = False, k
             """,
             {"count": count, "same": same_text, "kind": kind},
         )
+
+
+async def seed_sellers(moderation: Moderation, texts: dict[str, int], *, age_s: float) -> None:
+    """Store texts of offers that are due since `age_s`: so many of each seller."""
+    async with moderation.database.connection() as connection:
+        await connection.execute(
+            """
+            INSERT INTO subjects (subject_key, kind, text, text_hash, cache_key, region_ids, seller_id, namespace,
+                                  external_id, status, next_retry)
+            SELECT 'offer/' || s.seller_id || '/default/' || n, 'OFFER', s.seller_id || n,
+                   decode(md5(s.seller_id || n), 'hex'), decode(md5(s.seller_id || n), 'hex'), '{}', s.seller_id,
+                   'default', n, 'PENDING', clock_timestamp() - (%(age_s)s - n * 0.0001) * interval '1 s'
+            FROM unnest(%(sellers)s::text[], %(counts)s::integer[]) AS s (seller_id, count),
+                 generate_series(1, s.count) AS n
+            """,
+            {"sellers": list(texts), "counts": list(texts.values()), "age_s": age_s},
+        )
+
+
+async def claim_round(moderation: Moderation) -> Counter[str]:
+    """Let a round fill the queue, empty it, and return how many texts of each seller were in it."""
+    await moderation.corrector.round(Kind.OFFER)
+    waiting = moderation.queue._waiting[Kind.OFFER]
+    claimed = Counter(task.key.split("/")[1] for task in waiting)
+    while waiting:
+        moderation.queue.done(await moderation.queue.take())
+    return claimed
 
 
 def refused_if_it_ends_with_7(params: dict[str, Any]) -> bytes:
@@ -245,3 +273,40 @@ async def test_backlog_drains_whole_with_all_workers(make_moderation: object) ->
 
     await until(is_drained)
     assert len(moderation.stand_in.requests) == 3000
+
+
+async def test_a_seller_with_many_texts_delays_no_other(make_moderation: object) -> None:
+    moderation = await make_moderation(queue_size=100)
+    await seed_sellers(moderation, {"big": 5000}, age_s=3600)
+    await seed_sellers(moderation, {"small": 10}, age_s=0)
+    assert await claim_round(moderation) == {"big": 90, "small": 10}
+    assert await claim_round(moderation) == {"big": 100}, "nobody else waits"
+
+
+async def test_sellers_take_turns_and_the_oldest_texts_go_on_meanwhile(make_moderation: object) -> None:
+    moderation = await make_moderation(queue_size=100)
+    sellers = {f"seller{number:03}": 20 for number in range(120)}
+    await seed_sellers(moderation, {"big": 5000}, age_s=3600)
+    await seed_sellers(moderation, sellers, age_s=0)
+    rounds = [await claim_round(moderation) for _ in range(3)]
+    assert all(claimed["big"] >= 50 for claimed in rounds)
+    assert {seller for claimed in rounds for seller in claimed} == {"big", *sellers}
+    assert max(max(claimed[seller] for seller in sellers) for claimed in rounds) == 1
+    await seed_sellers(moderation, {"seller": 1}, age_s=0)
+    assert any(["seller" in await claim_round(moderation) for _ in range(3)])
+    left = await moderation.rows("SELECT count(*) FROM subjects WHERE next_retry <= now()")
+    while (await claim_round(moderation)).total():
+        pass
+    assert left > [(0,)]
+    assert await moderation.rows("SELECT count(*) FROM subjects WHERE next_retry <= now()") == [(0,)]
+
+
+@pytest.mark.parametrize("queue_size", [1, 2, 3])
+async def test_a_short_queue_gives_every_seller_its_turn(make_moderation: object, queue_size: int) -> None:
+    moderation = await make_moderation(queue_size=queue_size)
+    await seed_sellers(moderation, {"big": 1000}, age_s=3600)
+    await seed_sellers(moderation, {"a": 1, "z": 1}, age_s=0)
+    claimed = Counter[str]()
+    for _ in range(6):
+        claimed += await claim_round(moderation)
+    assert (claimed["a"], claimed["z"]) == (1, 1)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from classifeed_common.db.migrations import check_drift
-from classifeed_common.testing.plans import scanned_tables
+from classifeed_common.testing.plans import explain, scanned_tables
 from classifeed_moderation.store import decisions, subjects
 from classifeed_moderation.store.tables import metadata
 
@@ -14,6 +16,11 @@ INSERT INTO subjects (subject_key, kind, text, text_hash, cache_key, region_ids,
 SELECT md5(n::text)::uuid::text, 'POINT', 'text', decode(md5(n::text), 'hex'), decode(md5(n::text), 'hex'), '{}',
        CASE WHEN n % 1000 = 0 THEN 'PENDING' ELSE 'APPROVED' END, CASE WHEN n % 1000 = 0 THEN now() END
 FROM generate_series(1, 40000) n;
+INSERT INTO subjects (subject_key, kind, text, text_hash, cache_key, region_ids, seller_id, namespace, external_id,
+                      status, next_retry)
+SELECT 'offer/' || n, 'OFFER', 'text', decode(md5(n::text), 'hex'), decode(md5(n::text), 'hex'), '{}',
+       'seller' || n % 200, 'default', n, 'PENDING', now() + n * interval '1 s'
+FROM generate_series(1, 20000) n;
 INSERT INTO points (point_id, author_id, author_role, tags, latitude, longitude, version, published_version)
 SELECT md5(n::text)::uuid, 'a', 'USER', '{other}', n % 180 - 90, n % 360 - 180, n, n FROM generate_series(1, 40000) n;
 INSERT INTO decisions (subject_key, kind, content_version, text_hash, region_ids, status, verdicts, rule, rule_set,
@@ -35,6 +42,8 @@ async def test_no_hot_query_scans(migrated_database: Any) -> None:
     hash_ = bytes.fromhex("c4ca4238a0b923820dcc509a6f75849b")
     hot = {
         subjects.SQL["claim_due"]: {"kind": "POINT", "limit": 100, "retry_s": 60},
+        subjects.SQL["list_sellers"]: {"after": "seller1", "limit": 50},
+        subjects.SQL["claim_shares"]: {"seller_ids": ["seller1", "seller2"], "share": 5, "retry_s": 60},
         subjects.SQL["lock_subjects"]: {"subject_keys": [key]},
         subjects.SQL["find_subject"]: {"subject_key": key},
         subjects.SQL["release_same"]: {"cache_keys": [hash_], "subject_keys": [key]},
@@ -50,3 +59,25 @@ async def test_no_hot_query_scans(migrated_database: Any) -> None:
         await connection.execute("ANALYZE subjects, points, decisions, verdict_cache")
         for statement, parameters in hot.items():
             assert await scanned_tables(connection, statement, parameters) == set(), statement
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("claim_due", {"kind": "OFFER", "limit": 500, "retry_s": 60}),
+        ("claim_shares", {"seller_ids": ["seller1", "seller2"], "share": 5, "retry_s": 60}),
+    ],
+)
+async def test_claims_read_no_text_that_is_not_due(
+    migrated_database: Any, name: str, parameters: dict[str, Any]
+) -> None:
+    # Fails with clock_timestamp() in the condition: a million texts that people have would be read at each check.
+    database = await migrated_database("classifeed_moderation")
+    async with database.connection() as connection:
+        await connection.execute(SEED)
+        await connection.execute("ANALYZE subjects")
+        nodes = await explain(connection, subjects.SQL[name], parameters)
+    [condition] = [
+        node["Index Cond"] for node in nodes if node.get("Index Name", "") in {"subjects_due", "subjects_shares"}
+    ]
+    assert "next_retry <=" in condition

@@ -10,6 +10,7 @@ import structlog
 from classifeed_common.db import Database, is_passing_fault
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_moderation.app.apply_verdicts import Arrived
+from classifeed_moderation.app.claim_texts import ClaimTexts
 from classifeed_moderation.app.record_verdicts import VerdictRecorder
 from classifeed_moderation.app.task_queue import TaskQueue
 from classifeed_moderation.domain.subjects import Kind, Task
@@ -43,7 +44,7 @@ class PendingCorrector:
         self._queue = queue
         self._recorder = recorder
         self._check_s = check_interval_s
-        self._retry_s = retry_interval_s
+        self._claim = ClaimTexts(retry_s=retry_interval_s)
         self._kept_s = kept_verdicts_s
         self._woken = {kind: asyncio.Event() for kind in Kind}
 
@@ -62,7 +63,7 @@ class PendingCorrector:
         """Claim texts of a kind until none is due or the queue is full; return whether it ended for a full queue."""
         while room := min(self._queue.room(kind), _BATCH):
             async with self._database.transaction() as tx:
-                due = await subjects.claim_due(tx, kind, limit=room, retry_s=self._retry_s)
+                due = await self._claim(tx, kind, room)
                 keys = {text.cache_key for text in due if not text.is_recheck}
                 kept = await decisions.find_kept(tx, keys, age_s=self._kept_s) if keys else {}
             known: list[Arrived] = []

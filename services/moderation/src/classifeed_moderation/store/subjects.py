@@ -78,15 +78,20 @@ async def add_subjects(tx: Tx, subjects: Sequence[NewSubject], *, retry_s: float
 
 async def claim_due(tx: Tx, kind: Kind, *, limit: int, retry_s: float) -> list[DueText]:
     """Claim texts that are due, oldest first; other processes leave them alone for `retry_s`."""
-    rows = await fetch_named(tx, SQL["claim_due"], {"kind": kind, "limit": limit, "retry_s": retry_s})
-    return [
-        DueText(
-            Task(row.subject_key, Kind(row.kind), row.text, row.text_hash, tuple(row.region_ids)),
-            row.cache_key,
-            row.is_recheck,
-        )
-        for row in rows
-    ]
+    parameters = {"kind": kind, "limit": limit, "retry_s": retry_s}
+    return [_due(row) for row in await fetch_named(tx, SQL["claim_due"], parameters)]
+
+
+async def list_sellers(tx: Tx, *, after: str, limit: int) -> list[str]:
+    """Return the sellers behind `after`, in their order, of whose offers texts wait, due or not."""
+    rows = await (await tx.execute(SQL["list_sellers"], {"after": after, "limit": limit})).fetchall()
+    return [seller_id for (seller_id,) in rows]
+
+
+async def claim_shares(tx: Tx, seller_ids: Sequence[str], *, share: int, retry_s: float) -> list[DueText]:
+    """Claim texts of offers that are due, oldest first, at most `share` of each of these sellers."""
+    parameters = {"seller_ids": list(seller_ids), "share": share, "retry_s": retry_s}
+    return [_due(row) for row in await fetch_named(tx, SQL["claim_shares"], parameters)]
 
 
 async def leave(tx: Tx, tasks: Sequence[Task], *, pending_s: float) -> None:
@@ -137,6 +142,11 @@ async def count_waiting(tx: Tx) -> dict[Kind, tuple[int, float]]:
     """Return for each kind how many texts wait, and the age of the oldest in seconds."""
     rows = await (await tx.execute(SQL["count_waiting"])).fetchall()
     return {Kind(kind): (count, age_s) for kind, count, age_s in rows}
+
+
+def _due(row: Any) -> DueText:
+    task = Task(row.subject_key, Kind(row.kind), row.text, row.text_hash, tuple(row.region_ids))
+    return DueText(task, row.cache_key, row.is_recheck)
 
 
 def _subject(row: Any, tags: tuple[str, ...], author_role: str) -> Subject:

@@ -14,13 +14,53 @@ RETURNING subject_key
 
 -- name: claim_due
 -- Texts that are due, oldest first, each for one process: whoever takes one moves its time, so that the others leave it.
+-- statement_timestamp() does not change within a statement, so that the index ends where nothing more is due.
 WITH due AS (
     SELECT subject_key
     FROM subjects
-    WHERE status = 'PENDING' AND kind = %(kind)s AND next_retry <= clock_timestamp()
+    WHERE status = 'PENDING' AND kind = %(kind)s AND next_retry <= statement_timestamp()
     ORDER BY next_retry
     LIMIT %(limit)s
     FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE subjects s SET next_retry = clock_timestamp() + %(retry_s)s * interval '1 second'
+FROM due
+WHERE s.subject_key = due.subject_key
+RETURNING s.subject_key, s.kind, s.text, s.text_hash, s.region_ids, s.cache_key, s.is_recheck
+
+-- name: list_sellers
+-- The next sellers whose texts wait: the index is entered once for each, however many texts a seller has.
+WITH RECURSIVE sellers (seller_id, place) AS (
+    (SELECT seller_id, 1
+     FROM subjects
+     WHERE status = 'PENDING' AND kind = 'OFFER' AND seller_id > %(after)s
+     ORDER BY seller_id
+     LIMIT 1)
+    UNION ALL
+    SELECT (SELECT n.seller_id
+            FROM subjects n
+            WHERE n.status = 'PENDING' AND n.kind = 'OFFER' AND n.seller_id > s.seller_id
+            ORDER BY n.seller_id
+            LIMIT 1), s.place + 1
+    FROM sellers s
+    WHERE s.seller_id IS NOT NULL AND s.place < %(limit)s
+)
+SELECT seller_id FROM sellers WHERE seller_id IS NOT NULL ORDER BY place
+
+-- name: claim_shares
+-- Texts of offers that are due, oldest first, as many of each of these sellers.
+WITH due AS (
+    SELECT d.subject_key
+    FROM unnest(%(seller_ids)s::text[]) AS s (seller_id)
+    CROSS JOIN LATERAL (
+        SELECT t.subject_key
+        FROM subjects t
+        WHERE t.status = 'PENDING' AND t.kind = 'OFFER' AND t.seller_id = s.seller_id
+          AND t.next_retry <= statement_timestamp()
+        ORDER BY t.next_retry
+        LIMIT %(share)s
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS d
 )
 UPDATE subjects s SET next_retry = clock_timestamp() + %(retry_s)s * interval '1 second'
 FROM due

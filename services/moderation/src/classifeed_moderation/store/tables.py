@@ -62,6 +62,13 @@ subjects = Table(
     Column("decided_by", Text),
 )
 Index("subjects_due", subjects.c.kind, subjects.c.next_retry, postgresql_where=subjects.c.status == "PENDING")
+# Texts of offers by seller, so that each of them gets a share.
+Index(
+    "subjects_shares",
+    subjects.c.seller_id,
+    subjects.c.next_retry,
+    postgresql_where=text("status = 'PENDING' AND kind = 'OFFER'"),
+)
 Index("subjects_same", subjects.c.cache_key, postgresql_where=subjects.c.status == "PENDING")
 
 # Append-only: every decision, and all verdicts that were kept and not applied. The event log is read from it.

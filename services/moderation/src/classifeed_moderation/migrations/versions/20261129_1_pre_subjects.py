@@ -36,6 +36,11 @@ def upgrade() -> None:
         """
     )
     op.execute("CREATE INDEX subjects_due ON subjects (kind, next_retry) WHERE status = 'PENDING'")
+    op.execute(
+        """
+        CREATE INDEX subjects_shares ON subjects (seller_id, next_retry) WHERE status = 'PENDING' AND kind = 'OFFER'
+        """
+    )
     op.execute("CREATE INDEX subjects_same ON subjects (cache_key) WHERE status = 'PENDING'")
     op.execute(
         """
