@@ -138,6 +138,18 @@ async def test_no_hot_query_scans_a_table(db):
     assert {name: tables for name, tables in scanned.items() if tables} == {}
 
 
+async def test_texts_that_wait_for_less_than_the_limit_are_not_read(db):
+    # Fails with clock_timestamp() in the condition: a million texts that wait would be read at each look.
+    async with db.transaction() as tx:
+        for statement in SEED.split(";\n"):
+            await tx.execute(statement or "SELECT 1")
+        await tx.execute("UPDATE offers SET text_requested_at = clock_timestamp()")
+        await tx.execute("ANALYZE offers")
+        nodes = await explain(tx, judging.SQL["find_unanswered"], {"wait_s": 900, "limit": 100})
+    [condition] = [node["Index Cond"] for node in nodes if node.get("Index Name") == "offers_texts_waiting"]
+    assert "text_requested_at <" in condition
+
+
 @pytest.mark.parametrize("analysed", [False, True])
 async def test_the_anti_join_is_never_quadratic(db, analysed):
     """Without statistics a NOT EXISTS became a nested loop: 48 s for 50,000 offers, where this takes a tenth of one."""

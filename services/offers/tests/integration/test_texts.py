@@ -177,6 +177,23 @@ async def test_texts_without_an_outcome_are_requested_again(shop: Shop) -> None:
     assert (await shop.stored())[4] is False
 
 
+async def test_versions_of_texts_grow_with_every_request_also_after_a_restore(shop: Shop) -> None:
+    """Moderation takes no text with a version below the one that it has: what a restore forgot must not win."""
+    _, [first] = await shop.load("a lamp")
+    _, [second] = await shop.load("a table")
+    await shop.load("a lamp")
+    async with shop.owner.db.connection() as connection:  # a restore: the first load is the last one
+        await connection.execute(
+            "UPDATE offers SET last_task_id = 1, text_requested_at = text_requested_at - interval '901 s'"
+        )
+    await TextRequester(shop.owner.db, Outbox(), wait_s=900, period_s=60).round()
+    async with shop.owner.db.connection() as connection:
+        cursor = await connection.execute("SELECT value FROM outbox WHERE topic = 'moderation.requests.v1'")
+        [again] = [TextsToJudge.FromString(value) for (value,) in await cursor.fetchall()]
+    versions = [message.texts[0].content_version for message in (first, second, again)]
+    assert versions == sorted(set(versions))
+
+
 async def test_rows_from_before_texts_were_hashed_keep_what_they_show(shop: Shop) -> None:
     await shop.load("a lamp")
     async with shop.owner.db.connection() as connection:

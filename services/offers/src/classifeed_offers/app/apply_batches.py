@@ -19,7 +19,7 @@ from classifeed_offers.domain.moderation import Moderation, text_to_judge
 from classifeed_offers.domain.offers import Namespace, OfferState
 from classifeed_offers.domain.results import BatchSummary
 from classifeed_offers.domain.shifts import Shift, is_guarded, shift_between
-from classifeed_offers.store import applying, waiting
+from classifeed_offers.store import applying, judging, waiting
 from classifeed_offers.store.applying import AppliedNow
 from classifeed_offers.store.waiting import WaitingChange
 
@@ -66,12 +66,14 @@ async def apply_batches(
     await _load_changing(tx, batches, namespaces)
     if guard.looks_at_changes:
         available = await _find_available(tx, batches)
+    content_version = await judging.next_content_version(tx)
     done: list[_Applied] = []
     yielder = Yielder()
     for batch in batches:
         if _has_available(batch):
             available.add(run_key_of(batch))
-        done.append(_apply_batch(batch, namespaces[namespace_of(batch)], moderation, guard, available))
+        namespace = namespaces[namespace_of(batch)]
+        done.append(_apply_batch(batch, namespace, moderation, guard, available, content_version=content_version))
         await yielder.yield_if_due()
     for name, namespace in namespaces.items():
         await _write(tx, name, namespace)
@@ -138,7 +140,13 @@ async def _find_available(tx: Tx, batches: Sequence[OfferBatch]) -> set[RunKey]:
 
 
 def _apply_batch(
-    batch: OfferBatch, namespace: _Namespace, moderation: Moderation, guard: Guard, available: set[RunKey]
+    batch: OfferBatch,
+    namespace: _Namespace,
+    moderation: Moderation,
+    guard: Guard,
+    available: set[RunKey],
+    *,
+    content_version: int,
 ) -> _Applied:
     """Decide about each record; later batches of the poll see what earlier ones made of an offer."""
     summary = BatchSummary()
@@ -164,7 +172,7 @@ def _apply_batch(
                         if batch.mode != LOAD_MODE_PATCH
                         else OfferContent.FromString(after.content or b"")
                     )
-                    namespace.texts[external_id] = text_to_judge(external_id, content, after.text_hash, batch.task_id)
+                    namespace.texts[external_id] = text_to_judge(external_id, content, after.text_hash, content_version)
                 steady_prices += shift.price_ratio is not None
         if decision.seen:
             seen.append(external_id)

@@ -39,6 +39,7 @@ class TextRequester:
             try:
                 while await self.round() and not stop.is_set():
                     pass
+                TEXTS_WAITING.set((await self.backlog())["texts_waiting"])
             except Exception as error:
                 if not is_passing_fault(error):
                     raise
@@ -49,14 +50,13 @@ class TextRequester:
         """Request the next texts; return whether more may wait."""
         async with self._database.connection() as connection:
             found = await judging.find_unanswered(connection, wait_s=self._wait_s, limit=_ROWS)
-            TEXTS_WAITING.set((await judging.count_unanswered(connection))[0])
         for namespace, external_ids in found.items():
             async with self._database.transaction() as tx:
                 await applying.lock_heads(tx, {namespace})
                 rows = await judging.request_again(tx, namespace, external_ids, wait_s=self._wait_s)
                 texts = [
                     text_to_judge(
-                        row.external_id, OfferContent.FromString(row.content), row.text_hash, row.last_task_id
+                        row.external_id, OfferContent.FromString(row.content), row.text_hash, row.content_version
                     )
                     for row in rows
                     if row.status != Status.REMOVED

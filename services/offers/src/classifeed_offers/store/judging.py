@@ -45,6 +45,13 @@ async def find_unanswered(tx: Tx, *, wait_s: float, limit: int) -> dict[Namespac
     return found
 
 
+async def next_content_version(tx: Tx) -> int:
+    """Return the version of texts that are requested now. The caller holds the heads of their namespaces."""
+    row = await (await tx.execute(SQL["next_content_version"])).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
 async def request_again(tx: Tx, namespace: Namespace, external_ids: Sequence[str], *, wait_s: float) -> list[Any]:
     """Note that texts are requested again; return those offers, as rows by name. The caller holds their head."""
     parameters = {

@@ -21,9 +21,10 @@ RETURNING o.external_id, o.last_task_id, o.last_change, before.status AS status_
 
 -- name: find_unanswered
 -- Offers whose text has waited for its verdict for too long, those that were requested first at the top.
+-- statement_timestamp() does not change within a statement, so that the index ends where the others begin.
 SELECT seller_id, namespace, external_id
 FROM offers
-WHERE text_requested_at < clock_timestamp() - %(wait_s)s * interval '1 second'
+WHERE text_requested_at < statement_timestamp() - %(wait_s)s * interval '1 second'
 ORDER BY text_requested_at
 LIMIT %(limit)s
 
@@ -33,7 +34,13 @@ UPDATE offers o
 SET text_requested_at = CASE WHEN o.status = 'REMOVED' THEN NULL ELSE clock_timestamp() END
 WHERE o.seller_id = %(seller)s AND o.namespace = %(namespace)s AND o.external_id = ANY(%(external_ids)s::text[])
   AND o.text_requested_at < clock_timestamp() - %(wait_s)s * interval '1 second'
-RETURNING o.external_id, o.status, o.content, o.text_hash, o.last_task_id
+RETURNING o.external_id, o.status, o.content, o.text_hash,
+          (extract(epoch FROM o.text_requested_at) * 1000000)::bigint AS content_version
+
+-- name: next_content_version
+-- Under the heads of their namespaces texts get versions in the order in which they are requested, and above those from
+-- before a restore.
+SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 
 -- name: count_unanswered
 SELECT count(*), coalesce(extract(epoch FROM clock_timestamp() - min(text_requested_at)
