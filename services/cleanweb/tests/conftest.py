@@ -16,19 +16,28 @@ from classifeed.cleanweb.v1.cleanweb_service_pb2_grpc import CleanwebServiceStub
 from classifeed_cleanweb.bootstrap import build
 from classifeed_cleanweb.settings import CleanwebSettings, Receiver
 from classifeed_common.auth import KeyStore
+from classifeed_common.db import Database
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.testing.recovery import until
 
 
 @dataclass
 class Inbox:
-    """The receiver of callbacks: keeps what comes, responds with `status`."""
+    """The receiver of callbacks: keeps what comes, responds with `status`, or not at all while it is not `released`."""
 
     port: int = 0
     status: int = 200
     received: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    tries: int = 0
+    tried: list[str] = field(default_factory=list)
+    released: asyncio.Event = field(default_factory=asyncio.Event)
     writers: list[asyncio.StreamWriter] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.released.set()
+
+    @property
+    def tries(self) -> int:
+        return len(self.tried)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.writers.append(writer)
@@ -37,9 +46,10 @@ class Inbox:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
                 lines = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
                 body = json.loads(await reader.readexactly(int(lines["content-length"])))
-                self.tries += 1
+                self.tried.append(lines["x-request-id"])
                 if self.status == 200:
                     self.received.append((lines["x-request-id"], body))
+                await self.released.wait()
                 writer.write(f"HTTP/1.1 {self.status} -\r\nContent-Length: 0\r\n\r\n".encode())
                 await writer.drain()
         writer.close()
@@ -55,6 +65,7 @@ async def inbox() -> AsyncIterator[Inbox]:
     server = await asyncio.start_server(inbox.serve, "127.0.0.1", 0)
     inbox.port = server.sockets[0].getsockname()[1]
     yield inbox
+    inbox.released.set()
     server.close()
     for writer in inbox.writers:
         writer.close()
@@ -107,9 +118,16 @@ Start = Callable[..., Awaitable[Cleanweb]]
 
 
 @pytest.fixture
-async def start(migrated_database: Any, keys: KeyStore, inbox: Inbox) -> AsyncIterator[Start]:
+async def cleanweb_database(migrated_database: Any) -> Database:
+    """Return the database of a test, which its processes share."""
+    made: Database = await migrated_database("classifeed_cleanweb")
+    return made
+
+
+@pytest.fixture
+async def start(cleanweb_database: Database, keys: KeyStore, inbox: Inbox) -> AsyncIterator[Start]:
     """Yield a factory: `await start(auto_pass=True)` is another process over the same database."""
-    database = await migrated_database("classifeed_cleanweb")
+    database = cleanweb_database
     closing: list[Callable[[], Awaitable[None]]] = []
 
     async def rows(query: str, *parameters: Any) -> list[tuple[Any, ...]]:

@@ -12,7 +12,7 @@ from classifeed_common.db import Database, Tx
 from classifeed_common.errors import FailedPrecondition, FieldViolation, InvalidArgument, NotFound
 from classifeed_common.rpc.call import remaining_s
 
-EnqueueCallback: TypeAlias = Callable[[Tx, int, str], Awaitable[None]]
+EnqueueCallback: TypeAlias = Callable[[Tx, int, str, str, str], Awaitable[None]]
 
 
 async def submit_opinion(
@@ -21,7 +21,8 @@ async def submit_opinion(
     """Store an opinion; return whether the review has ended. The same reviewer's first opinion counts.
 
     Args:
-        enqueue: enqueues the delivery of a callback in the transaction that ends the review; given its number and key.
+        enqueue: enqueues the delivery of a callback in the transaction that ends the review; given its number,
+            service, environment and key.
 
     Raises:
         NotFound: there is no such review.
@@ -50,6 +51,6 @@ async def submit_opinion(
             await reviews.end_request(tx, review.request_id, request.cache_key, together)
             names = (request.service, request.environment, request.key)
             callback_id = await callbacks.add_callback(tx, *names, together)
-            await enqueue(tx, callback_id, "/".join(names))
+            await enqueue(tx, callback_id, *names)
     REVIEWED.labels(review.project).inc()
     return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from pydantic import BaseModel
 
@@ -11,7 +11,7 @@ from classifeed_cleanweb.metrics import CALLBACKS
 from classifeed_cleanweb.store import callbacks
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import Unavailable
-from classifeed_jobs import Exponential, JobContext, JobStore, Registry
+from classifeed_jobs import Exponential, FailedJob, JobContext, JobStore, Registry
 
 QUEUE: Final = "cleanweb.callbacks"
 TASK: Final = "cleanweb.callback"
@@ -23,39 +23,63 @@ class CallbackArgs(BaseModel):
     callback_id: int
 
 
-async def enqueue_callback(store: JobStore, tx: Tx, callback_id: int, key: str) -> None:
-    """Enqueue a delivery; those of one key run one after another."""
-    args = CallbackArgs(callback_id=callback_id)
-    await store.enqueue(tx, QUEUE, TASK, args, lock_key=f"callback:{key}", max_attempts=None)
+async def enqueue_callback(store: JobStore, tx: Tx, callback_id: int, service: str, environment: str, key: str) -> None:
+    """Enqueue a delivery; those of one key run one after another, those of one receiver leave room for the others."""
+    receiver = f"{service}/{environment}"
+    await store.enqueue(
+        tx,
+        QUEUE,
+        TASK,
+        CallbackArgs(callback_id=callback_id),
+        lock_key=f"callback:{receiver}/{key}",
+        partition_key=receiver,
+        max_attempts=None,
+        max_worker_deaths=None,
+    )
 
 
 def register_callback(registry: Registry, database: Database, receivers: Receivers, *, give_up_s: float) -> None:
     """Add the task to a registry."""
 
     async def deliver(ctx: JobContext, args: CallbackArgs) -> None:
+        """Deliver a callback, and before it the older ones of its key: a verdict never comes after a newer one."""
         async with database.transaction() as tx:
-            callback = await callbacks.find_callback(tx, args.callback_id, give_up_s=give_up_s)
-        if callback is None or callback.given_up_at is not None:
+            due = await callbacks.find_up_to(tx, args.callback_id, give_up_s=give_up_s)
+        if not due or due[-1].given_up_at is not None:
             return
-        try:
-            await receivers.send(
-                callback.service,
-                callback.environment,
-                callback.key,
-                callback.verdicts,
-                request_id=f"callback-{args.callback_id}",
-            )
-        except Unavailable as error:
-            CALLBACKS.labels("given_up" if callback.is_late else "failed").inc()
-            async with database.transaction() as tx:
-                await callbacks.note_fault(tx, args.callback_id, error.message)
-                if callback.is_late:
-                    await callbacks.give_up(tx, args.callback_id)
-            if callback.is_late:
-                return
-            raise
-        CALLBACKS.labels("delivered").inc()
-        async with ctx.guarded_transaction() as tx:
-            await callbacks.delete_callback(tx, args.callback_id)
+        for callback in due:
+            try:
+                await send(callback)
+            except Unavailable as error:
+                is_over = callback.is_late or callback.given_up_at is not None
+                is_given_up_now = callback.is_late and callback.given_up_at is None
+                CALLBACKS.labels("given_up" if is_given_up_now else "failed").inc()
+                async with database.transaction() as tx:
+                    await callbacks.note_fault(tx, callback.callback_id, error.message)
+                    if is_over:
+                        await callbacks.give_up(tx, callback.callback_id)
+                if not is_over:
+                    raise
+            else:
+                CALLBACKS.labels("delivered").inc()
+                async with ctx.guarded_transaction() as tx:
+                    await callbacks.delete_callback(tx, callback.callback_id)
 
-    registry.register(TASK, args=CallbackArgs, backoff=Exponential(first_s=1, cap_s=600))(deliver)
+    async def send(callback: Any) -> None:
+        await receivers.send(
+            callback.service,
+            callback.environment,
+            callback.key,
+            callback.verdicts,
+            request_id=f"callback-{callback.callback_id}",
+        )
+
+    registry.register(TASK, args=CallbackArgs, backoff=Exponential(first_s=1, cap_s=600), on_failed=end_unfinished)(
+        deliver
+    )
+
+
+async def end_unfinished(tx: Tx, args: CallbackArgs, job: FailedJob) -> None:
+    """Give up a callback whose job ends without having delivered it, so that it is listed and can be sent again."""
+    await callbacks.note_fault(tx, args.callback_id, job.message)
+    await callbacks.give_up(tx, args.callback_id)

@@ -142,7 +142,7 @@ class CleanwebService(CleanwebServiceServicer):
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             rows = await callbacks.take_given_up(tx, request.callback_id)
             for row in rows:
-                await self._enqueue(tx, row.callback_id, f"{row.service}/{row.environment}/{row.key}")
+                await self._enqueue(tx, row.callback_id, row.service, row.environment, row.key)
         return ResendCallbacksResponse(callbacks=len(rows))
 
 

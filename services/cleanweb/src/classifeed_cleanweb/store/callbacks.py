@@ -19,10 +19,12 @@ async def add_callback(tx: Tx, service: str, environment: str, key: str, verdict
     return int(row[0])
 
 
-async def find_callback(tx: Tx, callback_id: int, *, give_up_s: float) -> Any:
-    """Return a callback as a row by name, or None; `is_late` says that it has been tried for `give_up_s`."""
-    rows = await fetch_named(tx, SQL["find_callback"], {"callback_id": callback_id, "give_up_s": give_up_s})
-    return rows[0] if rows else None
+async def find_up_to(tx: Tx, callback_id: int, *, give_up_s: float) -> list[Any]:
+    """Return a callback behind the older ones of its key, as rows by name; nothing where it is delivered.
+
+    `is_late` says of each that it has been tried for `give_up_s`.
+    """
+    return await fetch_named(tx, SQL["find_up_to"], {"callback_id": callback_id, "give_up_s": give_up_s})
 
 
 async def delete_callback(tx: Tx, callback_id: int) -> None:

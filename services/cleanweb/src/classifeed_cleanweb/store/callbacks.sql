@@ -5,11 +5,14 @@ INSERT INTO callbacks (service, environment, key, verdicts)
 VALUES (%(service)s, %(environment)s, %(key)s, %(verdicts)s::text[])
 RETURNING callback_id
 
--- name: find_callback
-SELECT callback_id, service, environment, key, verdicts, given_up_at,
-       sent_from < clock_timestamp() - %(give_up_s)s * interval '1 second' AS is_late
-FROM callbacks
-WHERE callback_id = %(callback_id)s
+-- name: find_up_to
+-- A callback that is not delivered yet, and the older ones of its key.
+SELECT c.callback_id, c.service, c.environment, c.key, c.verdicts, c.given_up_at,
+       c.sent_from < clock_timestamp() - %(give_up_s)s * interval '1 second' AS is_late
+FROM callbacks last
+JOIN callbacks c USING (service, environment, key)
+WHERE last.callback_id = %(callback_id)s AND c.callback_id <= last.callback_id
+ORDER BY c.callback_id
 
 -- name: delete_callback
 DELETE FROM callbacks WHERE callback_id = %(callback_id)s

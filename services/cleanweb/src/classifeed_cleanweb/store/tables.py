@@ -100,6 +100,7 @@ callbacks = Table(
     Column("given_up_at", DateTime(timezone=True)),
     Column("fault", Text, nullable=False, server_default=text("''")),
 )
+Index("callbacks_key", callbacks.c.key, callbacks.c.callback_id)
 Index("callbacks_given_up", callbacks.c.callback_id, postgresql_where=callbacks.c.given_up_at.is_not(None))
 
 shared_tables.add_leases(metadata)

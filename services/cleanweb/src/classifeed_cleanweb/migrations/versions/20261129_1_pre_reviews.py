@@ -86,6 +86,7 @@ def upgrade() -> None:
         )
         """
     )
+    op.execute("CREATE INDEX callbacks_key ON callbacks (key, callback_id)")
     op.execute("CREATE INDEX callbacks_given_up ON callbacks (callback_id) WHERE given_up_at IS NOT NULL")
     op.execute(ddl("leases", 1))
     for number in range(1, 5):
