@@ -37,6 +37,7 @@ from classifeed_moderation.store.subjects import StoredSubject
 END = {"name": "clean_web_moderation_end", "value": True, "entity": "text"}
 RETRY_S = 60.0
 PENDING_S = 600.0
+PROBE_S = 0.2
 
 
 def verdict(name: str, **fields: Any) -> dict[str, Any]:
@@ -53,6 +54,10 @@ def errors(**found: str) -> bytes:
 
 CLEAN = result(END)
 PEOPLE = result()
+
+
+def refused_if_bad(params: dict[str, Any]) -> bytes:
+    return result(verdict("text_auto_obscene"), END) if "bad" in params["body"]["text"] else CLEAN
 
 
 def default_rules() -> Rules:
@@ -164,6 +169,7 @@ class Moderation:
     breaker_failures: int = 1000
     kept_s: float = 0.0
     batch: int = 1
+    check_s: float = 3600.0
 
     def __post_init__(self) -> None:
         clock = SystemClock()
@@ -191,11 +197,11 @@ class Moderation:
             self.database,
             self.queue,
             self.recorder,
-            check_interval_s=3600.0,
+            check_interval_s=self.check_s,
             retry_interval_s=RETRY_S,
             kept_verdicts_s=self.kept_s,
         )
-        self.breaker = Breaker(clock, failures=self.breaker_failures, probe_s=0.2, most=self.workers)
+        self.breaker = Breaker(clock, failures=self.breaker_failures, probe_s=PROBE_S, most=self.workers)
         self.judge = TextJudge(self.queue, self.service, self.recorder, self.breaker, workers=self.workers)
         self.texts = TextStore(self.queue, self.outbox, clock, retry_interval_s=RETRY_S)
         self._stop = asyncio.Event()

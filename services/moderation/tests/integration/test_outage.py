@@ -10,11 +10,12 @@ from uuid import UUID
 
 import pytest
 
+from classifeed_common.testing.recovery import until
 from classifeed_moderation.clients.connections import Connections
 from classifeed_moderation.domain.subjects import Kind
 from classifeed_moderation.store.points import Area, list_area
 
-from ..conftest import CLEAN, END, PENDING_S, PEOPLE, RETRY_S, Moderation, errors, result, verdict
+from ..conftest import CLEAN, PENDING_S, PEOPLE, PROBE_S, RETRY_S, Moderation, errors, refused_if_bad
 
 OUTAGE_S = 72 * 3600
 CHECK_S = 10.0
@@ -28,10 +29,6 @@ CONTENTS = {
     "people": PEOPLE,
 }
 MakeModeration = Callable[..., Awaitable[Moderation]]
-
-
-def refused_if_bad(params: dict[str, Any]) -> bytes:
-    return result(verdict("text_auto_obscene"), END) if "bad" in params["body"]["text"] else CLEAN
 
 
 async def check(moderation: Moderation) -> None:
@@ -101,3 +98,36 @@ async def test_every_text_is_decided_within_its_bound_after_72_hours(
     decided = await moderation.rows("SELECT status, count(*) FROM subjects GROUP BY status ORDER BY status")
     assert decided == [("APPROVED", TEXTS * 2 // 3), ("DISAPPROVED", TEXTS // 3)]
     assert await count_shown(moderation) == TEXTS * 2 // 3
+
+
+@pytest.mark.parametrize("fault", ["status", "error", "hangs"])
+async def test_a_service_that_fails_gets_one_request_in_each_probe_time(
+    make_moderation: MakeModeration, fault: str
+) -> None:
+    workers, failures, texts = 16, 5, 100
+    moderation = await make_moderation(
+        workers=workers, breaker_failures=failures, answer_s=0.05 if fault == "hangs" else 30.0
+    )
+    stand_in = moderation.stand_in
+    if fault == "status":
+        stand_in.status = 503
+    elif fault == "error":
+        stand_in.content = ERROR
+    else:
+        stand_in.released.clear()
+    for number in range(texts):
+        await moderation.create_point(f"text {number}")
+    moderation.start()
+    at_once = workers + failures
+    await until(lambda: len(stand_in.requests) >= at_once + 8)
+    arrived_s = [request.at_s for request in stand_in.requests]
+    probes_s = [later - earlier for earlier, later in zip(arrived_s[at_once:], arrived_s[at_once + 1 :], strict=False)]
+    assert min(probes_s) >= PROBE_S, "each probe begins when the one before has failed and its time has passed"
+
+    stand_in.status, stand_in.content = 200, CLEAN
+    stand_in.released.set()
+    await until(lambda: not moderation.queue._known)
+    assert not moderation.breaker.is_open
+    await moderation.advance(RETRY_S + CHECK_S)
+    await check(moderation)
+    assert await moderation.rows("SELECT status, count(*) FROM subjects GROUP BY status") == [("APPROVED", texts)]
